@@ -18,11 +18,11 @@ from pansophy.cluster import (
     AgglomerativeClustering,
     FeatureAgglomeration,
     cophenetic,
-    cut,
+    cut_tree,
     leaf_order,
     linkage_matrix,
 )
-from pansophy.cluster.constrained import constrained_merges
+from pansophy.cluster.constrained_linkage import constrained_merges
 from pansophy.graphs import connected_components, spanning_tree, threshold_graph
 from tests.oracles import hierarchy as oracle
 
@@ -50,7 +50,7 @@ def test_equals_looking_at_all_pairs(method, seed):
     Z = linkage_matrix(X, method)
     assert_allclose(Z[:, 2], heights, rtol=1e-10)
     for t, parts in enumerate(partitions):
-        assert oracle.parts_of(cut(Z, len(X) - t - 1)) == parts
+        assert oracle.parts_of(cut_tree(Z, len(X) - t - 1)) == parts
 
 
 @pytest.mark.parametrize("method", [*METHODS, "weighted"])
@@ -105,10 +105,10 @@ def test_cuts_are_nested_and_do_not_depend_on_the_order_of_rows(n, seed, method)
     other = linkage_matrix(X[order], method)
     coarse = np.zeros(n, int)
     for k in range(1, n + 1):
-        z = cut(Z, k)
+        z = cut_tree(Z, k)
         assert len(np.unique(z)) == k
         assert len(np.unique(np.column_stack([coarse, z]), axis=0)) == k  # nested
-        assert adjusted_rand_score(z[order], cut(other, k)) == 1
+        assert adjusted_rand_score(z[order], cut_tree(other, k)) == 1
         coarse = z
 
 
@@ -125,19 +125,19 @@ def test_single_linkage_is_components_and_a_tree_without_its_heaviest_edges():
     Z, tree = linkage_matrix(X, "single"), spanning_tree(X)
     for t in (0.1, 0.3, 0.5, 1.0):
         _, labels = connected_components(threshold_graph(X, t))
-        assert_array_equal(cut(Z, height=t), labels)
+        assert_array_equal(cut_tree(Z, height=t), labels)
     for k in (2, 5, 17):
         keep = len(X) - k
         G = np.zeros((60, 60))
         G[tree.left[:keep], tree.right[:keep]] = 1
-        assert_array_equal(cut(Z, k), connected_components(G)[1])
+        assert_array_equal(cut_tree(Z, k), connected_components(G)[1])
 
 
 def test_complete_linkage_bounds_diameters():
     X = rows(60, 2)
     D = squareform(pdist(X))
     for t in (0.5, 1.0, 2.0):
-        z = cut(linkage_matrix(X, "complete"), height=t)
+        z = cut_tree(linkage_matrix(X, "complete"), height=t)
         assert max(D[np.ix_(z == c, z == c)].max() for c in np.unique(z)) <= t + 1e-12
 
 
@@ -235,9 +235,9 @@ def test_refusals():
     with pytest.raises(ValueError, match="cosine"):
         linkage_matrix(np.eye(4)[:, :3], "average", metric="cosine")
     with pytest.raises(ValueError, match="either k or height"):
-        cut(linkage_matrix(X))
+        cut_tree(linkage_matrix(X))
     with pytest.raises(ValueError, match="from 1 to the 10"):
-        cut(linkage_matrix(X), 11)
+        cut_tree(linkage_matrix(X), 11)
     with pytest.raises(ValueError, match="NaN"):
         linkage_matrix([[np.nan], [1.0]])
     with pytest.raises(ValueError, match="method must be"):
@@ -272,7 +272,7 @@ def test_dendrogram_draws_every_merge():
     tops = sorted(p.vertices[1, 1] for p in paths)
     assert_allclose(tops, Z[:, 2])
     assert len(ax.collections) == 1 + sum(
-        np.bincount(cut(Z, 3)) > 1
+        np.bincount(cut_tree(Z, 3)) > 1
     )  # the colours of the clusters that have a merge, and grey
     words = [t.get_text() for t in ax.get_xticklabels()]
     assert words == [str(i) for i in leaf_order(Z)]

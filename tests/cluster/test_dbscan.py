@@ -86,8 +86,8 @@ def test_equals_the_slow_walk(n, d, seed, enough):
         labels, core = oracle.dbscan(X, eps, enough, w)
         ways = {
             "cells": dbscan_labels(X, eps, enough, w),
-            "lists": module.by_lists(
-                partial(module.given_blocks, pairwise_distances(X), eps),
+            "lists": module.dbscan_by_neighbor_lists(
+                partial(module.precomputed_neighbor_blocks, pairwise_distances(X), eps),
                 n, enough, w,
             ),
         }  # fmt: skip

@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from pansophy.cluster import HDBSCAN
 from pansophy.cluster import hdbscan as module
-from pansophy.cluster.boruvka import boruvka_tree, pays
-from pansophy.cluster.hdbscan import condensed, stabilities
+from pansophy.cluster.boruvka import boruvka_is_faster, boruvka_tree
+from pansophy.cluster.hdbscan import cluster_stabilities, condense_tree
 from pansophy.cluster.linkage import linkage_matrix
 from pansophy.graphs import connected_components, spanning_tree
 
@@ -107,10 +107,10 @@ def test_condensed_tree_by_hand():
     X = np.array([[0.0], [1], [2], [10], [11], [12], [30]])
     model = HDBSCAN(3, min_samples=1).fit(X)
     # at 18 row 6 drops out; at 8 two clusters of three; each falls apart at 1
-    tree = condensed(model.linkage_matrix_, 3)
+    tree = condense_tree(model.linkage_matrix_, 3)
     tops = tree[tree[:, 1] >= 7]
     assert_allclose(tops, [[7, 8, 1 / 8, 3], [7, 9, 1 / 8, 3]])
-    S, birth = stabilities(tree, 7)
+    S, birth = cluster_stabilities(tree, 7)
     assert_allclose(S, [1 / 18 + 6 / 8, 3 * 7 / 8, 3 * 7 / 8])
     assert_allclose(birth, [0, 1 / 8, 1 / 8])
     assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 1, -1])
@@ -222,7 +222,7 @@ def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):
     X = rng.normal(size=(700, 3)) + 6 * rng.normal(size=(8, 3))[rng.integers(0, 8, 700)]
     labels = {}
     for way in (True, False):
-        monkeypatch.setattr(module, "pays", lambda *_, way=way: way)
+        monkeypatch.setattr(module, "boruvka_is_faster", lambda *_, way=way: way)
         labels[way] = HDBSCAN(min_cluster_size=10).fit(X).labels_
     np.testing.assert_array_equal(labels[True], labels[False])
 
@@ -230,9 +230,9 @@ def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
 def test_single_linkage_of_many_rows_is_scipys(metric):
     X = np.random.default_rng(1).normal(size=(3100, 1))
-    assert pays(X.shape, metric)
-    assert not pays(X.shape, "cosine")
-    assert not pays(X.shape, "infinity")
+    assert boruvka_is_faster(X.shape, metric)
+    assert not boruvka_is_faster(X.shape, "cosine")
+    assert not boruvka_is_faster(X.shape, "infinity")
     a = linkage_matrix(X, "single", metric=metric)
     b = hierarchy.linkage(X, "single", metric)
     assert_allclose(a[:, 2:], b[:, 2:], rtol=1e-12)

@@ -161,8 +161,8 @@ def test_bounds_never_change_an_answer():
         X = blobs(3000, 16, 30, gap=0.7, seed=seed, dtype=np.float32)
         w = np.ones(len(X), np.float32)
         C = X[:30].astype(float)
-        kept = lloyd(X, w, C, keep=True)
-        plain = lloyd(X, w, C, keep=False)
+        kept = lloyd(X, w, C, keep_bounds=True)
+        plain = lloyd(X, w, C, keep_bounds=False)
         np.testing.assert_array_equal(kept.state.labels, plain.state.labels)
         J, J0 = kept.history["objective"], plain.history["objective"]
         np.testing.assert_allclose(J, J0)
@@ -256,9 +256,9 @@ def test_text_in_a_table_is_named_and_columns_can_be_picked(tmp_path):
 
 
 def test_table_larger_than_the_sample_is_seeded_from_it(tmp_path, monkeypatch):
-    from pansophy.cluster import seeding
+    from pansophy.cluster import initialization
 
-    monkeypatch.setattr(seeding, "SAMPLE_BYTES", 8 * 4 * 300)
+    monkeypatch.setattr(initialization, "SAMPLE_BYTES", 8 * 4 * 300)
     X = blobs(5000, 4, 6, gap=20)
     model = KMeans(6, random_state=0).fit(write(tmp_path / "x.parquet", X))
     best = KMeans(6, n_init=10, random_state=0).fit(X)
@@ -412,7 +412,7 @@ def test_every_parameter_of_sklearn_exists_with_its_default():
 
 def interrupt_after(monkeypatch, turns):
     """Make the update of the centres raise Ctrl-C once."""
-    real, calls = module.update, []
+    real, calls = module.updated_centers, []
 
     def update(*args):
         calls.append(1)
@@ -420,7 +420,7 @@ def interrupt_after(monkeypatch, turns):
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(module, "update", update)
+    monkeypatch.setattr(module, "updated_centers", update)
 
 
 def test_interrupted_fit_is_usable_and_resumes(monkeypatch):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pansophy.cluster import KMeans, kmeans_objective, lloyd, seed
+from pansophy.cluster import KMeans, kmeans_objective, lloyd, sample_initial_centers
 from pansophy.cluster import _kmeans as loops
-from pansophy.cluster.turns import Dense, spread
+from pansophy.cluster.lloyd_iteration import CompiledAssignment, row_mean_and_variance
 from tests.oracles import kmeans as oracle
 
 
@@ -59,7 +59,9 @@ def test_farthest_first(kind):
         data = pytest.importorskip("torch").asarray(X)
     w = np.ones(400) if kind != "torch" else data[:, 0] * 0 + 1
     for s in range(5):
-        C, index = seed(data, w, 7, np.random.default_rng(s), method="farthest")
+        C, index = sample_initial_centers(
+            data, w, 7, np.random.default_rng(s), method="farthest"
+        )
         assert list(index) == plain_farthest(X, index[0], 7)
         np.testing.assert_allclose(np.asarray(C), X[index])
 
@@ -68,7 +70,9 @@ def test_farthest_first_takes_outliers_and_no_row_without_weight():
     X = np.vstack([blobs(), [[500.0] * 4], [[-900.0] * 4]])
     w = np.ones(402)
     w[-1] = 0
-    _, index = seed(X, w, 2, np.random.default_rng(0), method="farthest")
+    _, index = sample_initial_centers(
+        X, w, 2, np.random.default_rng(0), method="farthest"
+    )
     assert index[1] == 400
     model = KMeans(5, init="farthest", n_init=3, random_state=0).fit(blobs(gap=20))
     assert model.inertia_ == pytest.approx(
@@ -131,7 +135,7 @@ def test_held_rows_take_part_and_keep_their_label(seed):
     z[:3] = [0, 1, 2]
     C = np.array([X[held & (z == j)].mean(axis=0) for j in range(3)])
     free = (X[~held], w[~held], C)
-    run = lloyd(*free, held=(X[held], w[held], z[held]), max_iter=50)
+    run = lloyd(*free, fixed=(X[held], w[held], z[held]), max_iter=50)
     D = C.copy()
     for _ in range(50):  # by the book
         z[~held] = oracle.assign(X[~held], D)
@@ -158,7 +162,7 @@ def test_means_of_cells():
         np.ones(3, int),
     )
     new = np.empty_like(C)
-    J, shift = loops.means(*cells, C, m, new)
+    J, shift = loops.cluster_means(*cells, C, m, new)
     np.testing.assert_allclose(new, oracle.means(X, w, z, C))
     assert pytest.approx(oracle.objective(X, w, C, z)) == J
     assert shift == pytest.approx(((new - C) ** 2).sum())
@@ -169,8 +173,8 @@ def test_means_of_cells():
 def test_rows_left_out_could_not_have_changed(dtype, tight):
     X = blobs(2000, 6, 12, gap=1.0).astype(dtype)
     w, C = np.ones(2000, dtype), X[:12].astype(float)
-    turns = Dense(X, w, 12, keep=True)
-    m, before = spread(X, w)[0].astype(dtype).astype(float), None
+    turns = CompiledAssignment(X, w, 12, keep=True)
+    m, before = row_mean_and_variance(X, w)[0].astype(dtype).astype(float), None
     for _ in range(12):
         turns.tight = tight
         z, cells = turns.turn(C, before, m)
@@ -187,13 +191,16 @@ def test_rows_left_out_could_not_have_changed(dtype, tight):
 
 def test_bounds_rest_while_they_do_not_pay():
     X = np.random.default_rng(0).normal(size=(3000, 16))
-    turns = Dense(X, np.ones(3000), 8)
+    turns = CompiledAssignment(X, np.ones(3000), 8)
     assert turns.rest == 1
     turns._judge(3000, 0)
     assert turns.rest == 2
     assert turns.pause == 4
     assert turns._keep() == 0
-    assert Dense(np.zeros((10, 50)), np.ones(10), 50).rest == 0
-    few, many = Dense(X[:, :2], np.ones(3000), 3), Dense(X, np.ones(3000), 1500)
+    assert CompiledAssignment(np.zeros((10, 50)), np.ones(10), 50).rest == 0
+    few, many = (
+        CompiledAssignment(X[:, :2], np.ones(3000), 3),
+        CompiledAssignment(X, np.ones(3000), 1500),
+    )
     assert (few.keep, len(few.u)) == (False, 0)
     assert many.keep

@@ -10,7 +10,7 @@ import sklearn.cluster as peer
 from scipy import sparse
 
 from pansophy.cluster import KMeans, MiniBatchKMeans
-from pansophy.cluster.minibatch import absorb, revive
+from pansophy.cluster.minibatch_kmeans import minibatch_step, reassign_centers
 
 
 def blobs(n=3000, d=4, k=5, gap=8.0, seed=0):
@@ -24,7 +24,7 @@ def test_centres_are_the_means_of_all_rows_they_met():
     X, C = blobs(), blobs(5, seed=3)
     v, met = np.zeros(5), [[] for _ in range(5)]
     for B in np.array_split(X, 10):
-        C, v, z, J = absorb(B, np.ones(len(B)), C, v)
+        C, v, z, J = minibatch_step(B, np.ones(len(B)), C, v)
         for x, j in zip(B, z, strict=True):
             met[j].append(x)
         assert J >= 0
@@ -107,7 +107,7 @@ def test_sparse_rows_and_tensors():
 def test_starving_centres_are_moved_to_rows():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     C, v = np.array([[1.0], [500.0]]), np.array([100.0, 0.0])
-    new, mass = revive(X, np.ones(4), C, v, 0.01, np.random.default_rng(0))
+    new, mass = reassign_centers(X, np.ones(4), C, v, 0.01, np.random.default_rng(0))
     assert new[0] == 1.0
     assert new[1] in X
     assert mass[1] == 100

@@ -5,10 +5,10 @@ import pytest
 import sklearn.cluster as peer
 from scipy import sparse
 
-from pansophy.cluster import KMeans, kmeans_plusplus, seed
+from pansophy.cluster import KMeans, kmeans_plusplus, sample_initial_centers
 from pansophy.cluster import _kmeans as loops
 from pansophy.cluster import _tiles as tiles
-from pansophy.cluster.seeding import choose, ranks
+from pansophy.cluster.initialization import projection_keys, sample_center_rows
 from pansophy.core.rows import Rows
 from tests.oracles import kmeans as oracle
 
@@ -47,9 +47,13 @@ def test_seeds_do_not_depend_on_how_rows_are_written(method):
     Y = np.repeat(X, w, axis=0)[order]
     ones = np.ones(len(Y))
     for s in range(20):
-        a, i = seed(X, w.astype(float), 6, np.random.default_rng(s), method=method)
-        b, _ = seed(Y, ones, 6, np.random.default_rng(s), method=method)
-        c, _ = seed(
+        a, i = sample_initial_centers(
+            X, w.astype(float), 6, np.random.default_rng(s), method=method
+        )
+        b, _ = sample_initial_centers(
+            Y, ones, 6, np.random.default_rng(s), method=method
+        )
+        c, _ = sample_initial_centers(
             sparse.csr_array(Y), ones, 6, np.random.default_rng(s), method=method
         )
         np.testing.assert_array_equal(a, b)
@@ -61,7 +65,9 @@ def test_seeds_do_not_depend_on_how_rows_are_written(method):
 def test_random_seeds_are_distinct_rows_of_x():
     X = np.repeat(np.arange(5.0)[:, None], 50, axis=0)
     for s in range(10):
-        C, _ = seed(X, np.ones(250), 5, np.random.default_rng(s), method="random")
+        C, _ = sample_initial_centers(
+            X, np.ones(250), 5, np.random.default_rng(s), method="random"
+        )
         assert sorted(C.ravel()) == [0, 1, 2, 3, 4]
 
 
@@ -80,7 +86,7 @@ def test_as_good_as_sklearns_seeds():
 def test_ranks_put_equal_rows_together():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (500, 4)).astype(float)
-    key = ranks(Rows(X, block=64), rng)
+    key = projection_keys(Rows(X, block=64), rng)
     order = np.argsort(key, kind="stable")
     changes = np.any(np.diff(X[order], axis=0) != 0, axis=1).sum()
     assert changes + 1 == len(np.unique(X, axis=0))
@@ -90,9 +96,9 @@ def test_costs_and_triangle_inequality_match_the_oracle():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 5)) + 8 * rng.normal(size=(6, 5))[rng.integers(0, 6, 900)]
     w = rng.random(900)
-    from pansophy.cluster.seeding import DenseCover
+    from pansophy.cluster.initialization import CompiledSeeding
 
-    cover = DenseCover(X, w, X[:, 0])
+    cover = CompiledSeeding(X, w, X[:, 0])
     for i in (3, 50, 700):
         cover.accept(X[i])
     chosen = X[[3, 50, 700]]
@@ -106,7 +112,7 @@ def test_draw_is_a_look_up_in_the_running_sum():
     mass, order = np.array([0.0, 2.0, 0.0, 1.0, 1.0]), np.array([4, 0, 1, 2, 3])
     at = np.array([0.0, 0.2, 0.25, 0.7, 0.75, 0.999999])
     found = np.empty(6, np.int64)
-    assert loops.draw(order, mass, at, found) == 4
+    assert loops.sample_along_order(order, mass, at, found) == 4
     assert found.tolist() == [4, 4, 1, 1, 3, 3]
 
 
@@ -116,16 +122,16 @@ def test_draw_is_a_look_up_in_the_running_sum():
 @pytest.mark.parametrize("both", [False, True])
 def test_nearest_of_a_tile_matches_the_oracle(dtype, d, k, listed, both):
     """Few columns, some, and many: three ways to the same nearest centres."""
-    from pansophy.cluster.turns import shape_of
+    from pansophy.cluster.lloyd_iteration import center_terms
 
     rng, n = np.random.default_rng(0), tiles.LANES
     X, C = rng.normal(size=(n + 40, d)).astype(dtype), rng.normal(size=(k, d))
     C, at = C.astype(dtype).astype(float), 40 + np.arange(n)
-    shape = shape_of(C, C, np.full(d, 0.25), dtype)
-    desk = tiles.desk(k, d, dtype)
+    shape = center_terms(C, C, np.full(d, 0.25), dtype)
+    desk = tiles.nearest_workspace(k, d, dtype)
     _, _, best, second, norm, _, rows, z = desk
     rows[:n] = rng.permutation(at) if listed else at
-    tiles.look(X, shape.m, n, listed, both, shape.A, shape.c2, desk)
+    tiles.find_nearest(X, shape.m, n, listed, both, shape.A, shape.c2, desk)
     X = X[rows[:n]].astype(float)
     label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(n), None)
     np.testing.assert_array_equal(z, label)
@@ -145,7 +151,7 @@ def test_too_few_distinct_rows_repeat_a_seed():
 
 def test_choose_gives_positions():
     X = np.arange(10.0)[:, None]
-    index = choose(X, np.ones(10), 4, np.random.default_rng(0), X[:, 0])
+    index = sample_center_rows(X, np.ones(10), 4, np.random.default_rng(0), X[:, 0])
     assert len(set(index.tolist())) == 4
 
 

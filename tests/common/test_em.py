@@ -11,7 +11,7 @@ from pansophy.core.em import State, em
 from pansophy.core.numerics import logsumexp
 from pansophy.core.rows import rows
 from pansophy.distributions import Bernoulli, Categorical, Normal, Poisson
-from pansophy.mixture import steps as gmm
+from pansophy.mixture import gaussian_em as gmm
 from pansophy.state_space import hmm
 
 # -- the driver on a mixture of any family, in ten lines
@@ -114,21 +114,25 @@ def test_gaussian_mixtures_rise(seed, shape, weighted, missing, hard, labelled, 
     w = rng.uniform(0.5, 2, n) if weighted else None
     y = np.where(rng.random(n) < 0.2, z, -1) if labelled else None
     total = n if w is None else w.sum()
-    data = gmm.table(rows(X, w, y), shape, total)
+    data = gmm.em_data_from_rows(rows(X, w, y), shape, total)
     assert (data.frame is None) == bool(np.isnan(X).any())
     wide = {"full": np.stack([np.eye(d)] * k), "tied": np.eye(d),
             "diag": np.ones((k, d)), "spherical": np.ones(k),
             "low_rank": rng.uniform(0.5, 1, (k, d, 2))}[shape]  # fmt: skip
     start = np.array([[0.0] * d, [3.0] * d, [6.0] * d])
-    first = gmm.Params(np.full(k, 1 / k), Normal(start, 4 * wide, shape))
+    first = gmm.GaussianMixtureParams(np.full(k, 1 / k), Normal(start, 4 * wide, shape))
     psi = {"diag": np.ones(d), "spherical": 1.0}.get(shape, np.eye(d))
-    prior = gmm.Prior(1.5, np.zeros(d), 0.7, psi, d + 1.0) if prior else gmm.FLAT
-    run = gmm.run(
+    prior = (
+        gmm.GaussianMixturePrior(1.5, np.zeros(d), 0.7, psi, d + 1.0)
+        if prior
+        else gmm.FLAT_PRIOR
+    )
+    run = gmm.run_gaussian_em(
         data,
         first,
         floor=0.0,
         prior=prior,
-        owner=np.arange(k),
+        component_class=np.arange(k),
         hard=hard,
         max_iter=10,
         tol=0,

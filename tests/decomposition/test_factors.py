@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from pansophy.decomposition import PCA, FactorAnalysis, ProbabilisticPCA
-from pansophy.decomposition.factor_analysis import rotate
-from pansophy.decomposition.factors import Factors, posterior
+from pansophy.decomposition.factor_analysis import rotate_factors
+from pansophy.decomposition.latent_factor_model import FactorParams, factor_posterior
 
 
 def made(n=400, d=6, k=2, seed=0, noise=None):
@@ -119,7 +119,7 @@ def test_what_was_seen_has_the_marginal_density(seed):
     seen = rng.random(4) < 0.6
     C = W.T @ W + np.diag(psi)
     row = np.where(seen, x, np.nan)[None]
-    Z, M, loglik = posterior(np.vstack([row, x[None]]), Factors(W, m, psi))
+    Z, M, loglik = factor_posterior(np.vstack([row, x[None]]), FactorParams(W, m, psi))
     if seen.any():
         right = multivariate_normal(m[seen], C[np.ix_(seen, seen)]).logpdf(x[seen])
         gain = W[:, seen] @ np.linalg.inv(C[np.ix_(seen, seen)])
@@ -171,7 +171,7 @@ def test_rotation(kind):
     for _ in range(100):
         Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
         assert simple(Q @ plain.components_) <= best + 1e-6
-    np.testing.assert_allclose(rotate(np.eye(2), kind), np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(rotate_factors(np.eye(2), kind), np.eye(2), atol=1e-12)
 
 
 def test_bad_requests():

@@ -12,8 +12,8 @@ from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.decomposition import NMF, _nmf
-from pansophy.decomposition import nmf_multiply as mu
-from pansophy.decomposition.nmf_start import start
+from pansophy.decomposition import nmf_multiplicative as mu
+from pansophy.decomposition.nmf_start import initial_nmf_factors
 from tests.oracles import nmf as oracle
 
 
@@ -31,7 +31,7 @@ def test_the_loop_is_its_oracle(n, k, most, seed):
     G, order = A.T @ A, rng.permutation(k)
     right, total = oracle.sweeps(W, G, C, 0.1, order, most, 0.1)
     found = W.copy()
-    met = _nmf.sweeps(found, G, C, 0.1, order, most, 0.1)
+    met = _nmf.coordinate_sweeps(found, G, C, 0.1, order, most, 0.1)
     np.testing.assert_allclose(found, right, atol=1e-10)
     assert met == pytest.approx(total)
 
@@ -39,7 +39,7 @@ def test_the_loop_is_its_oracle(n, k, most, seed):
 def test_entries_of_a_product(rng):
     X = sp.random_array((9, 7), density=0.4, rng=rng, format="csr")
     W, H = rng.random((9, 3)), rng.random((7, 3))
-    found = _nmf.at_entries(W, H, X.indptr, X.indices)
+    found = _nmf.product_at_entries(W, H, X.indptr, X.indices)
     np.testing.assert_allclose(found, oracle.at_entries(W, H, X))
 
 
@@ -134,17 +134,19 @@ def test_sparse_rows_give_what_dense_ones_give(how):
 def test_starts_and_divergences():
     X = parts()
     for kind in ("random", "nndsvd", "nndsvda", "nndsvdar"):
-        W, H = start(X.astype(np.float32), 4, kind, np.random.default_rng(0))
+        W, H = initial_nmf_factors(
+            X.astype(np.float32), 4, kind, np.random.default_rng(0)
+        )
         assert W.shape == (60, 4) and H.shape == (20, 4) and W.dtype == np.float32
         assert (W >= 0).all() and (H >= 0).all()
         assert ((W == 0).any() or (H == 0).any()) == (kind == "nndsvd")
     x, y = np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]])
-    assert mu.divergence(x, y, 2) == 1
-    assert mu.divergence(x, y, 1) == pytest.approx(np.log(2))
-    assert mu.divergence(x, y, 0) == pytest.approx(0.5)
+    assert mu.beta_divergence(x, y, 2) == 1
+    assert mu.beta_divergence(x, y, 1) == pytest.approx(np.log(2))
+    assert mu.beta_divergence(x, y, 0) == pytest.approx(0.5)
     for near, b in ((1.0001, 1), (0.0001, 0)):
-        assert mu.divergence(x, y, near) == pytest.approx(
-            mu.divergence(x, y, b), rel=1e-3
+        assert mu.beta_divergence(x, y, near) == pytest.approx(
+            mu.beta_divergence(x, y, b), rel=1e-3
         )
 
 

@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.core import threads
-from pansophy.distances import search
-from pansophy.distances.search import build, count_within, k_nearest, within
+from pansophy.distances import neighbor_search
+from pansophy.distances.neighbor_search import (
+    build_index,
+    count_within,
+    k_nearest,
+    rows_within_radius,
+)
 from tests.oracles import neighbors as oracle
 
 METRICS = ["euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski", "cosine"]
@@ -22,7 +27,7 @@ def rows(n, d, seed=0, dtype=np.float64):
 def neighbours(index, Q, r):
     """Radius neighbours as a boolean matrix and the distances where it is True."""
     found, far = [], []
-    for cut, ends, at, dist in within(index, Q, r, block=16):
+    for cut, ends, at, dist in rows_within_radius(index, Q, r, block=16):
         assert len(ends) == cut.stop - cut.start + 1
         for a, b in pairwise(ends):
             line, gaps = np.zeros(index.n, bool), np.full(index.n, np.nan)
@@ -37,7 +42,7 @@ def neighbours(index, Q, r):
 @pytest.mark.parametrize("d", [1, 3, 20])
 def test_all_pairs(metric, method, d):
     X, Q = rows(150, d), rows(23, d, 1)
-    index = build(X, metric=metric, p=3, method=method)
+    index = build_index(X, metric=metric, p=3, method=method)
     assert index.method == method
     for asked in (Q, None):
         A = X if asked is None else asked
@@ -61,7 +66,7 @@ def test_all_pairs(metric, method, d):
 @pytest.mark.parametrize("k", [12, 45])
 def test_ties_go_to_the_lower_row(method, k):
     X = np.array(np.meshgrid(*[np.arange(6.0)] * 3)).reshape(3, -1).T.copy()
-    got, at = k_nearest(build(X, method=method), None, k)
+    got, at = k_nearest(build_index(X, method=method), None, k)
     want, where = oracle.k_nearest(oracle.distances(X, X), k, same=True)
     assert (got == want).all()
     assert (at == where).all()
@@ -70,7 +75,7 @@ def test_ties_go_to_the_lower_row(method, k):
 @pytest.mark.parametrize("method", ["kd_tree", "brute"])
 def test_copies_of_one_row(method):
     X = np.ones((600, 3))
-    got, at = k_nearest(build(X, method=method), None, 50)
+    got, at = k_nearest(build_index(X, method=method), None, 50)
     assert (got == 0).all()
     assert at[0].tolist() == list(range(1, 51))
     assert at[70].tolist() == list(range(50))
@@ -82,7 +87,7 @@ def test_groups_far_apart_are_told_apart(dtype):
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0] * 20, [1e4] * 20], 300, axis=0)
     X = (X + 1e-2 * rng.integers(0, 100, X.shape)).astype(dtype)
-    got, _ = k_nearest(build(X, method="brute"), None, 5)
+    got, _ = k_nearest(build_index(X, method="brute"), None, 5)
     full = X.astype(np.float64)
     D = np.sqrt(((full[:, None] - full[None]) ** 2).sum(axis=2))
     want, _ = oracle.k_nearest(D, 5, same=True)
@@ -94,27 +99,27 @@ def test_groups_far_apart_are_told_apart(dtype):
 def test_any_shape(n, d, seed, leaf):
     X = np.round(rows(n, d, seed), 1)
     k = min(n, 5)
-    index = build(X, method="kd_tree", leaf_size=leaf)
+    index = build_index(X, method="kd_tree", leaf_size=leaf)
     got, _ = k_nearest(index, X[:7], k)
     want, _ = oracle.k_nearest(oracle.distances(X[:7], X), k)
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
-    other = k_nearest(build(X, method="brute"), X[:7], k)
+    other = k_nearest(build_index(X, method="brute"), X[:7], k)
     np.testing.assert_allclose(other[0], want, rtol=1e-12, atol=1e-12)
 
 
 def test_threads_do_not_matter():
     X = rows(5000, 4)
     for method in ("kd_tree", "brute"):
-        index = build(X, method=method)
+        index = build_index(X, method=method)
         many = k_nearest(index, None, 8)
         with threads.limited(1):
-            one = k_nearest(build(X, method=method), None, 8)
+            one = k_nearest(build_index(X, method=method), None, 8)
         assert all((a == b).all() for a, b in zip(many, one, strict=True))
 
 
 def test_float32_stays():
     X = rows(300, 3, dtype=np.float32)
-    got, at = k_nearest(build(X), None, 3)
+    got, at = k_nearest(build_index(X), None, 3)
     assert got.dtype == np.float32
     assert at.dtype == np.int64
 
@@ -124,57 +129,57 @@ def test_a_radius_for_each_query():
     r = np.linspace(0, 2, 10)
     near = oracle.distances(Q, X) <= r[:, None]
     for method in ("kd_tree", "brute"):
-        got = count_within(build(X, method=method), Q, r)
+        got = count_within(build_index(X, method=method), Q, r)
         assert (got == near.sum(axis=1)).all()
 
 
 def test_cosine_of_zero_rows():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    got, at = k_nearest(build(X, metric="cosine"), np.array([[3.0, 0.0]]), 3)
+    got, at = k_nearest(build_index(X, metric="cosine"), np.array([[3.0, 0.0]]), 3)
     assert got.tolist() == [[0.0, 1.0, 1.0]]
     assert at.tolist() == [[1, 0, 2]]
-    got, at = k_nearest(build(X[1:], metric="cosine"), np.zeros((1, 2)), 2)
+    got, at = k_nearest(build_index(X[1:], metric="cosine"), np.zeros((1, 2)), 2)
     assert got.tolist() == [[1.0, 1.0]]
 
 
 def test_other_metrics():
     X = rows(60, 3)
     cov = np.diag([1.0, 4.0, 9.0])
-    got, _ = k_nearest(build(X, metric="mahalanobis", cov=cov), None, 4)
-    want, _ = k_nearest(build(X / [1, 2, 3]), None, 4)
+    got, _ = k_nearest(build_index(X, metric="mahalanobis", cov=cov), None, 4)
+    want, _ = k_nearest(build_index(X / [1, 2, 3]), None, 4)
     np.testing.assert_allclose(got, want, rtol=1e-9)
     city = lambda A, B: np.abs(A[:, None] - B[None]).sum(axis=2)
-    got, _ = k_nearest(build(X, metric=city), X[:5], 4)
-    want, _ = k_nearest(build(X, metric="manhattan"), X[:5], 4)
+    got, _ = k_nearest(build_index(X, metric=city), X[:5], 4)
+    want, _ = k_nearest(build_index(X, metric="manhattan"), X[:5], 4)
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_tensors():
     torch = pytest.importorskip("torch")
     X = rows(80, 5)
-    index = build(torch.tensor(X))
+    index = build_index(torch.tensor(X))
     got, at = k_nearest(index, None, 6)
-    want, where = k_nearest(build(X), None, 6)
+    want, where = k_nearest(build_index(X), None, 6)
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-9)
     assert (at.numpy() == where).all()
     near = count_within(index, torch.tensor(X[:4]), 1.5)
-    assert (near == count_within(build(X), X[:4], 1.5)).all()
+    assert (near == count_within(build_index(X), X[:4], 1.5)).all()
 
 
 def test_words_for_mistakes():
     X = rows(5, 2)
     with pytest.raises(ValueError, match="k must be between 1 and the 4 rows"):
-        k_nearest(build(X), None, 5)
+        k_nearest(build_index(X), None, 5)
     with pytest.raises(ValueError, match="method must be"):
-        build(X, method="ball")
+        build_index(X, method="ball")
     with pytest.raises(ValueError, match="p of minkowski"):
-        build(X, metric="minkowski", p=0.5)
+        build_index(X, metric="minkowski", p=0.5)
     with pytest.raises(ValueError, match="k-d tree needs"):
-        build(X, metric="mahalanobis", method="kd_tree")
+        build_index(X, metric="mahalanobis", method="kd_tree")
 
 
 def test_nearest_columns():
     D = np.array([[3.0, 1.0, 1.0], [0.0, 5.0, 2.0]])
-    got, at = search.nearest_columns(D, 2)
+    got, at = neighbor_search.k_smallest_columns(D, 2)
     assert got.tolist() == [[1.0, 1.0], [0.0, 2.0]]
     assert at.tolist() == [[1, 2], [0, 2]]

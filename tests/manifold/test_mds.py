@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import manifold as peer
 
 from pansophy.manifold import MDS, ClassicalMDS, smacof, trustworthiness
-from pansophy.manifold.mds import passed
+from pansophy.manifold.mds import smacof_pass
 from tests.oracles import manifold as oracle
 
 
@@ -44,7 +44,7 @@ def test_a_dimension_that_is_not_there_is_zero():
 def test_a_pass_equals_the_oracle():
     T = np.linalg.norm(rows()[:, None] - rows()[None], axis=2)
     Y = rows(60, 2, 1)
-    new, stress, _ = passed(T, np.ascontiguousarray(Y.T))
+    new, stress, _ = smacof_pass(T, np.ascontiguousarray(Y.T))
     slow, slow_stress = oracle.guttman(T, Y)
     np.testing.assert_allclose(new.T, slow, atol=1e-12)
     assert stress == pytest.approx(slow_stress)

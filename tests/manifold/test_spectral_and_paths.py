@@ -13,7 +13,7 @@ from pansophy.manifold import (
     Isomap,
     LocallyLinearEmbedding,
     SpectralEmbedding,
-    _paths,
+    _shortest_paths,
     locally_linear_embedding,
     shortest_paths,
     spectral_embedding,
@@ -198,11 +198,11 @@ def test_buckets_and_heap_agree_to_the_last_bit(seed, spread):
     W = sp.csr_array(W.maximum(W.T))
     graph = (W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data)
     heap, ring = np.empty((n, n)), np.empty((n, n))
-    _paths.dijkstra(*graph, 0, n, heap)
+    _shortest_paths.dijkstra_paths(*graph, 0, n, heap)
     width = np.quantile(W.data, 0.25)
     count = int(W.data.max() / width) + 3
     if count < 10**6:
-        done = _paths.buckets(*graph, width, count, 0, n, ring)
+        done = _shortest_paths.bucket_paths(*graph, width, count, 0, n, ring)
         np.testing.assert_array_equal(ring[:done], heap[:done])
     np.testing.assert_array_equal(shortest_paths(W), heap)
 
@@ -214,8 +214,8 @@ def test_buckets_give_up_where_they_do_not_suit():
     G = sp.csr_array(np.abs(x[:, None] - x) ** 3)
     graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32), G.data)
     D, known = np.empty((n, n)), np.empty((n, n))
-    done = _paths.buckets(*graph, 10.0, 3, 0, n, D)
-    _paths.dijkstra(*graph, 0, n, known)
+    done = _shortest_paths.bucket_paths(*graph, 10.0, 3, 0, n, D)
+    _shortest_paths.dijkstra_paths(*graph, 0, n, known)
     assert done < n
     np.testing.assert_array_equal(D[:done], known[:done])
     np.testing.assert_array_equal(shortest_paths(G), known)

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pansophy.core import threads
 from pansophy.core.rows import rows
 from pansophy.distributions import Normal, natural
-from pansophy.mixture import DegenerateWarning, GaussianMixture, steps
+from pansophy.mixture import DegenerateWarning, GaussianMixture, gaussian_em
 from pansophy.params import ParameterError
 from tests.oracles.mixture import em_turn
 
@@ -266,11 +266,11 @@ def test_same_result_for_any_number_of_threads(rng, monkeypatch):
 def test_quick_and_careful_turns_agree(shape, rng, monkeypatch):
     """The two ways of an E-step; the guard picks the careful one for tight clusters."""
     X, w = blobs(rng, n=700, d=4), rng.random(700)
-    data = steps.table(rows(X, w), shape, w.sum())
+    data = gaussian_em.em_data_from_rows(rows(X, w), shape, w.sum())
     p = fit(GaussianMixture(3, max_iter=2, **given_start(X, 3, shape)), X)._params()
-    quick = steps.expect(data, p)
+    quick = gaussian_em.e_step(data, p)
     monkeypatch.setattr(natural, "ERROR", -1.0)
-    careful = steps.expect(data, p)
+    careful = gaussian_em.e_step(data, p)
     assert quick[1] == pytest.approx(careful[1], rel=1e-12)
     for name in ("weight", "mean", "scatter"):
         a, b = getattr(quick[0], name), getattr(careful[0], name)

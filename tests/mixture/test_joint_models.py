@@ -16,7 +16,7 @@ from pansophy.mixture import (
     MixtureRegressor,
     choose_components,
     match_components,
-    reorder,
+    reorder_components,
 )
 from pansophy.params import ParameterError
 
@@ -161,8 +161,8 @@ def test_all_criteria_find_three_blobs():
     how = {"estimator": GaussianMixture(n_init=2, random_state=0), "cv": 3}
     choice = choose_components(X, range(1, 5), **how)
     assert choice.n_components == 3 == len(choice.model.weights_)
-    assert choice.tried[np.argmin(choice.bic)] == 3
-    assert choice.tried[np.argmax(choice.held_out)] == 3
+    assert choice.n_components_tried[np.argmin(choice.bic)] == 3
+    assert choice.n_components_tried[np.argmax(choice.held_out)] == 3
     assert choose_components(X, [1, 3], criterion="held_out", **how).n_components == 3
     assert choice.bic[2] == pytest.approx(choice.model.bic(X))
     ax = choice.plot()
@@ -196,14 +196,14 @@ def test_matching_recovers_a_permutation(shape, rng):
     model = fit(GaussianMixture(4, covariance_type=shape, random_state=0), X)
     for _ in range(5):
         order = rng.permutation(4)
-        other = reorder(model, order)
+        other = reorder_components(model, order)
         assert np.array_equal(order[match_components(model, other)], np.arange(4))
         assert np.allclose(other.score_samples(X), model.score_samples(X))
-    tidy = reorder(model)
+    tidy = reorder_components(model)
     assert np.all(np.diff(tidy.means_[:, 0]) >= 0)
     assert np.allclose(tidy.score_samples(X), model.score_samples(X))
     with pytest.raises(ValueError, match="order"):
-        reorder(model, [0, 0, 1, 2])
+        reorder_components(model, [0, 0, 1, 2])
     with pytest.raises(ValueError, match="differ"):
         match_components(model, fit(GaussianMixture(2, random_state=0), X))
 
@@ -218,8 +218,8 @@ def test_densities_for_labels_that_are_objects(rng):
 
 
 def test_only_plain_mixtures_are_reordered(rng):
-    from pansophy.mixture import BayesianGaussianMixture, reorder
+    from pansophy.mixture import BayesianGaussianMixture, reorder_components
 
     model = BayesianGaussianMixture(n_components=2, max_iter=500).fit(classes(rng)[0])
     with pytest.raises(TypeError, match="reorder takes a GaussianMixture"):
-        reorder(model, [1, 0])
+        reorder_components(model, [1, 0])

@@ -166,7 +166,7 @@ def test_bad_parameters_are_named(params, match, rng):
         Mixture(**{"n_components": 2, **params}).fit(X)
     with pytest.raises(ValueError, match="n_samples"):
         fit(Mixture(2, family=MIXED), X).sample(0)
-    assert module.positions(slice(0, 2), 3, None).tolist() == [0, 1]
+    assert module.column_positions(slice(0, 2), 3, None).tolist() == [0, 1]
 
 
 def test_samples_of_a_model_fitted_to_a_frame(rng):

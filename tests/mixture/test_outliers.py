@@ -21,7 +21,7 @@ from pansophy.mixture import (
     best_threshold,
     threshold_curve,
 )
-from pansophy.mixture.outliers import quantile_threshold
+from pansophy.mixture.outlier_detection import quantile_threshold
 from pansophy.params import ParameterError
 
 torch = pytest.importorskip("torch")
@@ -92,7 +92,7 @@ def test_tuned_threshold_maximises_f1(seed):
     assert f1_score(outlier, scores < tau) == pytest.approx(f1)
     curve = threshold_curve(scores, outlier)
     assert (np.diff(curve.recall) >= 0).all() and curve.recall[-1] == 1
-    assert (np.diff(curve.false_alarms) >= 0).all()
+    assert (np.diff(curve.false_positive_rate) >= 0).all()
 
 
 def test_tune_takes_the_best_threshold_of_held_out_rows(rng):

@@ -13,7 +13,7 @@ from pansophy.cluster.kmeans import lloyd
 from pansophy.core.rows import rows
 from pansophy.distributions import NormalInverseWishart
 from pansophy.distributions.normal import Normal, moments
-from pansophy.mixture import GaussianMixture, steps
+from pansophy.mixture import GaussianMixture, gaussian_em
 from pansophy.params import ParameterError
 from tests.oracles.mixture import em_turn_with_gaps
 
@@ -188,18 +188,22 @@ def test_no_small_step_raises_the_posterior(shape, rng):
     """At the end, likelihood plus log-prior is stationary in weights, means, scale."""
     X, _ = blobs(rng, n=120)
     psi = {"diag": np.ones(3), "spherical": 1.0}.get(shape, np.eye(3))
-    data = steps.table(rows(X), shape, len(X))
-    prior = steps.Prior(2.0, np.zeros(3), 1.5, psi, 5.0)
+    data = gaussian_em.em_data_from_rows(rows(X), shape, len(X))
+    prior = gaussian_em.GaussianMixturePrior(2.0, np.zeros(3), 1.5, psi, 5.0)
     first = fit(GaussianMixture(2, covariance_type=shape, random_state=0), X)._params()
-    run = steps.run(data, first, floor=0.0, prior=prior, max_iter=3000, tol=1e-14)
+    run = gaussian_em.run_gaussian_em(
+        data, first, floor=0.0, prior=prior, max_iter=3000, tol=1e-14
+    )
     p = run.state.params
 
     def value(W, M, scale):
         C = p.normal.cov * scale
         if shape == "low_rank":
             C = p.normal.cov * np.array([scale**0.5, scale])
-        q = steps.Params(W, Normal(M, C, shape))
-        return steps.expect(data, q)[1] + steps.log_prior(q, prior)
+        q = gaussian_em.GaussianMixtureParams(W, Normal(M, C, shape))
+        return gaussian_em.e_step(data, q)[1] + gaussian_em.gaussian_mixture_log_prior(
+            q, prior
+        )
 
     W, M = p.weights, p.normal.mean
     best = value(W, M, 1.0)
@@ -345,11 +349,11 @@ def test_torch_turns_equal_numpy_turns(shape, hard, rng):
     w, y = rng.random(150), np.where(rng.random(150) < 0.3, z, -1)
     p = fit(GaussianMixture(3, covariance_type=shape, max_iter=2, random_state=0), X)
     owner, p = np.array([2, 0, 1]), p._params()
-    t = steps.tabled(X, w, shape, y)
-    u = steps.tabled(torch.asarray(X), torch.asarray(w), shape, y)
-    a = steps.expect(t, p, owner=owner, hard=hard)
-    b = steps.expect(u, p, owner=owner, hard=hard)
-    c = steps.expect(t._replace(frame=None), p, owner=owner, hard=hard)
+    t = gaussian_em.prepare_em_data(X, w, shape, y)
+    u = gaussian_em.prepare_em_data(torch.asarray(X), torch.asarray(w), shape, y)
+    a = gaussian_em.e_step(t, p, component_class=owner, hard=hard)
+    b = gaussian_em.e_step(u, p, component_class=owner, hard=hard)
+    c = gaussian_em.e_step(t._replace(frame=None), p, component_class=owner, hard=hard)
     for other in (b, c):
         assert a[1] == pytest.approx(other[1], rel=1e-10)
         for name in ("weight", "mean", "scatter"):

@@ -3,12 +3,12 @@
 import numpy as np
 from numba import njit
 
-from ..distances._kdtree import to_box, to_rows
+from ..distances._kd_tree import distances_to_rows, min_distance_to_box
 from ..graphs._spanning import root
 
 
 @njit(cache=True, nogil=True)
-def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
+def boruvka_rounds(XT, lo, hi, levels, c, kind, p, left, right, weight):
     """Fill in the edges of the lightest tree; how many were found."""
     n = len(c)
     group, parent = np.arange(n), np.arange(n)
@@ -18,7 +18,7 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
     nodes, gaps, out = np.empty(99, np.int64), np.empty(99), np.empty(len(XT[0]))
     count = 0
     while count < n - 1:
-        survey(levels, c, group, least, own)
+        summarise_nodes(levels, c, group, least, own)
         best[:] = np.inf
         for i in range(n):  # what was found before and is still outside
             g = group[i]
@@ -27,7 +27,7 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
         for i in range(n):
             g = group[i]
             if floor[i] < best[g]:
-                best[g], j = outside(
+                best[g], j = nearest_in_other_component(
                     XT, lo, hi, levels, c, kind, p, i, group, least, own, best[g],
                     nodes, gaps, out,
                 )  # fmt: skip
@@ -51,7 +51,7 @@ def join(XT, lo, hi, levels, c, kind, p, left, right, weight):
 
 
 @njit(cache=True, nogil=True)
-def survey(levels, c, group, least, own):
+def summarise_nodes(levels, c, group, least, own):
     """The least c in every node, and the part that all its rows are in, or -1."""
     n, leaves = len(c), 1 << levels
     for j in range(leaves):
@@ -68,7 +68,7 @@ def survey(levels, c, group, least, own):
 
 
 @njit(cache=True, nogil=True)
-def outside(
+def nearest_in_other_component(
     XT, lo, hi, levels, c, kind, p, i, group, least, own, best, nodes, gaps, out
 ):
     """The nearest row to row i in another part, if nearer than `best`: (m, row or -1).
@@ -85,8 +85,8 @@ def outside(
             continue
         if node < leaves - 1:
             a, b = 2 * node + 1, 2 * node + 2
-            x = to_box(XT, i, lo[a], hi[a], kind, p)
-            y = to_box(XT, i, lo[b], hi[b], kind, p)
+            x = min_distance_to_box(XT, i, lo[a], hi[a], kind, p)
+            y = min_distance_to_box(XT, i, lo[b], hi[b], kind, p)
             if x < y:
                 a, b, x, y = b, a, y, x
             nodes[depth], gaps[depth] = a, x
@@ -95,7 +95,7 @@ def outside(
             continue
         j = node - (leaves - 1)
         first, last = (n * j) >> levels, (n * (j + 1)) >> levels
-        to_rows(XT, first, last - first, XT, i, kind, p, out)
+        distances_to_rows(XT, first, last - first, XT, i, kind, p, out)
         for t in range(first, last):
             m = max(out[t - first], c[i], c[t])
             if m < best and group[t] != g:

@@ -4,14 +4,14 @@ import numpy as np
 from numba import njit
 
 from ..graphs._spanning import root
-from ._dbscan import gap, near
+from ._dbscan import box_gap, within_radius
 
 STEP = 64  # entries of a tile looked at together
 ROOM = 1 + 1e-12  # of distances of boxes, for rounding
 
 
 @njit(cache=True, nogil=True)
-def gaps(low, high, lo, hi):
+def box_gaps(low, high, lo, hi):
     """Squared distances from one box to many."""
     out = np.empty(len(lo))
     for u in range(len(lo)):
@@ -24,23 +24,23 @@ def gaps(low, high, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def meeting(lo, hi, away, limit):
+def tiles_in_reach(lo, hi, away, limit):
     """The tiles t whose box is within the radius of that of t - away."""
     out, count = np.empty(len(lo), np.int64), 0
     for t in range(away, len(lo)):
         out[count] = t
-        count += not (gap(lo, hi, t, t - away) > limit * ROOM)
+        count += not (box_gap(lo, hi, t, t - away) > limit * ROOM)
     return out[:count]
 
 
 @njit(cache=True, nogil=True)
-def meetings(lo, hi, limit):
+def count_tiles_in_reach(lo, hi, limit):
     """How many those are, for each `away`."""
-    return np.array([len(meeting(lo, hi, a, limit)) for a in range(len(lo))])
+    return np.array([len(tiles_in_reach(lo, hi, a, limit)) for a in range(len(lo))])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def in_reach(P, rows, lo, hi, limit):
+def rows_in_reach(P, rows, lo, hi, limit):
     """Those of the rows that are within the radius of a box."""
     out, count = np.empty(len(rows), np.int64), 0
     for i in rows:
@@ -56,7 +56,7 @@ def in_reach(P, rows, lo, hi, limit):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def along(P, rows, g):
+def project_onto_direction(P, rows, g):
     """Products of rows with a direction, and the largest sum of absolute terms."""
     out, top = np.empty(len(rows)), 0.0
     for k in range(len(rows)):
@@ -70,12 +70,15 @@ def along(P, rows, g):
 
 
 @njit(cache=True, nogil=True)
-def facing(P, a, b, start, stop, limit):
+def facing_masks(P, a, b, start, stop, limit):
     """Which rows of a and of b may be within reach, seen along a line."""
     g, size = stop - start, 0.0
     for c in range(len(g)):
         size += g[c] * g[c]
-    (p, most), (q, more) = along(P, a, g), along(P, b, g)
+    (p, most), (q, more) = (
+        project_onto_direction(P, a, g),
+        project_onto_direction(P, b, g),
+    )
     last, first = -np.inf, np.inf
     for v in p:
         last = max(last, v)
@@ -86,7 +89,7 @@ def facing(P, a, b, start, stop, limit):
 
 
 @njit(cache=True, nogil=True)
-def surely(line, limit):
+def count_at_most(line, limit):
     """How many entries are at most the limit."""
     count = 0
     for j in range(len(line)):
@@ -95,7 +98,7 @@ def surely(line, limit):
 
 
 @njit(cache=True, nogil=True)
-def perhaps(line, start, stop, limit):
+def any_not_above(line, start, stop, limit):
     """Whether any entry is not above the limit; one that is not a number may be."""
     found = np.int32(0)
     a = line[start:stop]
@@ -105,7 +108,7 @@ def perhaps(line, start, stop, limit):
 
 
 @njit(cache=True, nogil=True)
-def found(i, j, w, total, held, lists):
+def add_neighbor(i, j, w, total, held, lists):
     """Row j is within reach of row i."""
     total[i] += w[j] if len(w) else 1.0
     if held[i] < lists.shape[1]:
@@ -114,19 +117,21 @@ def found(i, j, w, total, held, lists):
 
 
 @njit(cache=True, nogil=True)
-def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
+def count_tile_neighbors(
+    S, sure, a, b, both, P, limit, min_weight, w, total, held, lists
+):
     """Neighbours, among rows b, of those rows a that lack some; if both, vice versa.
 
     S are products, at most sure[0] for rows in reach and above sure[1] for others.
     """
     m, lacking = len(b), 0
     for j in b:
-        lacking += both and total[j] < enough
+        lacking += both and total[j] < min_weight
     for r in range(len(a)):
         i, line, low, high = a[r], S[r], sure[0, r], sure[1, r]
-        mine = total[i] < enough
-        if mine and len(w) == 0 and total[i] + surely(line, low) >= enough:
-            total[i], mine = enough, False
+        mine = total[i] < min_weight
+        if mine and len(w) == 0 and total[i] + count_at_most(line, low) >= min_weight:
+            total[i], mine = min_weight, False
             for k in range(m):
                 if held[i] >= lists.shape[1]:
                     break
@@ -137,23 +142,23 @@ def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
             continue
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not perhaps(line, start, stop, high):
+            if not any_not_above(line, start, stop, high):
                 continue
             for k in range(start, stop):
                 j = b[k]
-                theirs = both and total[j] < enough
+                theirs = both and total[j] < min_weight
                 if line[k] > high or not (mine or theirs):
                     continue
-                if line[k] <= low or near(P, i, j, limit):
+                if line[k] <= low or within_radius(P, i, j, limit):
                     if mine:
-                        found(i, j, w, total, held, lists)
+                        add_neighbor(i, j, w, total, held, lists)
                     if theirs:
-                        found(j, i, w, total, held, lists)
-                        lacking -= total[j] >= enough
+                        add_neighbor(j, i, w, total, held, lists)
+                        lacking -= total[j] >= min_weight
 
 
 @njit(cache=True, nogil=True)
-def join_near(S, sure, P, a, b, limit, names):
+def tile_joining_pairs(S, sure, P, a, b, limit, names):
     """Pairs of rows (of a, of b) within reach that join pieces, as (pairs, 2).
 
     names are the numbers of the pieces of the rows of a, then of b.
@@ -166,13 +171,13 @@ def join_near(S, sure, P, a, b, limit, names):
         u = root(up, names[i])
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not perhaps(line, start, stop, high):
+            if not any_not_above(line, start, stop, high):
                 continue
             for j in range(start, stop):
                 if line[j] > high:
                     continue
                 v = root(up, names[count + j])
-                if u != v and (line[j] <= low or near(P, a[i], b[j], limit)):
+                if u != v and (line[j] <= low or within_radius(P, a[i], b[j], limit)):
                     pairs[used, 0], pairs[used, 1] = a[i], b[j]
                     used += 1
                     up[max(u, v)] = min(u, v)
@@ -181,19 +186,19 @@ def join_near(S, sure, P, a, b, limit, names):
 
 
 @njit(cache=True, nogil=True)
-def lowest_near(S, sure, P, rows, others, limit, labels, found):
+def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, found):
     """The lowest label of a core row in reach, or what was found before."""
     for i in range(len(rows)):
         for j in range(len(others)):
             name = labels[others[j]]
             if S[i, j] > sure[1, i] or (0 <= found[i] <= name):
                 continue
-            if S[i, j] <= sure[0, i] or near(P, rows[i], others[j], limit):
+            if S[i, j] <= sure[0, i] or within_radius(P, rows[i], others[j], limit):
                 found[i] = name
 
 
 @njit(cache=True, nogil=True)
-def lowest_listed(rows, held, lists, core, labels):
+def lowest_listed_label(rows, held, lists, core, labels):
     """The lowest label of a core row in the list of each row."""
     for i in rows:
         best = -1
@@ -204,7 +209,7 @@ def lowest_listed(rows, held, lists, core, labels):
 
 
 @njit(cache=True, nogil=True)
-def unite_listed(held, lists, core, parent):
+def union_listed(held, lists, core, parent):
     """Union of core rows with the core rows written down for them."""
     for i in range(len(core)):
         if core[i]:
@@ -217,7 +222,7 @@ def unite_listed(held, lists, core, parent):
 
 
 @njit(cache=True, nogil=True)
-def unite(pairs, parent):
+def union_pairs(pairs, parent):
     """Union of the two rows of each pair."""
     for e in range(len(pairs)):
         u, v = root(parent, pairs[e, 0]), root(parent, pairs[e, 1])
@@ -225,7 +230,7 @@ def unite(pairs, parent):
 
 
 @njit(cache=True, nogil=True)
-def roots(parent, rows):
+def component_roots(parent, rows):
     """The representatives of rows; paths are made shorter."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):
@@ -234,7 +239,7 @@ def roots(parent, rows):
 
 
 @njit(cache=True, nogil=True)
-def tops(parent, rows):
+def component_roots_readonly(parent, rows):
     """The same without writing, for threads."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):

@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def diameter(D, rows):
+def cluster_diameter(D, rows):
     """The largest distance between two of the rows."""
     out = 0.0
     for u in rows:
@@ -15,7 +15,7 @@ def diameter(D, rows):
 
 
 @njit(cache=True, nogil=True)
-def split(D, rows):
+def splinter_group(D, rows):
     """Eqs (1) and (2): which of the rows leave for the splinter group."""
     m = len(rows)
     out, stay, gone = np.zeros(m, np.bool_), np.zeros(m), np.zeros(m)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from ._tiles import FAST, LANES, look
+from ._tiles import FAST, LANES, find_nearest
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def distance2(x, m, c):
+def centered_squared_distance(x, m, c):
     """|x - m - c|^2, by differences."""
     total = x.dtype.type(0)
     for f in range(x.shape[0]):
@@ -19,7 +19,7 @@ def distance2(x, m, c):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gap2(x, c):
+def squared_distance(x, c):
     """|x - c|^2, by differences."""
     total = x.dtype.type(0)
     for f in range(x.shape[0]):
@@ -29,7 +29,7 @@ def gap2(x, c):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def prepare(C, before, m, keep, c, A, c2, p, s, drop, eps):
+def prepare_centers(C, before, m, keep, c, A, c2, p, s, drop, eps):
     """Fill in c = C - m, A = -2 c, c2 = |c|^2 and, to keep bounds, p, s and drop.
 
     p_j is how far centre j moved, s_j half the way to the nearest other centre,
@@ -59,12 +59,14 @@ def prepare(C, before, m, keep, c, A, c2, p, s, drop, eps):
         for j in range(k):
             drop[j] = (p2 if j == first else p1) * (1 + eps)
             for i in range(j):
-                half = math.sqrt(gap2(c[i], c[j])) * 0.499995  # rounding shortens it
+                half = (
+                    math.sqrt(squared_distance(c[i], c[j])) * 0.499995
+                )  # rounding shortens it
                 s[i], s[j] = min(s[i], half), min(s[j], half)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def suspects(X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, eps):
+def rows_to_check(X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, eps):
     """Add to the list of rows those of a piece that eq. (4) cannot clear; its length.
 
     `tight` measures the way to the own centre anew before a row is listed.
@@ -86,14 +88,16 @@ def suspects(X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, ep
     found, at = at, count
     for t in range(count, found):
         i = rows[t]
-        u[i] = math.sqrt(distance2(X[i], m, C[z[i]])) * (1 + e)
+        u[i] = math.sqrt(centered_squared_distance(X[i], m, C[z[i]])) * (1 + e)
         rows[at] = i
         at += u[i] >= bar[i - start]
     return at, found - count
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk, eps):
+def assign_block(
+    X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk, eps
+):
     """One turn over a block of rows: new labels in z, changes added to the cells.
 
     u_i >= |x_i - c_{z_i}| and low_i <= the distance to every other centre, both for
@@ -113,7 +117,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
         stop = min(start + LANES, n)
         if keep == 2:
             old = count
-            count, found = suspects(
+            count, found = rows_to_check(
                 X, z, u, low, start, stop, tight, m, C, p, s, drop, desk, count, eps
             )
             suspect += found
@@ -124,7 +128,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
             count = stop - start
         while count >= LANES or (stop == n and count > 0):
             size = min(count, LANES)
-            look(X, m, size, keep == 2, keep > 0, A, c2, desk)
+            find_nearest(X, m, size, keep == 2, keep > 0, A, c2, desk)
             if keep:
                 for r in range(size):
                     i = rows[r]
@@ -134,7 +138,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
                         spared += 1
                     u[i] = own
                     low[i] = math.sqrt(max(second[r] + norm[r] - slack, 0)) * down
-            moved += relabel(X, w, z, m, rows, near, size, S, M, Q, N)
+            moved += reassign_rows(X, w, z, m, rows, near, size, S, M, Q, N)
             count -= size
             for r in range(count):
                 rows[r] = rows[r + size]
@@ -142,7 +146,7 @@ def turn(X, w, z, u, low, keep, tight, m, C, A, c2, p, s, drop, S, M, Q, N, desk
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def relabel(X, w, z, m, rows, near, count, S, M, Q, N):
+def reassign_rows(X, w, z, m, rows, near, count, S, M, Q, N):
     """Give `rows` the labels `near`: out of one cell, into another."""
     moved = 0
     for r in range(count):
@@ -167,20 +171,20 @@ def relabel(X, w, z, m, rows, near, count, S, M, Q, N):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def assign(X, m, A, c2, z, desk):
-    """The nearest centre of each row, computed as in `turn`."""
+def nearest_center_block(X, m, A, c2, z, desk):
+    """The nearest centre of each row, computed as in `assign_block`."""
     rows, near = desk[6], desk[7]
     for start in range(0, X.shape[0], LANES):
         count = min(LANES, X.shape[0] - start)
         for r in range(count):
             rows[r] = start + r
-        look(X, m, count, False, False, A, c2, desk)
+        find_nearest(X, m, count, False, False, A, c2, desk)
         for r in range(count):
             z[start + r] = near[r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def means(S, M, Q, N, C, m, new):
+def cluster_means(S, M, Q, N, C, m, new):
     """Eq. (3): fill in the means of cells that have rows; J before, and the shift."""
     k, d = C.shape
     J, shift = 0.0, 0.0
@@ -195,30 +199,30 @@ def means(S, M, Q, N, C, m, new):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def costs(X, w, z, m, C):
+def block_costs(X, w, z, m, C):
     """J of eq. (1) over a block, by differences, for each cell."""
     out = np.zeros(C.shape[0])
     for i in range(X.shape[0]):
-        out[z[i]] += w[i] * distance2(X[i], m, C[z[i]])
+        out[z[i]] += w[i] * centered_squared_distance(X[i], m, C[z[i]])
     return out
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def farthest(X, w, z, m, C, P):
+def farthest_row(X, w, z, m, C, P):
     """The row of positive weight farthest from its centre and from all rows of P."""
     far, top = -1, -1.0
     for i in range(X.shape[0]):
         if w[i] > 0:
-            v = distance2(X[i], m, C[z[i]])
+            v = centered_squared_distance(X[i], m, C[z[i]])
             for t in range(P.shape[0]):
-                v = min(v, distance2(X[i], m, P[t]))
+                v = min(v, centered_squared_distance(X[i], m, P[t]))
             if v > top:
                 far, top = i, v
     return far, top
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def moments(X, w, x0, s1, s2):
+def shifted_moments(X, w, x0, s1, s2):
     """Total weight; adds up the weighted sums of x - x0 and its square."""
     d, W = X.shape[1], 0.0
     for i in range(X.shape[0]):
@@ -232,7 +236,7 @@ def moments(X, w, x0, s1, s2):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def trial(X, w, D2, z, V, gap, cost):
+def candidate_costs(X, w, D2, z, V, gap, cost):
     """Add to cost_t what J would be over this block with candidate V_t as a centre.
 
     gap (t, c) holds |V_t - c_j|^2: a candidate more than twice as far from a row's
@@ -246,24 +250,24 @@ def trial(X, w, D2, z, V, gap, cost):
             for i in range(start, stop):
                 v = D2[i]
                 if gap[t, z[i]] < 4 * v:
-                    v = min(v, gap2(X[i], V[t]))
+                    v = min(v, squared_distance(X[i], V[t]))
                 total += w[i] * v
             cost[t] += total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def accept(X, D2, z, c, j, gap):
+def update_nearest_seed(X, D2, z, c, j, gap):
     """Lower D2 to the distance from the new centre c, number j, where it is nearer."""
     for i in range(X.shape[0]):
         if gap[z[i]] < 4 * D2[i]:
-            v = gap2(X[i], c)
+            v = squared_distance(X[i], c)
             if v < D2[i]:
                 D2[i] = v
                 z[i] = j
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def draw(order, mass, targets, out):
+def sample_along_order(order, mass, targets, out):
     """Where the running sum of `mass` along `order` first passes each target.
 
     `targets` are rising fractions of the total, which is returned. Rows without mass

@@ -7,7 +7,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gains(D, rows, w, near):
+def build_gains(D, rows, w, near):
     """Eq. (2): sum_i w_i max(0, near_i - D_ci) for some rows c of D."""
     out = np.zeros(rows.shape[0])
     for c in range(rows.shape[0]):
@@ -36,7 +36,7 @@ def two_nearest(M, first, second, a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def losses(w, first, second, a, out):
+def removal_losses(w, first, second, a, out):
     """Eq. (3): what J gains if medoid j goes and nothing comes."""
     out[:] = 0.0
     for i in range(w.shape[0]):
@@ -44,7 +44,7 @@ def losses(w, first, second, a, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def change(row, w, first, second, a, loss, out):
+def best_swap(row, w, first, second, a, loss, out):
     """Eq. (4): the best medoid to put the candidate of `row` in place of."""
     k = loss.shape[0]
     for j in range(k):
@@ -65,7 +65,7 @@ def change(row, w, first, second, a, loss, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def replace(row, out, M, first, second, a, b):
+def replace_medoid(row, out, M, first, second, a, b):
     """Put `row` in place of medoid `out`; only rows that it concerns are redone."""
     k, n = M.shape
     for i in range(n):
@@ -90,7 +90,7 @@ def replace(row, out, M, first, second, a, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(
+def swap_sweep(
     D, rows, who, w, medoids, M, first, second, a, b, loss, room, least, total, idle
 ):
     """Eq. (4) for each candidate in turn, swapping at once where it pays.
@@ -109,11 +109,11 @@ def sweep(
             here = here or medoids[j] == who[c]
         if here:
             continue
-        out, by = change(D[rows[c]], w, first, second, a, loss, room)
+        out, by = best_swap(D[rows[c]], w, first, second, a, loss, room)
         if by < -least:
             medoids[out] = who[c]
-            replace(D[rows[c]], out, M, first, second, a, b)
-            losses(w, first, second, a, loss)
+            replace_medoid(D[rows[c]], out, M, first, second, a, b)
+            removal_losses(w, first, second, a, loss)
             swaps += 1
             idle[0] = 0
     return swaps

@@ -30,7 +30,7 @@ def fill_distances(XT, start, stop, kind, p, rooted, D):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def least(row, gone):
+def masked_minimum(row, gone):
     """min over j of row[j] + gone[j]; gone is infinite for clusters that were merged.
 
     In LANES minima side by side, since the compiler does not split one by itself.
@@ -51,7 +51,7 @@ def least(row, gone):
 
 
 @njit(cache=True, nogil=True)
-def refresh(D, k, fresh, made, stamp, gone, t):
+def refresh_row(D, k, fresh, made, stamp, gone, t):
     """Bring row k up to date with the clusters made since it was last looked at.
 
     The newer of two clusters holds their distance in its own row.
@@ -64,7 +64,7 @@ def refresh(D, k, fresh, made, stamp, gone, t):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def combine(da, db, dab, size, na, nb, kind):
+def lance_williams_update(da, db, dab, size, na, nb, kind):
     """Distances of the union of a and b from those of a and b, written to db."""
     total = na + nb
     for j in range(len(da)):
@@ -81,7 +81,7 @@ def combine(da, db, dab, size, na, nb, kind):
 
 
 @njit(cache=True, nogil=True)
-def chain_matrix(D, kind, left, right, height):
+def nearest_neighbor_chain(D, kind, left, right, height):
     """Merges on a square matrix of distances, which is used up; infinite diagonal.
 
     Row b becomes the union of a and b. Columns are not written: rows are brought up
@@ -99,8 +99,8 @@ def chain_matrix(D, kind, left, right, height):
             chain[0], length = first, 1
         while True:
             k = chain[length - 1]
-            refresh(D, k, fresh, made, stamp, gone, t)
-            low, j = least(D[k], gone), 0
+            refresh_row(D, k, fresh, made, stamp, gone, t)
+            low, j = masked_minimum(D[k], gone), 0
             if length > 1 and D[k, chain[length - 2]] <= low:
                 j = chain[length - 2]
                 break
@@ -110,10 +110,10 @@ def chain_matrix(D, kind, left, right, height):
             length += 1
         length -= 2
         a, b = min(k, j), max(k, j)
-        refresh(D, a, fresh, made, stamp, gone, t)
-        refresh(D, b, fresh, made, stamp, gone, t)
+        refresh_row(D, a, fresh, made, stamp, gone, t)
+        refresh_row(D, b, fresh, made, stamp, gone, t)
         left[t], right[t], height[t] = a, b, D[a, b]
-        combine(D[a], D[b], D[a, b], size, size[a], size[b], kind)
+        lance_williams_update(D[a], D[b], D[a, b], size, size[a], size[b], kind)
         size[b] += size[a]
         gone[a] = D[b, b] = inf
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
@@ -155,7 +155,7 @@ def ward_nearest(XT, size, k, m, x, t, keep):
 
 
 @njit(cache=True, nogil=True)
-def chain_ward(XT, left, right, height):
+def ward_chain(XT, left, right, height):
     """Ward's merges from centroids, which XT becomes; squared heights."""
     d, n = XT.shape
     size, rep, slot = np.ones(n), np.arange(n), np.arange(n)
@@ -185,7 +185,7 @@ def chain_ward(XT, left, right, height):
 
 
 @njit(cache=True, nogil=True)
-def number(left, right, n, Z):
+def number_clusters(left, right, n, Z):
     """Merges by rising height, named by any of their rows, to cluster numbers.
 
     Columns 0, 1 and 3 of Z: the two clusters, the lower number first, and the size.
@@ -203,7 +203,7 @@ def number(left, right, n, Z):
 
 
 @njit(cache=True, nogil=True)
-def labels_after(children, n, merges):
+def labels_after_merges(children, n, merges):
     """Cluster of each row after the first merges, numbered by their first rows."""
     parent = np.arange(n + merges)
     for t in range(merges):
@@ -221,7 +221,7 @@ def labels_after(children, n, merges):
 
 
 @njit(cache=True, nogil=True)
-def leaves(children, n):
+def leaf_sequence(children, n):
     """Rows from left to right such that no two branches of the tree cross."""
     order, stack, top, count = np.empty(n, np.int64), np.empty(n + 1, np.int64), 1, 0
     stack[0] = n + len(children) - 1

@@ -9,7 +9,7 @@ SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def reach(t, own, limit, best, came, source):
+def update_reachability(t, own, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
     low, same = np.inf, own * SAME
     for j in range(len(best)):
@@ -23,7 +23,7 @@ def reach(t, own, limit, best, came, source):
 
 
 @njit(cache=True, nogil=True)
-def nearest(best, ids, low, a, b, at):
+def next_row(best, ids, low, a, b, at):
     """The place of least best, of equals that with the lowest row number."""
     for j in range(a, b):
         if best[j] == low and (best[at] != low or ids[j] < ids[at]):
@@ -32,7 +32,7 @@ def nearest(best, ids, low, a, b, at):
 
 
 @njit(cache=True, nogil=True)
-def walk(XT, core, kind, p, limit, order, height, source):
+def ordering_loop(XT, core, kind, p, limit, order, height, source):
     """Rows in the order of eq. (3), their reachabilities and where they came from.
 
     XT is used up: the rows not visited yet are kept together.
@@ -53,9 +53,11 @@ def walk(XT, core, kind, p, limit, order, height, source):
             b = min(a + CHUNK, m)
             if core[row] < np.inf:
                 add_columns(XT, x, a, b, kind, p, t)
-                least = reach(t, core[row], limit, best[a:b], came[a:b], row)
+                least = update_reachability(
+                    t, core[row], limit, best[a:b], came[a:b], row
+                )
             else:
                 least = best[a:b].min()
             if least <= low:
                 low = least
-                at = nearest(best, ids, low, a, b, at)
+                at = next_row(best, ids, low, a, b, at)

@@ -1,10 +1,10 @@
 """Compiled loops that find the nearest centre of a tile of LANES rows.
 
 Rows are transposed, so that a row is a SIMD lane, and meet all centres, four centres
-and four features at a time (`tile`). That keeps the multipliers in registers, needs no
+and four features at a time (`nearest_in_tile`). That keeps the multipliers in registers, needs no
 reduction across lanes, and finds the nearest and the second nearest centre in the same
-sweep. Rows of at most 8 columns are held in registers as a whole (`few`). Rows of many
-columns meet many centres in a matrix product, which is what BLAS is best at (`look`).
+sweep. Rows of at most 8 columns are held in registers as a whole (`nearest_few_columns`). Rows of many
+columns meet many centres in a matrix product, which is what BLAS is best at (`find_nearest`).
 Letters as in `kmeans.py`; no checks, no threads.
 """
 
@@ -18,20 +18,20 @@ FEW = 8  # columns that fit into registers
 WIDE_D, WIDE_K = 128, 32  # columns and centres from which a matrix product is faster
 
 
-def padded(k, d):
+def padded_shape(k, d):
     """k and d rounded up to what the loops want."""
     return -(-k // 4) * 4, FEW if d <= FEW else -(-d // 4) * 4
 
 
-def is_wide(k, d) -> bool:
+def uses_matrix_product(k, d) -> bool:
     """Whether rows of d columns meet k centres in a matrix product."""
     return d >= WIDE_D and k >= WIDE_K
 
 
-def desk(k, d, dtype):
-    """Room for `look` to work in (made here, it need not be compiled)."""
-    k4, d4 = padded(k, d)
-    wide = is_wide(k, d)
+def nearest_workspace(k, d, dtype):
+    """Room for `find_nearest` to work in (made here, it need not be compiled)."""
+    k4, d4 = padded_shape(k, d)
+    wide = uses_matrix_product(k, d)
     T = np.zeros((LANES, d4) if wide else (d4, STRIDE), dtype)
     D = np.empty((k4 if wide else 4, LANES), dtype)
     best, second, norm, bar = np.empty((4, LANES), dtype)
@@ -40,7 +40,7 @@ def desk(k, d, dtype):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def least(v, j, best, second, label):
+def two_smallest(v, j, best, second, label):
     """The two smallest values seen and the label of the smallest, after v."""
     less = v < best
     high = best if less else v
@@ -52,7 +52,7 @@ def least(v, j, best, second, label):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def clear(best, second, z):
+def reset_nearest(best, second, z):
     """Nothing seen yet."""
     for r in range(LANES):
         best[r] = np.inf
@@ -61,26 +61,26 @@ def clear(best, second, z):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def fold(D, q, c2, j, best, second, z):
+def fold_four_centers(D, q, c2, j, best, second, z):
     """Take c2_j + D_q and the next three into the smallest values."""
     j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
     e0, e1, e2, e3 = c2[j], c2[j + 1], c2[j + 2], c2[j + 3]
     for r in range(LANES):
-        b, s, y = least(D[q, r] + e0, j0, best[r], second[r], z[r])
-        b, s, y = least(D[q + 1, r] + e1, j1, b, s, y)
-        b, s, y = least(D[q + 2, r] + e2, j2, b, s, y)
-        best[r], second[r], z[r] = least(D[q + 3, r] + e3, j3, b, s, y)
+        b, s, y = two_smallest(D[q, r] + e0, j0, best[r], second[r], z[r])
+        b, s, y = two_smallest(D[q + 1, r] + e1, j1, b, s, y)
+        b, s, y = two_smallest(D[q + 2, r] + e2, j2, b, s, y)
+        best[r], second[r], z[r] = two_smallest(D[q + 3, r] + e3, j3, b, s, y)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def tile(T, A, c2, D, best, second, z):
+def nearest_in_tile(T, A, c2, D, best, second, z):
     """Smallest and second smallest of c2_j + A_j.x over j, for each lane x of T.
 
     Shapes    T (d4, STRIDE)   A (k4, d4)   c2 (k4,)   D (4, LANES) scratch
     where d4, k4 are d, k rounded up to a multiple of 4; c2 is inf in the padding.
     """
     d4, k4 = T.shape[0], A.shape[0]
-    clear(best, second, z)
+    reset_nearest(best, second, z)
     for j in range(0, k4, 4):
         for q in range(4):
             for r in range(LANES):
@@ -111,11 +111,11 @@ def tile(T, A, c2, D, best, second, z):
                 D[1, r] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
                 D[2, r] += g0 * x0 + g1 * x1 + g2 * x2 + g3 * x3
                 D[3, r] += h0 * x0 + h1 * x1 + h2 * x2 + h3 * x3
-        fold(D, 0, c2, j, best, second, z)
+        fold_four_centers(D, 0, c2, j, best, second, z)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def few(T, A, c2, best, z):
+def nearest_few_columns(T, A, c2, best, z):
     """Smallest of c2_j + A_j.x over j, for each lane x of T, with FEW features."""
     for r in range(LANES):
         best[r] = np.inf
@@ -139,7 +139,7 @@ def few(T, A, c2, best, z):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sides(X, m, rows, count, A, c2, z):
+def nearest_of_two(X, m, rows, count, A, c2, z):
     """Which of two centres is nearer: the side of the plane half way between them.
 
     A_2 is A_1 - A_0.
@@ -154,7 +154,7 @@ def sides(X, m, rows, count, A, c2, z):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def gather(X, m, rows, count, listed, T):
+def transpose_rows(X, m, rows, count, listed, T):
     """Rows of X less m into the lanes of T.
 
     `rows` are their numbers if `listed`; else they follow rows[0].
@@ -179,7 +179,7 @@ def gather(X, m, rows, count, listed, T):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def norms(X, m, rows, count, norm):
+def row_norms(X, m, rows, count, norm):
     """|x - m|^2 of some rows. A row is read from end to end, and is near after that."""
     for r in range(count):
         x = X[rows[r]]
@@ -191,7 +191,7 @@ def norms(X, m, rows, count, norm):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def copy(X, m, rows, count, V, norm):
+def copy_rows(X, m, rows, count, V, norm):
     """Rows of X less m into the rows of V, and their squared norms."""
     for r in range(count):
         x, v = X[rows[r]], V[r]
@@ -204,7 +204,7 @@ def copy(X, m, rows, count, V, norm):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def look(X, m, count, listed, both, A, c2, desk):
+def find_nearest(X, m, count, listed, both, A, c2, desk):
     """The nearest centre of some rows of X; with `both` also how far, and the next.
 
     On the desk are the row numbers; left on it are `near` and `best`, which is short
@@ -212,19 +212,19 @@ def look(X, m, count, listed, both, A, c2, desk):
     """
     T, D, best, second, norm, _, rows, near = desk
     if D.shape[0] > 4:  # a wide desk
-        copy(X, m, rows, count, T, norm)
+        copy_rows(X, m, rows, count, T, norm)
         np.dot(A, T.T, D)
-        clear(best, second, near)
+        reset_nearest(best, second, near)
         for j in range(0, A.shape[0], 4):
-            fold(D, j, c2, j, best, second, near)
+            fold_four_centers(D, j, c2, j, best, second, near)
         return
     if both:
-        norms(X, m, rows, count, norm)
+        row_norms(X, m, rows, count, norm)
     elif c2.shape[0] == 4 and np.isinf(c2[2]) and T.shape[0] > FEW:
-        sides(X, m, rows, count, A, c2, near)
+        nearest_of_two(X, m, rows, count, A, c2, near)
         return
-    gather(X, m, rows, count, listed, T)
+    transpose_rows(X, m, rows, count, listed, T)
     if T.shape[0] == FEW and not both:
-        few(T, A, c2, best, near)
+        nearest_few_columns(T, A, c2, best, near)
     else:
-        tile(T, A, c2, D, best, second, near)
+        nearest_in_tile(T, A, c2, D, best, second, near)

@@ -26,14 +26,16 @@ from sklearn.utils.validation import check_array
 from ..params import ParameterError
 
 
-class Release(NamedTuple):
+class AnonymizedData(NamedTuple):
     """What may be published, and what it cost."""
 
     X: np.ndarray  # (n, d) means of the groups, in the order of the rows
     labels: np.ndarray  # (n,) the group of each row
     sizes: np.ndarray  # rows of each group, all at least k
     loss: float  # eq. (1)
-    share: float  # eq. (1) over the same sum with a single group: 0 loses nothing
+    relative_loss: (
+        float  # eq. (1) over the same sum with a single group: 0 loses nothing
+    )
 
     @property
     def centers(self):
@@ -68,7 +70,7 @@ def mdav(Z, k):
     return labels
 
 
-def anonymize(X, k, *, scale=True) -> Release:
+def anonymize(X, k, *, scale=True) -> AnonymizedData:
     """Publish rows so that each is the same as at least k - 1 others.
 
     Parameters
@@ -111,4 +113,4 @@ def anonymize(X, k, *, scale=True) -> Release:
     loss, whole_loss = float((gap * gap).sum()), float((V * V).sum())
     share = loss / whole_loss if whole_loss > 0 else 0.0
     shown = (means + middle).astype(X.dtype)[labels]
-    return Release(shown, labels, sizes, loss, share)
+    return AnonymizedData(shown, labels, sizes, loss, share)

@@ -13,7 +13,7 @@ bound for it in all later rounds, since parts only grow. Of several edges of equ
 length any may be taken; one that would close a circle is left out.
 
 Cost      O(n log n) walks in few columns, O(n d) memory; Prim's O(n^2 d) is quicker for
-          few rows and many columns, hence `pays`
+          few rows and many columns, hence `boruvka_is_faster`
 Shapes    X (n, d)   c (n,)   edges (n - 1,)
 Refs      [March2010] the rounds in a tree; [Campello2013] m; [Prim1957] one part that
           grows, instead of all
@@ -21,16 +21,16 @@ Refs      [March2010] the rounds in a tree; [Campello2013] m; [Prim1957] one par
 
 import numpy as np
 
-from ..distances.search import kind_of
-from ..distances.trees import LEAF, plant
+from ..distances.kd_tree import LEAF, build_kd_tree
+from ..distances.neighbor_search import metric_kind
 from ..graphs.spanning import KINDS, Tree, risen, scales, spanning_tree
 from . import _boruvka as loops
 
 
-def pays(shape, metric):
+def boruvka_is_faster(shape, metric):
     """Whether the walks are quicker than all pairs, and the metric has boxes."""
     n, d = shape
-    boxes = metric in KINDS and metric != "cosine" and kind_of(metric, 2.0)[0] >= 0
+    boxes = metric in KINDS and metric != "cosine" and metric_kind(metric, 2.0)[0] >= 0
     return boxes and d <= 8 and n >= 1500 * (d + 1)
 
 
@@ -43,13 +43,13 @@ def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
     array([1., 2., 4.])
     """
     X = np.ascontiguousarray(X, np.float64)
-    kind, p = kind_of(metric, p)
+    kind, p = metric_kind(metric, p)
     n, (shorten, lengthen) = len(X), scales("chebyshev" if kind == 0 else metric, p)
-    tree = plant(X, LEAF)
+    tree = build_kd_tree(X, LEAF)
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     c = np.zeros(n) if core is None else np.asarray(core, np.float64)
     box = (tree.XT, tree.lo, tree.hi, tree.levels)
-    if loops.join(*box, shorten(c[tree.order]), kind, p, *edges) < n - 1:
+    if loops.boruvka_rounds(*box, shorten(c[tree.order]), kind, p, *edges) < n - 1:
         return spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
     left, right, weight = edges
     return risen(Tree(tree.order[left], tree.order[right], weight), lengthen)

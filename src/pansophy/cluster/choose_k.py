@@ -63,7 +63,7 @@ class KChoice:
     errors: np.ndarray | None = None
 
 
-class Data:
+class KMeansRuns:
     """Rows, runs of k-means on them, and what the scores need."""
 
     def __init__(self, X, ks, n_init, rng):
@@ -80,7 +80,7 @@ class Data:
         for k in self.ks:
             model = self.fit(X, k, n_init)
             if models:
-                C = grown(models[-1], X, k)
+                C = extended_centers(models[-1], X, k)
                 other = KMeans(k, init=C, n_init=1).fit(X)
                 model = min(model, other, key=lambda m: m.inertia_)
             models.append(model)
@@ -88,7 +88,7 @@ class Data:
         return models, np.minimum.accumulate(costs)
 
 
-def grown(model, X, k):
+def extended_centers(model, X, k):
     """The centres of a model and the rows farthest from them, to make k."""
     C = model.cluster_centers_
     D = model.transform(X).min(axis=1)
@@ -98,7 +98,7 @@ def grown(model, X, k):
     return C
 
 
-def elbow(data, models, costs):
+def elbow_scores(data, models, costs):
     """Eq. (1): how far the curve is below its chord, both axes scaled to 1."""
     x = (data.ks - data.ks[0]) / max(data.ks[-1] - data.ks[0], 1)
     fall = costs[0] - costs[-1]
@@ -106,7 +106,7 @@ def elbow(data, models, costs):
     return 1 - x - y, None
 
 
-def bic(data, models, costs):
+def kmeans_bic_scores(data, models, costs):
     """Eq. (3), its sign turned so that more is better."""
     (n, d), out = data.X.shape, []
     for k, model, J in zip(data.ks, models, costs, strict=True):
@@ -119,7 +119,7 @@ def bic(data, models, costs):
     return np.array(out), None
 
 
-def silhouette(data, models, costs, sample=2000):
+def silhouette_scores(data, models, costs, sample=2000):
     """Eq. (4), on a sample of the rows."""
     n = len(data.X)
     few = data.rng.permutation(n)[:sample]
@@ -132,7 +132,7 @@ def silhouette(data, models, costs, sample=2000):
     return np.array(out), None
 
 
-def gap(data, models, costs, references=10):
+def gap_statistic(data, models, costs, references=10):
     """Eq. (5): the gap and its standard error."""
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     logs = np.empty((references, len(data.ks)))
@@ -143,7 +143,7 @@ def gap(data, models, costs, references=10):
     return scores, logs.std(axis=0) * np.sqrt(1 + 1 / references)
 
 
-def stability(data, models, costs, resamples=8):
+def stability_scores(data, models, costs, resamples=8):
     """Eq. (6)."""
     n, found = len(data.X), []
     for k, model in zip(data.ks, models, strict=True):
@@ -161,7 +161,7 @@ def stability(data, models, costs, resamples=8):
     return A.mean(axis=1), A.std(axis=1) / np.sqrt(resamples)
 
 
-def holdout(data, models, costs, folds=5):
+def holdout_scores(data, models, costs, folds=5):
     """Eq. (7), its sign turned; per row."""
     n, total = len(data.X), np.zeros(len(data.ks))
     for part in np.array_split(data.rng.permutation(n), folds):
@@ -173,12 +173,12 @@ def holdout(data, models, costs, folds=5):
 
 
 METHODS = {
-    "elbow": elbow,
-    "bic": bic,
-    "silhouette": silhouette,
-    "gap": gap,
-    "stability": stability,
-    "holdout": holdout,
+    "elbow": elbow_scores,
+    "bic": kmeans_bic_scores,
+    "silhouette": silhouette_scores,
+    "gap": gap_statistic,
+    "stability": stability_scores,
+    "holdout": holdout_scores,
 }
 
 
@@ -227,8 +227,8 @@ def choose_k(
         raise ValueError(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
         )
-    data = Data(X, ks, n_init, rng_from(random_state))
-    with each_once():
+    data = KMeansRuns(X, ks, n_init, rng_from(random_state))
+    with collapse_repeated_warnings():
         models, costs = data.curve(data.X)
         errors = None
         if method == "penalty":
@@ -236,12 +236,14 @@ def choose_k(
                 penalty = (costs[0] - costs[-1]) / max(ks[-1] - ks[0], 1)
             scores = -(costs + penalty * ks)
         elif method == "labels":
-            scores = agreement(models, labels, len(data.X))
+            scores = label_agreement(models, labels, len(data.X))
         else:
             scores, errors = METHODS[method](data, models, costs)
     if np.all(np.isnan(scores)):
         raise ValueError(f"method={method!r} needs a k of at least 2 among ks.")
-    at = PICKS.get(method, lambda scores, _: np.nanargmax(scores))(scores, errors)
+    at = SELECTION_RULES.get(method, lambda scores, _: np.nanargmax(scores))(
+        scores, errors
+    )
     if method == "holdout" and at == len(ks) - 1:
         warnings.warn(
             "the held-out cost of k-means keeps falling with k, so it cannot choose "
@@ -253,7 +255,7 @@ def choose_k(
 
 
 @contextmanager
-def each_once():
+def collapse_repeated_warnings():
     """Of what the many fits inside warn of, the first of each kind, and how often."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -271,7 +273,7 @@ def each_once():
 NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
-def agreement(models, labels, n):
+def label_agreement(models, labels, n):
     """Eq. (8)."""
     if labels is None or len(labels) != n:
         raise ValueError(
@@ -285,16 +287,16 @@ def agreement(models, labels, n):
     return np.array(pairs)
 
 
-def first_big_enough(gap, error):
+def first_within_gap_error(gap, error):
     """The rule of eq. (5); the largest gap if no k meets it."""
     fine = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
     return int(fine[0]) if len(fine) else int(np.argmax(gap))
 
 
-def last_near_best(scores, error):
+def largest_within_one_error(scores, error):
     """The rule of eq. (6): coarse clusters are stable too, so the finest is taken."""
     top = int(np.nanargmax(scores))
     return int(np.flatnonzero(scores >= scores[top] - error[top])[-1])
 
 
-PICKS = {"gap": first_big_enough, "stability": last_near_best}
+SELECTION_RULES = {"gap": first_within_gap_error, "stability": largest_within_one_error}

@@ -25,7 +25,7 @@ from ..distances import euclidean
 from ..params import Count, Flag
 from ..typing import Seed
 from .kmeans import KMeans
-from .turns import nearest
+from .lloyd_iteration import nearest_centers
 
 
 @dataclass(eq=False, repr=False)
@@ -96,7 +96,7 @@ class ClusterFeatures(Transformer, Estimator):
         """The columns of the clusters, after those of X if `append`."""
         X, C = self._ready(X, order="C"), self.cluster_centers_
         if self.kind == "onehot":
-            z = nearest(X, C.astype(np.float64))
+            z = nearest_centers(X, C.astype(np.float64))
             F = (z[:, None] == np.arange(len(C))).astype(X.dtype)
         else:
             F = euclidean(X, C.astype(X.dtype, copy=False))

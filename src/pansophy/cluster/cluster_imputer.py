@@ -31,11 +31,11 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
-from .seeding import seed
+from .initialization import sample_initial_centers
 from .starts import check_scale
 
 
-class State(NamedTuple):
+class ImputerState(NamedTuple):
     """What one turn hands to the next."""
 
     centers: np.ndarray  # C
@@ -44,24 +44,24 @@ class State(NamedTuple):
     moved: int = -1
 
 
-def known_gaps(X, B, C):
+def observed_squared_distances(X, B, C):
     """sum over known f of (x_if - c_jf)^2, (n, k); X holds 0 where nothing is known."""
     D = (X * X).sum(axis=1)[:, None] - 2 * (X @ C.T) + B @ (C * C).T
     return np.maximum(D, 0.0)
 
 
-def assign(X, B, C):
+def nearest_observed_center(X, B, C):
     """The nearest centre over what is known, and the gap to it from differences."""
 
     def block(x, o):
-        z = known_gaps(x, o, C).argmin(axis=1)
+        z = observed_squared_distances(x, o, C).argmin(axis=1)
         gap = (x - C[z]) * o
         return np.where(o.any(axis=1), z, -1), (gap * gap).sum(axis=1)
 
     return rows.Rows(X, B).map(block)
 
 
-def centers(X, B, w, z, C, mean):
+def observed_means(X, B, w, z, C, mean):
     """Means of what is known of each group; the column's mean where nothing is."""
     new = np.empty_like(C)
     for j in range(len(C)):
@@ -75,23 +75,27 @@ def centers(X, B, w, z, C, mean):
     return new
 
 
-def turns(X, B, w, C, mean, *, max_iter, tol, task=SILENT):
+def imputer_iterations(X, B, w, C, mean, *, max_iter, tol, task=SILENT):
     """Take turns on eq. (1) until no label changes or J hardly falls."""
 
     def turn(state):
-        z, own = assign(X, B, state.centers)
+        z, own = nearest_observed_center(X, B, state.centers)
         old = state.labels
         moved = len(z) if old is None else int(np.count_nonzero(z != old))
-        new = centers(X, B, w, z, state.centers, mean) if moved else state.centers
-        return State(new, z, float(w @ own), moved)
+        new = (
+            observed_means(X, B, w, z, state.centers, mean) if moved else state.centers
+        )
+        return ImputerState(new, z, float(w @ own), moved)
 
     def settled(old, new):
         fall = (old.objective - new.objective) / max(new.objective, 1e-300)
         return 0.0 if new.moved == 0 else fall
 
     how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
-    z, own = assign(X, B, run.state.centers)
+    run = iterate(
+        turn, ImputerState(C, None, np.inf), max_iter=max_iter, tol=tol, **how
+    )
+    z, own = nearest_observed_center(X, B, run.state.centers)
     last = run.state._replace(labels=z, objective=float(w @ own))
     return run._replace(state=last)
 
@@ -157,7 +161,7 @@ class ClusterImputer(Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._begin(X, sample_weight=sample_weight, **NAN_CHECKS)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         kind, X = X.dtype, X.astype(np.float64)
         check_scale(X)
@@ -174,8 +178,10 @@ class ClusterImputer(Transformer, Estimator):
         zero, how = np.zeros_like(mean), {"max_iter": self.max_iter, "tol": self.tol}
 
         def run(i, task):
-            C = seed(X, w, k, rng)[0]  # what is missing counts as the mean here
-            return turns(X, B, w, C, zero, task=task, **how)
+            C = sample_initial_centers(X, w, k, rng)[
+                0
+            ]  # what is missing counts as the mean here
+            return imputer_iterations(X, B, w, C, zero, task=task, **how)
 
         result = self._drive(
             lambda task: best_of(self.n_init, run, task=task),
@@ -189,19 +195,19 @@ class ClusterImputer(Transformer, Estimator):
 
     def transform(self, X):
         """X with every missing entry filled in; what is known stays."""
-        X = self._ready(X, **CHECKS)
+        X = self._ready(X, **NAN_CHECKS)
         fill = np.concatenate([self.cluster_centers_, self.means_[None]])
         return np.where(np.isnan(X), fill[self._labels(X)].astype(X.dtype), X)
 
     def predict(self, X):
         """The cluster of each row by what is known of it; -1 if nothing is."""
-        return self._labels(self._ready(X, **CHECKS))
+        return self._labels(self._ready(X, **NAN_CHECKS))
 
     def _labels(self, X):
         B = (~np.isnan(X)).astype(np.float64)
         mean = self.means_.astype(np.float64)
         V = np.where(B > 0, X - mean, 0.0)
-        return assign(V, B, self.cluster_centers_ - mean)[0]
+        return nearest_observed_center(V, B, self.cluster_centers_ - mean)[0]
 
     def get_feature_names_out(self, input_features=None):
         """The names of the columns of X."""
@@ -216,4 +222,4 @@ class ClusterImputer(Transformer, Estimator):
         return tags
 
 
-CHECKS = {"order": "C", "ensure_all_finite": "allow-nan"}
+NAN_CHECKS = {"order": "C", "ensure_all_finite": "allow-nan"}

@@ -33,13 +33,13 @@ from ..core.random import rng_from
 from ..distances import euclidean, squared_euclidean
 from ..params import Count, NonNegative, Verbosity, number
 from ..typing import Matrix, Seed
-from .seeding import seed
+from .initialization import sample_initial_centers
 from .starts import check_scale
 
 AboveOne = Annotated[float, number("a number above 1", 1, open_low=True)]
 
 
-class State(NamedTuple):
+class FuzzyState(NamedTuple):
     """What one turn hands to the next."""
 
     centers: np.ndarray  # C
@@ -47,7 +47,7 @@ class State(NamedTuple):
     shift: float = np.inf  # sum_j |c_j - c_j before|^2
 
 
-def degrees(X, C, m):
+def fuzzy_memberships(X, C, m):
     """U of eq. (2), and each row's term of eq. (3).
 
     Distances are divided by the smallest first: no power overflows.
@@ -64,12 +64,12 @@ def degrees(X, C, m):
     return (U / total[:, None]).astype(X.dtype, copy=False), cost
 
 
-def turns(X, w, C, m, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+def fuzzy_iterations(X, w, C, m, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
     """Take turns from centres C until their squared shift is at most tol."""
     R = rows.Rows(X, w)
 
     def stats(x, w, C):
-        U, cost = degrees(x, C, m)
+        U, cost = fuzzy_memberships(x, C, m)
         V = (U**m) * w[:, None]
         V = V.astype(np.float64)
         return V.T @ x, V.sum(axis=0), float(w.astype(np.float64) @ cost)
@@ -79,11 +79,11 @@ def turns(X, w, C, m, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
         S, M, J = R.sum(lambda x, w: stats(x, w, C))
         M = M[:, None]
         new = np.divide(S, M, out=C.astype(np.float64), where=M > 0).astype(C.dtype)
-        return State(new, J, float(((new - C) ** 2).sum()))
+        return FuzzyState(new, J, float(((new - C) ** 2).sum()))
 
     settled = lambda old, new: new.shift
     how: dict = {"change": settled, "watch": ("shift",), "task": task}
-    run = iterate(turn, State(C, np.inf), max_iter=max_iter, tol=tol, **how)
+    run = iterate(turn, FuzzyState(C, np.inf), max_iter=max_iter, tol=tol, **how)
     C = run.state.centers
     J = R.sum(lambda x, w: stats(x, w, C)[2])
     return run._replace(state=run.state._replace(objective=float(J)))
@@ -172,7 +172,9 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         how: dict = {"max_iter": self.max_iter, "tol": self.tol * scale}
 
         def run(i, task):
-            return turns(X, w, self._start(X, w, rng), self.m, task=task, **how)
+            return fuzzy_iterations(
+                X, w, self._start(X, w, rng), self.m, task=task, **how
+            )
 
         result = self._drive(
             lambda task: best_of(n_init, run, task=task),
@@ -204,13 +206,13 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return euclidean(self._ready(X, order="C"), self.cluster_centers_)
 
     def _degrees(self, X):
-        block = lambda x: degrees(x, self.cluster_centers_, self.m)[0]
+        block = lambda x: fuzzy_memberships(x, self.cluster_centers_, self.m)[0]
         return rows.Rows(X).map(block)
 
     def _start(self, X, w, rng):
         k, d = self.n_clusters, X.shape[1]
         if isinstance(self.init, str):
-            return seed(X, w, k, rng, method=self.init)[0]
+            return sample_initial_centers(X, w, k, rng, method=self.init)[0]
         C = np.asarray(self.init, dtype=X.dtype)
         if C.shape != (k, d) or not np.isfinite(C).all():
             raise ValueError(

@@ -38,29 +38,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..distances import search
+from ..distances import neighbor_search
 from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
 from ..params import Count, Flag, Jobs, NonNegative, Positive, number
 from . import _hdbscan as loops
-from .boruvka import boruvka_tree, pays
-from .linkage import children, cut, tree_of
+from .boruvka import boruvka_is_faster, boruvka_tree
+from .linkage import cut_tree, linkage_children, linkage_from_edges
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 INFINITE, MISSING = -2, -3
 
 
-def reachability_tree(X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=None):
+def mutual_reachability_tree(
+    X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=None
+):
     """Eq. (1): the minimum spanning tree of m over the rows of X."""
     core = np.zeros(len(X))
     if k > 1:
-        index = search.build(X, metric=metric, p=p, leaf_size=leaf_size)
-        core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    grow = boruvka_tree if pays(X.shape, metric) else spanning_tree
+        index = neighbor_search.build_index(X, metric=metric, p=p, leaf_size=leaf_size)
+        core = neighbor_search.k_nearest(index, None, k - 1)[0][:, -1].astype(
+            np.float64
+        )
+    grow = boruvka_tree if boruvka_is_faster(X.shape, metric) else spanning_tree
     tree = grow(X, metric=metric, p=p, core=alpha * core)
     return tree._replace(weight=tree.weight / alpha)
 
 
-def matrix_tree(D, k, alpha=1.0):
+def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     """The same from distances; pairs that a sparse matrix lacks are not connected."""
     if not sp.issparse(D):
         D = D / alpha
@@ -83,15 +87,19 @@ def matrix_tree(D, k, alpha=1.0):
     return minimum_spanning_tree(G)
 
 
-def condensed(Z, least):
+def condense_tree(Z, min_size):
     """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n."""
     n = len(Z) + 1
     tree = np.empty((2 * n, 4))
     height, size = np.ascontiguousarray(Z[:, 2]), Z[:, 3].astype(np.int64)
-    return tree[: loops.condense(children(Z), height, size, n, least, tree)].copy()
+    return tree[
+        : loops.fill_condensed_tree(
+            linkage_children(Z), height, size, n, min_size, tree
+        )
+    ].copy()
 
 
-def stabilities(tree, n):
+def cluster_stabilities(tree, n):
     """S of eq. (3), and the lambda at which each cluster is born."""
     parent = tree[:, 0].astype(np.int64) - n
     split = tree[:, 1] >= n
@@ -103,16 +111,18 @@ def stabilities(tree, n):
     return np.bincount(parent, life * tree[:, 3], minlength=count), birth
 
 
-def choose(tree, n, *, method="eom", single=False, epsilon=0.0, most=None):
+def select_clusters(
+    tree, n, *, method="eom", allow_single=False, epsilon=0.0, max_size=None
+):
     """Which clusters are chosen, a flag for each."""
-    S, birth = stabilities(tree, n)
+    S, birth = cluster_stabilities(tree, n)
     count = len(S)
     splits = tree[tree[:, 1] >= n]
     above, size = np.full(count, -1), np.full(count, n)
     if len(splits):
         child = splits[:, 1].astype(np.int64) - n
         above[child], size[child] = splits[:, 0].astype(np.int64) - n, splits[:, 3]
-    first, chosen = (0 if single else 1), np.zeros(count, np.bool_)
+    first, chosen = (0 if allow_single else 1), np.zeros(count, np.bool_)
     inner = np.zeros(count, np.bool_)
     inner[above[1:]] = True
     if method == "leaf":
@@ -121,16 +131,16 @@ def choose(tree, n, *, method="eom", single=False, epsilon=0.0, most=None):
     else:
         below = np.zeros(count)
         for c in range(count - 1, first - 1, -1):
-            chosen[c] = below[c] <= S[c] and (most is None or size[c] <= most)
+            chosen[c] = below[c] <= S[c] and (max_size is None or size[c] <= max_size)
             if above[c] >= 0:
                 below[above[c]] += S[c] if chosen[c] else below[c]
-        outermost(chosen, above)
+        keep_outermost(chosen, above)
     if epsilon > 0 and count > 1 and not chosen[0]:
-        chosen = undone(chosen, above, birth, epsilon, single)
+        chosen = merge_below_epsilon(chosen, above, birth, epsilon, allow_single)
     return chosen
 
 
-def outermost(chosen, above):
+def keep_outermost(chosen, above):
     """Drop what lies below another chosen cluster."""
     under = np.zeros(len(chosen), np.bool_)
     for c in range(1, len(chosen)):
@@ -138,25 +148,25 @@ def outermost(chosen, above):
         chosen[c] &= not under[c]
 
 
-def undone(chosen, above, birth, epsilon, single):
+def merge_below_epsilon(chosen, above, birth, epsilon, allow_single):
     """Clusters born below epsilon replaced by the first ancestor born above it."""
     out = np.zeros(len(chosen), np.bool_)
     for c in np.flatnonzero(chosen):
         a = c
-        while birth[a] * epsilon > 1 and (above[a] > 0 or single):
+        while birth[a] * epsilon > 1 and (above[a] > 0 or allow_single):
             a = above[a]
             if a == 0:
                 break
         out[a] = True
-    outermost(out, above)
+    keep_outermost(out, above)
     return out
 
 
-def labelled(tree, n, chosen, *, epsilon=0.0):
+def labels_and_probabilities(tree, n, chosen, *, epsilon=0.0):
     """Labels and probabilities of the rows under the chosen clusters."""
     rate = np.zeros(n)
     top = np.empty(len(chosen), np.int64)
-    above = loops.assign(tree, n, chosen, top, rate)
+    above = loops.chosen_ancestors(tree, n, chosen, top, rate)
     inside = chosen[above]
     parent = tree[:, 0].astype(np.int64) - n
     death = np.zeros(len(chosen))
@@ -274,20 +284,22 @@ class HDBSCAN(Clusterer, Estimator):
         whole = len(rows) == X.shape[0]
         F = X if whole else (X[rows][:, rows] if self._given() else X[rows])
         with threads.limited(self.n_jobs):
-            self.linkage_matrix_ = tree_of(*self._tree(F, k), len(rows))
-        tree = condensed(self.linkage_matrix_, self.min_cluster_size)
+            self.linkage_matrix_ = linkage_from_edges(*self._tree(F, k), len(rows))
+        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size)
         epsilon = self.cluster_selection_epsilon
-        chosen = choose(
+        chosen = select_clusters(
             tree,
             len(rows),
             method=self.cluster_selection_method,
-            single=self.allow_single_cluster,
+            allow_single=self.allow_single_cluster,
             epsilon=epsilon,
-            most=self.max_cluster_size,
+            max_size=self.max_cluster_size,
         )
-        labels, share = labelled(tree, len(rows), chosen, epsilon=epsilon)
+        labels, share = labels_and_probabilities(
+            tree, len(rows), chosen, epsilon=epsilon
+        )
         self.condensed_tree_, self._state = tree, state
-        self.labels_ = spread(labels, state, rows)
+        self.labels_ = labels_of_all_rows(labels, state, rows)
         self.probabilities_ = np.where(state == MISSING, np.nan, 0.0)
         self.probabilities_[rows] = share
         if self.store_centers:
@@ -304,10 +316,12 @@ class HDBSCAN(Clusterer, Estimator):
         Components of fewer than min_cluster_size rows are noise.
         """
         check_is_fitted(self)
-        z = cut(self.linkage_matrix_, height=cut_distance)
+        z = cut_tree(self.linkage_matrix_, height=cut_distance)
         big = np.bincount(z) >= min_cluster_size
         names = np.where(big, np.cumsum(big) - 1, -1)
-        return spread(names[z], self._state, np.flatnonzero(self._state == 0))
+        return labels_of_all_rows(
+            names[z], self._state, np.flatnonzero(self._state == 0)
+        )
 
     def _given(self):
         return self.metric == "precomputed"
@@ -328,14 +342,14 @@ class HDBSCAN(Clusterer, Estimator):
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
             if not sp.issparse(X) and not np.allclose(X, X.T):
                 raise ValueError("precomputed distances must be symmetric.")
-            return matrix_tree(X, k, self.alpha)
+            return mutual_reachability_tree_of_matrix(X, k, self.alpha)
         if plain and not sp.issparse(X) and self.algorithm != "brute" and p >= 1:
             how = {"metric": self.metric, "p": p, "leaf_size": self.leaf_size}
-            return reachability_tree(X, k, alpha=self.alpha, **how)
+            return mutual_reachability_tree(X, k, alpha=self.alpha, **how)
         if self.metric == "minkowski":
             params["p"] = p
         D = pairwise_distances(X, metric=self.metric, **params)
-        return matrix_tree(D, k, self.alpha)
+        return mutual_reachability_tree_of_matrix(D, k, self.alpha)
 
     def _keep_centers(self, X, labels, share):
         """Centroids weighted by probability; the row nearest to the others by it."""
@@ -351,7 +365,7 @@ class HDBSCAN(Clusterer, Estimator):
             self.medoids_ = np.empty((len(groups), d))
             for c, g in enumerate(groups):
                 D = pairwise_distances(X[g], metric=self.metric, **params)
-                self.medoids_[c] = np.ravel(asdense(X[g[np.argmin(D @ share[g])]]))
+                self.medoids_[c] = np.ravel(dense_row(X[g[np.argmin(D @ share[g])]]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -378,12 +392,12 @@ def finite_rows(X, given):
     return state, np.flatnonzero(state == 0)
 
 
-def spread(labels, state, rows):
+def labels_of_all_rows(labels, state, rows):
     """Labels of all rows from those of the finite ones."""
     out = state.copy()
     out[rows] = labels
     return out
 
 
-def asdense(row):
+def dense_row(row):
     return row.toarray() if sp.issparse(row) else row

@@ -35,14 +35,14 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
-from .picks import plus_plus
-from .starts import check_scale, warn_few
+from .picks import plusplus_from_distances
+from .starts import check_scale, warn_empty_clusters
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not
 
 
-class State(NamedTuple):
+class KernelKMeansState(NamedTuple):
     """What one turn hands to the next."""
 
     labels: np.ndarray  # z
@@ -50,7 +50,7 @@ class State(NamedTuple):
     moved: int = -1  # labels that changed
 
 
-class Gram:
+class GramSource:
     """k between all rows: kept, or made in blocks."""
 
     def __init__(self, X, kernel):
@@ -73,7 +73,7 @@ class Gram:
         return np.maximum(self.diag - 2.0 * row + self.diag[i], 0.0)
 
 
-def shares(z, w, k, dtype=np.float64):
+def mean_coefficients(z, w, k, dtype=np.float64):
     """H of eq. (2)."""
     H = np.zeros((len(z), k), dtype)
     mass = np.bincount(z, w, k)
@@ -81,48 +81,48 @@ def shares(z, w, k, dtype=np.float64):
     return H
 
 
-def gaps(G, z, w, k):
+def feature_space_distances(G, z, w, k):
     """Eq. (2) less k(x, x) for all rows and groups, and h; inf for an empty group."""
-    H = shares(z, w, k, G.diag.dtype)
+    H = mean_coefficients(z, w, k, G.diag.dtype)
     KH = G.times(H)
     h = (H * KH).sum(axis=0)
     return np.where(H.any(axis=0), h - 2.0 * KH, np.inf), h
 
 
-def cost(G, D, z, w):
+def kernel_cost(G, D, z, w):
     """J of eq. (1) at labels z, from the gaps to the means."""
     own = G.diag + D[np.arange(len(z)), z]
     return float(np.maximum(own, 0.0).astype(np.float64) @ w), own
 
 
-def turns(G, w, z, k, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+def kernel_iterations(G, w, z, k, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
     """Take turns from labels z until none changes."""
     w = w.astype(np.float64)
-    kept: list[Any] = [gaps(G, z, w, k)[0]]
+    kept: list[Any] = [feature_space_distances(G, z, w, k)[0]]
 
     def turn(state):
         D = kept[0]
         new = D.argmin(axis=1)
-        J, own = cost(G, D, new, w)
+        J, own = kernel_cost(G, D, new, w)
         far = np.where(w > 0, own, -1.0)
         for j in np.flatnonzero(np.bincount(new, w, k) == 0):
             i = int(np.argmax(far))
             new[i], far[i] = j, -1.0
         moved = int(np.count_nonzero(new != state.labels))
         if moved:
-            kept[0] = gaps(G, new, w, k)[0]
+            kept[0] = feature_space_distances(G, new, w, k)[0]
         # J before the means move; after them it is no larger
-        return State(new, J, moved)
+        return KernelKMeansState(new, J, moved)
 
     def settled(old, new):
         fall = (old.objective - new.objective) / max(abs(new.objective), 1e-300)
         return 0.0 if new.moved == 0 else fall
 
-    start = State(z, np.inf)
+    start = KernelKMeansState(z, np.inf)
     how: dict = {"change": settled, "watch": ("moved",), "task": task}
     run = iterate(turn, start, max_iter=max_iter, tol=tol, **how)
-    D = gaps(G, run.state.labels, w, k)[0]
-    J = cost(G, D, run.state.labels, w)[0]
+    D = feature_space_distances(G, run.state.labels, w, k)[0]
+    J = kernel_cost(G, D, run.state.labels, w)[0]
     return run._replace(state=run.state._replace(objective=J))
 
 
@@ -219,7 +219,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         w = np.ones(n, X.dtype) if w is None else w
         self.kernel_ = self._kernel(X, w)
         with np.errstate(over="ignore", invalid="ignore"):
-            G = Gram(X, self.kernel_)
+            G = GramSource(X, self.kernel_)
             key = G.times(w[:, None])[:, 0]
         if not np.isfinite(key).all():
             raise ValueError("X holds values too large for this kernel: scale X.")
@@ -228,7 +228,9 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
 
         def run(i, task):
-            return turns(G, w, self._start(G, w, rng, key), k, task=task, **how)
+            return kernel_iterations(
+                G, w, self._start(G, w, rng, key), k, task=task, **how
+            )
 
         result = self._drive(
             lambda task: best_of(n_init, run, task=task),
@@ -236,12 +238,14 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X=X,
         )
         self.inertia_ = result.state.objective
-        self.shares_ = shares(result.state.labels, w, k, X.dtype)
-        D, self.norms_ = gaps(G, result.state.labels, w.astype(np.float64), k)
+        self.coefficients_ = mean_coefficients(result.state.labels, w, k, X.dtype)
+        D, self.norms_ = feature_space_distances(
+            G, result.state.labels, w.astype(np.float64), k
+        )
         self.labels_ = D.argmin(axis=1)
         self.X_fit_ = None if self._given else X
         self._n_features_out = k
-        warn_few(len(np.unique(self.labels_)), k)
+        warn_empty_clusters(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -263,14 +267,14 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def _gaps(self, X, whole):
         X = self._ready(X, order="C")
-        some = self.shares_.any(axis=0)
+        some = self.coefficients_.any(axis=0)
 
         def block(x):
             K = x if self._given else self.kernel_(x, self.X_fit_)
-            D = np.where(some, self.norms_ - 2.0 * (K @ self.shares_), np.inf)
+            D = np.where(some, self.norms_ - 2.0 * (K @ self.coefficients_), np.inf)
             return D + self.kernel_.diag(x)[:, None] if whole and not self._given else D
 
-        return rows.Rows(X, block=max(1, BLOCK // len(self.shares_))).map(block)
+        return rows.Rows(X, block=max(1, BLOCK // len(self.coefficients_))).map(block)
 
     @property
     def _given(self):
@@ -280,7 +284,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         if self._given:
             return None
         if not isinstance(self.kernel, (str, kernels.AbstractKernel)):
-            return FromFunction(self.kernel)
+            return FunctionKernel(self.kernel)
         gamma = self.gamma
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
             check_scale(X)
@@ -303,7 +307,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             where = np.argsort(rng.random(n) ** (1.0 / np.maximum(w, 1e-300)))
             at = where[-k:]
         else:
-            at = plus_plus(G.column, w, k, rng, key)
+            at = plusplus_from_distances(G.column, w, k, rng, key)
         return np.argmin(np.stack([G.column(int(i)) for i in at]), axis=0)
 
     def __sklearn_tags__(self):
@@ -313,7 +317,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
 
 @dataclass(frozen=True)
-class FromFunction:
+class FunctionKernel:
     """A plain function of (X, Z) in the place of a kernel."""
 
     function: Callable

@@ -61,34 +61,36 @@ from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _kmeans as loops
-from .seeding import seed
+from .initialization import sample_initial_centers
+from .lloyd_iteration import (
+    ClusterSums,
+    assignment_for,
+    center_distances,
+    kmeans_cost,
+    nearest_centers,
+    reference_point,
+    rounded_to_dtype,
+    row_mean_and_variance,
+    stored_centers,
+)
 from .starts import (
-    CHECKS,
+    ROW_CHECKS,
     Init,
+    check_enough_rows,
     check_scale,
-    enough,
-    start,
-    starts,
-    unit,
-    warn_few,
-    weights,
-)
-from .turns import (
-    Cells,
-    cost,
-    distances,
-    nearest,
-    origin,
-    rounded,
-    spread,
-    stored,
-    turns_over,
+    initial_centers,
+    number_of_starts,
+    unit_length_rows,
+    warn_empty_clusters,
+    weights_like,
 )
 
-TINY = 1e-30  # variances from which on it is looked whether squares are numbers
+SMALL_VARIANCE = (
+    1e-30  # variances from which on it is looked whether squares are numbers
+)
 
 
-class State(NamedTuple):
+class KMeansState(NamedTuple):
     """What one turn hands to the next."""
 
     centers: np.ndarray  # C, the means of the cells
@@ -96,24 +98,24 @@ class State(NamedTuple):
     objective: float  # J at those centres and labels
     shift: float = np.inf  # sum_j p_j^2
     moved: int = -1  # labels that changed
-    before: Any = None  # the centres of the turn before
-    filled: int = 0  # cells that have rows
+    previous_centers: Any = None  # the centres of the turn before
+    n_filled: int = 0  # cells that have rows
     costs: Any = None  # J of each cell
 
 
-def settled(old, new) -> float:
+def kmeans_change(old, new) -> float:
     """What is compared with tol: 0 if no label changed, else the shift."""
     return 0.0 if new.moved == 0 else new.shift
 
 
-def update(cells, C, m, farthest):
+def updated_centers(cells, C, m, farthest):
     """Eq. (3): the means of the cells, J before the update, and the squared shift.
 
     An empty cell takes the row farthest from its centre; several, one after another,
     each counting the rows placed before it as centres.
     """
     new = np.empty_like(C)
-    J, shift = loops.means(*cells[:4], C, m, new)
+    J, shift = loops.cluster_means(*cells[:4], C, m, new)
     placed = []
     for j in np.flatnonzero(cells.count == 0):
         placed.append(farthest(new, m, placed))
@@ -122,14 +124,14 @@ def update(cells, C, m, farthest):
     return new, max(J, 0.0), shift
 
 
-def sphere(C):
+def unit_centers(C):
     """Centres scaled to length 1; one at the origin stays there."""
     length = np.sqrt(np.sum(C * C, axis=1, keepdims=True))
     return C / np.where(length > 0, length, 1)
 
 
 def lloyd(
-    X, w, C, *, max_iter=300, tol=0.0, keep=None, m=None, unit=False, held=None,
+    X, w, C, *, max_iter=300, tol=0.0, keep_bounds=None, origin=None, spherical=False, fixed=None,
     task=SILENT,
 ) -> Result:  # fmt: skip
     """Take turns from centres C until they settle; labels and J are of the last C.
@@ -139,52 +141,59 @@ def lloyd(
     `unit` keeps centres on the sphere. `held` is (X, w, z) of NumPy rows with labels
     that stay as they are: they take part in means and J, and not in `labels`.
     """
-    turns = turns_over(X, w, len(C), keep=keep)
-    m = rounded(spread(X, w)[0] if m is None else m, X)
-    fixed: Any = None if held is None else held_cells(held, len(C), m)
+    turns = assignment_for(X, w, len(C), keep_bounds=keep_bounds)
+    origin = rounded_to_dtype(
+        row_mean_and_variance(X, w)[0] if origin is None else origin, X
+    )
+    fixed: Any = None if fixed is None else fixed_cluster_sums(fixed, len(C), origin)
 
     def turn(state):
-        z, cells = turns.turn(state.centers, state.before, m)
+        z, cells = turns.turn(state.centers, state.previous_centers, origin)
         if fixed is not None:
             cells = rows.add(cells, fixed)
-        new, J, shift = update(cells, state.centers, m, turns.farthest)
-        if unit:
-            new = sphere(new)
+        new, J, shift = updated_centers(cells, state.centers, origin, turns.farthest)
+        if spherical:
+            new = unit_centers(new)
             shift = float(np.sum((new - state.centers) ** 2))
-        return State(new, z, J, shift, cells.moved, state.centers)
+        return KMeansState(new, z, J, shift, cells.moved, state.centers)
 
-    begin = State(C, None, np.inf)
-    how = {"change": settled, "watch": ("shift", "moved"), "task": task}
+    begin = KMeansState(C, None, np.inf)
+    how = {"change": kmeans_change, "watch": ("shift", "moved"), "task": task}
     run = iterate(turn, begin, max_iter=max_iter, tol=tol, **how)
     state = run.state
     if run.reason in ("interrupted", "diverged"):  # a turn was left half way
-        turns, state = turns_over(X, w, len(C)), state._replace(before=None)
+        turns, state = (
+            assignment_for(X, w, len(C)),
+            state._replace(previous_centers=None),
+        )
     # The labels are made to fit the centres as they will be stored and predicted from.
-    C = rounded(state.centers, X)
-    m = origin(C, X)
-    z, cells = turns.turn(C, state.before, m)
-    costs, N = turns.costs(C, m), cells.count
+    C = rounded_to_dtype(state.centers, X)
+    origin = reference_point(C, X)
+    z, cells = turns.turn(C, state.previous_centers, origin)
+    costs, N = turns.costs(C, origin), cells.count
     J = float(np.sum(costs))
-    if held is not None:
-        J += rows.Rows(*held).sum(lambda X, w, z: float(w @ squares(X - C[z])))
+    if fixed is not None:
+        J += rows.Rows(*fixed).sum(lambda X, w, z: float(w @ squared_norms(X - C[z])))
         N = N + fixed.count
-    last = State(C, z, J, state.shift, filled=int(np.count_nonzero(N)), costs=costs)
+    last = KMeansState(
+        C, z, J, state.shift, n_filled=int(np.count_nonzero(N)), costs=costs
+    )
     return run._replace(state=last)
 
 
-def held_cells(held, k, m):
+def fixed_cluster_sums(held, k, m):
     """Eq. (2) of rows whose labels are given: (X, w, z)."""
 
     def stats(X, w, z):
         V, w = X - m, w.astype(np.float64)
         hot = sparse.csr_array((w, (z, np.arange(len(z)))), shape=(k, len(z)))
         N = np.bincount(z[w > 0], minlength=k)
-        return Cells(hot @ V, hot @ np.ones(len(z)), hot @ squares(V), N, 0)
+        return ClusterSums(hot @ V, hot @ np.ones(len(z)), hot @ squared_norms(V), N, 0)
 
     return rows.Rows(*held).sum(stats)
 
 
-def squares(V):
+def squared_norms(V):
     """The squared length of each row."""
     return np.einsum("ij,ij->i", V, V)
 
@@ -192,9 +201,9 @@ def squares(V):
 def kmeans_labels(X, w, k, rng, *, max_iter=100):
     """Labels of one k-means run: seeds, then turns. w is None for all ones."""
     w = np.ones(X.shape[0], X.dtype) if w is None else w
-    m, variance = spread(X, w)
-    C = arrays.to_numpy(seed(X, w, k, rng)[0]).astype(np.float64)
-    return lloyd(X, w, C, max_iter=max_iter, tol=1e-4 * variance, m=m).state.labels
+    m, variance = row_mean_and_variance(X, w)
+    C = arrays.to_numpy(sample_initial_centers(X, w, k, rng)[0]).astype(np.float64)
+    return lloyd(X, w, C, max_iter=max_iter, tol=1e-4 * variance, origin=m).state.labels
 
 
 def kmeans_objective(X, centers, sample_weight=None) -> float:
@@ -210,7 +219,7 @@ def kmeans_objective(X, centers, sample_weight=None) -> float:
     model = KMeans(len(C))
     model.cluster_centers_ = C
     X, w = model._checked(X, sample_weight)
-    return cost(X, w, C)
+    return kmeans_cost(X, w, C)
 
 
 @dataclass(eq=False, repr=False)
@@ -303,20 +312,20 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._checked(X, sample_weight)
-        enough(X, self.n_clusters)
+        check_enough_rows(X, self.n_clusters)
         rng, round_ = rng_from(self.random_state), self.metric == "cosine"
-        m, variance = spread(X, w)
-        if arrays.is_numpy(X) and variance < TINY:
+        m, variance = row_mean_and_variance(X, w)
+        if arrays.is_numpy(X) and variance < SMALL_VARIANCE:
             check_scale(X)
         warm = self.warm_start and hasattr(self, "cluster_centers_")
         init: Any = self.cluster_centers_ if warm else self.init
-        n_init = 1 if warm else starts(init, self.n_init)
+        n_init = 1 if warm else number_of_starts(init, self.n_init)
 
         def run(i, task):
-            C = start(X, w, self.n_clusters, rng, init)
+            C = initial_centers(X, w, self.n_clusters, rng, init)
             limits = {"max_iter": self.max_iter, "tol": self.tol * variance}
             how = {"keep": self._keeps(), "unit": round_, "task": task, "m": m}
-            return lloyd(X, w, sphere(C) if round_ else C, **limits, **how)
+            return lloyd(X, w, unit_centers(C) if round_ else C, **limits, **how)
 
         total = n_init if n_init > 1 else self.max_iter
         keep = lambda state: self._fitted(state, X)
@@ -329,12 +338,12 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         for name, value in keep(result.state).items():
             setattr(self, name, value)
         self.labels_, self.inertia_ = result.state.labels, result.state.objective
-        warn_few(result.state.filled, self.n_clusters)
+        warn_empty_clusters(result.state.n_filled, self.n_clusters)
         return self
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return nearest(self._rows(X), self._centers())
+        return nearest_centers(self._rows(X), self._centers())
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """`fit`, then the labels of the same rows."""
@@ -342,7 +351,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._rows(X), self._centers())
+        return center_distances(self._rows(X), self._centers())
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""
@@ -351,17 +360,17 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus J of eq. (1), each row at its nearest centre."""
         X = self._rows(X)
-        w = weights(X, check_weights(sample_weight, X))
-        return -cost(X, w, self._centers())
+        w = weights_like(X, check_weights(sample_weight, X))
+        return -kmeans_cost(X, w, self._centers())
 
     def _checked(self, X, sample_weight):
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
-        X = unit(X) if self.metric == "cosine" else X
-        return X, weights(X, w)
+        X, w = self._begin(X, sample_weight=sample_weight, **ROW_CHECKS)
+        X = unit_length_rows(X) if self.metric == "cosine" else X
+        return X, weights_like(X, w)
 
     def _rows(self, X):
-        X = self._ready(X, **CHECKS)
-        return unit(X) if self.metric == "cosine" else X
+        X = self._ready(X, **ROW_CHECKS)
+        return unit_length_rows(X) if self.metric == "cosine" else X
 
     def _centers(self):
         return arrays.to_numpy(self.cluster_centers_).astype(np.float64)
@@ -370,7 +379,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return True if self.algorithm == "elkan" else None
 
     def _fitted(self, state, X):
-        return {"cluster_centers_": stored(state.centers, X)}
+        return {"cluster_centers_": stored_centers(state.centers, X)}
 
     @property
     def _n_features_out(self):

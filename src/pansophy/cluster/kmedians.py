@@ -31,11 +31,11 @@ from ..core.random import rng_from
 from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
-from .seeding import seed
-from .starts import check_scale, warn_few
+from .initialization import sample_initial_centers
+from .starts import check_scale, warn_empty_clusters
 
 
-class State(NamedTuple):
+class KMediansState(NamedTuple):
     """What one turn hands to the next."""
 
     centers: np.ndarray  # C
@@ -56,7 +56,7 @@ def weighted_median(X, w):
     return a + (b - a) / 2
 
 
-def assign(X, C):
+def nearest_l1_center(X, C):
     """The nearest centre of each row, and how far it is."""
 
     def block(x):
@@ -67,7 +67,7 @@ def assign(X, C):
     return rows.Rows(X).map(block)
 
 
-def medians(X, w, z, C, own):
+def cluster_medians(X, w, z, C, own):
     """The centres of the groups; an empty one takes the farthest row."""
 
     def one(j):
@@ -84,23 +84,29 @@ def medians(X, w, z, C, own):
     return C
 
 
-def turns(X, w, C, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+def kmedians_iterations(X, w, C, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
     """Take turns from centres C until no label changes or J hardly falls."""
 
     def turn(state):
-        z, own = assign(X, state.centers)
+        z, own = nearest_l1_center(X, state.centers)
         old = state.labels
         moved = len(z) if old is None else int(np.count_nonzero(z != old))
-        new = state.centers if moved == 0 else medians(X, w, z, state.centers, own)
-        return State(new, z, float(w.astype(np.float64) @ own), moved)
+        new = (
+            state.centers
+            if moved == 0
+            else cluster_medians(X, w, z, state.centers, own)
+        )
+        return KMediansState(new, z, float(w.astype(np.float64) @ own), moved)
 
     def settled(old, new):
         gap = (old.objective - new.objective) / max(new.objective, 1e-300)
         return 0.0 if new.moved == 0 else gap
 
     how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
-    z, own = assign(X, run.state.centers)
+    run = iterate(
+        turn, KMediansState(C, None, np.inf), max_iter=max_iter, tol=tol, **how
+    )
+    z, own = nearest_l1_center(X, run.state.centers)
     J = float(w.astype(np.float64) @ own)
     return run._replace(state=run.state._replace(labels=z, objective=J))
 
@@ -176,7 +182,9 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         rng = rng_from(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
         how: dict = {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda i, task: turns(X, w, self._start(X, w, rng), task=task, **how)
+        run = lambda i, task: kmedians_iterations(
+            X, w, self._start(X, w, rng), task=task, **how
+        )
         result = self._drive(
             lambda task: best_of(n_init, run, task=task),
             total=n_init if n_init > 1 else self.max_iter,
@@ -186,7 +194,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         self.cluster_centers_, self.labels_ = state.centers, state.labels
         self.inertia_ = state.objective
         self._n_features_out = self.n_clusters
-        warn_few(len(np.unique(self.labels_)), self.n_clusters)
+        warn_empty_clusters(len(np.unique(self.labels_)), self.n_clusters)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -195,7 +203,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return assign(self._ready(X, order="C"), self.cluster_centers_)[0]
+        return nearest_l1_center(self._ready(X, order="C"), self.cluster_centers_)[0]
 
     def transform(self, X):
         """The distance |.|_1 from each row to each centre."""
@@ -204,7 +212,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
     def _start(self, X, w, rng):
         k, d = self.n_clusters, X.shape[1]
         if isinstance(self.init, str):
-            return seed(X, w, k, rng, method=self.init)[0]
+            return sample_initial_centers(X, w, k, rng, method=self.init)[0]
         C = np.asarray(self.init, dtype=X.dtype)
         if C.shape != (k, d) or not np.isfinite(C).all():
             raise ValueError(

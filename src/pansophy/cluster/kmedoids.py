@@ -60,15 +60,15 @@ from ..distances import pairwise
 from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
-from .picks import plus_plus
-from .starts import check_scale, warn_few
+from .picks import plusplus_from_distances
+from .starts import check_scale, warn_empty_clusters
 
 SQUARES = ("euclidean", "l2", "sqeuclidean")  # metrics made of squares
 LIMIT = 1 << 30  # bytes up to which all distances are kept
 BLOCK = 1 << 22  # distances made at a time where they are not
 
 
-class State(NamedTuple):
+class KMedoidsState(NamedTuple):
     """What one sweep hands to the next."""
 
     medoids: np.ndarray  # (k,) row numbers
@@ -76,38 +76,40 @@ class State(NamedTuple):
     moved: int = -1  # swaps of the sweep
 
 
-class Distances:
+class DistanceSource:
     """d from some rows to all rows: looked up in a matrix, or made when asked for."""
 
     def __init__(self, X, metric):
         self.n, self.X, self.metric = len(X), X, metric
         self.D = X if isinstance(metric, str) and metric == "precomputed" else None
         if self.D is None and self.n * self.n * X.itemsize <= LIMIT:
-            self.D = finite(X, X, metric)
+            self.D = finite_distances(X, X, metric)
         self.block = max(1, BLOCK // self.n)
 
-    def part(self, who):
+    def array_and_rows(self, who):
         """An array and the rows of it that hold the distances from the rows `who`."""
         if self.D is not None:
             return self.D, np.asarray(who)
-        return self.of(who), np.arange(len(who))
+        return self.from_rows(who), np.arange(len(who))
 
-    def of(self, who):
+    def from_rows(self, who):
         """(b, n) distances from the rows `who`."""
         if self.D is not None:
             return self.D[who]
-        return finite(self.X[who], self.X, self.metric)
+        return finite_distances(self.X[who], self.X, self.metric)
 
     def totals(self, w):
         """sum_i w_i d(x_i, x_c) for every row c."""
         if self.D is not None:
             return self.D @ w.astype(self.D.dtype)
         cuts = range(0, self.n, self.block)
-        each = [self.of(np.arange(i, min(i + self.block, self.n))) @ w for i in cuts]
+        each = [
+            self.from_rows(np.arange(i, min(i + self.block, self.n))) @ w for i in cuts
+        ]
         return np.concatenate(each)
 
 
-def finite(X, Z, metric):
+def finite_distances(X, Z, metric):
     """Distances that are numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         D = pairwise(X, Z, metric)
@@ -117,17 +119,20 @@ def finite(X, Z, metric):
     return D
 
 
-def build(source, w, k, order) -> np.ndarray:
+def pam_build(source, w, k, order) -> np.ndarray:
     """BUILD of eq. (2) with bounds; `order` is by total distance and breaks ties."""
     w = w.astype(np.float64)
     first = order[0]
-    medoids, near = [int(first)], source.of([first])[0].astype(np.float64)
+    medoids, near = [int(first)], source.from_rows([first])[0].astype(np.float64)
     bound = np.empty(source.n)
 
     def fresh(who):
         step = max(1, min(source.block, -(-len(who) // threads.count())))
         parts = (who[i : i + step] for i in range(0, len(who), step))
-        tasks = ((lambda p=p: loops.gains(*source.part(p), w, near)) for p in parts)
+        tasks = (
+            (lambda p=p: loops.build_gains(*source.array_and_rows(p), w, near))
+            for p in parts
+        )
         return np.concatenate(list(threads.run(tasks)))
 
     if k > 1:
@@ -141,23 +146,23 @@ def build(source, w, k, order) -> np.ndarray:
             continue
         if age[c] == len(medoids):
             medoids.append(c)
-            near = np.minimum(near, source.of([c])[0])
+            near = np.minimum(near, source.from_rows([c])[0])
             continue
-        gain = loops.gains(*source.part([c]), w, near)[0]
+        gain = loops.build_gains(*source.array_and_rows([c]), w, near)[0]
         age[c] = len(medoids)
         heapq.heappush(heap, (-gain, place, c))
     return np.asarray(medoids)
 
 
-def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
+def pam_swap(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
     """SWAP of eq. (4) from the given medoids until no swap lowers J."""
     w, k = w.astype(np.float64), len(medoids)
-    M = np.ascontiguousarray(source.of(medoids))
+    M = np.ascontiguousarray(source.from_rows(medoids))
     first, second = np.empty((2, source.n), M.dtype)
     a, b = np.empty((2, source.n), np.int32)
     loops.two_nearest(M, first, second, a, b)
     loss, room = np.empty((2, k))
-    loops.losses(w, first, second, a, loss)
+    loops.removal_losses(w, first, second, a, loss)
     at, idle = medoids.copy(), np.zeros(1, np.int64)
     # a single medoid has no second nearest; then (4) is a plain difference of sums
     single = source.totals(w) if k == 1 else None
@@ -167,26 +172,28 @@ def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
             best = order[np.argmin(single[order])]
             moved = int(single[best] < single[at[0]])
             at[0] = best if moved else at[0]
-            return State(at.copy(), float(single[at[0]]), moved)
+            return KMedoidsState(at.copy(), float(single[at[0]]), moved)
         moved, least = 0, 1e-10 * abs(state.objective)
         for i in range(0, source.n, source.block):
             who = order[i : i + source.block]
             parts = (who, w, at, M, first, second, a, b, loss, room, least, len(order))
-            moved += loops.sweep(*source.part(who), *parts, idle)
+            moved += loops.swap_sweep(*source.array_and_rows(who), *parts, idle)
             if idle[0] >= len(order):
                 break
-        return State(at.copy(), float(w @ first), moved)
+        return KMedoidsState(at.copy(), float(w @ first), moved)
 
-    start = State(at.copy(), float(w @ first))
+    start = KMedoidsState(at.copy(), float(w @ first))
     settled = lambda old, new: new.moved
     how: dict = {"change": settled, "watch": ("moved",), "task": task}
     return iterate(sweep, start, max_iter=max_iter, tol=0, **how)
 
 
-def turns(source, w, medoids, *, mean=None, max_iter=100, task=SILENT) -> Result:
+def alternate_medoids(
+    source, w, medoids, *, mean=None, max_iter=100, task=SILENT
+) -> Result:
     """K-means turns with medoids; `mean` holds the rows whose means are followed."""
     w = w.astype(np.float64)
-    seen, best = set(), [State(medoids, np.inf)]
+    seen, best = set(), [KMedoidsState(medoids, np.inf)]
 
     def cell(rows, old):
         if not (w[rows] > 0).any():
@@ -194,7 +201,7 @@ def turns(source, w, medoids, *, mean=None, max_iter=100, task=SILENT) -> Result
         if mean is None:
             cost = np.concatenate(
                 [
-                    source.of(part)[:, rows] @ w[rows]
+                    source.from_rows(part)[:, rows] @ w[rows]
                     for part in np.array_split(rows, -(-len(rows) // source.block))
                 ]
             )
@@ -204,20 +211,20 @@ def turns(source, w, medoids, *, mean=None, max_iter=100, task=SILENT) -> Result
         return rows[np.argmin(cost)] if cost.min() < cost[rows == old][0] else old
 
     def turn(state):
-        M = source.of(state.medoids)
+        M = source.from_rows(state.medoids)
         z = M.argmin(axis=0)
         z[state.medoids] = np.arange(len(z[state.medoids]))  # also among equal rows
         cells = [np.flatnonzero(z == j) for j in range(len(state.medoids))]
         new = np.array([cell(r, m) for r, m in zip(cells, state.medoids)])
-        J = float(w @ source.of(new).min(axis=0))
+        J = float(w @ source.from_rows(new).min(axis=0))
         moved = int(np.count_nonzero(new != state.medoids))
         if best[0].objective > J:
-            best[0] = State(new, J, moved)
+            best[0] = KMedoidsState(new, J, moved)
         again = mean is not None and tuple(sorted(new)) in seen
         seen.add(tuple(sorted(new)))
-        return State(new, J, 0 if again else moved)
+        return KMedoidsState(new, J, 0 if again else moved)
 
-    start = State(medoids, float(w @ source.of(medoids).min(axis=0)))
+    start = KMedoidsState(medoids, float(w @ source.from_rows(medoids).min(axis=0)))
     best[0] = start
     settled = lambda old, new: new.moved
     how: dict = {"change": settled, "watch": ("moved",), "task": task}
@@ -300,7 +307,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         if isinstance(self.metric, str) and self.metric in SQUARES:
             check_scale(X)
         w = np.ones(n, X.dtype) if w is None else w
-        source = Distances(X, self.metric)
+        source = DistanceSource(X, self.metric)
         order = np.flatnonzero(w > 0)
         key = source.totals(w.astype(np.float64))
         order = order[np.argsort(key[order], kind="stable")]
@@ -309,19 +316,19 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         def run(task):
             how = {"max_iter": self.max_iter, "task": task}
             if self.method == "swap":
-                return swaps(source, w, start, order, **how)
+                return pam_swap(source, w, start, order, **how)
             mean = X if self.method == "exemplar" else None
-            return turns(source, w, start, mean=mean, **how)
+            return alternate_medoids(source, w, start, mean=mean, **how)
 
         result = self._drive(run, total=self.max_iter, X=X)
         at = np.asarray(result.state.medoids)
         self.medoid_indices_ = at
-        M = source.of(at)
+        M = source.from_rows(at)
         self.labels_ = M.argmin(axis=0)
         self.inertia_ = float(w.astype(np.float64) @ M.min(axis=0))
         self.cluster_centers_ = None if self._given else X[at]
         self._n_features_out = k
-        warn_few(len(np.unique(self.labels_)), k)
+        warn_empty_clusters(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -359,12 +366,12 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         init: Any = self.init
         if isinstance(init, str):
             if init == "build" and len(order) >= k:
-                return build(source, w, k, order)
+                return pam_build(source, w, k, order)
             if init == "random" and len(order) >= k:
                 p = w[order] / w[order].sum()
                 return order[rng.choice(len(order), k, replace=False, p=p)]
-            column = lambda i: source.of([i])[0].astype(np.float64)
-            return plus_plus(column, w, k, rng, key)
+            column = lambda i: source.from_rows([i])[0].astype(np.float64)
+            return plusplus_from_distances(column, w, k, rng, key)
         at = np.asarray(init)
         whole = at.dtype.kind in "iu" and at.shape == (k,)
         if not whole or not ((at >= 0) & (at < source.n)).all():

@@ -39,7 +39,7 @@ from ..core.arrays import finite
 from ..distances import pairwise
 from ..graphs.spanning import KINDS, spanning_tree, unit
 from . import _linkage as loops
-from .boruvka import boruvka_tree, pays
+from .boruvka import boruvka_is_faster, boruvka_tree
 
 METHODS = ("single", "complete", "average", "weighted", "ward")
 OURS = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "cosine"}
@@ -77,35 +77,35 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
-    X = as_rows(X)
+    X = as_float_matrix(X)
     n = len(X)
     if callable(metric):
-        X, metric = as_rows(metric(X)), "precomputed"
+        X, metric = as_float_matrix(metric(X)), "precomputed"
     if metric == "precomputed":
-        check_square(X)
+        check_square_distances(X)
     if n < 2:
         return np.empty((0, 4))
     if method == "ward" and metric not in ("precomputed", *EUCLIDEAN):
         raise ValueError(f"ward needs the euclidean metric, got {metric!r}.")
-    X, scale = squarable(X) if metric in OURS - {"cosine"} else (X, 1.0)
+    X, scale = scaled_for_squares(X) if metric in OURS - {"cosine"} else (X, 1.0)
     merges = tuple(np.empty(n - 1, t) for t in (np.int64, np.int64, np.float64))
     if method == "single":
-        merges = single(X, metric)
+        merges = single_linkage_edges(X, metric)
     elif method == "ward" and metric != "precomputed":
-        loops.chain_ward(X.T.astype(np.float64, order="C"), *merges)
+        loops.ward_chain(X.T.astype(np.float64, order="C"), *merges)
         merges = (*merges[:2], np.sqrt(merges[2]))
     else:
         squared = method == "ward" or (method == "complete" and metric in EUCLIDEAN)
         D = distance_matrix(X, metric, squared=squared)
         np.fill_diagonal(D, np.inf)
-        loops.chain_matrix(D, UPDATES[method], *merges)
+        loops.nearest_neighbor_chain(D, UPDATES[method], *merges)
         if squared:
             merges = (*merges[:2], np.sqrt(np.maximum(merges[2], 0.0)))
     left, right, height = merges
-    return tree_of(left, right, height / scale, n)
+    return linkage_from_edges(left, right, height / scale, n)
 
 
-def squarable(X):
+def scaled_for_squares(X):
     """X and 1, or X times a power of 2 and that, if squares would leave the floats."""
     top, safe = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype).max ** 0.3
     if top == 0 or 1 / safe <= top <= safe:
@@ -114,21 +114,21 @@ def squarable(X):
     return X * X.dtype.type(scale), scale
 
 
-def single(X, metric):
+def single_linkage_edges(X, metric):
     """The edges of the spanning tree as merges."""
-    if pays(X.shape, metric):
+    if boruvka_is_faster(X.shape, metric):
         return boruvka_tree(X, metric=metric)
     if metric == "precomputed" or metric in KINDS:
         return spanning_tree(X, metric=metric)
     return spanning_tree(pairwise_distances(X, metric=metric), metric="precomputed")
 
 
-def tree_of(left, right, height, n):
+def linkage_from_edges(left, right, height, n):
     """Z from merges named by any row of each side, in any order."""
     order = np.argsort(height, kind="stable")
     Z = np.empty((len(height), 4))
     Z[:, 2] = height[order]
-    loops.number(left[order], right[order], n, Z)
+    loops.number_clusters(left[order], right[order], n, Z)
     return Z
 
 
@@ -137,7 +137,7 @@ def distance_matrix(X, metric, *, squared=False):
     if metric == "precomputed":
         return X * X if squared else X.copy()
     if metric in OURS and X.shape[1] <= FEW:
-        return by_columns(X, metric, squared)
+        return distance_matrix_by_columns(X, metric, squared)
     if squared:
         return pairwise(X, metric="squared_euclidean")
     if metric == "cosine":
@@ -148,7 +148,7 @@ def distance_matrix(X, metric, *, squared=False):
     return D if D.flags.writeable and D.dtype.kind == "f" else np.array(D, float)
 
 
-def by_columns(X, metric, squared):
+def distance_matrix_by_columns(X, metric, squared):
     """One half from differences of columns, the other as its mirror image."""
     n = len(X)
     XT = np.ascontiguousarray((unit(X) if metric == "cosine" else X).T, np.float64)
@@ -164,7 +164,7 @@ def by_columns(X, metric, squared):
     return D
 
 
-def cut(Z, k=None, *, height=None):
+def cut_tree(Z, k=None, *, height=None):
     """Labels of the rows when the tree is cut into k clusters, or at a height.
 
     A height keeps the merges of at most that height. Clusters are numbered by their
@@ -186,17 +186,17 @@ def cut(Z, k=None, *, height=None):
         merges = n - int(k)
     else:
         raise ValueError(f"k must be from 1 to the {n} rows, got {k}.")
-    return loops.labels_after(children(Z), n, merges)
+    return loops.labels_after_merges(linkage_children(Z), n, merges)
 
 
-def children(Z):
+def linkage_children(Z):
     """The two clusters of each merge as whole numbers."""
     return np.ascontiguousarray(Z[:, :2].astype(np.int64))
 
 
 def leaf_order(Z):
     """Rows from left to right such that no two branches cross."""
-    return loops.leaves(children(np.asarray(Z)), len(Z) + 1)
+    return loops.leaf_sequence(linkage_children(np.asarray(Z)), len(Z) + 1)
 
 
 def cophenetic(Z):
@@ -213,11 +213,13 @@ def cophenetic(Z):
     n = len(Z) + 1
     out = np.empty(n * (n - 1) // 2)
     order = leaf_order(Z) if n > 1 else np.zeros(1, np.int64)
-    loops.fill_cophenetic(children(Z), np.ascontiguousarray(Z[:, 2]), order, n, out)
+    loops.fill_cophenetic(
+        linkage_children(Z), np.ascontiguousarray(Z[:, 2]), order, n, out
+    )
     return out
 
 
-def as_rows(X):
+def as_float_matrix(X):
     """X as a float matrix; float32 stays."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
@@ -228,7 +230,7 @@ def as_rows(X):
     return X
 
 
-def check_square(D):
+def check_square_distances(D):
     if D.shape[0] != D.shape[1]:
         raise ValueError(
             f"Distance matrix should be square, got matrix of shape {D.shape}."

@@ -33,27 +33,29 @@ from sklearn.utils.validation import check_memory
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..distances import search
+from ..distances import neighbor_search
 from ..graphs.spanning import KINDS, scales
 from ..params import Count, Flag, Fraction, Infinite, Jobs, NonNegative, Positive, Rule
 from . import _optics as loops
-from .agglomerative import Cache
+from .agglomerative import MemoryCache
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 ONES = ("cosine", "correlation")
 BLOCK = 1 << 22  # distances of a block computed at once
 
 
-def is_size(value):
+def is_count_or_fraction(value):
     if isinstance(value, (Integral, bool, np.bool_)):
         return not isinstance(value, (bool, np.bool_)) and int(value) >= 2
     return isinstance(value, (float, np.floating)) and 0 <= value <= 1
 
 
-Size = Annotated[Any, Rule("at least 2 rows or a fraction of them", is_size)]
+CountOrFraction = Annotated[
+    Any, Rule("at least 2 rows or a fraction of them", is_count_or_fraction)
+]
 
 
-def rows_of(size, n, name):
+def count_from_fraction(size, n, name):
     """A number of rows from a number or a fraction."""
     if size > n:
         raise ValueError(
@@ -62,30 +64,34 @@ def rows_of(size, n, name):
     return int(size) if size > 1 else max(2, int(size * n))
 
 
-def walk(X, k, reach, metric, p, params, algorithm, leaf_size):
+def optics_ordering(X, k, max_eps, metric, p, params, algorithm, leaf_size):
     """(ordering, core distances, reachability, predecessor) by eqs (1) to (3)."""
     n = X.shape[0]
     order, came = np.empty(n, np.int64), np.empty(n, np.int64)
     if not (isinstance(metric, str) and metric in FAST) or sp.issparse(X) or params:
-        return any_walk(X, k, reach, metric, params, order, came)
+        return optics_ordering_any_metric(X, k, max_eps, metric, params, order, came)
     core = np.full(n, np.inf)
     if n >= k:
         method = algorithm.replace("ball", "kd")
-        index = search.build(X, metric=metric, p=p, method=method, leaf_size=leaf_size)
-        core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    core[core > reach] = np.inf
+        index = neighbor_search.build_index(
+            X, metric=metric, p=p, method=method, leaf_size=leaf_size
+        )
+        core = neighbor_search.k_nearest(index, None, k - 1)[0][:, -1].astype(
+            np.float64
+        )
+    core[core > max_eps] = np.inf
     shorten, lengthen = scales(metric, p)
-    r, limit = np.empty(n), np.inf if reach == np.inf else float(shorten(reach))
+    r, limit = np.empty(n), np.inf if max_eps == np.inf else float(shorten(max_eps))
     short = np.where(np.isfinite(core), shorten(core), np.inf)
     XT = np.ascontiguousarray(X.T, np.float64).copy()
-    loops.walk(XT, short, KINDS[metric], float(p), limit, order, r, came)
+    loops.ordering_loop(XT, short, KINDS[metric], float(p), limit, order, r, came)
     return order, core, lengthen(r), came
 
 
-def any_walk(X, k, reach, metric, params, order, came):
+def optics_ordering_any_metric(X, k, max_eps, metric, params, order, predecessor):
     """The same by rows of distances, whatever says them."""
     n = X.shape[0]
-    row = rows_by(X, metric, params)
+    row = distance_row_reader(X, metric, params)
     step = max(1, BLOCK // n)
     core = np.concatenate(
         [
@@ -93,8 +99,8 @@ def any_walk(X, k, reach, metric, params, order, came):
             for a in range(0, n, step)
         ]
     )
-    core[core > reach] = np.inf
-    best, came[:], left = np.full(n, np.inf), -1, np.ones(n, np.bool_)
+    core[core > max_eps] = np.inf
+    best, predecessor[:], left = np.full(n, np.inf), -1, np.ones(n, np.bool_)
     for t in range(n):
         rows = np.flatnonzero(left)
         i = order[t] = rows[np.argmin(best[rows])]
@@ -102,19 +108,19 @@ def any_walk(X, k, reach, metric, params, order, came):
         if core[i] < np.inf:
             d = row(i, i + 1)[0]
             r = np.where(d <= core[i] * loops.SAME, core[i], d)
-            nearer = left & (d <= reach) & (r < best)
-            best[nearer], came[nearer] = r[nearer], i
-    return order, core, best, came
+            nearer = left & (d <= max_eps) & (r < best)
+            best[nearer], predecessor[nearer] = r[nearer], i
+    return order, core, best, predecessor
 
 
-def rows_by(X, metric, params):
+def distance_row_reader(X, metric, params):
     """row(a, b): distances from rows a .. b to all, infinite where there is none."""
     if metric in ONES:  # 1 minus a product: exact to this many places, whatever it is
-        return lambda a, b: own_zero(
+        return lambda a, b: zero_self_distances(
             np.around(pairwise_distances(X[a:b], X, metric=metric, **params), 15), a
         )
     if metric != "precomputed":
-        return lambda a, b: own_zero(
+        return lambda a, b: zero_self_distances(
             pairwise_distances(X[a:b], X, metric=metric, **params), a
         )
     if X.shape[0] != X.shape[1]:
@@ -122,22 +128,22 @@ def rows_by(X, metric, params):
 
     def row(a, b):
         if not sp.issparse(X):
-            return own_zero(np.array(X[a:b], np.float64), a)
+            return zero_self_distances(np.array(X[a:b], np.float64), a)
         part = sp.csr_array(X[a:b])
         out = np.full(part.shape, np.inf)
         i = np.repeat(np.arange(b - a), np.diff(part.indptr))
         out[i, part.indices] = part.data
-        return own_zero(out, a)
+        return zero_self_distances(out, a)
 
     return row
 
 
-def own_zero(D, first):
+def zero_self_distances(D, first):
     D[np.arange(len(D)), first + np.arange(len(D))] = 0.0
     return D
 
 
-def cut_at(reach, core, order, eps):
+def cut_reachability(reach, core, order, eps):
     """Labels of DBSCAN with this eps, up to border rows, from the walk."""
     far, dense = reach > eps, core <= eps
     labels = np.empty(len(order), np.int64)
@@ -145,11 +151,13 @@ def cut_at(reach, core, order, eps):
     return np.where(far & ~dense, -1, labels)
 
 
-def valleys(reach, came, order, xi, slack, least, *, correct=True):
+def xi_clusters(
+    reach, predecessor, order, xi, slack, min_size, *, predecessor_correction=True
+):
     """Clusters as (first, last) places of the walk, smaller ones first."""
     place = np.empty(len(order) + 1, np.int64)
     place[order], place[-1] = np.arange(len(order)), -1
-    back = place[came[order]]  # where each row of the walk was reached from
+    back = place[predecessor[order]]  # where each row of the walk was reached from
     r, stay = np.append(reach[order], np.inf), 1.0 - xi
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = r[:-1] / r[1:]
@@ -164,19 +172,21 @@ def valleys(reach, came, order, xi, slack, least, *, correct=True):
         areas = [(a, b, max(m, top)) for a, b, m in areas if top <= r[a] * stay < np.inf
                  or (np.isinf(r[a]) and np.isfinite(top))]  # fmt: skip
         if down[i]:
-            last = extent(down, rises, i, slack)
+            last = steep_area_end(down, rises, i, slack)
             areas.append((i, last, 0.0))
         else:
-            last = extent(up, falls, i, slack)
-            ends = [valley(r, back if correct else None, area, (i, last), stay)
+            last = steep_area_end(up, falls, i, slack)
+            ends = [xi_cluster(r, back if predecessor_correction else None, area, (i, last), stay)
                     for area in areas]  # fmt: skip
-            out += [e for e in ends[::-1] if e is not None and e[1] - e[0] + 1 >= least]
+            out += [
+                e for e in ends[::-1] if e is not None and e[1] - e[0] + 1 >= min_size
+            ]
         after = last + 1
         top = r[after]
     return np.array(out, np.int64).reshape(-1, 2)
 
 
-def extent(steep, against, start, slack):
+def steep_area_end(steep, against, start, slack):
     """The last steep row of the area that starts here."""
     last, idle = start, 0
     for i in range(start, len(steep)):
@@ -191,7 +201,7 @@ def extent(steep, against, start, slack):
     return last
 
 
-def valley(r, back, area, rise, stay):
+def xi_cluster(r, back, area, rise, stay):
     """(first, last) of the cluster between an area down and an area up, or None."""
     (s, bottom, high), (start, e) = area, rise
     left, right = r[s], r[e + 1]
@@ -212,7 +222,7 @@ def valley(r, back, area, rise, stay):
     return (s, e) if s <= bottom and e >= start else None
 
 
-def smallest(clusters, order):
+def leaf_cluster_labels(clusters, order):
     """Labels of the rows by the clusters that hold no other."""
     at, count = np.full(len(order), -1), 0
     for a, b in clusters:
@@ -281,7 +291,7 @@ class OPTICS(Clusterer, Estimator):
     """
 
     _: KW_ONLY
-    min_samples: Size = 5
+    min_samples: CountOrFraction = 5
     max_eps: NonNegative | Infinite = np.inf
     metric: str | Callable = "minkowski"
     p: Positive | Infinite = 2
@@ -290,10 +300,10 @@ class OPTICS(Clusterer, Estimator):
     eps: NonNegative | Infinite | None = None
     xi: Fraction = 0.05
     predecessor_correction: Flag = True
-    min_cluster_size: Size | None = None
+    min_cluster_size: CountOrFraction | None = None
     algorithm: Literal["auto", "brute", "ball_tree", "kd_tree"] = "auto"
     leaf_size: Count = 30
-    memory: Cache = None
+    memory: MemoryCache = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
@@ -307,13 +317,15 @@ class OPTICS(Clusterer, Estimator):
         """
         X, _ = self._begin(X, accept_sparse="csr", dtype=np.float64)
         n, eps = X.shape[0], self.max_eps if self.eps is None else self.eps
-        k = rows_of(self.min_samples, n, "min_samples")
+        k = count_from_fraction(self.min_samples, n, "min_samples")
         if self.cluster_method == "dbscan" and eps > self.max_eps:
             raise ValueError(
                 f"eps must be at most max_eps ({self.max_eps}), got {eps}."
             )
         least = self.min_cluster_size
-        least = k if least is None else rows_of(least, n, "min_cluster_size")
+        least = (
+            k if least is None else count_from_fraction(least, n, "min_cluster_size")
+        )
         how = dict(self.metric_params or {})
         p = how.pop("p", self.p)
         metric = self.metric
@@ -322,7 +334,7 @@ class OPTICS(Clusterer, Estimator):
         elif metric == "minkowski" and (p < 1 or how or sp.issparse(X)):
             how["p"] = p
         with threads.limited(self.n_jobs):
-            found = check_memory(self.memory).cache(walk)(
+            found = check_memory(self.memory).cache(optics_ordering)(
                 X, k, self.max_eps, metric, p, how, self.algorithm, self.leaf_size
             )
         self.ordering_, self.core_distances_, self.reachability_, self.predecessor_ = (
@@ -330,12 +342,18 @@ class OPTICS(Clusterer, Estimator):
         )
         order, core, reach, came = found
         if self.cluster_method == "dbscan":
-            self.labels_ = cut_at(reach, core, order, eps)
+            self.labels_ = cut_reachability(reach, core, order, eps)
             return self
-        self.cluster_hierarchy_ = valleys(
-            reach, came, order, self.xi, k, least, correct=self.predecessor_correction
+        self.cluster_hierarchy_ = xi_clusters(
+            reach,
+            came,
+            order,
+            self.xi,
+            k,
+            least,
+            predecessor_correction=self.predecessor_correction,
         )
-        self.labels_ = smallest(self.cluster_hierarchy_, order)
+        self.labels_ = leaf_cluster_labels(self.cluster_hierarchy_, order)
         return self
 
     def fit_predict(self, X, y=None):

@@ -137,9 +137,9 @@ class Partition:
     @property
     def representatives(self) -> np.ndarray:
         """Eq. (3) with the first row of each group as its representative."""
-        return self.spoken_for([m[0] if len(m) else -1 for m in self.members])
+        return self.representatives_from([m[0] if len(m) else -1 for m in self.members])
 
-    def spoken_for(self, exemplars) -> np.ndarray:
+    def representatives_from(self, exemplars) -> np.ndarray:
         """Eq. (3) with the given rows, one for each group (-1 for an empty one)."""
         e = np.asarray(exemplars, np.int64)
         if len(e) != self.k:
@@ -149,13 +149,13 @@ class Partition:
             raise ValueError("an exemplar must be a row of its own group.")
         return np.where(self.labels < 0, -1, np.append(e, -1)[self.labels])
 
-    def soft(self) -> np.ndarray:
+    def membership_matrix(self) -> np.ndarray:
         """Eq. (4): the memberships given, or 0 and 1 from the labels."""
         if self.membership is not None:
             return self.membership
         return (self.labels[:, None] == np.arange(self.k)).astype(float)
 
-    def named(self) -> np.ndarray:
+    def labels_by_name(self) -> np.ndarray:
         """Labels by the names of the groups."""
         if self.names is None:
             return self.labels
@@ -167,7 +167,7 @@ class Partition:
         """The (weighted) mean of each group by its memberships; NaN if empty."""
         X = np.asarray(to_numpy(X), np.float64)
         w = np.ones(self.n) if sample_weight is None else np.asarray(sample_weight)
-        U = self.soft() * w[:, None]
+        U = self.membership_matrix() * w[:, None]
         mass = U.sum(axis=0)[:, None]
         sums = U.T @ X
         return np.divide(sums, mass, out=np.full_like(sums, np.nan), where=mass > 0)
@@ -178,7 +178,7 @@ class Partition:
         near = lambda m, c: m[np.argmin(((X[m] - c) ** 2).sum(axis=1))]
         return np.array([near(m, c) if len(m) else -1 for m, c in zip(self.members, C)])
 
-    def same(self, other: "Partition") -> bool:
+    def is_equivalent(self, other: "Partition") -> bool:
         """Whether both put the same rows together, whatever the groups are called."""
         if self.n != other.n or ((self.labels < 0) != (other.labels < 0)).any():
             return False

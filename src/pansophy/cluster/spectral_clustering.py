@@ -90,7 +90,7 @@ def cluster_qr(E):
     return np.abs(E @ (U @ V)).argmax(axis=1)
 
 
-def scaled_map(W, c, rng, *, method="auto", tol=0.0):
+def normalized_cut_map(W, c, rng, *, method="auto", tol=0.0):
     """Eq. (2): eigenvalues and the rows of the map; a lonely row has d = 1."""
     values, U = spectral_map(W, c, rng, method=method, tol=tol)
     d = degrees(W)
@@ -191,7 +191,7 @@ class SpectralClustering(Clusterer, Estimator):
             self.affinity_matrix_ = W = self._affinity(X)
             method = "auto" if self.eigen_solver is None else "lanczos"
             tol: Any = 0.0 if self.eigen_tol == "auto" else self.eigen_tol
-            values, E = scaled_map(W, c, rng, method=method, tol=tol)
+            values, E = normalized_cut_map(W, c, rng, method=method, tol=tol)
             self.eigenvalues_, self.embedding_ = values, E
             if self.verbose:
                 print(f"SpectralClustering reads labels off by {self.assign_labels}")
@@ -218,7 +218,7 @@ class SpectralClustering(Clusterer, Estimator):
             if "precomputed" in how and X.shape[0] != X.shape[1]:
                 raise ValueError(f"affinity={how!r} needs a square X, got {X.shape}.")
             if how == "precomputed":
-                return checked(X)
+                return checked_affinity(X)
             if "neighbors" in how and self.n_neighbors > n:
                 few = f"n_neighbors={self.n_neighbors} is more than n_samples={n}."
                 raise ValueError(few)
@@ -227,16 +227,18 @@ class SpectralClustering(Clusterer, Estimator):
                 ways: dict = {"mode": "connectivity", "include_self": True}
                 return knn_graph(X, self.n_neighbors, symmetric="mean", **ways)
             if how == "precomputed_nearest_neighbors":
-                return symmetrised(nearest_of(X, self.n_neighbors), "mean")
+                return symmetrised(nearest_neighbor_matrix(X, self.n_neighbors), "mean")
             if how == "rbf" and not sp.issparse(X) and not self.kernel_params:
                 check_scale(X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))
         if isinstance(how, AbstractKernel):
-            return checked(how(X.toarray() if sp.issparse(X) else X))
+            return checked_affinity(how(X.toarray() if sp.issparse(X) else X))
         given = dict(self.kernel_params or {})
         if isinstance(how, str):
             given |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return checked(pairwise_kernels(X, metric=how, filter_params=True, **given))
+        return checked_affinity(
+            pairwise_kernels(X, metric=how, filter_params=True, **given)
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -248,7 +250,7 @@ class SpectralClustering(Clusterer, Estimator):
         return tags
 
 
-def nearest_of(D, k):
+def nearest_neighbor_matrix(D, k):
     """1 where j is among the k rows nearest to i by distances D, itself counted."""
     n = D.shape[0]
     if sp.issparse(D):
@@ -265,7 +267,7 @@ def nearest_of(D, k):
     return sp.csr_array((np.ones(n * k), np.concatenate(near), ends), shape=(n, n))
 
 
-def checked(W):
+def checked_affinity(W):
     """W symmetric, finite and at least 0; CSR if sparse."""
     W = sp.csr_array(W) if sp.issparse(W) else W
     data = W.data if sp.issparse(W) else W

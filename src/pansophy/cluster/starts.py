@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import arrays, rows
 from ..core.random import seed_int
 from ..typing import Matrix
-from .seeding import seed
+from .initialization import sample_initial_centers
 
-CHECKS = {"accept_sparse": "csr", "order": "C", "accept_large_sparse": False}
+ROW_CHECKS = {"accept_sparse": "csr", "order": "C", "accept_large_sparse": False}
 
 Init = (
     Literal["k-means++", "random", "farthest"]
@@ -24,7 +24,7 @@ Init = (
 )
 
 
-def weights(X, w):
+def weights_like(X, w):
     """Row weights in the library of X; ones for None."""
     if w is not None:
         return w
@@ -34,13 +34,13 @@ def weights(X, w):
     return np.ones(X.shape[0], X.dtype)
 
 
-def enough(X, k):
+def check_enough_rows(X, k):
     """Refuse more clusters than rows."""
     if X.shape[0] < k:
         raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={k}.")
 
 
-def warn_few(found, k):
+def warn_empty_clusters(found, k):
     """Say that some clusters are empty; called by `fit`, whose caller it points at."""
     if found < k:
         warnings.warn(
@@ -68,7 +68,7 @@ def check_scale(X, small=True):
         raise ValueError("the rows of X differ by too little to square: scale X.")
 
 
-def unit(X):
+def unit_length_rows(X):
     """Rows of length 1, for directions in place of places."""
     if isinstance(X, rows.DatasetRows):
         raise ValueError(
@@ -91,16 +91,16 @@ def unit(X):
     return X / length[:, None]
 
 
-def is_drawn(init) -> bool:
+def is_random_init(init) -> bool:
     """Whether starts differ from one another."""
     return callable(init) or isinstance(init, str)
 
 
-def starts(init, n_init) -> int:
+def number_of_starts(init, n_init) -> int:
     """How many starts, and a word if the parameters disagree about it."""
     if n_init == "auto":
-        return 10 if is_drawn(init) and init != "k-means++" else 1
-    if not is_drawn(init) and n_init != 1:
+        return 10 if is_random_init(init) and init != "k-means++" else 1
+    if not is_random_init(init) and n_init != 1:
         warnings.warn(
             f"init gives the centres, so one start is made instead of n_init={n_init}.",
             RuntimeWarning,
@@ -110,14 +110,14 @@ def starts(init, n_init) -> int:
     return n_init
 
 
-def start(X, w, k, rng, init, key=None):
+def initial_centers(X, w, k, rng, init, key=None):
     """k centres to start from, float64 on the host, whatever `init` is.
 
     `key` is that of `seed`.
     """
     C: Any = init
     if isinstance(init, str):
-        C, _ = seed(X, w, k, rng, method=init, key=key)
+        C, _ = sample_initial_centers(X, w, k, rng, method=init, key=key)
     elif callable(init):
         C = init(X, k, random_state=np.random.RandomState(seed_int(rng)))
     C = C.toarray() if sparse.issparse(C) else C

@@ -29,11 +29,19 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
-from .starts import Init, check_scale, enough, start, starts, warn_few, weights
-from .turns import distances, nearest, spread
+from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_variance
+from .starts import (
+    Init,
+    check_enough_rows,
+    check_scale,
+    initial_centers,
+    number_of_starts,
+    warn_empty_clusters,
+    weights_like,
+)
 
 
-class State(NamedTuple):
+class TrimmedState(NamedTuple):
     """What one turn hands to the next."""
 
     centers: np.ndarray  # C
@@ -43,9 +51,9 @@ class State(NamedTuple):
     shift: float = np.inf  # squared shift of the centres
 
 
-def own_distance(X, C):
+def nearest_and_squared_distance(X, C):
     """The nearest centre of each row and the squared distance to it."""
-    z = nearest(X, C)
+    z = nearest_centers(X, C)
     gap = X - C[z]
     return z, np.einsum("ij,ij->i", gap, gap)
 
@@ -65,7 +73,7 @@ def kept_weights(D2, w, share):
     return w * np.where(inside, 1.0, np.where(tied, np.clip(part, 0, 1), 0.0))
 
 
-def means(X, v, z, C):
+def kept_means(X, v, z, C):
     """Means of the kept rows of each cell; an empty cell keeps its centre."""
     k, d = C.shape
     mass = np.bincount(z, v, k)
@@ -77,19 +85,21 @@ def trimmed_lloyd(X, w, C, share, *, max_iter=300, tol=0.0, task=SILENT):
     """Take turns on eq. (1) from centres C until they settle."""
 
     def turn(state):
-        z, D2 = own_distance(X, state.centers)
+        z, D2 = nearest_and_squared_distance(X, state.centers)
         v = kept_weights(D2, w, share)
-        new = means(X, v, z, state.centers)
+        new = kept_means(X, v, z, state.centers)
         shift = float(np.sum((new - state.centers) ** 2))
-        return State(new, z, float(v @ D2), v, shift)
+        return TrimmedState(new, z, float(v @ D2), v, shift)
 
     change = lambda old, new: new.shift
     how: dict = {"change": change, "watch": ("shift",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
+    run = iterate(
+        turn, TrimmedState(C, None, np.inf), max_iter=max_iter, tol=tol, **how
+    )
     C = run.state.centers
-    z, D2 = own_distance(X, C)
+    z, D2 = nearest_and_squared_distance(X, C)
     v = kept_weights(D2, w, share)
-    return run._replace(state=State(C, z, float(v @ D2), v, run.state.shift))
+    return run._replace(state=TrimmedState(C, z, float(v @ D2), v, run.state.shift))
 
 
 @dataclass(eq=False, repr=False)
@@ -150,17 +160,17 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres of the rows that belong somewhere."""
         X, w = self._begin(X, sample_weight=sample_weight)
-        w = weights(X, w).astype(np.float64)
-        enough(X, self.n_clusters)
+        w = weights_like(X, w).astype(np.float64)
+        check_enough_rows(X, self.n_clusters)
         if self.trim == 1:
             raise ValueError("trim=1 leaves no row to cluster; take less.")
         check_scale(X)
         rng = rng_from(self.random_state)
-        tol = self.tol * spread(X, w.astype(X.dtype))[1]
-        n_init = starts(self.init, self.n_init)
+        tol = self.tol * row_mean_and_variance(X, w.astype(X.dtype))[1]
+        n_init = number_of_starts(self.init, self.n_init)
 
         def run(i, task):
-            C = start(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
+            C = initial_centers(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
             how: dict = {"max_iter": self.max_iter, "tol": tol, "task": task}
             return trimmed_lloyd(X, w, C, self.trim, **how)
 
@@ -170,11 +180,11 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         result = self._drive(best, total=total, X=X, snapshot=keep)
         state = result.state
         self.cluster_centers_, self.inertia_ = state.centers, state.objective
-        D = distances(X, state.centers)
+        D = center_distances(X, state.centers)
         self.radius_ = float(D.min(axis=1)[state.kept > 0].max()) * (1 + 1e-9)
         self.labels_ = self._labels(D)
         filled = np.unique(self.labels_[self.labels_ >= 0])
-        warn_few(len(filled), self.n_clusters)
+        warn_empty_clusters(len(filled), self.n_clusters)
         return self
 
     def predict(self, X):
@@ -191,7 +201,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._ready(X), self.cluster_centers_)
+        return center_distances(self._ready(X), self.cluster_centers_)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""

@@ -40,7 +40,7 @@ from ..distances import pairwise
 BLOCK = 1 << 21  # distances held at a time
 
 
-def numbered(labels):
+def label_codes(labels):
     """Labels as 0..k-1 and a mask of rows that are not noise."""
     z = np.asarray(to_numpy(labels))
     if z.ndim != 1 or len(z) == 0:
@@ -49,9 +49,9 @@ def numbered(labels):
     return np.unique(z, return_inverse=True)[1], real
 
 
-def grouped(X, labels, metric="euclidean"):
+def rows_without_noise(X, labels, metric="euclidean"):
     """Rows and labels without noise, labels numbered; X stays square if distances."""
-    z, real = numbered(labels)
+    z, real = label_codes(labels)
     X = np.asarray(to_numpy(X))
     if len(X) != len(z):
         raise ValueError(f"X has {len(X)} rows, but there are {len(z)} labels.")
@@ -64,7 +64,7 @@ def grouped(X, labels, metric="euclidean"):
     return X, z
 
 
-def dunn(X, labels, *, metric="euclidean") -> float:
+def dunn_index(X, labels, *, metric="euclidean") -> float:
     """Eq. (2): above 1 where groups are farther apart than they are wide.
 
     Parameters
@@ -76,11 +76,11 @@ def dunn(X, labels, *, metric="euclidean") -> float:
 
     Examples
     --------
-    >>> from pansophy.cluster import dunn
-    >>> dunn([[0.0], [1.0], [5.0], [7.0]], [0, 0, 1, 1])
+    >>> from pansophy.cluster import dunn_index
+    >>> dunn_index([[0.0], [1.0], [5.0], [7.0]], [0, 0, 1, 1])
     2.0
     """
-    X, z = grouped(X, labels, metric)
+    X, z = rows_without_noise(X, labels, metric)
 
     def block(x, own):
         D = x if metric == "precomputed" else pairwise(x, X, metric)
@@ -94,16 +94,16 @@ def dunn(X, labels, *, metric="euclidean") -> float:
     return float(apart / wide) if wide > 0 else float("inf")
 
 
-def purity(labels, y) -> float:
+def purity_score(labels, y) -> float:
     """Eq. (3): the share of rows with the most frequent y of their group.
 
     Examples
     --------
-    >>> from pansophy.cluster import purity
-    >>> purity([0, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> from pansophy.cluster import purity_score
+    >>> purity_score([0, 0, 0, 1], ["a", "a", "b", "b"])
     0.75
     """
-    z, y = numbered(labels)[0], numbered(y)[0]
+    z, y = label_codes(labels)[0], label_codes(y)[0]
     if len(z) != len(y):
         raise ValueError(f"{len(z)} labels cannot be compared with {len(y)}.")
     table = np.zeros((z.max() + 1, y.max() + 1))
@@ -179,7 +179,9 @@ class Validity(dict):
         return "\n".join(f"{name:<{wide}}  {show(v)}" for name, v in self.items())
 
 
-def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
+def validity(
+    X, labels, y=None, *, metric="euclidean", max_pairwise_rows=20_000
+) -> Validity:
     """All indices of a clustering in one table.
 
     Parameters
@@ -211,7 +213,7 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
     >>> table["n_clusters"], table["within_ss"], table["adjusted_rand"]
     (2, 0.625, 1.0)
     """
-    full, real = numbered(labels)
+    full, real = label_codes(labels)
     X = np.asarray(to_numpy(X), dtype=np.float64)
     if len(X) != len(full):
         raise ValueError(f"X has {len(X)} rows, but there are {len(full)} labels.")
@@ -225,13 +227,13 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
         sums = np.stack([np.bincount(z, v, k) for v in V.T], axis=1)
         table["within_ss"] = float(np.square(V - (sums / sizes[:, None])[z]).sum())
     if 2 <= k < n:
-        if n <= most:
+        if n <= max_pairwise_rows:
             table["silhouette"] = float(metrics.silhouette_score(V, z, metric=metric))
-            table["dunn"] = dunn(V, z, metric=metric)
+            table["dunn"] = dunn_index(V, z, metric=metric)
         table["calinski_harabasz"] = float(metrics.calinski_harabasz_score(V, z))
         table["davies_bouldin"] = float(metrics.davies_bouldin_score(V, z))
     if y is not None:
-        right = numbered(y)[0]
+        right = label_codes(y)[0]
         h, c, v = metrics.homogeneity_completeness_v_measure(right, full)
         table |= {
             "adjusted_rand": metrics.adjusted_rand_score(right, full),
@@ -241,7 +243,7 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
             "completeness": c,
             "v_measure": v,
             "fowlkes_mallows": metrics.fowlkes_mallows_score(right, full),
-            "purity": purity(full, right),
+            "purity": purity_score(full, right),
         }
     plain = lambda v: v if isinstance(v, int) else float(v)
     return Validity({name: plain(v) for name, v in table.items()})

@@ -32,11 +32,11 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative
 from ..typing import Seed
 from .kmeans import KMeans
+from .lloyd_iteration import nearest_centers
 from .starts import check_scale
-from .turns import nearest
 
 
-class Rate(NamedTuple):
+class CodingRate(NamedTuple):
     """What a coding costs."""
 
     bits: int  # eq. (2), for each row
@@ -45,17 +45,19 @@ class Rate(NamedTuple):
     ratio: float  # bits before / bits after, codebook included
 
 
-def rate(z, k, w, n, item_bits, d) -> Rate:
+def coding_rate(z, k, w, n, item_bits, d) -> CodingRate:
     """Eqs (2) and (3) for n rows of d numbers of `item_bits` each."""
     p = np.bincount(z, w, k)
     p = p[p > 0] / p.sum()
     bits = int(np.ceil(np.log2(k))) if k > 1 else 0
     book = k * d * item_bits
     after = n * bits + book
-    return Rate(bits, float(-(p @ np.log2(p)) + 0.0), book, n * d * item_bits / after)
+    return CodingRate(
+        bits, float(-(p @ np.log2(p)) + 0.0), book, n * d * item_bits / after
+    )
 
 
-def codebook(X, w, k, how):
+def fit_codebook(X, w, k, how):
     """The k-means model, and its centres that some row uses, sorted."""
     with warnings.catch_warnings():  # fewer distinct rows than codes: nothing is lost
         warnings.filterwarnings("ignore", "Only", ConvergenceWarning)
@@ -122,20 +124,20 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         check_scale(X)
         how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
         how["random_state"] = rng_from(self.random_state)
-        model, self.codebook_ = codebook(X, w, self.n_codes, how)
+        model, self.codebook_ = fit_codebook(X, w, self.n_codes, how)
         self.n_iter_, self.history_ = model.n_iter_, model.history_
-        self.labels_ = nearest(X, self.codebook_.astype(np.float64))
+        self.labels_ = nearest_centers(X, self.codebook_.astype(np.float64))
         self.distortion_ = model.inertia_
         w = np.ones(len(X)) if w is None else w
         sizes = (len(self.codebook_), w, float(w.sum()), 8 * X.itemsize, X.shape[1])
-        self.rate_ = rate(self.labels_, *sizes)
+        self.rate_ = coding_rate(self.labels_, *sizes)
         self._n_features_out = 1
         return self
 
     def transform(self, X):
         """The code of each row, as one column of whole numbers."""
         X = self._ready(X, order="C")
-        return nearest(X, self.codebook_.astype(np.float64))[:, None]
+        return nearest_centers(X, self.codebook_.astype(np.float64))[:, None]
 
     def inverse_transform(self, X):
         """The rows that codes stand for."""
@@ -149,7 +151,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     def score(self, X, y=None):
         """Minus the distortion of eq. (1) of the rows X."""
         X = self._ready(X, order="C")
-        gap = X - self.codebook_[nearest(X, self.codebook_.astype(np.float64))]
+        gap = X - self.codebook_[nearest_centers(X, self.codebook_.astype(np.float64))]
         return -float(np.sum(gap * gap, dtype=np.float64))
 
     def __sklearn_tags__(self):
@@ -158,17 +160,17 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-class Picture(NamedTuple):
+class QuantizedImage(NamedTuple):
     """An image in few colours."""
 
     image: np.ndarray  # as given, each pixel in its nearest colour
     colors: np.ndarray  # (k, channels)
     codes: np.ndarray  # (height, width) numbers of colours
     distortion: float  # eq. (1)
-    rate: Rate
+    rate: CodingRate
 
 
-def quantize_image(image, n_colors=16, *, random_state=None) -> Picture:
+def quantize_image(image, n_colors=16, *, random_state=None) -> QuantizedImage:
     """An image in at most `n_colors` colours.
 
     Parameters
@@ -208,6 +210,8 @@ def quantize_image(image, n_colors=16, *, random_state=None) -> Picture:
     gap = distinct - colors[model.labels_]
     distortion = float(count @ (gap * gap).sum(axis=1))
     bits = 8 * image.itemsize
-    told = rate(model.labels_, len(colors), count, len(pixels), bits, channels)
+    told = coding_rate(model.labels_, len(colors), count, len(pixels), bits, channels)
     shown = colors[codes].reshape(image.shape)
-    return Picture(shown, colors, codes.reshape(image.shape[:2]), distortion, told)
+    return QuantizedImage(
+        shown, colors, codes.reshape(image.shape[:2]), distortion, told
+    )

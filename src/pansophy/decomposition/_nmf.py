@@ -8,7 +8,7 @@ GROUP = 32  # rows swept together
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sweeps(W, G, C, l1, order, most, enough):
+def coordinate_sweeps(W, G, C, l1, order, most, enough):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
     Every coordinate t in `order` goes to its best value given the others. A row is
@@ -57,7 +57,7 @@ def sweeps(W, G, C, l1, order, most, enough):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def at_entries(W, H, indptr, indices):
+def product_at_entries(W, H, indptr, indices):
     """(W H^T) at the stored entries of a CSR matrix; H is (d, k)."""
     out = np.empty(len(indices), W.dtype)
     for i in range(len(indptr) - 1):

@@ -41,19 +41,27 @@ from ..core.numerics import LOG_2PI
 from ..core.random import rng_from
 from ..params import Count, Flag, Natural, NonNegative
 from ..typing import Matrix, Numbers, Seed
-from .factors import Factors, covariance, draw, fill, fit_missing, posterior, precision
-from .moments import center, only_arrays, refuse_huge
-from .probabilistic_pca import HOLES
+from .latent_factor_model import (
+    FactorParams,
+    factor_covariance,
+    factor_posterior,
+    factor_precision,
+    fit_factors_with_missing,
+    impute_from_factors,
+    sample_factor_model,
+)
+from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
+from .probabilistic_pca import ALLOW_NAN
 
 
-class State(NamedTuple):
+class FactorState(NamedTuple):
     W: np.ndarray
     psi: np.ndarray  # for the next turn
     used: np.ndarray  # psi that W belongs to
     objective: float  # minus the log-likelihood of all rows, eq. (3)
 
 
-def root(X):
+def covariance_root(X):
     """T and m: T^T T is the covariance of the rows."""
     n, d = X.shape
     if n >= d:
@@ -61,11 +69,11 @@ def root(X):
         T = triangle(found)
         shift = 0.0 if found.shift is None else found.shift
         return T.R / np.sqrt(n), T.mean + shift
-    m = center(X).mean
+    m = mean_and_total_scatter(X).mean
     return (X - m) / np.sqrt(n), m
 
 
-def leading(A, k, method, n_iter, rng):
+def leading_squared_singular(A, k, method, n_iter, rng):
     """The k largest squared singular values of A and their right vectors."""
     if method == "randomized" and k < min(A.shape):
         _, s, Vt = truncated_svd(A, k, rng, n_iter=n_iter)
@@ -82,7 +90,7 @@ def leading(A, k, method, n_iter, rng):
     return values, V / np.maximum(np.sqrt(values), 1e-150)[:, None]
 
 
-def turn(state, T, n, k, find) -> State:
+def factor_step(state, T, n, k, find) -> FactorState:
     """Eqs (2) and (3) at the state's psi, then the next psi."""
     psi, d = state.psi, T.shape[1]
     scale = np.sqrt(psi) + 1e-12  # as near 0 as a column without noise may come
@@ -94,10 +102,10 @@ def turn(state, T, n, k, find) -> State:
     fit = np.sum(np.log(kept)) + np.sum(values / kept) + total - np.sum(values)
     loglik = -n / 2 * (d * LOG_2PI + 2 * np.sum(np.log(scale)) + fit)
     new = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
-    return State(W, new, psi, -float(loglik))
+    return FactorState(W, new, psi, -float(loglik))
 
 
-def rotate(W, kind, *, max_iter=100, tol=1e-8):
+def rotate_factors(W, kind, *, max_iter=100, tol=1e-8):
     """W (k, d) turned to the top of eq. (4)."""
     A, g = W.T, 1.0 if kind == "varimax" else 0.0
     d, k = A.shape
@@ -181,15 +189,15 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
-        only_arrays(X, "FactorAnalysis")
+        X, _ = self._begin(X, ensure_min_samples=2, **ALLOW_NAN)
+        require_numpy(X, "FactorAnalysis")
         n, d = X.shape
         k = self.n_components or d
         if k > d:
             raise ValueError(f"n_components={k} must be at most n_features={d}.")
         holes = bool(np.isnan(X).any())
         p = self._with_holes(X, k) if holes else self._complete(X.astype(float), k)
-        W = p.W if self.rotation is None else rotate(p.W, self.rotation)
+        W = p.W if self.rotation is None else rotate_factors(p.W, self.rotation)
         self.components_ = flip(None, W)[1].astype(X.dtype)
         self.noise_variance_ = p.psi.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
@@ -211,18 +219,20 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     def _complete(self, X, k):
         n, d = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
-            T, m = root(X)
-            refuse_huge(float(np.sum(T * T)), "FactorAnalysis", 1e200)
+            T, m = covariance_root(X)
+            refuse_overflow(float(np.sum(T * T)), "FactorAnalysis", 1e200)
         rng, psi = rng_from(self.random_state), self._start(d)
         k = min(k, len(T))
 
         def find(A, k):
-            return leading(A, k, self.svd_method, self.iterated_power, rng)
+            return leading_squared_singular(
+                A, k, self.svd_method, self.iterated_power, rng
+            )
 
         result = self._drive(
             lambda task: iterate(
-                lambda s: turn(s, T, n, k, find),
-                State(np.zeros((k, d)), psi, psi, np.inf),
+                lambda s: factor_step(s, T, n, k, find),
+                FactorState(np.zeros((k, d)), psi, psi, np.inf),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 change=absolute_change,
@@ -231,14 +241,16 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
             total=self.max_iter,
             X=X,
         )
-        return Factors(result.state.W, m, result.state.psi)
+        return FactorParams(result.state.W, m, result.state.psi)
 
     def _with_holes(self, X, k):
         rng = rng_from(self.random_state)
         limits: Any = {"max_iter": self.max_iter, "tol": self.tol / len(X)}
         full = X.astype(float)
         result = self._drive(
-            lambda task: fit_missing(full, k, rng, tied=False, task=task, **limits),
+            lambda task: fit_factors_with_missing(
+                full, k, rng, tied=False, task=task, **limits
+            ),
             total=self.max_iter,
             X=X,
         )
@@ -247,12 +259,12 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     def _params(self):
         double = lambda a: np.asarray(a, float)
         psi = np.maximum(double(self.noise_variance_), 1e-300)
-        return Factors(double(self.components_), double(self.mean_), psi)
+        return FactorParams(double(self.components_), double(self.mean_), psi)
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
-        X = self._ready(X, **HOLES)
-        return posterior(X.astype(float), self._params())[0].astype(X.dtype)
+        X = self._ready(X, **ALLOW_NAN)
+        return factor_posterior(X.astype(float), self._params())[0].astype(X.dtype)
 
     def fit_transform(self, X, y=None):
         """`fit`, then `transform` of the same rows."""
@@ -260,13 +272,13 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
 
     def impute(self, X):
         """X with every missing value at its expectation given the rest of its row."""
-        X = self._ready(X, **HOLES)
-        return fill(X.astype(float), self._params()).astype(X.dtype)
+        X = self._ready(X, **ALLOW_NAN)
+        return impute_from_factors(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
         """log p(x) of each row, of what was seen of it."""
-        X = self._ready(X, **HOLES)
-        return posterior(X.astype(float), self._params())[2]
+        X = self._ready(X, **ALLOW_NAN)
+        return factor_posterior(X.astype(float), self._params())[2]
 
     def score(self, X, y=None):
         """The mean of `score_samples`."""
@@ -275,17 +287,19 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
         self._ready(self.mean_[None, :])
-        return draw(n_samples, self._params(), rng_from(self.random_state))
+        return sample_factor_model(
+            n_samples, self._params(), rng_from(self.random_state)
+        )
 
     def get_covariance(self):
         """W^T W + diag(psi)."""
         self._ready(self.mean_[None, :])
-        return covariance(self._params())
+        return factor_covariance(self._params())
 
     def get_precision(self):
         """Its inverse."""
         self._ready(self.mean_[None, :])
-        return precision(self._params())
+        return factor_precision(self._params())
 
     @property
     def _n_features_out(self):

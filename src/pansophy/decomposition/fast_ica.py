@@ -38,20 +38,26 @@ from ..core.random import rng_from
 from ..core.rows import rows
 from ..params import Count, Flag, ParameterError, Positive
 from ..typing import Matrix, Seed
-from .abstract import project
-from .moments import center, moments, only_arrays, refuse_holes, refuse_huge
-from .pca import by_svd
+from .abstract_pca import center_and_project
+from .moments import (
+    mean_and_scatter,
+    mean_and_total_scatter,
+    refuse_nonfinite,
+    refuse_overflow,
+    require_numpy,
+)
+from .pca import axes_by_svd
 
 BLOCK_BYTES = 1 << 19
 
 
-class State(NamedTuple):
+class ICAState(NamedTuple):
     W: np.ndarray
     objective: float  # how far the rows turned, 1 - |w_new . w_old|
     n_iter: int = 0
 
 
-def logcosh(U, alpha=1.0):
+def logcosh_contrast(U, alpha=1.0):
     """g and the mean of g' over rows; U is overwritten."""
     if alpha != 1:
         U *= alpha
@@ -59,16 +65,16 @@ def logcosh(U, alpha=1.0):
     return U, alpha * (1 - np.einsum("ij,ij->j", U, U) / len(U))
 
 
-def exp(U):
+def exp_contrast(U):
     E = np.exp(-0.5 * U * U)
     return U * E, np.mean((1 - U * U) * E, axis=0)
 
 
-def cube(U):
+def cube_contrast(U):
     return U**3, np.mean(3 * U * U, axis=0)
 
 
-def step_sums(Z, W, g):
+def newton_sums(Z, W, g):
     """E[z g(w . z)] and E[g'(w . z)], eq. (1), for each row of W."""
     n, k = Z.shape
     block = max(256, BLOCK_BYTES // (Z.itemsize * k))
@@ -81,42 +87,42 @@ def step_sums(Z, W, g):
     return first / n, slope / n
 
 
-def orthogonal(W):
+def symmetric_orthogonalization(W):
     """(W W^T)^-1/2 W."""
     s, U = np.linalg.eigh(W @ W.T)
     s = np.maximum(s, np.finfo(W.dtype).tiny)
     return (U / np.sqrt(s)) @ U.T @ W
 
 
-def parallel(Z, g, W, *, max_iter, tol, task=SILENT):
+def parallel_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """All rows of W together."""
 
     def turn(state):
-        A, slope = step_sums(Z, state.W, g)
-        W = orthogonal(A - slope[:, None] * state.W)
+        A, slope = newton_sums(Z, state.W, g)
+        W = symmetric_orthogonalization(A - slope[:, None] * state.W)
         turned = np.abs(np.abs(np.einsum("ij,ij->i", W, state.W)) - 1)
-        return State(W, float(turned.max()))
+        return ICAState(W, float(turned.max()))
 
     how = {"max_iter": max_iter, "tol": tol, "task": task}
-    start = State(orthogonal(W), np.inf)
+    start = ICAState(symmetric_orthogonalization(W), np.inf)
     return iterate(turn, start, change=lambda old, new: new.objective, **how)
 
 
-def deflation(Z, g, W, *, max_iter, tol, task=SILENT):
+def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """One row of W after another; an iteration here is a turn of the current row."""
     found, most = np.zeros((0, W.shape[1]), W.dtype), 0
     result: Any = None
     for w in W:
 
         def turn(state, found=found):
-            A, slope = step_sums(Z, state.W, g)
+            A, slope = newton_sums(Z, state.W, g)
             v = A[0] - slope[0] * state.W[0]
             v = v - found.T @ (found @ v)
             v = v / np.linalg.norm(v)
-            return State(v[None], float(abs(abs(v @ state.W[0]) - 1)))
+            return ICAState(v[None], float(abs(abs(v @ state.W[0]) - 1)))
 
         v = w - found.T @ (found @ w)
-        start = State((v / np.linalg.norm(v))[None], np.inf)
+        start = ICAState((v / np.linalg.norm(v))[None], np.inf)
         how = {"max_iter": max_iter, "tol": tol, "task": task}
         last = iterate(turn, start, change=lambda old, new: new.objective, **how)
         found = np.concatenate([found, last.state.W])
@@ -124,10 +130,10 @@ def deflation(Z, g, W, *, max_iter, tol, task=SILENT):
         if result is None or last.reason != "tolerance":
             result = last
         if last.reason == "interrupted":
-            rest = orthogonal(np.concatenate([found, W[len(found) :]]))
+            rest = symmetric_orthogonalization(np.concatenate([found, W[len(found) :]]))
             found = rest
             break
-    return result._replace(state=State(found, result.objective), n_iter=most)
+    return result._replace(state=ICAState(found, result.objective), n_iter=most)
 
 
 @dataclass(eq=False, repr=False)
@@ -207,15 +213,15 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     def _run(self, X):
         """Find and store the components; X as checked."""
         X, _ = self._begin(X, ensure_min_samples=2)
-        only_arrays(X, "FastICA")
+        require_numpy(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
-        refuse_huge(float(center(X).scatter), "FastICA")
+        refuse_overflow(float(mean_and_total_scatter(X).scatter), "FastICA")
         m: Any = None
         if self.whiten:
             k = min(self.n_components or min(n, d), n, d)
             m, K = self._whitening(X, k)
-            Z = project(X, m, K)
+            Z = center_and_project(X, m, K)
         else:
             if self.n_components not in (None, d):
                 raise ParameterError(
@@ -224,7 +230,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
                 )
             k, K, Z = d, None, X
         W0 = self._start(k, X.dtype)
-        solve = parallel if self.algorithm == "parallel" else deflation
+        solve = parallel_ica if self.algorithm == "parallel" else deflation_ica
         options = {"max_iter": self.max_iter, "tol": self.tol}
         result = self._drive(
             lambda task: solve(Z, g, W0, task=task, **options),
@@ -262,21 +268,21 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
             return g
         if self.fun != "logcosh":
-            return {"exp": exp, "cube": cube}[self.fun]
+            return {"exp": exp_contrast, "cube": cube_contrast}[self.fun]
         alpha = args.get("alpha", 1.0)
         if not 1 <= alpha <= 2:
             raise ValueError(f"alpha of fun_args must be from 1 to 2, got {alpha}.")
-        return lambda U: logcosh(U, alpha)
+        return lambda U: logcosh_contrast(U, alpha)
 
     def _whitening(self, X, k):
         """m and K, so that K (x - m) has unit covariance."""
         n, d = X.shape
         if self.whiten_solver == "svd" or n < d:
-            axes = by_svd(X, "FastICA")
+            axes = axes_by_svd(X, "FastICA")
             m, V, squares = axes.mean, np.asarray(axes.V)[:k], axes.squares[:k]
         else:
-            _, m, S = moments(X)
-            refuse_holes(X, m, "FastICA")
+            _, m, S = mean_and_scatter(X)
+            refuse_nonfinite(X, m, "FastICA")
             with few_threads(d):
                 values, E = scipy.linalg.eigh(S, check_finite=False)
             V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
@@ -296,7 +302,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _sources(self, X):
         m = self.mean_ if self.whiten else np.zeros(X.shape[1], X.dtype)
-        return project(X, m, self.components_)
+        return center_and_project(X, m, self.components_)
 
     def transform(self, X, copy=True):
         """Sources of the rows; X is left as it is whatever `copy` says."""

@@ -27,8 +27,8 @@ from ..core.linalg import few_threads
 from ..core.low_rank import flip
 from ..core.rows import rows
 from ..params import Count, Flag
-from .abstract import SPARSE, AbstractPCA, is_table
-from .moments import refuse_huge
+from .abstract_pca import SPARSE, AbstractPCA, is_table
+from .moments import refuse_overflow
 
 
 def stack_svd(A):
@@ -95,7 +95,7 @@ class IncrementalPCA(AbstractPCA):
         if is_table(X):
             source = (b for (b,) in rows(X, block=self.batch_size_).blocks())
         else:
-            source = (X[cut] for cut in batches(n, self.batch_size_, least))
+            source = (X[cut] for cut in batch_slices(n, self.batch_size_, least))
         for batch in source:
             self._add(batch.toarray() if sp.issparse(batch) else batch)
         return self
@@ -142,7 +142,7 @@ class IncrementalPCA(AbstractPCA):
         D = B - c
         with np.errstate(over="ignore"):
             spread = np.sum(D * D, axis=0)
-        refuse_huge(float(spread.sum()), "IncrementalPCA")
+        refuse_overflow(float(spread.sum()), "IncrementalPCA")
         if hasattr(self, "components_"):
             n = self.n_samples_seen_
             m, V, _, _ = self._axes()
@@ -179,7 +179,7 @@ class IncrementalPCA(AbstractPCA):
         return tags
 
 
-def batches(n, size, least):
+def batch_slices(n, size, least):
     """Slices of `size` rows; a tail shorter than `least` joins the one before."""
     start = 0
     while start < n:

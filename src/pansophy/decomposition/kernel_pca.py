@@ -40,7 +40,7 @@ from ..core.rows import rows
 from ..kernels import AbstractKernel, get
 from ..params import Count, Flag, Jobs, Natural, NonNegative, Number, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE
+from .abstract_pca import SPARSE
 
 SHARP = 1e-9  # residual of an eigenpair, relative to the largest, that is let pass
 FEW = 200  # rows below which LAPACK is quickest
@@ -51,7 +51,7 @@ def column_means(K):
     return namespace(K).mean(K, axis=0)
 
 
-def centred(K, means, own):
+def centered_kernel(K, means, own):
     """Kc: K less its row means and the training `means`, plus their mean.
 
     `own` says that K may be overwritten.
@@ -66,7 +66,7 @@ def centred(K, means, own):
     return K - means[None, :] - mine + middle
 
 
-def spectrum(K, k, solver, rng, *, n_iter, tol, max_iter):
+def leading_kernel_eigenpairs(K, k, solver, rng, *, n_iter, tol, max_iter):
     """The k largest eigenvalues of a symmetric K and their vectors (n, k)."""
     n = int(K.shape[0])
     xp = namespace(K)
@@ -90,7 +90,7 @@ def spectrum(K, k, solver, rng, *, n_iter, tol, max_iter):
     return values[::-1], V[:, ::-1]
 
 
-def psd(values, name):
+def nonnegative_eigenvalues(values, name):
     """Eigenvalues with rounding set to 0; a kernel that is not one is refused."""
     values = np.array(to_numpy(values), dtype=np.float64)
     top = max(float(values.max(initial=0.0)), 0.0)
@@ -212,7 +212,7 @@ or kernel of `pansophy.kernels`, default="linear"
         K = self._kernel(X, None)
         own = self.kernel != "precomputed" or sp.issparse(X)
         self._means = column_means(K)
-        K = centred(K, self._means, own)
+        K = centered_kernel(K, self._means, own)
         n = int(K.shape[0])
         k = min(self.n_components or n, n)
         solver = self.eigen_solver
@@ -223,7 +223,7 @@ or kernel of `pansophy.kernels`, default="linear"
                 "eigen_solver='arpack' of KernelPCA needs NumPy arrays and fewer "
                 "components than rows."
             )
-        values, V = spectrum(
+        values, V = leading_kernel_eigenpairs(
             K,
             k,
             solver,
@@ -232,7 +232,7 @@ or kernel of `pansophy.kernels`, default="linear"
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        values = psd(values, str(K.dtype))
+        values = nonnegative_eigenvalues(values, str(K.dtype))
         xp = namespace(V)
         V = xp.matrix_transpose(flip(None, xp.matrix_transpose(V))[1])
         keep = len(values)
@@ -295,7 +295,7 @@ or kernel of `pansophy.kernels`, default="linear"
         means = asarray(to_numpy(self._means), like=a[:0, :])
 
         def scores(x):
-            return centred(self._kernel(x, Z), means, False) @ a
+            return centered_kernel(self._kernel(x, Z), means, False) @ a
 
         width = max(64, (1 << 24) // max(8 * int(Z.shape[0]), 1))
         with threads.limited(self.n_jobs):

@@ -36,33 +36,33 @@ from ..core.random import rng_from, spawn
 from ..core.rows import rows
 from ..params import Count, NonNegative
 from ..typing import Seed
-from .moments import only_arrays
-from .nmf import descend
+from .moments import require_numpy
+from .nmf import nmf_coordinate_descent
 
 
-class State(NamedTuple):
+class FactorizationState(NamedTuple):
     Z: np.ndarray
     B: np.ndarray
     objective: float  # J after both halves
     half: float = np.inf  # J after the codes
 
 
-def cost(X, Z, B):
+def factorization_error(X, Z, B):
     """J of eq. (1), from differences."""
     return rows(X, Z).sum(lambda x, z: float(np.sum((x - z @ B) ** 2)))
 
 
-def solve(G, R):
+def gram_least_squares(G, R):
     """The least-norm solution of G A = R for a Gram matrix G."""
     return scipy.linalg.pinvh(G, check_finite=False) @ R
 
 
 def free_codes(X, B, Z):
-    return solve(B @ B.T, (X @ B.T).T).T
+    return gram_least_squares(B @ B.T, (X @ B.T).T).T
 
 
 def free_vectors(X, Z, B):
-    return solve(Z.T @ Z, Z.T @ X)
+    return gram_least_squares(Z.T @ Z, Z.T @ X)
 
 
 def orthogonal_codes(X, B, Z):
@@ -94,12 +94,14 @@ def one_hot_vectors(X, Z, B):
 
 def nonnegative_codes(X, B, Z):
     order, most = np.arange(len(B)), 20
-    return descend(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=most)[0]
+    return nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=most)[0]
 
 
 def nonnegative_vectors(X, Z, B):
     order, most = np.arange(len(B)), 20
-    return descend(B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, most=most)[0].T
+    return nmf_coordinate_descent(B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, most=most)[
+        0
+    ].T
 
 
 HALVES = {
@@ -110,7 +112,7 @@ HALVES = {
 }
 
 
-def first(X, k, constraint, rng):
+def initial_factors(X, k, constraint, rng):
     """Z and B to start from."""
     n, d = X.shape
     if constraint == "one_hot":
@@ -122,21 +124,21 @@ def first(X, k, constraint, rng):
     return np.zeros((n, k)), orthogonal_vectors(np.eye(d), B.T, B)
 
 
-def factorize(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
+def alternate_half_steps(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
     """Half steps in turn until J falls by at most tol of itself."""
     codes, vectors = HALVES[constraint]
     power = float(np.vdot(X, X))
 
     def turn(state):
         Z = codes(X, state.B, state.Z)
-        half = cost(X, Z, state.B)
+        half = factorization_error(X, Z, state.B)
         B = vectors(X, Z, state.B)
-        return State(Z, B, cost(X, Z, B), half)
+        return FactorizationState(Z, B, factorization_error(X, Z, B), half)
 
     def fall(old, new):
         return (old.objective - new.objective) / max(power, 1e-300)
 
-    start = State(*first(X, k, constraint, rng), np.inf)
+    start = FactorizationState(*initial_factors(X, k, constraint, rng), np.inf)
     how = {"max_iter": max_iter, "tol": tol, "change": fall, "task": task}
     return iterate(turn, start, watch=("half",), **how)
 
@@ -194,7 +196,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
         X, _ = self._begin(X)
-        only_arrays(X, "MatrixFactorization")
+        require_numpy(X, "MatrixFactorization")
         dtype, X = X.dtype, X.astype(np.float64)
         k, limit = self.n_components, min(X.shape)
         if self.constraint == "one_hot":
@@ -207,7 +209,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
             check_non_negative(X, "MatrixFactorization (input X)")
         rngs = spawn(rng_from(self.random_state), self.n_init)
         limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda i, task: factorize(
+        run = lambda i, task: alternate_half_steps(
             X, k, self.constraint, rngs[i], task=task, **limits
         )
         result = self._drive(
@@ -225,7 +227,9 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         if self.constraint == "nonnegative":
             order, most = np.arange(len(B)), 1000
             C = X @ B.T
-            return descend(Z, B @ B.T, C, 0.0, 0.0, order, most=most, enough=1e-8)[0]
+            return nmf_coordinate_descent(
+                Z, B @ B.T, C, 0.0, 0.0, order, most=most, enough=1e-8
+            )[0]
         return HALVES[self.constraint][0](X, B, Z)
 
     def transform(self, X):

@@ -4,7 +4,7 @@
 
 A block is moved by a common s near the mean before it is squared, so that a large
 offset costs no digits; blocks stay in cache and are added up in float64 even if the
-rows are float32. `center` gives m and the trace of S alone.
+rows are float32. `mean_and_total_scatter` gives m and the trace of S alone.
 
 Shapes    X (n, d)   m, s (d,)   S (d, d)
 Refs      [Chan1983] shifted sums
@@ -23,13 +23,13 @@ from ..core.rows import DatasetRows, rows
 BLOCK_BYTES = 1 << 20
 
 
-class Moments(NamedTuple):
+class MeanAndScatter(NamedTuple):
     n: int
     mean: np.ndarray  # m, float64
     scatter: Any  # S, float64 on X's device; or its trace
 
 
-def blocks_of(X):
+def moment_blocks(X):
     """Rows in blocks at least a few times as long as wide."""
     if isinstance(X, DatasetRows) or is_foreign(X) or sp.issparse(X):
         return rows(X)
@@ -37,29 +37,29 @@ def blocks_of(X):
     return rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
 
 
-def near_mean(data, X):
+def shift_near_mean(data, X):
     """s in the dtype of the rows, or None."""
     if sp.issparse(X):
         return None
     like = X if is_foreign(X) else np.empty(0)
     s = choose_shift(data, None, like)
-    return None if s is None else asarray(s, like=like_of(X))
+    return None if s is None else asarray(s, like=prototype_array(X))
 
 
-def like_of(X):
+def prototype_array(X):
     """An array of X's library and dtype."""
     return X if is_foreign(X) else np.empty(0, X.dtype)
 
 
-def double(a):
+def as_float64(a):
     xp = namespace(a)
     return xp.astype(a, xp.float64)
 
 
-def moments(X) -> Moments:
+def mean_and_scatter(X) -> MeanAndScatter:
     """Eq. (1)."""
-    data, n = blocks_of(X), int(X.shape[0])
-    s = near_mean(data, X)
+    data, n = moment_blocks(X), int(X.shape[0])
+    s = shift_near_mean(data, X)
 
     def stats(x):
         if sp.issparse(x):
@@ -67,22 +67,22 @@ def moments(X) -> Moments:
         x = x if s is None else x - s
         xp = namespace(x)
         xt = x.T if not is_foreign(x) else xp.matrix_transpose(x)
-        return double(xt @ x), double(xp.ones_like(x[:, 0]) @ x)
+        return as_float64(xt @ x), as_float64(xp.ones_like(x[:, 0]) @ x)
 
     with np.errstate(over="ignore", invalid="ignore"):
         S, first = data.sum(stats)
         m = first / n
         S = S - (first[:, None] * m[None, :])
     m = to_numpy(m).ravel() + (0.0 if s is None else to_numpy(s).astype(float))
-    return Moments(n, m, S)
+    return MeanAndScatter(n, m, S)
 
 
-def center(X) -> Moments:
+def mean_and_total_scatter(X) -> MeanAndScatter:
     """m of eq. (1) and the trace of S."""
-    data, n = blocks_of(X), int(X.shape[0])
+    data, n = moment_blocks(X), int(X.shape[0])
     if sp.issparse(X):  # stored entries are one block
         data = rows(X, block=n)
-    s = near_mean(data, X)
+    s = shift_near_mean(data, X)
 
     def stats(x):
         if sp.issparse(x):
@@ -90,24 +90,24 @@ def center(X) -> Moments:
         x = x if s is None else x - s
         xp = namespace(x)
         flat = xp.reshape(x, (-1,))
-        return double(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
+        return as_float64(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
 
     with np.errstate(over="ignore", invalid="ignore"):
         first, square = data.sum(stats)
         first = to_numpy(first).ravel()
         trace = max(square - float(first @ first) / n, 0.0)
     m = first / n + (0.0 if s is None else to_numpy(s).astype(float))
-    return Moments(n, m, trace)
+    return MeanAndScatter(n, m, trace)
 
 
-def only_arrays(X, name):
+def require_numpy(X, name):
     """Tensors and tables are refused where a method reads NumPy arrays alone."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         kind = "a table on disk" if isinstance(X, DatasetRows) else "a tensor"
         raise TypeError(f"{name} takes X in memory as a NumPy array, got {kind}.")
 
 
-def refuse_huge(square, name, limit=np.inf):
+def refuse_overflow(square, name, limit=np.inf):
     """A sum of squares that overflows leaves nothing to decompose."""
     if not square < limit:
         raise ValueError(
@@ -115,7 +115,7 @@ def refuse_huge(square, name, limit=np.inf):
         )
 
 
-def refuse_holes(X, found, name):
+def refuse_nonfinite(X, found, name):
     """Sums that are not finite tell of rows that are not, which are then refused."""
     if np.all(np.isfinite(found)) or is_foreign(X):
         return

@@ -43,10 +43,10 @@ from ..core.random import rng_from
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
 from ..typing import Seed
-from . import nmf_multiply as mu
-from .abstract import SPARSE
-from .moments import only_arrays
-from .nmf_start import start
+from . import nmf_multiplicative as mu
+from .abstract_pca import SPARSE
+from .moments import require_numpy
+from .nmf_start import initial_nmf_factors
 
 MOST = 6  # sweeps of a row for one product, at most
 ENOUGH = 0.1  # violation of a sweep, relative to the first, that ends them
@@ -54,7 +54,7 @@ BLOCK = 2048  # rows that one thread sweeps
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
-class State(NamedTuple):
+class NMFState(NamedTuple):
     W: np.ndarray  # (n, k)
     H: np.ndarray  # H^T, (d, k)
     objective: float  # J
@@ -62,7 +62,7 @@ class State(NamedTuple):
     rounding: float = 0.0  # what a violation of "cd" may be by rounding alone
 
 
-class Strength(NamedTuple):
+class NMFPenalties(NamedTuple):
     """l1 and l2 of each factor in eq. (2)."""
 
     l1_W: float
@@ -71,19 +71,22 @@ class Strength(NamedTuple):
     l2_H: float
 
 
-def descend(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
+def nmf_coordinate_descent(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
     """W after sweeps over eq. (2), and the violation of the first ones."""
-    from ._nmf import sweeps
+    from ._nmf import coordinate_sweeps
 
     W = np.array(W, order="C")
     G = G + l2 * np.eye(len(G), dtype=G.dtype) if l2 else np.ascontiguousarray(G)
     C, l1 = np.ascontiguousarray(C), W.dtype.type(l1)
     cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
-    tasks = ((lambda c=c: sweeps(W[c], G, C[c], l1, order, most, enough)) for c in cuts)
+    tasks = (
+        (lambda c=c: coordinate_sweeps(W[c], G, C[c], l1, order, most, enough))
+        for c in cuts
+    )
     return W, sum(threads.run(tasks))
 
 
-def penalty(W, H, s: Strength):
+def nmf_penalty(W, H, s: NMFPenalties):
     """The terms of eq. (1) beyond D."""
     half = lambda l1, l2, A: (
         (l1 * float(A.sum()) if l1 else 0.0)
@@ -99,7 +102,7 @@ def holes(X):
     return not np.all(X)
 
 
-class Data(NamedTuple):
+class NMFData(NamedTuple):
     """X by its products."""
 
     X: Any
@@ -115,42 +118,42 @@ class Data(NamedTuple):
         """X H^T for H^T (d, k)."""
         return self.product.times(H)
 
-    def back(self, W):
+    def transpose_times(self, W):
         """X^T W."""
-        return self.product.back(W)
+        return self.product.transpose_times(W)
 
 
-def prepared(X) -> Data:
+def nmf_data(X) -> NMFData:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return Data(X, Product(X), power)
+    return NMFData(X, Product(X), power)
 
 
-def cd_turn(state, data, s: Strength, draw) -> State:
+def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
     """W given H, then H given W."""
     W, H = state.W, state.H
     a, b = data.sweeps(W), data.sweeps(H)
     C = data.times(H)
-    W, met = descend(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
-    A, G = data.back(W), W.T @ W
-    H, more = descend(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
+    W, met = nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
+    A, G = data.transpose_times(W), W.T @ W
+    H, more = nmf_coordinate_descent(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
     D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
     rounding = float(np.finfo(W.dtype).eps) * (float(C.sum()) + float(A.sum()))
-    return State(W, H, max(D, 0.0) + penalty(W, H, s), met + more, rounding)
+    return NMFState(W, H, max(D, 0.0) + nmf_penalty(W, H, s), met + more, rounding)
 
 
-def mu_turn(state, X, s: Strength, b) -> State:
+def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
     """Eq. (2) of `nmf_multiply`; J belongs to the state before the change of H."""
-    W = mu.update_rows(X, state.W, state.H, b, s.l1_W, s.l2_W)
+    W = mu.update_left_factor(X, state.W, state.H, b, s.l1_W, s.l2_W)
     if b < 1:
         W[np.finfo(W.dtype).eps > W] = 0.0
-    H, D = mu.update_columns(X, W, state.H, b, s.l1_H, s.l2_H)
+    H, D = mu.update_right_factor(X, W, state.H, b, s.l1_H, s.l2_H)
     if b <= 1:
         H[np.finfo(H.dtype).eps > H] = 0.0
-    return State(W, H, D + penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
+    return NMFState(W, H, D + nmf_penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
 
 
-def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
+def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
     """Run a solver from W (n, k) and H^T (d, k) until it settles."""
     k, first = W.shape[1], []
 
@@ -167,14 +170,14 @@ def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT
         return 10 * fall / first[0] if first[0] > 0 else 0.0
 
     if solver == "mu":
-        step = lambda state: mu_turn(state, X, s, b)
+        step = lambda state: mu_iteration(state, X, s, b)
     else:
-        data = prepared(X)
+        data = nmf_data(X)
         order = np.arange(k)
         draw = lambda: rng.permutation(k) if shuffle else order
-        step = lambda state: cd_turn(state, data, s, draw)
+        step = lambda state: cd_iteration(state, data, s, draw)
     how = {"max_iter": max_iter, "tol": tol, "change": relative, "task": task}
-    return iterate(step, State(W, H, np.inf), **how)
+    return iterate(step, NMFState(W, H, np.inf), **how)
 
 
 @dataclass(eq=False, repr=False)
@@ -269,14 +272,14 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         W : array of shape (n, k)
         """
         X, _ = self._begin(X, **SPARSE)
-        only_arrays(X, "NMF")
+        require_numpy(X, "NMF")
         X, b = self._checked(X)
         rng = rng_from(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
         s = self._strength(*X.shape)
         options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
         result = self._drive(
-            lambda task: factorize(
+            lambda task: run_nmf(
                 X, W0, H0, s, b, self.solver, rng, task=task, **options
             ),
             total=self.max_iter,
@@ -287,7 +290,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
             W = self._rows_given(X, H, W, s)
         self.components_ = np.ascontiguousarray(H.T)
         self.n_components_ = H.shape[1]
-        D = mu.total(X, W, H, b)
+        D = mu.total_divergence(X, W, H, b)
         self.reconstruction_err_ = float(np.sqrt(2 * max(D, 0.0)))
         return W
 
@@ -302,7 +305,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         size = np.sqrt(max(float(X.mean()), 0.0) / k)
         W = np.full((X.shape[0], k), size or 1.0, X.dtype)
         for _ in range(self.max_iter):
-            new = mu.update_rows(X, W, H, b, s.l1_W, s.l2_W)
+            new = mu.update_left_factor(X, W, H, b, s.l1_W, s.l2_W)
             moved = float(np.abs(new - W).max(initial=0.0))
             W = new
             if moved <= self.tol * float(W.max(initial=0.0)):
@@ -313,7 +316,9 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         """Eq. (2) solved for every row, from W."""
         options: Any = {"most": self.max_iter, "enough": self.tol}
         C, order = Product(X).times(H), np.arange(H.shape[1])
-        return descend(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[0]
+        return nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[
+            0
+        ]
 
     def inverse_transform(self, X):
         """Rows W H from W."""
@@ -345,11 +350,11 @@ class NMF(PrefixedOutput, Transformer, Estimator):
             )
         return X, float(b)
 
-    def _strength(self, n, d) -> Strength:
+    def _strength(self, n, d) -> NMFPenalties:
         a = self.alpha_W
         c = a if self.alpha_H == "same" else float(self.alpha_H)
         r = self.l1_ratio
-        return Strength(a * r * d, a * (1 - r) * d, c * r * n, c * (1 - r) * n)
+        return NMFPenalties(a * r * d, a * (1 - r) * d, c * r * n, c * (1 - r) * n)
 
     def _start(self, X, W, H, rng):
         n, d = X.shape
@@ -386,7 +391,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
                 UserWarning,
                 stacklevel=3,
             )
-        return start(X, k, kind, rng)
+        return initial_nmf_factors(X, k, kind, rng)
 
     @property
     def _n_features_out(self):

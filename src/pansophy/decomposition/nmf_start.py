@@ -13,10 +13,10 @@ import numpy as np
 from ..core.low_rank import truncated_svd
 from ..core.random import spawn
 
-EPS = 1e-6  # entries of the SVD below this are zero
+SVD_ZERO = 1e-6  # entries of the SVD below this are zero
 
 
-def start(X, k, kind, rng):
+def initial_nmf_factors(X, k, kind, rng):
     """W (n, k) and H^T (d, k), in the dtype of X."""
     n, d = X.shape
     mean = float(X.mean())
@@ -37,7 +37,7 @@ def start(X, k, kind, rng):
             scale = np.sqrt(float(S[j]) * size)
             W[:, j] = scale * a / np.linalg.norm(a)
             H[:, j] = scale * b / np.linalg.norm(b)
-    W[W < EPS], H[H < EPS] = 0.0, 0.0
+    W[W < SVD_ZERO], H[H < SVD_ZERO] = 0.0, 0.0
     if kind == "nndsvda":
         W[W == 0], H[H == 0] = mean, mean
     elif kind == "nndsvdar":

@@ -45,13 +45,19 @@ from ..core.random import rng_from
 from ..core.spectral import from_dual, products
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE, AbstractPCA, is_table
-from .moments import center, like_of, moments, refuse_holes, refuse_huge
+from .abstract_pca import SPARSE, AbstractPCA, is_table
+from .moments import (
+    mean_and_scatter,
+    mean_and_total_scatter,
+    prototype_array,
+    refuse_nonfinite,
+    refuse_overflow,
+)
 
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
 
-class Axes(NamedTuple):
+class PrincipalAxes(NamedTuple):
     """What a solver finds, all in NumPy but V, which may be a tensor."""
 
     mean: np.ndarray  # m
@@ -60,13 +66,13 @@ class Axes(NamedTuple):
     total: float  # sum of all s_j^2
 
 
-def by_covariance(X, k, name) -> Axes:
+def axes_by_covariance(X, k, name) -> PrincipalAxes:
     """Eq. (2) by the scatter; only k axes are found if k is far below d."""
-    _, m, S = moments(X)
-    refuse_holes(X, m, name)
+    _, m, S = mean_and_scatter(X)
+    refuse_nonfinite(X, m, name)
     xp, d = namespace(S), int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
-    refuse_huge(total, name)
+    refuse_overflow(total, name)
     if is_foreign(S):
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
@@ -76,46 +82,48 @@ def by_covariance(X, k, name) -> Axes:
             values, E = scipy.linalg.eigh(S, check_finite=False, **few)
     squares = np.maximum(values[::-1], 0.0)
     V = xp.flip(xp.matrix_transpose(E), axis=0)
-    return Axes(m, V, squares, total)
+    return PrincipalAxes(m, V, squares, total)
 
 
-def by_svd(X, name) -> Axes:
+def axes_by_svd(X, name) -> PrincipalAxes:
     """Eq. (2) exactly, by a triangle (tall) or by products of rows (wide)."""
     n, d = X.shape
-    _, m, total = center(X)
-    refuse_holes(X, m, name)
-    refuse_huge(total, name)
+    _, m, total = mean_and_total_scatter(X)
+    refuse_nonfinite(X, m, name)
+    refuse_overflow(total, name)
     if n >= d:
-        xp = namespace(like_of(X))
+        xp = namespace(prototype_array(X))
         device = {"device": X.device} if is_foreign(X) else {}
         none = xp.zeros((n, 1), dtype=xp.float64, **device)
         R = triangle(prepare(X, none)).R
         R = np.vstack([R, np.zeros((d - len(R), d))])  # n = d leaves one row less
         with few_threads(d):
             _, s, Vt = scipy.linalg.svd(R, check_finite=False)
-        return Axes(m, Vt, s**2, float(np.sum(s**2)))
+        return PrincipalAxes(m, Vt, s**2, float(np.sum(s**2)))
     K, m = products(X)
     with few_threads(n):
         U = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False)[1][:, ::-1]
     B = from_dual(X, None, m, np.ascontiguousarray(U))
     s = np.sqrt(np.sum(B * B, axis=0))
     if s[-1] > WEAK * s[0]:
-        return Axes(m, (B / s).T, s**2, float(np.sum(s**2)))
+        return PrincipalAxes(m, (B / s).T, s**2, float(np.sum(s**2)))
     Q, R = np.linalg.qr(B)  # B has Xc's singular values, whatever U's errors
     P, s, _ = scipy.linalg.svd(R, check_finite=False)
-    return Axes(m, (Q @ P).T, s**2, float(np.sum(s**2)))
+    return PrincipalAxes(m, (Q @ P).T, s**2, float(np.sum(s**2)))
 
 
-def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
+def axes_by_lanczos(
+    X, k, rng, name, *, solver, n_iter, oversample, tol
+) -> PrincipalAxes:
     """The k leading axes, randomized or by ARPACK."""
-    _, m, total = center(X)
-    refuse_holes(X, m, name)
-    refuse_huge(total, name)
-    c = asarray(m, like=like_of(X))
+    _, m, total = mean_and_total_scatter(X)
+    refuse_nonfinite(X, m, name)
+    refuse_overflow(total, name)
+    c = asarray(m, like=prototype_array(X))
     if solver == "randomized" or total == 0:  # ARPACK needs something to start on
         how = {"n_iter": n_iter, "oversample": oversample}
         S, Vt = truncated_svd(X, k, rng, center=c, left=False, **how)[1:]
-        return Axes(m, Vt, to_numpy(S).astype(float) ** 2, total)
+        return PrincipalAxes(m, Vt, to_numpy(S).astype(float) ** 2, total)
     A = Product(X, c)
     one = lambda f: lambda v: f(np.reshape(v, (-1, 1)))[:, 0]
     wrapped = LinearOperator(
@@ -129,10 +137,10 @@ def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
     start = rng.uniform(-1, 1, size=min(A.shape)).astype(X.dtype)
     _, s, Vt = svds(wrapped, k=k, tol=tol, v0=start)
     order = np.argsort(-s)
-    return Axes(m, Vt[order], s[order].astype(float) ** 2, total)
+    return PrincipalAxes(m, Vt[order], s[order].astype(float) ** 2, total)
 
 
-def evidence(variances, n) -> np.ndarray:
+def minka_evidence(variances, n) -> np.ndarray:
     """Minka's log evidence of each k from 1 to d - 1, given all d variances."""
     d = len(variances)
     lam = np.maximum(variances, np.finfo(float).tiny)
@@ -156,7 +164,7 @@ def evidence(variances, n) -> np.ndarray:
     return out
 
 
-def energy_rank(shares, target) -> int:
+def rank_for_variance_share(shares, target) -> int:
     """The fewest leading shares whose sum is above the target."""
     ratio = np.cumsum(shares)
     return min(int(np.searchsorted(ratio, target, side="right")) + 1, len(shares))
@@ -255,11 +263,11 @@ class PCA(AbstractPCA):
         count = k if isinstance(k, int) else None
         name = type(self).__name__
         if solver == "covariance_eigh":
-            axes = by_covariance(X, count, name)
+            axes = axes_by_covariance(X, count, name)
         elif solver == "full":
-            axes = by_svd(X, name)
+            axes = axes_by_svd(X, name)
         else:
-            axes = by_lanczos(
+            axes = axes_by_lanczos(
                 X,
                 self._some(X, k),
                 rng_from(self.random_state),
@@ -342,12 +350,14 @@ class PCA(AbstractPCA):
         variances = squares / (n - 1)
         total = axes.total / (n - 1)
         if k == "mle":
-            k = max(int(np.argmax(evidence(variances, n))), 1)
+            k = max(int(np.argmax(minka_evidence(variances, n))), 1)
         elif k is None:
             k = len(squares)
         elif isinstance(k, float):
-            k = energy_rank(variances / total if total > 0 else variances, k)
-        put = lambda a: asarray(a, like=like_of(X))
+            k = rank_for_variance_share(
+                variances / total if total > 0 else variances, k
+            )
+        put = lambda a: asarray(a, like=prototype_array(X))
         V = flip(None, axes.V[:k, :])[1]
         self.components_ = put(V if is_foreign(V) else np.ascontiguousarray(V))
         self.explained_variance_ = put(variances[:k])

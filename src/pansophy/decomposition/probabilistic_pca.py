@@ -36,31 +36,31 @@ from ..core.random import rng_from
 from ..core.rows import rows
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
-from .abstract import is_table
-from .factors import (
+from .abstract_pca import is_table
+from .latent_factor_model import (
     ELEMENTS,
-    Factors,
-    covariance,
-    draw,
-    fill,
-    fit_missing,
-    posterior,
-    precision,
+    FactorParams,
+    factor_covariance,
+    factor_posterior,
+    factor_precision,
+    fit_factors_with_missing,
+    impute_from_factors,
+    sample_factor_model,
 )
-from .moments import center, only_arrays, refuse_huge
+from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
 from .pca import PCA
 
-HOLES = {"ensure_all_finite": "allow-nan"}
+ALLOW_NAN = {"ensure_all_finite": "allow-nan"}
 
 
-class State(NamedTuple):
+class PPCAState(NamedTuple):
     W: np.ndarray
     s2: float
     Y: np.ndarray  # W S
     objective: float  # minus the mean log-likelihood
 
 
-def closed_form(variances, V, total, d, n):
+def ppca_closed_form(variances, V, total, d, n):
     """Eq. (2) from the k leading eigenvalues, their axes and the trace."""
     k = len(variances)
     left = max(total - float(np.sum(variances)), 0.0)
@@ -70,7 +70,7 @@ def closed_form(variances, V, total, d, n):
     return np.sqrt(np.maximum(variances - s2, 0.0))[:, None] * V, s2
 
 
-def settle(W, s2, square, trace, d) -> State:
+def ppca_state(W, s2, square, trace, d) -> PPCAState:
     """The state at given parameters: Y and the objective, which needs Y alone.
 
     -log p = d/2 log 2 pi + 1/2 log det C + 1/2 trace(C^-1 S), with
@@ -82,10 +82,10 @@ def settle(W, s2, square, trace, d) -> State:
     inner = np.trace(np.linalg.solve(M, W @ Y.T))
     log_det = np.linalg.slogdet(M)[1] + (d - k) * np.log(s2)
     objective = 0.5 * (d * LOG_2PI + log_det + (trace - inner) / s2)
-    return State(W, s2, Y, float(objective))
+    return PPCAState(W, s2, Y, float(objective))
 
 
-def turn(state: State, square, trace, d, least) -> State:
+def ppca_em_step(state: PPCAState, square, trace, d, least) -> PPCAState:
     """Eqs (3) and (4)."""
     W, s2, Y, _ = state
     k = len(W)
@@ -93,14 +93,14 @@ def turn(state: State, square, trace, d, least) -> State:
     A = s2 * np.eye(k) + np.linalg.solve(M, W @ Y.T)
     new = np.linalg.solve(A.T, Y)
     s2 = (trace - np.trace(np.linalg.solve(M, Y @ new.T))) / d
-    return settle(new, max(float(s2), least), square, trace, d)
+    return ppca_state(new, max(float(s2), least), square, trace, d)
 
 
-def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
+def ppca_em(X, k, rng, *, max_iter, tol, task=SILENT):
     """EM from a random start; S W^T only by products with the rows."""
-    n, m, scatter = center(X)
+    n, m, scatter = mean_and_total_scatter(X)
     d, trace = int(X.shape[1]), scatter / n
-    refuse_huge(trace, "ProbabilisticPCA", 1e200)
+    refuse_overflow(trace, "ProbabilisticPCA", 1e200)
     A = Product(X, m.astype(X.dtype))
 
     def square(W):
@@ -111,8 +111,8 @@ def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
     scale = trace / d if trace / d > 1e-280 else 1.0  # rows that do not differ
     start = rng.standard_normal((k, d)) * np.sqrt(scale / k)
     return m, iterate(
-        lambda s: turn(s, square, trace, d, 1e-12 * scale),
-        settle(start, scale, square, trace, d),
+        lambda s: ppca_em_step(s, square, trace, d, 1e-12 * scale),
+        ppca_state(start, scale, square, trace, d),
         max_iter=max_iter,
         tol=tol,
         change=absolute_change,
@@ -180,10 +180,10 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
+        X, _ = self._begin(X, ensure_min_samples=2, **ALLOW_NAN)
         table = is_table(X)
         if not table or self.method == "em":
-            only_arrays(X, f"ProbabilisticPCA with method={self.method!r}")
+            require_numpy(X, f"ProbabilisticPCA with method={self.method!r}")
         k = self.n_components or max(min(X.shape) - 1, 1)
         if k > min(X.shape):
             raise ValueError(
@@ -213,17 +213,17 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     def _closed(self, X, k):
         n, d = X.shape
         model = PCA(k, random_state=self.random_state).fit(X)
-        total = float(center(X).scatter) / n
+        total = float(mean_and_total_scatter(X).scatter) / n
         variances = np.asarray(model.explained_variance_, float) * (n - 1) / n
         V = np.asarray(model.components_, float)
-        W, s2 = closed_form(variances, V, total, d, n)
+        W, s2 = ppca_closed_form(variances, V, total, d, n)
         kept = np.maximum(variances, s2)
         log_det = np.sum(np.log(kept)) + (d - k) * np.log(s2)
         inner = np.sum(variances / kept) + (total - np.sum(variances)) / s2
         loglik = -0.5 * (d * LOG_2PI + log_det + inner)
         self.n_iter_, self.history_ = 1, {"objective": np.array([-loglik])}
         self.converged_, self.interrupted_ = True, False
-        return Factors(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
+        return FactorParams(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
 
     def _em(self, X, k, holes):
         rng, d = rng_from(self.random_state), X.shape[1]
@@ -233,32 +233,34 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         def run(task):
             if holes:
                 full = X.astype(float)
-                return fit_missing(full, k, rng, tied=True, task=task, **limits)
-            found["m"], result = by_turns(X, k, rng, task=task, **limits)
+                return fit_factors_with_missing(
+                    full, k, rng, tied=True, task=task, **limits
+                )
+            found["m"], result = ppca_em(X, k, rng, task=task, **limits)
             return result
 
         result = self._drive(run, total=self.max_iter, X=X)
         state = result.state
         if holes:
             return state.params, -state.objective
-        return Factors(state.W, found["m"], np.full(d, state.s2)), -state.objective
+        return FactorParams(state.W, found["m"], np.full(d, state.s2)), -state.objective
 
     def _params(self):
         d = self.n_features_in_
         double = lambda a: np.asarray(a, float)
         psi = np.full(d, max(self.noise_variance_, 1e-300))
-        return Factors(double(self.components_), double(self.mean_), psi)
+        return FactorParams(double(self.components_), double(self.mean_), psi)
 
     def _each(self, X, which):
         """One part of `posterior`, block by block."""
         p = self._params()
         block = max(64, ELEMENTS // (len(p.W) + 1) ** 2)
-        read = lambda x: posterior(x.astype(float), p)[which]
+        read = lambda x: factor_posterior(x.astype(float), p)[which]
         return rows(X, block=None if is_table(X) else block).map(read)
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
-        X = self._ready(X, **HOLES)
+        X = self._ready(X, **ALLOW_NAN)
         return self._each(X, 0).astype(X.dtype)
 
     def fit_transform(self, X, y=None):
@@ -271,12 +273,12 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def impute(self, X):
         """X with every missing value at its expectation given the rest of its row."""
-        X = self._ready(X, **HOLES)
-        return fill(X.astype(float), self._params()).astype(X.dtype)
+        X = self._ready(X, **ALLOW_NAN)
+        return impute_from_factors(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
         """log p(x) of each row, of what was seen of it."""
-        X = self._ready(X, **HOLES)
+        X = self._ready(X, **ALLOW_NAN)
         return self._each(X, 2)
 
     def score(self, X, y=None):
@@ -286,17 +288,19 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
         self._ready(self.mean_[None, :])
-        return draw(n_samples, self._params(), rng_from(self.random_state))
+        return sample_factor_model(
+            n_samples, self._params(), rng_from(self.random_state)
+        )
 
     def get_covariance(self):
         """C = W^T W + s2 I."""
         self._ready(self.mean_[None, :])
-        return covariance(self._params())
+        return factor_covariance(self._params())
 
     def get_precision(self):
         """The inverse of C."""
         self._ready(self.mean_[None, :])
-        return precision(self._params())
+        return factor_precision(self._params())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

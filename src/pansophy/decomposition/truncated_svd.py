@@ -30,9 +30,9 @@ from ..core.low_rank import SVD, Product, flip, truncated_svd
 from ..core.random import rng_from
 from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE
-from .moments import center as center_of_rows
-from .moments import like_of, refuse_huge
+from .abstract_pca import SPARSE
+from .moments import mean_and_total_scatter as center_of_rows
+from .moments import prototype_array, refuse_overflow
 
 
 def svd(X, k=None, *, center=False, random_state=None):
@@ -60,7 +60,7 @@ def svd(X, k=None, *, center=False, random_state=None):
     """
     X = X if is_foreign(X) or sp.issparse(X) else np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) or is_foreign(X) else X.astype(float)
-    m = asarray(center_of_rows(X).mean, like=like_of(X)) if center else None
+    m = asarray(center_of_rows(X).mean, like=prototype_array(X)) if center else None
     if k is not None or sp.issparse(X):
         k = min(X.shape) if k is None else k
         return truncated_svd(X, k, rng_from(random_state), center=m)
@@ -134,7 +134,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             )
         rng = rng_from(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
-        refuse_huge(total, "TruncatedSVD")
+        refuse_overflow(total, "TruncatedSVD")
         if self.algorithm == "randomized":
             how = {"n_iter": self.n_iter, "oversample": self.n_oversamples}
             U, S, Vt = truncated_svd(X, k, rng, **how)
@@ -142,7 +142,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             U, S, Vt = self._arpack(X, k, rng)
         Z = U * S
         xp = namespace(Z)
-        put = lambda a: asarray(a, like=like_of(X))
+        put = lambda a: asarray(a, like=prototype_array(X))
         self.components_, self.singular_values_ = Vt, S
         self.explained_variance_ = xp.var(Z, axis=0)
         share = to_numpy(self.explained_variance_) / (total if total > 0 else 1.0)
@@ -168,7 +168,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
     def transform(self, X):
         """Scores V x of the rows."""
         X = self._ready(X, **SPARSE)
-        V = asarray(self.components_, like=like_of(X))
+        V = asarray(self.components_, like=prototype_array(X))
         return Product(X).times(namespace(V).matrix_transpose(V))
 
     def inverse_transform(self, X):

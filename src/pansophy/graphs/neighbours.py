@@ -18,7 +18,7 @@ Shapes    X (n, d)   result CSR (n, n)
 import numpy as np
 import scipy.sparse as sp
 
-from ..distances.search import build, k_nearest, within
+from ..distances.neighbor_search import build_index, k_nearest, rows_within_radius
 
 MODES = ("distance", "connectivity")
 
@@ -41,7 +41,7 @@ def knn_graph(
     include_self : bool
         Whether a row is its own first neighbour.
     metric, p
-        As in `pansophy.distances.search.build`.
+        As in `pansophy.distances.neighbor_search.build_index`.
     index : Index, optional
         A search index of X that exists already.
 
@@ -53,7 +53,7 @@ def knn_graph(
            [0., 2., 0.]])
     """
     check_mode(mode)
-    index = build(rows_of(X), metric=metric, p=p) if index is None else index
+    index = build_index(rows_of(X), metric=metric, p=p) if index is None else index
     n, own = len(X), int(bool(include_self))
     if not own <= k <= n - 1 + own:
         raise ValueError(f"k must be from {own} to {n - 1 + own} here, got {k}.")
@@ -79,9 +79,9 @@ def radius_graph(X, r, *, mode="distance", include_self=False, metric="euclidean
            [0., 0., 0.]])
     """
     check_mode(mode)
-    index = build(rows_of(X), metric=metric, p=p) if index is None else index
+    index = build_index(rows_of(X), metric=metric, p=p) if index is None else index
     n, counts, found, lengths = len(X), [], [], []
-    for rows, indptr, indices, dist in within(index, None, r):
+    for rows, indptr, indices, dist in rows_within_radius(index, None, r):
         numbers = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
         each = np.diff(indptr)
         if not include_self:

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..core import threads
 from ..core.arrays import is_foreign, namespace
-from ..distances.dense import TILE, cuts, floats, tiled
+from ..distances.pairwise_metrics import TILE, as_float_rows, block_slices, map_tiles
 
 
 class AbstractKernel(ABC):
@@ -38,14 +38,14 @@ class AbstractKernel(ABC):
 
     def __call__(self, X, Z=None):
         """The matrix of k(x, z); Z = None means X."""
-        rows, other = floats(X, Z)
+        rows, other = as_float_rows(X, Z)
         if Z is not None:
-            return tiled(self.block, rows, other)
+            return map_tiles(self.block, rows, other)
         return symmetric(self, rows)
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m)."""
-        X, Z = floats(X, Z)
+        X, Z = as_float_rows(X, Z)
         parts = self.gradient_block(X, Z)
         xp = namespace(X)
         if not parts:
@@ -104,21 +104,23 @@ def symmetric(kernel, X):
     n = int(X.shape[0])
     if is_foreign(X):
         xp = namespace(X)
-        K = tiled(kernel.block, X, X)
+        K = map_tiles(kernel.block, X, X)
         K = 0.5 * (K + xp.matrix_transpose(K))
         on = xp.eye(n, dtype=xp.bool, device=X.device)
         return xp.where(on, kernel.diag(X)[:, None], K)
     K = np.empty((n, n), X.dtype)
 
     def fill(rows):
-        for columns in cuts(rows.stop, TILE):
+        for columns in block_slices(rows.stop, TILE):
             part = kernel.block(X[rows], X[columns])
             K[rows, columns] = part
             K[columns, rows] = part.T
         square = K[rows, rows]
         square[...] = 0.5 * (square + square.T)
 
-    for _ in threads.run(((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=True):
+    for _ in threads.run(
+        ((lambda r=r: fill(r)) for r in block_slices(n, TILE)), blas=True
+    ):
         pass
     K.flat[:: n + 1] = kernel.diag(X)
     return K
@@ -153,7 +155,7 @@ class Constant(AbstractKernel):
         return ones * self.value
 
     def diag(self, X):
-        X, _ = floats(X)
+        X, _ = as_float_rows(X)
         return namespace(X).full_like(X[:, 0], self.value)
 
     @property
@@ -290,7 +292,7 @@ class On(AbstractKernel):
         return self.kernel.block(self.function(X), self.function(Z))
 
     def diag(self, X):
-        return self.kernel.diag(self.function(floats(X)[0]))
+        return self.kernel.diag(self.function(as_float_rows(X)[0]))
 
     @property
     def theta(self):

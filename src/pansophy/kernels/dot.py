@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import namespace
-from ..distances.dense import floats
+from ..distances.pairwise_metrics import as_float_rows
 from .base import AbstractKernel, positive
 
 
 def squares(X):
     """x . x for every row."""
-    X, _ = floats(X)
+    X, _ = as_float_rows(X)
     return namespace(X).sum(X * X, axis=1)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import asarray, is_foreign, namespace
-from ..distances.dense import floats, squared_block
+from ..distances.pairwise_metrics import as_float_rows, squared_block
 from .base import AbstractKernel, positive
 
 
@@ -83,7 +83,7 @@ class RBF(AbstractKernel):
         return np.exp(D, out=D)
 
     def diag(self, X):
-        X, _ = floats(X)
+        X, _ = as_float_rows(X)
         return namespace(X).ones_like(X[:, 0])
 
     @property

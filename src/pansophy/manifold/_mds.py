@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy",
       fastmath={"contract", "reassoc", "nsz", "arcp"})  # fmt: skip
-def guttman(T, Y, lo, hi, out):
+def guttman_transform(T, Y, lo, hi, out):
     """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
 
     T (n, n) are the targets, Y (m, n) the points in columns.

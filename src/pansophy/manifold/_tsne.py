@@ -17,7 +17,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def widths(D, target, lo, hi, P):
+def row_bandwidths(D, target, lo, hi, P):
     """P[i] = exp(-b_i D[i]) / sum, b_i such that its entropy is `target`.
 
     Newton's steps on log b inside a bracket; D holds squared distances, and an
@@ -66,7 +66,7 @@ def widths(D, target, lo, hi, P):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def pull(indptr, indices, p, Y, a, lo, hi, A):
+def attraction(indptr, indices, p, Y, a, lo, hi, A):
     """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
     m, rate = Y.shape[0], Y.dtype.type(1 / a)
     one = Y.dtype.type(1)
@@ -96,7 +96,7 @@ def pull(indptr, indices, p, Y, a, lo, hi, A):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def pull_all(P, Y, a, lo, hi, A):
+def attraction_dense(P, Y, a, lo, hi, A):
     """The pull of eq. (5) when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
     rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
@@ -118,7 +118,7 @@ def pull_all(P, Y, a, lo, hi, A):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def push(Y, a, lo, hi, F):
+def repulsion_direct(Y, a, lo, hi, F):
     """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
     m, n = Y.shape
     rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
@@ -148,7 +148,7 @@ def push(Y, a, lo, hi, F):
                 w[j] += (here - yc[j]) * (here - yc[j])
         for j in range(n):
             w[j] = one / (one + rate * w[j])
-        powers(w, a, q)
+        kernel_powers(w, a, q)
         z = Y.dtype.type(0)
         for j in range(n):
             z += q[j]
@@ -163,7 +163,7 @@ def push(Y, a, lo, hi, F):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def powers(w, a, q):
+def kernel_powers(w, a, q):
     """q = w^((a + 1) / 2) for a whole a, by products and one root."""
     for j in range(len(w)):
         q[j] = np.sqrt(w[j]) if a % 2 == 0 else w[j]
@@ -173,7 +173,7 @@ def powers(w, a, q):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(Y, U, G, A, F, rise, fall, rate, momentum):
+def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
     """One step of descent with gains; the squared norm of the gradient, eq. (6)."""
     m, n = Y.shape
     norm = 0.0
@@ -190,19 +190,21 @@ def advance(Y, U, G, A, F, rise, fall, rate, momentum):
 
 
 @njit(cache=True, nogil=True)
-def block(indptr, indices, p, Y, a, k, width, A, F, parts):
+def forces_block(indptr, indices, p, Y, a, k, width, A, F, parts):
     """The pull and the push of one piece of the points."""
     lo, hi = k * width, min((k + 1) * width, Y.shape[1])
-    pull(indptr, indices, p, Y, a, lo, hi, A)
-    parts[k] = push(Y, a, lo, hi, F)
+    attraction(indptr, indices, p, Y, a, lo, hi, A)
+    parts[k] = repulsion_direct(Y, a, lo, hi, F)
 
 
 @njit(cache=True, nogil=True)
-def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, n):
+def direct_descent(
+    board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, n
+):
     """n steps of descent with direct sums, pieces shared by a lead and its hands.
 
     `how` is the constant of eq. (3), the exaggeration, the rate and the momentum. Lead
-    and hands are one function with one call of `block`: a copy of it in each could be
+    and hands are one function with one call of `forces_block`: a copy of it in each could be
     compiled to round differently, and the map would depend on who did what.
     """
     c, e, rate, momentum = how
@@ -212,7 +214,7 @@ def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, ho
     while True:
         k = take(board) if leads else wait(board)
         if k >= 0:
-            block(indptr, indices, p, Y, a, k, width, A, F, parts)
+            forces_block(indptr, indices, p, Y, a, k, width, A, F, parts)
             done(board)
             continue
         if not leads:
@@ -221,7 +223,7 @@ def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, ho
         Z = 0.0
         for k in range(len(parts)):
             Z += parts[k]
-        norm = advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
+        norm = descent_step(Y, U, G, A, F, c * e, c / Z, rate, momentum)
         step += 1
         if step >= n:
             return norm
@@ -229,7 +231,7 @@ def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, ho
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def misfit(indptr, indices, p, Y, a, lo, hi):
+def cross_entropy_sparse(indptr, indices, p, Y, a, lo, hi):
     """-sum over neighbours of p_ij log q_ij, with q_ij not yet over Z."""
     m, total = Y.shape[0], 0.0
     for i in range(lo, hi):
@@ -242,8 +244,8 @@ def misfit(indptr, indices, p, Y, a, lo, hi):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def misfit_all(P, Y, a, lo, hi):
-    """`misfit` when every pair has a p_ij."""
+def cross_entropy_dense(P, Y, a, lo, hi):
+    """`cross_entropy_sparse` when every pair has a p_ij."""
     m, total = Y.shape[0], 0.0
     for i in range(lo, hi):
         for j in range(P.shape[1]):

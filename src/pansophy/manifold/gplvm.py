@@ -46,7 +46,7 @@ from ..kernels import (
 from ..optim import lbfgs
 from ..params import Count, NonNegative, Positive, Rule, Verbosity
 from ..typing import Matrix, Seed
-from .classical import check_room
+from .classical_mds import check_n_dimensions
 
 FEW = 500  # rows up to which threads of BLAS cost more than they save
 KERNELS = {"rbf": Constant(1.0) * RBF(1.0), "linear": Linear(1.0)}
@@ -54,16 +54,16 @@ KERNELS = {"rbf": Constant(1.0) * RBF(1.0), "linear": Linear(1.0)}
 Kernel = Annotated[Any, Rule("a kernel", lambda v: isinstance(v, AbstractKernel))]
 
 
-def slope_in_places(kernel, Z, G):
+def latent_gradient(kernel, Z, G):
     """sum_j G_ij dk(z_i, z_j) / dz_i for every i, (n, m); G is symmetric."""
     if isinstance(kernel, Constant):
         return np.zeros_like(Z)
     if isinstance(kernel, Sum):
         parts = (kernel.left, kernel.right)
-        return np.sum([slope_in_places(k, Z, G) for k in parts], axis=0)
+        return np.sum([latent_gradient(k, Z, G) for k in parts], axis=0)
     if isinstance(kernel, Product):
-        left = slope_in_places(kernel.left, Z, G * kernel.right.block(Z, Z))
-        return left + slope_in_places(kernel.right, Z, G * kernel.left.block(Z, Z))
+        left = latent_gradient(kernel.left, Z, G * kernel.right.block(Z, Z))
+        return left + latent_gradient(kernel.right, Z, G * kernel.left.block(Z, Z))
     if isinstance(kernel, Linear):
         return kernel.scale * (G @ Z)
     if isinstance(kernel, Polynomial):
@@ -80,7 +80,7 @@ def slope_in_places(kernel, Z, G):
     )
 
 
-def objective(Z, kernel, noise, S, d):
+def gplvm_objective(Z, kernel, noise, S, d):
     """L of eq. (1) and its slopes in Z, theta and log s^2; S = Y Y^T."""
     n = len(Z)
     K = kernel.block(Z, Z)
@@ -96,10 +96,10 @@ def objective(Z, kernel, noise, S, d):
     G = 0.5 * (d * inverse - A @ inverse)
     G = 0.5 * (G + G.T)
     theta = np.array([np.sum(G * g) for g in kernel.gradient_block(Z, Z)])
-    return value, 2 * slope_in_places(kernel, Z, G), theta, noise * np.trace(G)
+    return value, 2 * latent_gradient(kernel, Z, G), theta, noise * np.trace(G)
 
 
-def fit_places(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
+def fit_latent(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
     """Minimise (1) from Z, a kernel and a noise; the result and a reader of it."""
     n, m = Z.shape
     p = len(kernel.theta)
@@ -111,7 +111,7 @@ def fit_places(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
 
     def f(x):
         Z, k, noise = unpack(x)
-        value, dZ, theta, dnoise = objective(Z, k, noise, S, d)
+        value, dZ, theta, dnoise = gplvm_objective(Z, k, noise, S, d)
         if not math.isfinite(value):
             return 1e300, np.zeros_like(x)
         part = dnoise * (noise - floor) / noise  # the floor does not move
@@ -201,7 +201,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
 
         def run(task):
             start = (Z, kernel, self.noise, Y @ Y.T, d)
-            result, unpack = fit_places(*start, task=task, **how)
+            result, unpack = fit_latent(*start, task=task, **how)
             read.append(unpack)
             return result
 
@@ -235,7 +235,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
             if Z.shape != (n, m):
                 raise ValueError(f"init has shape {Z.shape}, {(n, m)} is needed.")
             return Z
-        check_room(m, n)
+        check_n_dimensions(m, n)
         rng = rng_from(self.random_state)
         k = min(m, *Y.shape)
         Z = 0.1 * rng.standard_normal((n, m))

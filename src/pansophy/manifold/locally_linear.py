@@ -34,23 +34,27 @@ from ..core import threads
 from ..core.random import rng_from
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
-from .neighbours import Search, nearest_rows, nearest_to
+from .any_metric_neighbors import (
+    NeighborSearch,
+    neighbors_of_queries,
+    neighbors_of_rows,
+)
 
 BLOCK = 1 << 22  # numbers in the pieces handled together
 FEW = 400  # rows up to which a dense solver is quicker
 
 
-def blocks(n, k, d):
+def piece_blocks(n, k, d):
     """Cuts of the rows, so that their pieces stay small."""
     step = max(1, BLOCK // (k * max(k, d)))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def mixture_weights(X, Z, neighbours, reg):
+def reconstruction_weights(X, Z, neighbours, reg):
     """w of the standard way, (n, k): rows X as mixtures of rows of Z."""
     n, k = neighbours.shape
     W = np.empty((n, k))
-    for cut in blocks(n, k, Z.shape[1]):
+    for cut in piece_blocks(n, k, Z.shape[1]):
         gap = Z[neighbours[cut]] - X[cut][:, None, :]
         C = gap @ gap.transpose(0, 2, 1)
         trace = np.trace(C, axis1=1, axis2=2)
@@ -62,7 +66,7 @@ def mixture_weights(X, Z, neighbours, reg):
     return W
 
 
-def assembled(parts, n):
+def assemble_pieces(parts, n):
     """The sum of small symmetric matrices, each at the rows it speaks of."""
     row, column, value = [], [], []
     for at, A in parts:  # at (b, s) rows, A (b, s, s)
@@ -74,10 +78,10 @@ def assembled(parts, n):
     return sparse.csr_array((np.concatenate(value), at), shape=(n, n))
 
 
-def standard(X, neighbours, reg):
+def standard_form(X, neighbours, reg):
     """M = (I - W)^T (I - W)."""
     n, k = neighbours.shape
-    W = mixture_weights(X, X, neighbours, reg)
+    W = reconstruction_weights(X, X, neighbours, reg)
     ends = np.arange(0, n * k + 1, k)
     R = sparse.eye_array(n) - sparse.csr_array(
         (W.ravel(), neighbours.ravel(), ends), shape=(n, n)
@@ -85,29 +89,29 @@ def standard(X, neighbours, reg):
     return sparse.csr_array(R.T @ R)
 
 
-def axes_of(gaps):
+def tangent_axes(gaps):
     """Left singular vectors (b, k, .) of the pieces (b, k, d), largest first."""
     return np.linalg.svd(gaps, full_matrices=False)[0]
 
 
-def tangent(X, neighbours, m):
+def ltsa_pieces(X, neighbours, m):
     """LTSA: I - G G^T, G the constant and the m main axes of the neighbours."""
     n, k = neighbours.shape
-    for cut in blocks(n, k, X.shape[1]):
+    for cut in piece_blocks(n, k, X.shape[1]):
         at = neighbours[cut]
         P = X[at]
-        U = axes_of(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         yield at, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
 
 
-def hessian(X, neighbours, m, tol):
+def hessian_pieces(X, neighbours, m, tol):
     """H H^T, H the part of the squares of tangent coordinates that is not linear."""
     n, k = neighbours.shape
     first, second = np.triu_indices(m)
-    for cut in blocks(n, k, X.shape[1]):
+    for cut in piece_blocks(n, k, X.shape[1]):
         at = neighbours[cut]
         P = X[at]
-        U = axes_of(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         T = np.concatenate(
             [np.ones((len(U), k, 1)), U, U[:, :, first] * U[:, :, second]], axis=2
         )
@@ -117,12 +121,12 @@ def hessian(X, neighbours, m, tol):
         yield at, H @ H.transpose(0, 2, 1)
 
 
-def modified(X, neighbours, m, tol):
+def modified_pieces(X, neighbours, m, tol):
     """W W^T of several weights a row, row i itself with minus ones."""
     n, k = neighbours.shape
     rank = min(X.shape[1], k)
     V, values = np.empty((n, k, k)), np.zeros((n, rank))
-    for cut in blocks(n, k, X.shape[1]):
+    for cut in piece_blocks(n, k, X.shape[1]):
         U, s, _ = np.linalg.svd(X[neighbours[cut]] - X[cut][:, None, :])
         V[cut], values[cut] = U, s**2
     reg = 1e-3 * values.sum(axis=1, keepdims=True)
@@ -137,13 +141,15 @@ def modified(X, neighbours, m, tol):
     share = total[:, -1:] / total[:, :-1] - 1
     flat = (share < eta).sum(axis=1) + k - rank
     for s in np.unique(flat[flat > 0]):
-        yield from several_weights(V, w, neighbours, np.flatnonzero(flat == s), s, tol)
+        yield from modified_pieces_of_rows(
+            V, w, neighbours, np.flatnonzero(flat == s), s, tol
+        )
 
 
-def several_weights(V, w, neighbours, rows, s, tol):
+def modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
     """The pieces of the rows that have s flat directions."""
     k = neighbours.shape[1]
-    for cut in blocks(len(rows), k + 1, 1):
+    for cut in piece_blocks(len(rows), k + 1, 1):
         own = rows[cut]
         F = V[own][:, :, k - s :]
         ones = F.sum(axis=1)
@@ -158,7 +164,7 @@ def several_weights(V, w, neighbours, rows, s, tol):
         yield at, W @ W.transpose(0, 2, 1)
 
 
-def smallest(M, m, solver, tol, max_iter, rng):
+def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
     """Y of eq. (1), and the sum of its eigenvalues."""
     n = M.shape[0]
     if solver == "auto":
@@ -211,18 +217,18 @@ def locally_linear_embedding(
     if method == "modified" and k < m:
         raise ValueError("method='modified' needs n_neighbors >= n_components.")
     with threads.limited(n_jobs):
-        search = Search(method=neighbors_algorithm)
-        neighbours = nearest_rows(X, k, search)[1]
+        search = NeighborSearch(method=neighbors_algorithm)
+        neighbours = neighbors_of_rows(X, k, search)[1]
         if method == "standard":
-            M = standard(X, neighbours, reg)
+            M = standard_form(X, neighbours, reg)
         elif method == "ltsa":
-            M = assembled(tangent(X, neighbours, m), n)
+            M = assemble_pieces(ltsa_pieces(X, neighbours, m), n)
         elif method == "hessian":
-            M = assembled(hessian(X, neighbours, m, hessian_tol), n)
+            M = assemble_pieces(hessian_pieces(X, neighbours, m, hessian_tol), n)
         else:
-            M = assembled(modified(X, neighbours, m, modified_tol), n)
+            M = assemble_pieces(modified_pieces(X, neighbours, m, modified_tol), n)
         rng = rng_from(random_state)
-        return smallest(M, m, eigen_solver, tol, max_iter, rng)
+        return smallest_eigenvectors(M, m, eigen_solver, tol, max_iter, rng)
 
 
 @dataclass(eq=False, repr=False)
@@ -305,10 +311,10 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     def transform(self, X):
         """New rows as the same mixtures of their neighbours' places."""
         X = self._ready(X, dtype=np.float64)
-        search = Search(method=self.neighbors_algorithm)
+        search = NeighborSearch(method=self.neighbors_algorithm)
         with threads.limited(self.n_jobs):
-            rows = nearest_to(X, self._rows, self.n_neighbors, search)[1]
-        W = mixture_weights(X, self._rows, rows, self.reg)
+            rows = neighbors_of_queries(X, self._rows, self.n_neighbors, search)[1]
+        W = reconstruction_weights(X, self._rows, rows, self.reg)
         return np.einsum("ij,ijm->im", W, self.embedding_[rows])
 
     @property

@@ -40,22 +40,28 @@ from ..core.random import rng_from
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..typing import Seed
 from . import _mds
-from .classical import centred, check_room, distances_of, leading, scaled
-from .repulsion import pieces
+from .classical_mds import (
+    check_n_dimensions,
+    dissimilarity_matrix,
+    double_centered,
+    largest_eigenpairs,
+    scaled_eigenvectors,
+)
+from .tsne_repulsion import point_ranges
 
 
-class State(NamedTuple):
+class SMACOFState(NamedTuple):
     """What one step hands to the next."""
 
     Y: Any  # (m, n)
-    ahead: Any  # where the next step goes
+    next_points: Any  # where the next step goes
     objective: float  # stress, over the size of the distances if nonmetric
     stress: float
     size: float  # sum_{i<j} |y_i - y_j|^2
     targets: Any
 
 
-class Order(NamedTuple):
+class DissimilarityOrder(NamedTuple):
     """The known pairs of nonmetric scaling, by rising dissimilarity."""
 
     i: np.ndarray
@@ -64,7 +70,7 @@ class Order(NamedTuple):
     n: int
 
 
-def ordered(T):
+def dissimilarity_order(T):
     """The order that nonmetric scaling keeps."""
     i, j = np.triu_indices(len(T), 1)
     t = T[i, j]
@@ -74,10 +80,10 @@ def ordered(T):
         raise ValueError("every dissimilarity is 0: there is no order to keep.")
     by = np.argsort(t, kind="stable")
     tie = np.concatenate([[0], np.cumsum(np.diff(t[by]) > 0)])
-    return Order(i[by], j[by], tie, len(T))
+    return DissimilarityOrder(i[by], j[by], tie, len(T))
 
 
-def monotone(order, values):
+def monotone_targets(order, values):
     """Targets (n, n): the monotone regression of values, scaled to mean square 1."""
     weight = np.bincount(order.tie).astype(np.float64)
     mean = np.bincount(order.tie, values) / weight
@@ -92,29 +98,34 @@ def monotone(order, values):
     return T
 
 
-def passed(T, Y):
+def smacof_pass(T, Y):
     """(next points, stress, sum of squared distances) at Y."""
     out = np.empty_like(Y)
-    tasks = [lambda c=c: _mds.guttman(T, Y, *c, out) for c in pieces(Y.shape[1], 128)]
+    tasks = [
+        lambda c=c: _mds.guttman_transform(T, Y, *c, out)
+        for c in point_ranges(Y.shape[1], 128)
+    ]
     parts = np.array(list(threads.run(tasks)))
     stress, size = 0.5 * parts.sum(axis=0)
     return out, float(stress), float(size)
 
 
-def descend(T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT) -> Result:
+def smacof_iterations(
+    T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT
+) -> Result:
     """Steps of SMACOF from Y (n, m) until the stress settles."""
-    order = None if metric else ordered(T)
+    order = None if metric else dissimilarity_order(T)
 
     def seen(Y, targets):
-        ahead, stress, size = passed(targets, Y)
+        ahead, stress, size = smacof_pass(targets, Y)
         value = stress if metric else stress / max(size, 1e-300)
-        return State(Y, ahead, value, stress, size, targets)
+        return SMACOFState(Y, ahead, value, stress, size, targets)
 
     def step(state):
-        Y, targets = state.ahead, state.targets
+        Y, targets = state.next_points, state.targets
         if order is not None:
             gaps = np.sqrt(np.sum((Y[:, order.i] - Y[:, order.j]) ** 2, axis=0))
-            targets = monotone(order, gaps)
+            targets = monotone_targets(order, gaps)
         return seen(Y, targets)
 
     def change(old, new):
@@ -123,12 +134,12 @@ def descend(T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT) -> Result
         return old.objective - new.objective
 
     if order is not None:  # the first targets are the dissimilarities, scaled
-        T = monotone(order, T[order.i, order.j])
+        T = monotone_targets(order, T[order.i, order.j])
     start = seen(np.ascontiguousarray(Y.T, dtype=np.float64), T)
     return iterate(step, start, max_iter=max_iter, tol=eps, change=change, task=task)
 
 
-def stress_of(state, normalized):
+def final_stress(state, normalized):
     """The stress, or Kruskal's stress-1."""
     if not normalized:
         return state.stress
@@ -250,7 +261,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             Where the points start, instead of the parameter.
         """
         X, _ = self._begin(X, ensure_min_samples=2)
-        T = distances_of(arrays.to_numpy(X), self._metric(), self.metric_params)
+        T = dissimilarity_matrix(arrays.to_numpy(X), self._metric(), self.metric_params)
         T = np.ascontiguousarray(T)
         if T.min() < 0:
             raise ValueError("a dissimilarity is negative.")
@@ -262,7 +273,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         def run(i, task):
             Y = self._start(T, m, rng, init)
             how = {"max_iter": self.max_iter, "eps": self.eps}
-            return descend(T, Y, metric=self.metric_mds, task=task, **how)
+            return smacof_iterations(T, Y, metric=self.metric_mds, task=task, **how)
 
         total = n_init if n_init > 1 else self.max_iter
         with threads.limited(self.n_jobs):
@@ -272,7 +283,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         normal = self.normalized_stress
         normal = not self.metric_mds if normal == "auto" else normal
         self.embedding_ = np.ascontiguousarray(result.state.Y.T)
-        self.stress_ = stress_of(result.state, normal)
+        self.stress_ = final_stress(result.state, normal)
         self.dissimilarity_matrix_ = T
         return self
 
@@ -303,8 +314,8 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return rng.uniform(size=(n, m))
-        check_room(m, n)
-        return scaled(*leading(centred(T**2)[0], m))
+        check_n_dimensions(m, n)
+        return scaled_eigenvectors(*largest_eigenpairs(double_centered(T**2)[0], m))
 
     @property
     def _n_features_out(self):

@@ -1,13 +1,13 @@
 """t-SNE: a map of rows in few dimensions on which neighbours stay neighbours.
 
-Rows get affinities P (`affinity.py`): p_ij is large for rows that are near in X.
+Rows get affinities P (`tsne_affinities.py`): p_ij is large for rows that are near in X.
 Points y_i of the map get q_ij alike, from Student's kernel, whose heavy tails let far
 things be farther. The map minimises
 
     KL(P | Q) = sum_ij p_ij log(p_ij / q_ij)                                        (1)
 
-by descent (`descent.py`): a pull along the few p_ij that are not 0, a push between all
-pairs (`repulsion.py`). The objective has many minima; the start decides where the
+by descent (`tsne_descent.py`): a pull along the few p_ij that are not 0, a push between all
+pairs (`tsne_repulsion.py`). The objective has many minima; the start decides where the
 large pieces go, and principal axes are a good one.
 
 `method="auto"` takes for the push whatever is least work for the points as they lie:
@@ -39,14 +39,19 @@ from ..core import arrays, threads
 from ..core.low_rank import truncated_svd
 from ..core.random import rng_from
 from ..distances import squared_euclidean
-from ..distances.search import nearest_columns
+from ..distances.neighbor_search import k_smallest_columns
 from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
 from ..typing import Matrix, Seed
-from . import repulsion
-from .affinity import joint_dense, joint_sparse
-from .descent import Plan, array_steps, compiled_steps, descend
-from .neighbours import Search, nearest_rows, nearest_to, roomy
-from .placing import place
+from . import tsne_repulsion
+from .any_metric_neighbors import (
+    NeighborSearch,
+    neighbors_of_queries,
+    neighbors_of_rows,
+    upcast_if_squares_overflow,
+)
+from .placing import place_rows
+from .tsne_affinities import joint_affinities_dense, joint_affinities_sparse
+from .tsne_descent import DescentPlan, array_steps, compiled_steps, run_descent
 
 SMALL = 200  # points up to which there is nothing to gain from a grid
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
@@ -56,7 +61,7 @@ Steps = Annotated[int, number("a whole number of at least 250", 250, whole=True)
 Patience = Annotated[int, number("a whole number of at least -1", -1, whole=True)]
 
 
-def principal_start(X, m, rng, scale=1e-4):
+def pca_start(X, m, rng, scale=1e-4):
     """Rows on their principal axes, the first with standard deviation `scale`.
 
     Axes that X does not have are drawn, so that points can part in every direction.
@@ -75,21 +80,23 @@ def principal_start(X, m, rng, scale=1e-4):
     return Y
 
 
-def repeller(method, m, a, angle):
+def choose_repulsion(method, m, a, angle):
     """The push to use: a function of Y (m, n)."""
     workers = max(1, threads.free() // 2)
     if method == "exact" or (method == "auto" and m > 3):
-        return partial(repulsion.direct, a=a)
+        return partial(tsne_repulsion.direct_repulsion, a=a)
     if method == "barnes_hut" or (method == "auto" and m == 3):
         if method == "auto":
-            few = partial(repulsion.direct, a=a)
-            many = partial(repulsion.tree, a=a, angle=angle)
+            few = partial(tsne_repulsion.direct_repulsion, a=a)
+            many = partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
             return lambda Y: few(Y) if Y.shape[1] <= FEW else many(Y)
-        return partial(repulsion.tree, a=a, angle=angle)
+        return partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
     if method == "fft":  # a grid errs by more than the sum over very few points
-        grid = partial(repulsion.grid, workers=workers)
-        return lambda Y: repulsion.direct(Y) if Y.shape[1] <= SMALL else grid(Y)
-    return partial(repulsion.cheapest, workers=workers)
+        grid = partial(tsne_repulsion.grid_repulsion, workers=workers)
+        return lambda Y: (
+            tsne_repulsion.direct_repulsion(Y) if Y.shape[1] <= SMALL else grid(Y)
+        )
+    return partial(tsne_repulsion.cheapest_repulsion, workers=workers)
 
 
 @dataclass(eq=False, repr=False)
@@ -199,12 +206,12 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
 
     def _fit(self, X):
         self._check_use(X)
-        X = roomy(X)
+        X = upcast_if_squares_overflow(X)
         n, m = int(X.shape[0]), self.n_components
         self.perplexity_ = self._perplexity(n)
         start = self._start(X, n, m)
         a = max(m - 1, 1)
-        plan = Plan(
+        plan = DescentPlan(
             self.max_iter,
             self.early_exaggeration,
             self.learning_rate,
@@ -212,16 +219,16 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             self.min_grad_norm,
         )
         if arrays.is_foreign(X):
-            P = joint_dense(squared_euclidean(X), self.perplexity_)
+            P = joint_affinities_dense(squared_euclidean(X), self.perplexity_)
             take, Y = array_steps(P, a, plan), arrays.asarray(start, like=X)
         else:
             P = self._affinities(X)
-            repel = repeller(self.method, m, a, self.angle)
+            repel = choose_repulsion(self.method, m, a, self.angle)
             take = compiled_steps(P, a, repel, plan)
             Y = np.array(start.T, dtype=P.dtype, order="C")
         rounds = -(-self.max_iter // 50)
         run = self._drive(
-            lambda task: descend(take, Y, plan, task=task), total=rounds, X=X
+            lambda task: run_descent(take, Y, plan, task=task), total=rounds, X=X
         )
         self.n_iter_ = max(run.state.steps - 1, 0)
         Y = run.state.Y
@@ -257,16 +264,16 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             if self.metric == "precomputed":
                 if sparse.issparse(X):
                     raise TypeError("distances of new rows must not be sparse.")
-                D, near = nearest_columns(X, k)
+                D, near = k_smallest_columns(X, k)
             else:
                 rows = self._rows
                 if arrays.is_foreign(X):
                     X, rows = arrays.to_numpy(X), arrays.to_numpy(rows)
-                D, near = nearest_to(X, rows, k, self._search())
+                D, near = neighbors_of_queries(X, rows, k, self._search())
             if (D < 0).any():
                 raise ValueError("a distance is negative: the metric is not one.")
             columns = np.ascontiguousarray(Y.T)
-            Z, _ = place(D * D, near, columns, max(m - 1, 1), perplexity)
+            Z, _ = place_rows(D * D, near, columns, max(m - 1, 1), perplexity)
         if arrays.is_foreign(self.embedding_):
             return arrays.asarray(Z, like=self.embedding_)
         return Z.astype(Y.dtype)
@@ -277,19 +284,19 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             how = self.metric_params or {}
             plain = self.metric == "euclidean" and not sparse.issparse(X)
             if plain:
-                return joint_dense(squared_euclidean(X), self.perplexity_)
+                return joint_affinities_dense(squared_euclidean(X), self.perplexity_)
             D = X
             if self.metric != "precomputed":
                 D = pairwise_distances(X, metric=self.metric, **how)
             if (D < 0).any():
                 raise ValueError("a distance is negative: the metric is not one.")
-            return joint_dense(np.asarray(D) ** 2, self.perplexity_)
+            return joint_affinities_dense(np.asarray(D) ** 2, self.perplexity_)
         k = min(X.shape[0] - 1, int(3 * self.perplexity_ + 1))
-        D, rows = nearest_rows(X, k, self._search())
-        return joint_sparse(D * D, rows, self.perplexity_)
+        D, rows = neighbors_of_rows(X, k, self._search())
+        return joint_affinities_sparse(D * D, rows, self.perplexity_)
 
     def _search(self):
-        return Search(self.metric, 2.0, self.metric_params, self.n_jobs)
+        return NeighborSearch(self.metric, 2.0, self.metric_params, self.n_jobs)
 
     def _start(self, X, n, m):
         rng = rng_from(self.random_state)
@@ -305,7 +312,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return 1e-4 * rng.standard_normal((n, m))
-        return principal_start(X, m, rng)
+        return pca_start(X, m, rng)
 
     def _perplexity(self, n):
         if self.perplexity < n:

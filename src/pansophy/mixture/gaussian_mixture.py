@@ -50,8 +50,18 @@ from ..params import (
 )
 from ..typing import Matrix, Seed, Words
 from .abstract_mixture import AbstractMixture
-from .starts import found_start, given
-from .steps import Params, draws, fitted, mapped, modes, prior_of, run, tabled, traced
+from .gaussian_em import (
+    GaussianMixtureParams,
+    map_log_joint,
+    mixture_attributes,
+    posterior_modes,
+    prepare_em_data,
+    prior_from_estimator,
+    run_gaussian_em,
+    sample_gaussian_mixture,
+    with_parameter_path,
+)
+from .starts import initial_moments, user_initial_params
 
 AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
 
@@ -60,7 +70,7 @@ class DegenerateWarning(ConvergenceWarning):
     """A component has collapsed onto one point; only `reg_covar` holds it up."""
 
 
-def collapsed(p: Params, floor: float) -> list[int]:
+def collapsed_components(p: GaussianMixtureParams, floor: float) -> list[int]:
     """Components with nothing but the floor in their covariance."""
     size = np.atleast_2d(p.normal.variance).mean(axis=1)
     return [] if floor == 0 else np.flatnonzero(size <= 1.5 * floor).tolist()
@@ -208,12 +218,12 @@ class GaussianMixture(AbstractMixture):
             ensure_all_finite="allow-nan",
         )  # fmt: skip
         self._check_sizes(X)
-        t = tabled(X, w, self.covariance_type)
+        t = prepare_em_data(X, w, self.covariance_type)
         result = self._run(t, w, X)
         self._store(result.state.params, X)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
-        bad = collapsed(result.state.params, self.reg_covar)
+        bad = collapsed_components(result.state.params, self.reg_covar)
         if bad:
             warnings.warn(
                 f"GaussianMixture: components {bad} have collapsed onto single "
@@ -239,23 +249,23 @@ class GaussianMixture(AbstractMixture):
         warm = self.warm_start and hasattr(self, "converged_")
         n_init = 1 if warm else self.n_init
         rngs = spawn(rng_from(self.random_state), n_init)
-        prior = prior_of(self, t, self.covariance_type)
+        prior = prior_from_estimator(self, t, self.covariance_type)
 
         def one(i, task):
             first = self._params() if warm else self._first(X, t, w, prior, rngs[i])
             path = []
-            result = run(
+            result = run_gaussian_em(
                 t, first, floor=self.reg_covar, prior=prior, hard=self.hard,
-                max_iter=self.max_iter, tol=self.tol, task=task, tell=self._told(path),
+                max_iter=self.max_iter, tol=self.tol, task=task, on_e_step=self._told(path),
             )  # fmt: skip
-            result = traced(result, path)
+            result = with_parameter_path(result, path)
             return result._replace(reason="start") if self.max_iter == 0 else result
 
         return self._drive(
             lambda task: best_of(n_init, one, task=task),
             total=n_init if n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
-            snapshot=lambda s: fitted(s.params, X),
+            snapshot=lambda s: mixture_attributes(s.params, X),
         )
 
     def _told(self, path):
@@ -271,28 +281,30 @@ class GaussianMixture(AbstractMixture):
 
         return tell
 
-    def _first(self, X, t, w, prior, rng) -> Params:
+    def _first(self, X, t, w, prior, rng) -> GaussianMixtureParams:
         """The parameters a start begins from: given ones before found ones."""
         k, shape = self.n_components, self.covariance_type
-        W, M, C = given(
+        W, M, C = user_initial_params(
             self.weights_init, self.means_init, self.precisions_init, k, t.rows.d, shape
         )
         if W is None or M is None or C is None:
-            guess = found_start(X, t, w, k, shape, self.init_params, rng)
+            guess = initial_moments(X, t, w, k, shape, self.init_params, rng)
             N = guess.weight + 1e-300
-            mean, cov = modes(guess, prior)
+            mean, cov = posterior_modes(guess, prior)
             W = N / N.sum() if W is None else W
             M = mean if M is None else M
             C = SHAPES[guess.shape].floor(cov, self.reg_covar) if C is None else C
         if shape == "low_rank":
             C = factor_analysis(C, self.rank, floor=self.reg_covar)
-        return Params(np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape))
+        return GaussianMixtureParams(
+            np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
+        )
 
-    def _store(self, p: Params, X):
-        for name, value in fitted(p, X).items():
+    def _store(self, p: GaussianMixtureParams, X):
+        for name, value in mixture_attributes(p, X).items():
             setattr(self, name, value)
 
-    def _params(self) -> Params:
+    def _params(self) -> GaussianMixtureParams:
         """The fitted parameters as float64 NumPy arrays."""
         double = lambda a: arrays.to_numpy(a).astype(float)
         cov = double(self.covariances_)
@@ -300,18 +312,18 @@ class GaussianMixture(AbstractMixture):
             noise = double(self.noise_variance_)[:, :, None]
             cov = np.concatenate([double(self.factors_), noise], axis=2)
         normal = Normal(double(self.means_), cov, self.covariance_type)
-        return Params(double(self.weights_), normal)
+        return GaussianMixtureParams(double(self.weights_), normal)
 
     def _map(self, X, function):
         X = self._ready(X, ensure_all_finite="allow-nan")
-        return mapped(X, self._params(), function)
+        return map_log_joint(X, self._params(), function)
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
         p = self._params()
         rng = rng_from(self.random_state)
-        return draws(p.weights, p.normal, n_samples, rng, self.means_)
+        return sample_gaussian_mixture(p.weights, p.normal, n_samples, rng, self.means_)
 
     def _n_parameters(self) -> int:
         """Free parameters: means, covariances, weights less one."""

@@ -36,8 +36,8 @@ from ..distributions.normal import Normal
 from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
 from ..typing import Seed
 from .abstract_mixture import AbstractMixture
-from .starts import start_labels
-from .steps import check_draws
+from .gaussian_em import check_n_samples
+from .starts import kmeans_start_labels
 from .support import check_support
 
 NAMES = tuple(FAMILIES)
@@ -64,21 +64,21 @@ Family = Annotated[
 ]
 
 
-class Group(NamedTuple):
+class ColumnGroup(NamedTuple):
     """Columns and the distribution of them, a batch of k or one that knows the form."""
 
     columns: Any  # positions
-    part: Any
+    distribution: Any
 
 
-class Params(NamedTuple):
+class MixtureParams(NamedTuple):
     """What EM estimates."""
 
     weights: np.ndarray  # w
     groups: tuple  # of Group, each a batch of k
 
 
-def positions(columns, d, names):
+def column_positions(columns, d, names):
     """Columns given by number, name or slice as positions."""
     if isinstance(columns, slice):
         return np.arange(d)[columns]
@@ -93,32 +93,32 @@ def positions(columns, d, names):
     return at % d
 
 
-def forms(family, data, names) -> list[Group]:
+def column_groups(family, data, names) -> list[ColumnGroup]:
     """The groups of columns, each with a distribution that knows its width."""
     d = data.d
     if isinstance(family, str) or hasattr(family, "stats"):
         family = [(slice(None), family)]
     groups = []
     for columns, kind in family:
-        at = positions(columns, d, names)
+        at = column_positions(columns, d, names)
         if kind == "categorical":  # one column each; the others take several
-            top = lambda X, *_, at=at: arrays.to_numpy(part_of(X, at)).max(0)[None]
+            top = lambda X, *_, at=at: arrays.to_numpy(take_columns(X, at)).max(0)[None]
             most = data.map(top).max(axis=0)
             groups += [
-                Group(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
+                ColumnGroup(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
                 for i, m in enumerate(most)
             ]
         elif isinstance(kind, str):
-            groups.append(Group(at, FAMILIES[kind](np.empty((0, len(at))))))
+            groups.append(ColumnGroup(at, FAMILIES[kind](np.empty((0, len(at))))))
         else:
-            groups.append(Group(at, kind))
+            groups.append(ColumnGroup(at, kind))
     used = np.concatenate([g.columns for g in groups])
     if len(np.unique(used)) != len(used):
         raise ParameterError("family names a column more than once.")
     return groups
 
 
-def part_of(X, at):
+def take_columns(X, at):
     """Columns of X, as they are if all are wanted."""
     if len(at) == X.shape[1] and np.array_equal(at, np.arange(len(at))):
         return X
@@ -126,57 +126,59 @@ def part_of(X, at):
     return xp.take(X, xp.asarray(at, device=arrays.device(X)), axis=1)
 
 
-def joint(X, p: Params):
+def mixture_log_joint(X, p: MixtureParams):
     """log w_j prod_g p_g(x_g; theta_gj): (n, k)."""
     out = None
     for g in p.groups:
-        L = g.part.log_prob(part_of(X, g.columns))
+        L = g.distribution.log_prob(take_columns(X, g.columns))
         out = L if out is None else out + arrays.asarray(L, like=out)
     return out + arrays.asarray(safe_log(p.weights), like=out)
 
 
-def summed(X, R, groups) -> tuple:
+def weighted_statistics(X, R, groups) -> tuple:
     """Statistics of all groups under weights R (n, k), with the weights of them."""
     R = arrays.asarray(R, like=arrays.as_float(X))
     N = arrays.namespace(R).sum(R, axis=0)
-    stats = tuple(g.part.stats(part_of(X, g.columns), R) for g in groups)
+    stats = tuple(g.distribution.stats(take_columns(X, g.columns), R) for g in groups)
     return arrays.to_numpy(N).astype(float), stats
 
 
-def expect(data, p: Params):
+def mixture_e_step(data, p: MixtureParams):
     """Eq. (2) of all rows: weights and statistics, log-likelihood."""
 
     def part(X, w=None):
-        R, loglik = memberships(joint(X, p), w)
-        return summed(X, R, p.groups), loglik
+        R, loglik = memberships(mixture_log_joint(X, p), w)
+        return weighted_statistics(X, R, p.groups), loglik
 
     return data.sum(part)
 
 
-def maximise(stats, groups, floor=0.0) -> Params:
+def mixture_m_step(stats, groups, floor=0.0) -> MixtureParams:
     """Eq. (3)."""
     N, parts = stats
     learned = []
     for g, s in zip(groups, parts, strict=True):
-        options: dict = {"floor": floor} if isinstance(g.part, Normal) else {}
-        if hasattr(g.part, "trials"):
-            options["trials"] = g.part.trials
-        learned.append(Group(g.columns, type(g.part).from_stats(s, **options)))
+        options: dict = {"floor": floor} if isinstance(g.distribution, Normal) else {}
+        if hasattr(g.distribution, "trials"):
+            options["trials"] = g.distribution.trials
+        learned.append(
+            ColumnGroup(g.columns, type(g.distribution).from_stats(s, **options))
+        )
     W = N + 10 * np.finfo(float).eps
-    return Params(W / W.sum(), tuple(learned))
+    return MixtureParams(W / W.sum(), tuple(learned))
 
 
-def starting(data, X, k, groups, method, floor, rng) -> Params:
+def initial_mixture(data, X, k, groups, method, floor, rng) -> MixtureParams:
     """The M-step of a first guess at memberships."""
     if method == "random":
         R = rng.dirichlet(np.ones(k), size=data.n)
     else:
-        z = start_labels(X, data.aligned[0], k, rng)
+        z = kmeans_start_labels(X, data.aligned[0], k, rng)
         R = 0.8 * (z[:, None] == np.arange(k)) + 0.2 / k
     w = data.aligned[0]
     R = R if w is None else R * arrays.to_numpy(w)[:, None]
-    part = lambda X, r: summed(X, r, groups)
-    return maximise(data.with_aligned(R).sum(part), groups, floor)
+    part = lambda X, r: weighted_statistics(X, r, groups)
+    return mixture_m_step(data.with_aligned(R).sum(part), groups, floor)
 
 
 @dataclass(eq=False, repr=False)
@@ -272,16 +274,16 @@ class Mixture(AbstractMixture):
         data = rows(X, w)
         total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
         names = getattr(self, "feature_names_in_", None)
-        groups = forms(self.family, data, names)
+        groups = column_groups(self.family, data, names)
         check_support(data, groups, names)
         rngs = spawn(rng_from(self.random_state), self.n_init)
 
         def one(i, task):
             args = (self.n_components, groups, self.init_params, self.reg_covar)
             return em(
-                lambda p: expect(data, p),
-                lambda stats: maximise(stats, groups, self.reg_covar),
-                starting(data, X, *args, rngs[i]),
+                lambda p: mixture_e_step(data, p),
+                lambda stats: mixture_m_step(stats, groups, self.reg_covar),
+                initial_mixture(data, X, *args, rngs[i]),
                 n=total,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -294,33 +296,39 @@ class Mixture(AbstractMixture):
         )
         p = result.state.params
         self.weights_ = p.weights
-        self.components_ = [(g.columns, g.part) for g in p.groups]
+        self.components_ = [(g.columns, g.distribution) for g in p.groups]
         self.lower_bound_ = -result.objective
         return self
 
     def _map(self, X, function):
         """function(log-joint) for each block of rows, put together."""
         X = self._ready(X)
-        p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
+        p = MixtureParams(
+            self.weights_, tuple(ColumnGroup(*g) for g in self.components_)
+        )
         check_support(rows(X), p.groups, getattr(self, "feature_names_in_", None))
-        return rows(X).map(lambda Xb: function(joint(Xb, p)))
+        return rows(X).map(lambda Xb: function(mixture_log_joint(Xb, p)))
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
-        check_draws(n_samples)
+        check_n_samples(n_samples)
         rng = rng_from(self.random_state)
         z = np.repeat(
             np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)
         )
         out = np.full((n_samples, self.n_features_in_), np.nan)
         for columns, part in self.components_:
-            out[:, columns] = drawn(part, z, rng)
+            out[:, columns] = draw_from_components(part, z, rng)
         return out, z
 
     def _n_parameters(self) -> int:
         """Free parameters: those of the families, weights less one."""
-        return len(self.weights_) - 1 + sum(free(part) for _, part in self.components_)
+        return (
+            len(self.weights_)
+            - 1
+            + sum(free_parameters(part) for _, part in self.components_)
+        )
 
     def bic(self, X):
         """Bayesian information criterion, to be minimised."""
@@ -333,7 +341,7 @@ class Mixture(AbstractMixture):
         return float(-2 * s.sum() + 2 * self._n_parameters())
 
 
-def drawn(part, z, rng):
+def draw_from_components(part, z, rng):
     """One draw from component z_i of a batch for each i: (n, columns)."""
     if hasattr(part, "draw"):
         return arrays.to_numpy(part.draw(z, rng))
@@ -341,7 +349,7 @@ def drawn(part, z, rng):
     return every[np.arange(len(z)), z]
 
 
-def free(part) -> int:
+def free_parameters(part) -> int:
     """Number of free parameters of a batch."""
     if hasattr(part, "free"):
         return int(part.free)

@@ -23,7 +23,7 @@ from ..params import ParameterError
 SAMPLE = 20_000  # rows of a table with missing values
 
 
-def filled(X, w, mean):
+def mean_imputed(X, w, mean):
     """X with missing values at the mean of their column, and its weights."""
     if is_dataset(X):
         take = np.unique(np.linspace(0, X.n - 1, min(X.n, SAMPLE)).astype(np.int64))
@@ -31,14 +31,14 @@ def filled(X, w, mean):
     return np.where(np.isnan(X), mean.astype(X.dtype), X), w
 
 
-def grouped(X, z, w, k, shape) -> Moments:
+def label_moments(X, z, w, k, shape) -> Moments:
     """Moments of each group of rows, given their labels z."""
     R = (arrays.to_numpy(z)[:, None] == np.arange(k)).astype(float)
     R = R if w is None else R * arrays.to_numpy(w)[:, None]
     return moments(X, arrays.asarray(R, like=X), shape)
 
 
-def row_weights(X, w):
+def weights_or_ones(X, w):
     """w, or ones in the library and on the device of X."""
     if w is not None:
         return w
@@ -48,16 +48,16 @@ def row_weights(X, w):
     return xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
 
 
-def start_labels(X, w, k, rng):
+def kmeans_start_labels(X, w, k, rng):
     """The group of each row by k-means."""
     from ..cluster.kmeans import kmeans_labels
 
     if k == 1:
         return np.zeros(X.shape[0], np.int32)
-    return arrays.to_numpy(kmeans_labels(X, row_weights(X, w), k, rng))
+    return arrays.to_numpy(kmeans_labels(X, weights_or_ones(X, w), k, rng))
 
 
-def start(X, w, k, shape, method, rng) -> Moments:
+def guessed_moments(X, w, k, shape, method, rng) -> Moments:
     """Moments of the first guess for rows X with weights w or None."""
     data = rows(X)
     if method == "random":
@@ -65,47 +65,49 @@ def start(X, w, k, shape, method, rng) -> Moments:
         R = R / R.sum(axis=1, keepdims=True)
         R = R if w is None else R * arrays.to_numpy(w)[:, None]
         part = lambda X, r: moments(X, arrays.asarray(r, like=X), shape)
-        return to_numpy(data.with_aligned(R).sum(part))
+        return moments_to_numpy(data.with_aligned(R).sum(part))
     if method == "kmeans":
-        z = start_labels(X, w, k, rng)
-        part = lambda X, z, w: grouped(X, z, w, k, shape)
-        return to_numpy(data.with_aligned(z, w).sum(part))
-    from ..cluster.seeding import seed
+        z = kmeans_start_labels(X, w, k, rng)
+        part = lambda X, z, w: label_moments(X, z, w, k, shape)
+        return moments_to_numpy(data.with_aligned(z, w).sum(part))
+    from ..cluster.initialization import sample_initial_centers
 
     how = "k-means++" if method == "k-means++" else "random"
-    C = seed(X, row_weights(X, w), k, rng, method=how)[0]
+    C = sample_initial_centers(X, weights_or_ones(X, w), k, rng, method=how)[0]
     C = arrays.to_numpy(C).astype(float)
     return Moments(np.ones(k), C, SHAPES[shape].outer(0 * C, np.zeros(k)), shape)
 
 
-def found_start(X, t, w, k, shape, method, rng):
+def initial_moments(X, data, w, k, shape, method, rng):
     """Means and covariances of a start, with their weights."""
-    if t.frame is None:
-        X, w = filled(X, w, t.total.mean[0])
-    return start(X, w, k, "full" if shape == "low_rank" else shape, method, rng)
+    if data.frame is None:
+        X, w = mean_imputed(X, w, data.total.mean[0])
+    return guessed_moments(
+        X, w, k, "full" if shape == "low_rank" else shape, method, rng
+    )
 
 
-def to_numpy(m: Moments) -> Moments:
+def moments_to_numpy(m: Moments) -> Moments:
     """Moments as float64 NumPy arrays."""
     double = lambda a: arrays.to_numpy(a).astype(float)
     return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
 
 
-def given(weights, means, precisions, k, d, shape):
+def user_initial_params(weights, means, precisions, k, d, shape):
     """The starts a user gave: weights, means, covariances; None for what is not."""
     storage = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
     storage["low_rank"] = (k, d, d)
-    W = checked_init("weights_init", weights, (k,))
-    M = checked_init("means_init", means, (k, d))
-    P = checked_init("precisions_init", precisions, storage[shape])
+    W = checked_initial_array("weights_init", weights, (k,))
+    M = checked_initial_array("means_init", means, (k, d))
+    P = checked_initial_array("precisions_init", precisions, storage[shape])
     if W is not None and (W.min() < 0 or not np.isclose(W.sum(), 1)):
         raise ParameterError(
             f"weights_init must be non-negative and sum to 1, got {W.sum():.6g}."
         )
-    return W, M, None if P is None else inverse(P, shape)
+    return W, M, None if P is None else covariances_from_precisions(P, shape)
 
 
-def checked_init(name, value, shape):
+def checked_initial_array(name, value, shape):
     """A given start as a float array of the right shape, or None."""
     if value is None:
         return None
@@ -117,7 +119,7 @@ def checked_init(name, value, shape):
     return value
 
 
-def inverse(P, shape):
+def covariances_from_precisions(P, shape):
     """Covariances from precisions in any storage, which must be positive definite."""
     if shape in ("diag", "spherical"):
         if (P <= 0).any():

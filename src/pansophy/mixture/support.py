@@ -24,7 +24,7 @@ SUPPORTS = {
 
 def check_support(data, groups, names=None):
     """Refuse rows (`core.rows`) that the family of a group of columns cannot hold."""
-    kinds = [(g.columns, type(g.part).__name__) for g in groups]
+    kinds = [(g.columns, type(g.distribution).__name__) for g in groups]
     kinds = [(columns, kind) for columns, kind in kinds if kind in SUPPORTS]
     if not kinds:
         return

@@ -36,10 +36,10 @@ from ..core import arrays
 from ..core.rows import is_dataset
 from ..distributions.covariance import SHAPES
 from ..distributions.normal import Moments, Normal
-from .steps import EPS, Params, Table, expect, fitted
+from .gaussian_em import EPS, EMData, GaussianMixtureParams, e_step, mixture_attributes
 
 
-class Prior(NamedTuple):
+class VariationalPrior(NamedTuple):
     """What is believed before the rows are seen."""
 
     process: bool  # a Dirichlet process, else a Dirichlet
@@ -50,7 +50,7 @@ class Prior(NamedTuple):
     v0: float
 
 
-class Posterior(NamedTuple):
+class VariationalPosterior(NamedTuple):
     """What is believed after."""
 
     weights: Any  # concentrations (k,), or pairs of them (2, k) of the sticks
@@ -59,7 +59,9 @@ class Posterior(NamedTuple):
     normal: Normal  # m, S
 
 
-def maximise(stats: Moments, prior: Prior, floor: float) -> Posterior:
+def variational_m_step(
+    stats: Moments, prior: VariationalPrior, floor: float
+) -> VariationalPosterior:
     """Eq. (2)."""
     N, part = stats.weight + EPS, SHAPES[stats.shape]
     k, d = stats.mean.shape
@@ -77,13 +79,13 @@ def maximise(stats: Moments, prior: Prior, floor: float) -> Posterior:
         S, share = S / k, N.sum() / k
     if stats.shape == "spherical":
         S = S / d
-    S = prior.psi + part.floor(S, 0.0) + over(share * floor, stats.shape, d)
+    S = prior.psi + part.floor(S, 0.0) + scaled_identity(share * floor, stats.shape, d)
     v = prior.v0 + share
     lift = np.reshape(v, np.shape(v) + (1,) * (S.ndim - np.ndim(v)))
-    return Posterior(weights, beta, v, Normal(mean, S / lift, stats.shape))
+    return VariationalPosterior(weights, beta, v, Normal(mean, S / lift, stats.shape))
 
 
-def over(x, shape, d):
+def scaled_identity(x, shape, d):
     """x times the identity, in the storage of a shape."""
     if shape == "diag":
         return np.asarray(x)[..., None]
@@ -92,7 +94,7 @@ def over(x, shape, d):
     return np.multiply.outer(x, np.eye(d))
 
 
-def log_weights(q: Posterior):
+def expected_log_weights(q: VariationalPosterior):
     """E[log w_j]: (k,)."""
     if np.ndim(q.weights) == 1:
         return digamma(q.weights) - digamma(q.weights.sum())
@@ -102,15 +104,15 @@ def log_weights(q: Posterior):
     return digamma(a) - total + left
 
 
-def offsets(q: Posterior):
+def expected_log_offsets(q: VariationalPosterior):
     """Eq. (3) less the log-density of the Normal, with E[log w_j]: (k,)."""
     d = q.normal.d
     steps = digamma(0.5 * (np.reshape(q.v, (-1, 1)) - np.arange(d))).sum(1)
     inner = steps + d * np.log(2) - d * np.log(np.ravel(q.v))
-    return log_weights(q) + 0.5 * (inner - d / q.beta)
+    return expected_log_weights(q) + 0.5 * (inner - d / q.beta)
 
 
-def mean_weights(q: Posterior):
+def expected_weights(q: VariationalPosterior):
     """The weights that are expected: (k,), summing to 1."""
     if np.ndim(q.weights) == 1:
         return q.weights / q.weights.sum()
@@ -120,11 +122,13 @@ def mean_weights(q: Posterior):
     return w / w.sum()
 
 
-def turn(t: Table, q: Posterior, prior: Prior, floor: float):
+def variational_e_step(
+    data: EMData, q: VariationalPosterior, prior: VariationalPrior, floor: float
+):
     """Eq. (1): statistics under r, and the bound for r with the posterior (2) of it."""
-    log_w = offsets(q)
-    fake = Params(np.exp(log_weights(q)), q.normal)
-    stats, loglik = expect(t, fake, log_w)
+    log_w = expected_log_offsets(q)
+    fake = GaussianMixtureParams(np.exp(expected_log_weights(q)), q.normal)
+    stats, loglik = e_step(data, fake, log_w)
     D = stats.mean - q.normal.mean
     part, P = q.normal.part, q.normal.factor
     second = stats.scatter + part.outer(D, stats.weight)
@@ -135,10 +139,12 @@ def turn(t: Table, q: Posterior, prior: Prior, floor: float):
     d, N = q.normal.d, stats.weight
     half = q.normal.half_log_det - 0.5 * d * np.log(2 * np.pi)
     joint = (N * (log_w + half)).sum() - 0.5 * inside  # sum of r log-joint
-    return stats, (loglik - joint) + bound(maximise(stats, prior, floor))
+    return stats, (loglik - joint) + posterior_bound(
+        variational_m_step(stats, prior, floor)
+    )
 
 
-def bound(q: Posterior) -> float:
+def posterior_bound(q: VariationalPosterior) -> float:
     """The evidence bound right after (2), less the entropy of r and constants."""
     k, d = q.normal.mean.shape
     v = np.broadcast_to(q.v, (k,))
@@ -152,7 +158,7 @@ def bound(q: Posterior) -> float:
     return float(-wishart.sum() - weights - 0.5 * d * np.log(q.beta).sum())
 
 
-def described(prior: Prior) -> dict:
+def prior_attributes(prior: VariationalPrior) -> dict:
     """The priors as fitted attributes."""
     return {
         "weight_concentration_prior_": prior.a,
@@ -163,13 +169,13 @@ def described(prior: Prior) -> dict:
     }
 
 
-def attributes(q: Posterior, X) -> dict:
+def posterior_attributes(q: VariationalPosterior, X) -> dict:
     """Fitted attributes in the library and dtype of X."""
     like = np.empty(0, X.dtype) if is_dataset(X) else X
     put = lambda a: arrays.asarray(a, like=like)
     pair = np.ndim(q.weights) == 2
     return {
-        **fitted(Params(mean_weights(q), q.normal), X),
+        **mixture_attributes(GaussianMixtureParams(expected_weights(q), q.normal), X),
         "weight_concentration_": tuple(map(put, q.weights)) if pair else put(q.weights),
         "mean_precision_": put(q.beta),
         "degrees_of_freedom_": put(q.v) if np.ndim(q.v) else float(q.v),

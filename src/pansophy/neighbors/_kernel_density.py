@@ -9,7 +9,12 @@ import math
 import numpy as np
 from numba import njit
 
-from ..distances._kdtree import WIDE, beyond, to_box, to_rows
+from ..distances._kd_tree import (
+    WIDE,
+    distances_to_rows,
+    max_distance_to_box,
+    min_distance_to_box,
+)
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
@@ -104,8 +109,8 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     out = np.zeros(last - first)
     for q in range(first, last):
         shift, total = shifts[q], 0.0
-        near = scaled(to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
-        far = scaled(beyond(QT, q, lo[0], hi[0], kind, p), kind, p)
+        near = scaled(min_distance_to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
+        far = scaled(max_distance_to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
         top, nodes[0] = 1, 0
         least[0], most[0] = (
             kernel(far / h, shape, shift),
@@ -130,7 +135,7 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
                 continue
             sure -= mass * small
             if node >= leaves - 1:
-                to_rows(XT, low, high - low, QT, q, kind, p, buffer)
+                distances_to_rows(XT, low, high - low, QT, q, kind, p, buffer)
                 part = leaf_sum(buffer, w, low, high - low, h, shape, shift, kind, p)
                 total += part
                 sure += part
@@ -138,8 +143,12 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
                 continue
             middle = (n * (2 * j + 1)) >> (level + 1)
             for child in (2 * node + 1, 2 * node + 2):
-                near = scaled(to_box(QT, q, lo[child], hi[child], kind, p), kind, p)
-                far = scaled(beyond(QT, q, lo[child], hi[child], kind, p), kind, p)
+                near = scaled(
+                    min_distance_to_box(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
+                far = scaled(
+                    max_distance_to_box(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
                 nodes[top] = child
                 least[top] = kernel(far / h, shape, shift)
                 most[top] = kernel(near / h, shape, shift)

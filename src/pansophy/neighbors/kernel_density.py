@@ -32,8 +32,8 @@ from scipy.special import gammaln
 from ..base import Density, Estimator
 from ..core import threads
 from ..core.random import rng_from
-from ..distances import search
-from ..distances.dense import cuts
+from ..distances import neighbor_search
+from ..distances.pairwise_metrics import block_slices
 from ..params import Count, Flag, NonNegative, ParameterError, Positive
 from . import _kernel_density as loops
 
@@ -87,7 +87,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
     norm = log_norm(shape, d) + d * math.log(h) + math.log(W[-1])
     shift = np.zeros(m)
     if shape in ("gaussian", "exponential"):
-        u = search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
+        u = neighbor_search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
         shift = 0.5 * u * u if shape == "gaussian" else u
     QT = np.ascontiguousarray(Q.T)
     loose = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
@@ -107,7 +107,7 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
             *loose,
         )
 
-    parts = threads.run((lambda c=c: part(c)) for c in cuts(m, 256))
+    parts = threads.run((lambda c=c: part(c)) for c in block_slices(m, 256))
     with np.errstate(divide="ignore"):
         return np.log(np.concatenate(list(parts))) - shift - norm
 
@@ -218,7 +218,7 @@ class KernelDensity(Density, Estimator):
         if w is not None:
             X, w = X[w > 0], w[w > 0]
         X = X.astype(np.float64, copy=False)
-        self.tree_ = search.build(
+        self.tree_ = neighbor_search.build_index(
             X, metric=self.metric, p=p, method="kd_tree", leaf_size=self.leaf_size
         )
         self._weights = w

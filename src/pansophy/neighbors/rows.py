@@ -31,8 +31,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import threads
 from ..core.arrays import namespace
-from ..distances import METRICS, search
-from ..distances._walks import restored
+from ..distances import METRICS, neighbor_search
+from ..distances._kd_tree_queries import restore_query_order
 from ..kernels import AbstractKernel
 from ..params import ParameterError, Rule
 
@@ -55,8 +55,8 @@ def kernel_distance(kernel, X, Z=None):
     >>> kernel_distance(Linear(), [[1.0, 2.0]], [[3.0, -1.0]]).round(6)
     array([[3.605551]])
     """
-    X = search.floats(X)[0]
-    Z = X if Z is None else search.floats(Z)[0]
+    X = neighbor_search.as_float_rows(X)[0]
+    Z = X if Z is None else neighbor_search.as_float_rows(Z)[0]
     D = kernel.diag(X)[:, None] + kernel.diag(Z)[None, :] - 2 * kernel(X, Z)
     xp = namespace(D)
     return xp.sqrt(xp.where(D > 0, D, xp.zeros_like(D)))
@@ -66,7 +66,7 @@ def effective(model) -> tuple[Any, dict]:
     """The metric meant by the parameters, and its own parameters."""
     metric, extra = model.metric, dict(model.metric_params or {})
     allowed = {"p", "w"} if metric == "minkowski" else set()
-    quick = isinstance(metric, str) and metric in search.KINDS
+    quick = isinstance(metric, str) and metric in neighbor_search.KINDS
     if quick and not set(extra) <= allowed:
         raise ParameterError(
             f"metric_params of {type(model).__name__} holds "
@@ -118,7 +118,9 @@ def index_of(model):
     if metric == "precomputed":
         return None
     method = "kd_tree" if model.algorithm == "ball_tree" else model.algorithm
-    quick = isinstance(metric, str) and metric in search.KINDS and "w" not in extra
+    quick = (
+        isinstance(metric, str) and metric in neighbor_search.KINDS and "w" not in extra
+    )
     if sparse.issparse(X) and isinstance(metric, str) and metric not in SPARSE:
         raise ParameterError(
             f"metric of {type(model).__name__} must be one of "
@@ -131,9 +133,11 @@ def index_of(model):
                 f"{'sparse rows' if quick else f'the metric {metric!r}'}, got "
                 f"{model.algorithm!r}."
             )
-        return search.build(X, metric=as_function(metric, extra))
+        return neighbor_search.build_index(X, metric=as_function(metric, extra))
     p = float(extra.get("p", 2))
-    return search.build(X, metric=metric, p=p, method=method, leaf_size=model.leaf_size)
+    return neighbor_search.build_index(
+        X, metric=metric, p=p, method=method, leaf_size=model.leaf_size
+    )
 
 
 def checks(model) -> dict:
@@ -183,8 +187,10 @@ def nearest(model, X, k):
     with threads.limited(model.n_jobs):
         if model._index is None:
             own = np.arange(model.n_samples_fit_) if X is None else None
-            return search.nearest_columns(model._fit_X if X is None else X, k, own)
-        return search.k_nearest(model._index, X, k)
+            return neighbor_search.k_smallest_columns(
+                model._fit_X if X is None else X, k, own
+            )
+        return neighbor_search.k_nearest(model._index, X, k)
 
 
 def queries(model, X):
@@ -237,7 +243,9 @@ def around(model, X, radius):
             ends = np.append(0, np.cumsum(np.bincount(who, minlength=len(D))))
             parts.append((slice(0, len(D)), ends, rows, D[who, rows]))
         else:
-            parts.extend(search.within(model._index, X, r, ordered=False))
+            parts.extend(
+                neighbor_search.rows_within_radius(model._index, X, r, ordered=False)
+            )
     m = model.n_samples_fit_ if X is None else int(X.shape[0])
     who = np.concatenate([np.arange(m)[part[0]] for part in parts])
     counts = np.concatenate([np.diff(part[1]) for part in parts])
@@ -247,7 +255,7 @@ def around(model, X, radius):
         other = rows != np.repeat(who, counts)
         ends = np.append(0, np.cumsum(other))[ends]
         rows, far = rows[other], far[other]
-    ends, rows, far = restored(who, ends, rows, far)
+    ends, rows, far = restore_query_order(who, ends, rows, far)
     lists = sparse.csr_array((far, rows, ends), (m, model.n_samples_fit_))
     lists.sort_indices()
     return lists.indptr, lists.indices.astype(np.int64, copy=False), lists.data

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..base import Classifier, Estimator, Regressor
 from ..core.arrays import to_numpy
-from ..distances import search
+from ..distances import neighbor_search
 from ..kernels import AbstractKernel
 from ..params import Count, Jobs
 from . import rows
@@ -79,8 +79,8 @@ def local_vote(X, alpha, Q, h, y=None):
     """
     a = np.asarray(alpha, float)
     a = a if y is None else a * np.asarray(y, float)
-    index = search.build(np.asarray(X, float))
-    return search.count_within(index, np.asarray(Q, float), 2 * h, a)
+    index = neighbor_search.build_index(np.asarray(X, float))
+    return neighbor_search.count_within(index, np.asarray(Q, float), 2 * h, a)
 
 
 @dataclass(eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..cluster.linkage import children, cut, leaf_order
+from ..cluster.linkage import cut_tree, leaf_order, linkage_children
 from .axes import axes
 
 
@@ -42,7 +42,7 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
     groups = np.full(n, -1)
     line = None
     if k is not None or height is not None:
-        groups = cut(Z, k, height=height)
+        groups = cut_tree(Z, k, height=height)
         line = cut_height(Z, k) if height is None else height
     owner = np.where(Z[:, 2] <= (np.inf if line is None else line), groups[rows], -1)
     lines = lines[:, :, ::-1] if horizontal else lines
@@ -75,7 +75,7 @@ def bridges(Z):
     place[leaf_order(Z)] = np.arange(n)
     foot[:n], row[:n] = 0.0, np.arange(n)
     lines = np.empty((n - 1, 4, 2))
-    for t, (a, b) in enumerate(children(Z)):
+    for t, (a, b) in enumerate(linkage_children(Z)):
         top = Z[t, 2]
         lines[t] = [
             (place[a], foot[a]),

@@ -39,7 +39,7 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
 
     title = "distance to neighbours"
     if values is None:
-        values = model.distances_to_neighbours()
+        values = model.u_matrix()
     elif isinstance(values, (int, np.integer)):
         names = getattr(model, "feature_names_in_", None)
         title = f"$x_{{{values}}}$" if names is None else str(names[values])
@@ -47,7 +47,7 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
     else:
         title = ""
     values = np.asarray(values, dtype=float).ravel()
-    at = model.places_[:, ::-1]  # columns across, rows down
+    at = model.positions_[:, ::-1]  # columns across, rows down
     if len(values) != len(at):
         raise ValueError(f"{len(at)} units need as many values, got {len(values)}.")
     if model.topology == "hexagonal":

@@ -30,7 +30,7 @@ from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..distances.dense import unit_rows
+from ..distances.pairwise_metrics import unit_rows
 from ..params import check_params
 from .inputs import as_ratings, split_columns
 from .names import counted, find

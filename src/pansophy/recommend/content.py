@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..distances.dense import unit_rows
+from ..distances.pairwise_metrics import unit_rows
 from ..params import Flag, NonNegative
 from ..typing import Matrix, Words
 from .als import half, sides

@@ -35,8 +35,17 @@ from ..core.numerics import logsumexp, softmax
 from ..core.random import rng_from, spawn
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
-from ..mixture.starts import given
-from ..mixture.steps import Params, Table, draws, fitted, mapped, run, spread, tabled
+from ..mixture.gaussian_em import (
+    EMData,
+    GaussianMixtureParams,
+    data_mean_and_covariance,
+    map_log_joint,
+    mixture_attributes,
+    prepare_em_data,
+    run_gaussian_em,
+    sample_gaussian_mixture,
+)
+from ..mixture.starts import user_initial_params
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..typing import Matrix, Seed, Words
 from .labels import told
@@ -59,11 +68,15 @@ def split_labels(y, X, classes=None):
     return classes, codes
 
 
-def first_means(t: Table, codes, w, c, per_class, rng):
+def first_means(t: EMData, codes, w, c, per_class, rng):
     """Means (c per_class, d) to start from: those of labelled rows, or far ones."""
     from ..cluster.kmeans import kmeans_labels
 
-    mean, V = spread(t, "diag") if t.total.scatter.ndim == 1 else spread(t, "full")
+    mean, V = (
+        data_mean_and_covariance(t, "diag")
+        if t.total.scatter.ndim == 1
+        else data_mean_and_covariance(t, "full")
+    )
     scale = np.sqrt(np.diagonal(V) if V.ndim == 2 else V)
     means = np.empty((c, per_class, len(mean)))
     for y in range(c):
@@ -200,9 +213,9 @@ class GaussianMixtureClassifier(Classifier, Estimator):
                 f"a classifier needs 2 classes, got {c} class: name all in classes."
             )
         self.component_class_ = np.repeat(np.arange(c), self.n_components)
-        t = tabled(X, w, self.covariance_type, codes)
+        t = prepare_em_data(X, w, self.covariance_type, codes)
         result = self._run(t, codes, w, X)
-        for name, value in fitted(result.state.params, X).items():
+        for name, value in mixture_attributes(result.state.params, X).items():
             setattr(self, name, value)
         self.lower_bound_ = -result.objective
         guess = arrays.to_numpy(self._codes(X))
@@ -213,9 +226,9 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         rngs = spawn(rng_from(self.random_state), self.n_init)
 
         def one(i, task):
-            result = run(
+            result = run_gaussian_em(
                 t, self._first(t, codes, w, rngs[i]), floor=self.reg_covar,
-                owner=self.component_class_, hard=self.hard, max_iter=self.max_iter,
+                component_class=self.component_class_, hard=self.hard, max_iter=self.max_iter,
                 tol=self.tol, task=task,
             )  # fmt: skip
             return result._replace(reason="start") if self.max_iter == 0 else result
@@ -224,14 +237,14 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             lambda task: best_of(self.n_init, one, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=None if is_dataset(X) else X,
-            snapshot=lambda s: fitted(s.params, X),
+            snapshot=lambda s: mixture_attributes(s.params, X),
         )
 
-    def _first(self, t, codes, w, rng) -> Params:
+    def _first(self, t, codes, w, rng) -> GaussianMixtureParams:
         """Given parameters before those of the labelled rows."""
         c, shape = len(self.classes_), self.covariance_type
         k = c * self.n_components
-        W, M, C = given(
+        W, M, C = user_initial_params(
             self.weights_init, self.means_init, self.precisions_init, k, t.rows.d, shape
         )
         if W is None:
@@ -241,18 +254,20 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         if M is None:
             M = first_means(t, codes, w, c, self.n_components, rng)
         if C is None:
-            whole = spread(t, shape)[1]
+            whole = data_mean_and_covariance(t, shape)[1]
             eye = np.eye(t.rows.d) if whole.ndim == 2 else 1.0
             C = stacked(whole + max(self.reg_covar, 1e-12) * eye, k, shape)
-        return Params(np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape))
+        return GaussianMixtureParams(
+            np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
+        )
 
-    def _params(self) -> Params:
+    def _params(self) -> GaussianMixtureParams:
         """The fitted parameters as float64 NumPy arrays."""
         double = lambda a: arrays.to_numpy(a).astype(float)
         normal = Normal(
             double(self.means_), double(self.covariances_), self.covariance_type
         )
-        return Params(double(self.weights_), normal)
+        return GaussianMixtureParams(double(self.weights_), normal)
 
     def _by_class(self, L):
         """log-joints of components (n, k) to those of classes (n, c)."""
@@ -262,11 +277,11 @@ class GaussianMixtureClassifier(Classifier, Estimator):
 
     def _codes(self, X):
         best = lambda L: arrays.namespace(L).argmax(self._by_class(L), axis=1)
-        return mapped(X, self._params(), best)
+        return map_log_joint(X, self._params(), best)
 
     def _map(self, X, function):
         X = self._ready(X, ensure_all_finite="allow-nan")
-        return mapped(X, self._params(), lambda L: function(self._by_class(L)))
+        return map_log_joint(X, self._params(), lambda L: function(self._by_class(L)))
 
     def predict_joint_log_proba(self, X):
         """log p(x, y): (n, c)."""
@@ -290,5 +305,5 @@ class GaussianMixtureClassifier(Classifier, Estimator):
         check_is_fitted(self)
         p = self._params()
         rng = rng_from(self.random_state)
-        X, z = draws(p.weights, p.normal, n_samples, rng, self.means_)
+        X, z = sample_gaussian_mixture(p.weights, p.normal, n_samples, rng, self.means_)
         return X, self.classes_[self.component_class_[arrays.to_numpy(z)]]

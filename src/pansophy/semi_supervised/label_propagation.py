@@ -47,7 +47,7 @@ from ..base import Classifier, Estimator
 from ..core import rows, threads
 from ..core.iterate import Result, iterate
 from ..core.labels import class_codes, known_labels
-from ..distances.search import build, k_nearest
+from ..distances.neighbor_search import build_index, k_nearest
 from ..graphs import connected_components, knn_graph
 from ..kernels import RBF
 from ..optim import conjugate_gradient
@@ -242,7 +242,7 @@ class AbstractLabelGraph(Classifier, Estimator):
         if sp.issparse(X):
             index = NearestNeighbors(n_neighbors=k).fit(self.X_)
             return index.kneighbors(X, return_distance=False)
-        return k_nearest(build(self.X_), X, k)[1]
+        return k_nearest(build_index(self.X_), X, k)[1]
 
     def predict_proba(self, X):
         """Means of the training rows' labels, weighted by likeness: (n, K)."""

@@ -26,8 +26,8 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Estimator
-from ..cluster.kmeans import held_cells, lloyd
-from ..cluster.turns import nearest, spread
+from ..cluster.kmeans import fixed_cluster_sums, lloyd
+from ..cluster.lloyd_iteration import nearest_centers, row_mean_and_variance
 from ..core.labels import class_codes, known_labels
 from ..distances import euclidean
 from ..params import Count, NonNegative, Verbosity
@@ -36,7 +36,7 @@ from .labels import told
 
 def class_means(X, w, z, k, m):
     """Eq. (2): the mean of the rows of each class; m is a point amid them."""
-    cells = held_cells((X, w, z), k, m)
+    cells = fixed_cluster_sums((X, w, z), k, m)
     return m + cells.sums / cells.mass[:, None]
 
 
@@ -50,8 +50,8 @@ def turns(X, w, z, k, *, keep, m, **how):
     held = X[told], w[told], z[told]
     C = class_means(*held, k, m)
     if not keep:
-        return lloyd(X, w, C, m=m, **how)
-    run = lloyd(X, np.where(told, 0, w), C, m=m, held=held, **how)
+        return lloyd(X, w, C, origin=m, **how)
+    run = lloyd(X, np.where(told, 0, w), C, origin=m, fixed=held, **how)
     labels = np.where(told, z, run.state.labels)
     return run._replace(state=run.state._replace(labels=labels))
 
@@ -119,7 +119,7 @@ class SeededKMeans(Classifier, Estimator):
         if not given.any():
             raise ValueError("y tells no class at all: at least one row must be known.")
         self.classes_, z[given] = class_codes(y[given])
-        m, variance = spread(X, w)
+        m, variance = row_mean_and_variance(X, w)
         keep, limit = self.mode == "constrained", self.tol * variance
         how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
         run = lambda task: turns(X, w, z, len(self.classes_), task=task, **how)
@@ -132,7 +132,9 @@ class SeededKMeans(Classifier, Estimator):
     def predict(self, X):
         """The class whose centre is nearest."""
         X = self._ready(X, order="C")
-        return self.classes_[nearest(X, self.cluster_centers_.astype(np.float64))]
+        return self.classes_[
+            nearest_centers(X, self.cluster_centers_.astype(np.float64))
+        ]
 
     def distances(self, X):
         """The distance from each row to each centre."""

@@ -1,0 +1,323 @@
+"""The two turns of EM for Gaussian mixtures: plain, hard, MAP, with gaps and labels.
+
+    E   r_ij = w_j N(x_i; m_j, S_j) / sum_l w_l N(x_i; m_l, S_l)                 (1)
+    M   the w, m, S of highest  sum_ij r_ij log w_j N(x_i; m_j, S_j) + log prior (2)
+
+Three things change (1) and nothing else: `hard` puts the whole row where r_ij is
+largest, and then the sum of log w_z N(x; m_z, S_z) is what rises; a label leaves only
+the components of its class; a value that is missing is integrated out of N, and the
+statistics of the row are those expected given what was seen of it.
+
+The prior is a Dirichlet(a) on w, a Normal(m_0, S_j / kappa) on m_j and an inverse
+Wishart(Psi, v) on S_j (on each variance of a diagonal, on the one of a sphere). Each
+part may be absent. With N_j the weight, x_j the mean and C_j the scatter of a
+component, its mode is
+
+    w_j ~ N_j + a - 1,   m_j = (N_j x_j + kappa m_0) / (N_j + kappa)             (3)
+    S_j = (C_j + kappa N_j / (kappa + N_j) (x_j - m_0)(x_j - m_0)' + Psi) / e_j  (4)
+
+with e_j = N_j + v + d + 1, and 1 more for the Normal on the mean; a tied S has all
+N_j and k more, a diagonal 2 for d + 1, a sphere d N_j, 2 and d for the mean.
+
+An E-step runs as two matrix products where that keeps nine digits (see
+`distributions.natural`), else component by component, and by patterns of what was
+seen where values are missing.
+
+Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)   owner (k,)
+Refs      [Dempster1977]; [McLachlan2000]; [Murphy2012] section 11.4; [LittleRubin2002]
+"""
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import arrays
+from ..core.em import em
+from ..core.rows import Rows, is_dataset, rows
+from ..distributions import natural
+from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
+from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
+from ..distributions.modes import NormalPrior
+from ..distributions.modes import log_prior as normal_log_prior
+from ..distributions.modes import modes as normal_modes
+from ..distributions.normal import Moments, Normal
+from ..params import ParameterError
+from .starts import moments_to_numpy
+
+EPS = 10 * np.finfo(float).eps
+DEVICE_BLOCK = 1 << 17  # rows of a tensor handled at once
+
+
+class GaussianMixtureParams(NamedTuple):
+    """What EM estimates."""
+
+    weights: np.ndarray  # w
+    normal: Normal  # m, S
+
+
+class EMData(NamedTuple):
+    """Rows made ready for E-steps."""
+
+    rows: Rows  # X, aligned with weights and labels, each or both None
+    total: Moments  # weight, mean and scatter of all rows; of what was seen of them
+    frame: natural.Frame | None  # None where values are missing
+    weight: float  # of all rows
+
+
+class GaussianMixturePrior(NamedTuple):
+    """Eq. (3) and (4); a part that is absent has a = 1, kappa = 0 or no Psi."""
+
+    a: float = 1.0
+    m0: Any = 0.0  # (d,)
+    kappa: float = 0.0
+    psi: Any = None  # covariance of one component, in the storage of the shape
+    v: float = 0.0
+
+
+FLAT_PRIOR = GaussianMixturePrior()
+
+
+def em_data_from_rows(data: Rows, shape: str, weight: float) -> EMData:
+    """One pass over the rows, which finds out whether values are missing."""
+    known = hasattr(data, "X")  # whether values are missing, before any sum
+    finite = arrays.finite(data.X) if known else True
+    total = natural.whole(data, shape) if finite else None
+    if total is not None and has_finite_moments(total):
+        return EMData(data, total, natural.frame_of(data, shape, total), weight)
+    large = "values of X are too large to square: scale its columns."
+    if known and finite:
+        raise ValueError(large)
+    seen = seen_moments(data)
+    empty = np.flatnonzero(seen.weight[0] == 0)
+    if len(empty):
+        raise ValueError(f"column {int(empty[0])} of X has no value that is seen.")
+    if not has_finite_moments(seen):
+        raise ValueError(large)
+    return EMData(data, seen, None, weight)
+
+
+def has_finite_moments(m: Moments) -> bool:
+    """Whether mean and scatter are finite."""
+    return bool(np.isfinite(m.mean).all() and np.isfinite(m.scatter).all())
+
+
+def prepare_em_data(X, w, shape, y=None) -> EMData:
+    """Rows of any kind made ready for E-steps."""
+    block = DEVICE_BLOCK if arrays.is_foreign(X) else None
+    total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
+    return em_data_from_rows(rows(X, w, y, block=block), shape, total)
+
+
+def map_log_joint(X, p: GaussianMixtureParams, function, log_w=None):
+    """function(log w_j N(x_i; m_j, S_j)) for each block of rows, put together."""
+    block = DEVICE_BLOCK if arrays.is_foreign(X) else None
+    p = p if is_dataset(X) else params_like(p, X)
+    return rows(X, block=block).map(lambda Xb: function(gaussian_log_joint(Xb, p, log_w)))
+
+
+def data_mean_and_covariance(data: EMData, shape: str):
+    """Mean and unbiased covariance of all rows, in the storage of one component."""
+    N, m, S = data.total.weight, data.total.mean, data.total.scatter
+    if data.frame is None:
+        m, V = m[0], S[0] / np.maximum(N[0] - 1, 1e-300)
+        C = np.diag(V) if shape not in ("diag", "spherical") else V
+    else:
+        C = S / max(float(N) - 1, 1e-300)
+    return m, np.asarray(C.mean() if shape == "spherical" else C)
+
+
+def gaussian_log_joint(X, p: GaussianMixtureParams, log_w=None):
+    """log w_j N(x_i; m_j, S_j): (n, k); of what was seen where values are missing."""
+    if log_w is None:
+        log_w = arrays.namespace(p.weights).log(p.weights)
+    log_w = arrays.asarray(log_w, like=p.normal.mean)
+    if not arrays.is_foreign(X) and not arrays.finite(X):
+        return (observed_log_prob(p.normal, X) + log_w).astype(X.dtype, copy=False)
+    return p.normal.log_prob(X) + log_w
+
+
+def params_like(p: GaussianMixtureParams, like) -> GaussianMixtureParams:
+    """The parameters in the library, device and dtype of `like`."""
+    put = lambda a: arrays.asarray(a, like=like)
+    q = p.normal
+    return GaussianMixtureParams(put(p.weights), Normal(put(q.mean), put(q.cov), q.shape))
+
+
+def e_step_block(X, w, y, params: GaussianMixtureParams, log_w, component_class=None, hard=False):
+    """Eq. (1) of one block: moments under the responsibilities, log-likelihood."""
+    gaps = not arrays.is_foreign(X) and not arrays.finite(X)
+    R, loglik = natural.memberships(gaussian_log_joint(X, params, log_w), w, y, component_class, hard)
+    found = expected_moments(params.normal, X, R) if gaps else params.normal.stats(X, R)
+    return found, loglik
+
+
+def e_step(data: EMData, params: GaussianMixtureParams, log_w=None, component_class=None, hard=False):
+    """Eq. (1) of all rows, by the quick way where it is sound."""
+    log_w = np.log(params.weights) if log_w is None else log_w
+    if data.frame is not None:
+        B, q, error = natural.coefficients(params.normal, log_w, data.frame)
+        if error <= natural.ERROR:
+            S, loglik = natural.expect(data.rows, data.frame, B, component_class, hard)
+            return natural.moments_of(S, data.frame, params.normal.shape), loglik + q
+    place = hasattr(data.rows, "X") and data.frame is not None
+    q = params_like(params, data.rows.X) if place else params
+    part = lambda X, w=None, y=None: e_step_block(X, w, y, q, log_w, component_class, hard)
+    stats, loglik = data.rows.sum(part)
+    return moments_to_numpy(stats), loglik
+
+
+def normal_prior(prior: GaussianMixturePrior, shape: str, k: int, d: int) -> NormalPrior:
+    """What the prior adds to scatters and numbers of rows, eq. (4)."""
+    extra = 0.0 if prior.kappa == 0 else 1.0
+    if prior.psi is not None:
+        more = 2 if shape in ("diag", "spherical") else d + 1
+        parts = {"tied": k, "spherical": d}.get(shape, 1)
+        extra = extra + (prior.v + more) / parts
+    return NormalPrior(prior.m0, prior.kappa, prior.psi, extra)
+
+
+def posterior_modes(stats: Moments, prior: GaussianMixturePrior = FLAT_PRIOR) -> tuple[Any, Any]:
+    """Means of eq. (3) and covariances of eq. (4)."""
+    return normal_modes(stats, normal_prior(prior, stats.shape, *stats.mean.shape))
+
+
+def m_step(stats: Moments, previous: GaussianMixtureParams, floor=0.0, prior: GaussianMixturePrior = FLAT_PRIOR) -> GaussianMixtureParams:
+    """Eq. (2): the next parameters. A component without any row stays as it is."""
+    part = ALL_SHAPES[previous.normal.shape]
+    W = np.maximum(stats.weight + prior.a - 1, 0.0) + EPS
+    mean, cov = posterior_modes(stats, prior)
+    cov = SHAPES[stats.shape].floor(cov, floor)
+    empty = stats.weight <= EPS
+    if empty.any() and prior.kappa == 0:
+        mean = np.where(empty[:, None], previous.normal.mean, mean)
+    if empty.any() and prior.psi is None and stats.shape != "tied":
+        was = previous.normal.dense if part.name == "low_rank" else previous.normal.cov
+        cov = np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), was, cov)
+    if part.name == "low_rank":
+        psi, rank = previous.normal.cov[..., -1], previous.normal.cov.shape[-1] - 1
+        cov = factor_analysis(cov, rank, psi, floor=floor)
+    return GaussianMixtureParams(W / W.sum(), Normal(mean, cov, part.name))
+
+
+def gaussian_mixture_log_prior(p: GaussianMixtureParams, prior: GaussianMixturePrior) -> float:
+    """log of the prior density at p, less what does not depend on p."""
+    out = (prior.a - 1) * np.log(p.weights).sum()
+    pull = normal_prior(prior, p.normal.shape, *p.normal.mean.shape)
+    return float(out) + normal_log_prior(p.normal, pull)
+
+
+def run_gaussian_em(
+    data: EMData, initial, *, floor, prior=FLAT_PRIOR, component_class=None, hard=False, on_e_step=None, **how
+):
+    """EM from `first`; `tell` hears of each E-step, `how` goes to the driver."""
+
+    def stats_of(p):
+        stats, loglik = e_step(data, p, component_class=component_class, hard=hard)
+        if on_e_step is not None:
+            on_e_step(p, loglik / max(data.weight, 1e-300))
+        return (stats, p), loglik
+
+    return em(
+        stats_of,
+        lambda s: m_step(*s, floor=floor, prior=prior),
+        initial,
+        n=data.weight,
+        log_prior=None if prior is FLAT_PRIOR else lambda p: gaussian_mixture_log_prior(p, prior),
+        **how,
+    )
+
+
+def prior_from_estimator(estimator, data: EMData, shape: str) -> GaussianMixturePrior:
+    """The prior that the parameters of an estimator ask for."""
+    d, store = data.rows.d, "full" if shape == "low_rank" else shape
+    m, C = data_mean_and_covariance(data, store)
+    prior = FLAT_PRIOR
+    if estimator.weight_concentration_prior is not None:
+        prior = prior._replace(a=float(estimator.weight_concentration_prior))
+    if estimator.mean_precision_prior is not None or estimator.mean_prior is not None:
+        kappa = estimator.mean_precision_prior
+        m0 = checked_prior_array("mean_prior", estimator.mean_prior, (d,))
+        prior = prior._replace(
+            m0=m if m0 is None else m0, kappa=1.0 if kappa is None else float(kappa)
+        )
+    if (estimator.covariance_prior is None) and estimator.degrees_of_freedom_prior is None:
+        return prior
+    v = estimator.degrees_of_freedom_prior
+    psi = checked_covariance_prior(estimator.covariance_prior, store, d)
+    return prior._replace(psi=C if psi is None else psi, v=float(d if v is None else v))
+
+
+def checked_prior_array(name, value, shape):
+    """A given prior as a float array of the right shape, or None."""
+    if value is None:
+        return None
+    value = np.asarray(arrays.to_numpy(value), dtype=float)
+    if value.shape != shape or not np.isfinite(value).all():
+        raise ParameterError(
+            f"{name} must hold finite numbers in shape {shape}, got shape "
+            f"{value.shape}."
+        )
+    return value
+
+
+def checked_covariance_prior(value, shape, d):
+    """A given covariance prior, positive (definite), or None."""
+    want = {"diag": (d,), "spherical": ()}.get(shape, (d, d))
+    psi = checked_prior_array("covariance_prior", value, want)
+    if psi is None:
+        return None
+    smallest = np.linalg.eigvalsh(psi).min() if psi.ndim == 2 else psi.min()
+    if smallest <= 0 or (psi.ndim == 2 and not np.allclose(psi, psi.T)):
+        raise ParameterError("covariance_prior must be symmetric, positive definite.")
+    return psi
+
+
+def with_parameter_path(result, params):
+    """The parameters after each turn, put with what the driver recorded."""
+    if not params:
+        return result
+    path = {
+        "weights": np.stack([p.weights for p in params]),
+        "means": np.stack([p.normal.mean for p in params]),
+        "covariances": np.stack([p.normal.dense for p in params]),
+    }
+    return result._replace(history={**result.history, **path})
+
+
+def mixture_attributes(p: GaussianMixtureParams, X) -> dict:
+    """Fitted attributes in the library and dtype of X."""
+    shape, P = p.normal.shape, p.normal.factor
+    flat = shape in ("diag", "spherical")
+    square = P * P if flat else P @ np.swapaxes(P, -1, -2)
+    like = np.empty(0, X.dtype) if is_dataset(X) else X
+    put = lambda a: arrays.asarray(a, like=like)
+    found = {
+        "weights_": put(p.weights),
+        "means_": put(p.normal.mean),
+        "covariances_": put(p.normal.dense if shape == "low_rank" else p.normal.cov),
+        "precisions_": put(square),
+        "precisions_cholesky_": put(P),
+    }
+    if shape == "low_rank":
+        found["factors_"] = put(p.normal.cov[..., :-1])
+        found["noise_variance_"] = put(p.normal.cov[..., -1])
+    return found
+
+
+def check_n_samples(n):
+    """Refuse a number of rows to draw that is none."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"n_samples must be a whole number of at least 1, got {n!r}.")
+
+
+def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):
+    """n rows drawn from a mixture and their components, in the library of `like`."""
+    check_n_samples(n)
+    counts = rng.multinomial(n, weights / weights.sum())
+    z = np.repeat(np.arange(len(weights)), counts)
+    rows = normal.draw(z, rng)
+    if not arrays.is_foreign(like):
+        return rows, z
+    xp, device = arrays.namespace(like), arrays.device(like)
+    return arrays.asarray(rows, like=like), xp.asarray(z, device=device)
