@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from pansophy import cluster
-from pansophy.cluster.starts import check_scale
+from pansophy.cluster.initialization import check_scale
 
 MODELS = [
     cluster.KMeans(2, random_state=0),

@@ -10,7 +10,13 @@ import pytest
 
 from pansophy import params
 from pansophy.base import Estimator
-from pansophy.params import ParameterError, check_params, rule_of, rules_of
+from pansophy.params import (
+    ParameterError,
+    check_count,
+    check_params,
+    rule_of,
+    rules_of,
+)
 from pansophy.typing import Matrix, Numbers, Seed, Words
 
 NAN, INF = math.nan, math.inf
@@ -130,3 +136,17 @@ def test_long_values_are_cut():
     assert len(text) == 80
     assert text.endswith("...")
     assert params.brief("x") == "'x'"
+
+
+@pytest.mark.parametrize("value", [0, 1.0, True, "3", None, np.nan])
+def test_what_is_no_count_is_refused(value):
+    with pytest.raises(ParameterError, match="n must be a whole number of at least 1"):
+        check_count("n", value)
+
+
+def test_counts_are_whole_numbers_from_a_minimum_on():
+    assert check_count("n", np.int64(3)) == 3
+    assert type(check_count("n", np.int64(3))) is int
+    assert check_count("n", 0, 0) == 0
+    with pytest.raises(ValueError, match="of at least 2, got 1"):
+        check_count("n", 1, 2)

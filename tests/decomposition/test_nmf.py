@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.decomposition import NMF, _nmf
 from pansophy.decomposition import nmf_multiplicative as mu
-from pansophy.decomposition.nmf_start import initial_nmf_factors
+from pansophy.decomposition.nmf import initial_nmf_factors
 from tests.oracles import nmf as oracle
 
 

@@ -10,9 +10,9 @@ from .dbscan import DBSCAN, dbscan_labels
 from .diana import Diana, diana_splits
 from .fuzzy_c_means import FuzzyCMeans
 from .hdbscan import HDBSCAN
-from .initialization import kmeans_plusplus, sample_initial_centers
+from .initialization import sample_initial_centers
 from .kernel_kmeans import KernelKMeans
-from .kmeans import KMeans, kmeans_objective, lloyd
+from .kmeans import KMeans, kmeans_objective, kmeans_plusplus, lloyd
 from .kmeans_report import KMeansReport, diagnose_kmeans
 from .kmedians import KMedians
 from .kmedoids import KMedoids

@@ -126,8 +126,12 @@ def merge_along_edges(row, column, length, C, n, merges, kind, children, height)
         if kind == WARD:
             for c in range(C.shape[1]):
                 C[k, c] = (size[a] * C[a, c] + size[b] * C[b, c]) / size[k]
-        found = gather_neighbors(a, head, link, other, weight, alive, place, near, value, 0)
-        found = gather_neighbors(b, head, link, other, weight, alive, place, near, value, found)
+        found = gather_neighbors(
+            a, head, link, other, weight, alive, place, near, value, 0
+        )
+        found = gather_neighbors(
+            b, head, link, other, weight, alive, place, near, value, found
+        )
         record_edge_weights(a, 0, head, link, other, weight, alive, place, value)
         record_edge_weights(b, 1, head, link, other, weight, alive, place, value)
         if used + 2 * found > len(link):

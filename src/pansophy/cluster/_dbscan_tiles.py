@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 from ..graphs._spanning import root
 from ._dbscan import box_gap, within_radius
 
@@ -39,7 +40,7 @@ def count_tiles_in_reach(lo, hi, limit):
     return np.array([len(tiles_in_reach(lo, hi, a, limit)) for a in range(len(lo))])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def rows_in_reach(P, rows, lo, hi, limit):
     """Those of the rows that are within the radius of a box."""
     out, count = np.empty(len(rows), np.int64), 0
@@ -55,7 +56,7 @@ def rows_in_reach(P, rows, lo, hi, limit):
     return out[:count]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def project_onto_direction(P, rows, g):
     """Products of rows with a direction, and the largest sum of absolute terms."""
     out, top = np.empty(len(rows)), 0.0

@@ -3,10 +3,10 @@
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def build_gains(D, rows, w, near):
     """Eq. (2): sum_i w_i max(0, near_i - D_ci) for some rows c of D."""
     out = np.zeros(rows.shape[0])
@@ -19,7 +19,7 @@ def build_gains(D, rows, w, near):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def two_nearest(M, first, second, a, b):
     """Of each column of M (k, n) the smallest entry and the next: values and rows."""
     k, n = M.shape
@@ -35,7 +35,7 @@ def two_nearest(M, first, second, a, b):
                 second[i], b[i] = v, j
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def removal_losses(w, first, second, a, out):
     """Eq. (3): what J gains if medoid j goes and nothing comes."""
     out[:] = 0.0
@@ -43,7 +43,7 @@ def removal_losses(w, first, second, a, out):
         out[a[i]] += w[i] * (second[i] - first[i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def best_swap(row, w, first, second, a, loss, out):
     """Eq. (4): the best medoid to put the candidate of `row` in place of."""
     k = loss.shape[0]
@@ -64,7 +64,7 @@ def best_swap(row, w, first, second, a, loss, out):
     return best, out[best] + shared
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def replace_medoid(row, out, M, first, second, a, b):
     """Put `row` in place of medoid `out`; only rows that it concerns are redone."""
     k, n = M.shape
@@ -89,7 +89,7 @@ def replace_medoid(row, out, M, first, second, a, b):
             second[i], b[i] = v, out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def swap_sweep(
     D, rows, who, w, medoids, M, first, second, a, b, loss, room, least, total, idle
 ):

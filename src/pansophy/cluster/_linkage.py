@@ -3,12 +3,11 @@
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH_NO_NAN
 from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
 
 COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
 LANES = 64
-# no entry is ever NaN; infinities are used, so they keep their meaning
-FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 
 
 @njit(cache=True, nogil=True)
@@ -29,7 +28,7 @@ def fill_distances(XT, start, stop, kind, p, rooted, D):
             D[j, start:stop] = D[start:stop, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def masked_minimum(row, gone):
     """min over j of row[j] + gone[j]; gone is infinite for clusters that were merged.
 
@@ -63,7 +62,7 @@ def refresh_row(D, k, fresh, made, stamp, gone, t):
     fresh[k] = t
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def lance_williams_update(da, db, dab, size, na, nb, kind):
     """Distances of the union of a and b from those of a and b, written to db."""
     total = na + nb
@@ -119,7 +118,7 @@ def nearest_neighbor_chain(D, kind, left, right, height):
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def ward_chunk(t, size, own, a, b, skip):
     """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
     low = np.inf

@@ -3,12 +3,13 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, FAST, add_columns
+from ..core.compiled import FASTMATH_NO_NAN
+from ..graphs._spanning import CHUNK, add_columns
 
 SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def update_reachability(t, own, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
     low, same = np.inf, own * SAME

@@ -1,9 +1,9 @@
 """Agglomerative clustering: every row a cluster, the two closest merged n - k times.
 
 `linkage.py` says what closest means and how the tree of merges is found, with any
-metric; `constrained_linkage.py` how it is found when only rows connected in a graph may join.
-Cutting the tree leaves k clusters, or those whose merges stay below a distance: for
-complete linkage no cluster is then wider than that, for single linkage the clusters
+metric; `constrained_linkage.py` how it is found when only rows connected in a graph may
+join. Cutting the tree leaves k clusters, or those whose merges stay below a distance:
+for complete linkage no cluster is then wider than that, for single linkage the clusters
 are the components of the graph of pairs at most that far apart.
 
 Cost      see `linkage.py`: O(n^2 d) time; memory O(n d) for single linkage and Ward's,

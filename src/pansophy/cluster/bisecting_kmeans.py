@@ -14,8 +14,8 @@ nearer child at each fork.
 
 Time O(n d) a level of the tree and turn, so about log k in place of the k of k-means.
 Rows are put in the order of one random direction at the outset, and stay so in
-every leaf, so that seeds (`initialization.py`) are drawn without sorting again. Memory: one
-copy of X, and of the rows of one leaf at a time.
+every leaf, so that seeds (`initialization.py`) are drawn without sorting again. Memory:
+one copy of X, and of the rows of one leaf at a time.
 
 Shapes    X (n, d)   cluster_centers_ (k, d), the leaves from left to right
 Refs      [Steinbach2000]
@@ -34,10 +34,23 @@ from ..core.iterate import best_of, iterate
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
+from .initialization import (
+    ROW_CHECKS,
+    check_enough_rows,
+    initial_centers,
+    projection_keys,
+    rows_per_block,
+    warn_empty_clusters,
+    weights_like,
+)
 from .kmeans import lloyd
-from .initialization import rows_per_block, projection_keys
-from .starts import ROW_CHECKS, check_enough_rows, initial_centers, warn_empty_clusters, weights_like
-from .lloyd_iteration import kmeans_cost, center_distances, nearest_centers, row_mean_and_variance, stored_centers
+from .lloyd_iteration import (
+    center_distances,
+    kmeans_cost,
+    nearest_centers,
+    row_mean_and_variance,
+    stored_centers,
+)
 
 
 class Leaf(NamedTuple):
@@ -68,7 +81,9 @@ def rows_by_index(X, index):
 
 def sorted_by_projection(X, w, rng):
     """X, w and their ranks along a random direction, all in its order; that order."""
-    key = projection_keys(rows.Rows(X, block=rows_per_block(X.shape[1], n=X.shape[0])), rng)
+    key = projection_keys(
+        rows.Rows(X, block=rows_per_block(X.shape[1], n=X.shape[0])), rng
+    )
     order = np.argsort(arrays.to_numpy(key))
     return *(rows_by_index(a, order) for a in (X, w, key)), order
 
@@ -246,7 +261,9 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             if left < 0:
                 z[index] = label[node]
             elif len(index):
-                side = arrays.to_numpy(nearest_centers(rows_by_index(X, index), P[[left, right]]))
+                side = arrays.to_numpy(
+                    nearest_centers(rows_by_index(X, index), P[[left, right]])
+                )
                 todo += [(left, index[side == 0]), (right, index[side == 1])]
         foreign = arrays.is_foreign(X)
         xp: Any = arrays.namespace(X)
@@ -259,7 +276,9 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def transform(self, X):
         """The distance from each row to each leaf's mean."""
         X = self._ready(X, **ROW_CHECKS)
-        return center_distances(X, arrays.to_numpy(self.cluster_centers_).astype(np.float64))
+        return center_distances(
+            X, arrays.to_numpy(self.cluster_centers_).astype(np.float64)
+        )
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""

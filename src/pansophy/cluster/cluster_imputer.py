@@ -31,8 +31,7 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
-from .initialization import sample_initial_centers
-from .starts import check_scale
+from .initialization import check_scale, sample_initial_centers
 
 
 class ImputerState(NamedTuple):

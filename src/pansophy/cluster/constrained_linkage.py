@@ -91,7 +91,9 @@ def connected_graph(X, G, metric):
     )
     parts = [np.flatnonzero(labels == c) for c in range(count)]
     ends = [
-        closest_pair(X, parts[a], parts[b], metric) for a in range(count) for b in range(a)
+        closest_pair(X, parts[a], parts[b], metric)
+        for a in range(count)
+        for b in range(a)
     ]
     i, j = np.array(ends).T
     E = sp.coo_array((np.ones(len(i), np.int8), (i, j)), shape=(n, n))

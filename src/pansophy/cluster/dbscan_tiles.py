@@ -2,8 +2,8 @@
 
 Rows are put in an order in which TILE of them in turn lie together, around HUBS of
 them, and products about the middle of a tile, in float32, say of most pairs whether
-they are within eps; `distances/brute_force.py` says how far such a product may be off, and
-only pairs that are that close to eps are computed from their differences.
+they are within eps; `distances/brute_force.py` says how far such a product may be off,
+and only pairs that are that close to eps are computed from their differences.
 
 *Core rows.* Tiles whose boxes are in reach are compared, those of one hub first. A row
 that has enough neighbours is asked no further; the first few of all are written down.

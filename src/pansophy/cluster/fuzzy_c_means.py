@@ -33,8 +33,7 @@ from ..core.random import rng_from
 from ..distances import euclidean, squared_euclidean
 from ..params import Count, NonNegative, Verbosity, number
 from ..typing import Matrix, Seed
-from .initialization import sample_initial_centers
-from .starts import check_scale
+from .initialization import check_scale, sample_initial_centers
 
 AboveOne = Annotated[float, number("a number above 1", 1, open_low=True)]
 

@@ -29,7 +29,7 @@ Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,7 @@ from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import neighbor_search
 from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
-from ..params import Count, Flag, Jobs, NonNegative, Positive, number
+from ..params import Count, Flag, Jobs, NonNegative, Positive, TwoOrMore
 from . import _hdbscan as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
 from .linkage import cut_tree, linkage_children, linkage_from_edges
@@ -184,9 +184,6 @@ def labels_and_probabilities(tree, n, chosen, *, epsilon=0.0):
     return labels, np.where(inside, share, 0.0)
 
 
-AtLeastTwo = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
-
-
 @dataclass(eq=False, repr=False)
 class HDBSCAN(Clusterer, Estimator):
     """Hierarchical density-based clusters; the module text gives the method.
@@ -248,7 +245,7 @@ class HDBSCAN(Clusterer, Estimator):
     array([ 0,  0,  0,  1,  1,  1, -1])
     """
 
-    min_cluster_size: AtLeastTwo = 5
+    min_cluster_size: TwoOrMore = 5
     min_samples: Count | None = None
     cluster_selection_epsilon: NonNegative = 0.0
     max_cluster_size: Count | None = None

@@ -35,8 +35,7 @@ from ..core.progress import SILENT
 from ..core.random import rng_from
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
-from .picks import plusplus_from_distances
-from .starts import check_scale, warn_empty_clusters
+from .initialization import check_scale, plusplus_from_distances, warn_empty_clusters
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not

@@ -10,7 +10,7 @@ cost, clusters of a single row, and rows far from their centre:
 Each finding that a reader should act on is one sentence of `warnings`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -106,45 +106,56 @@ def diagnose_kmeans(
     rng = rng_from(random_state)
     runs = [KMeans(n_clusters, init=C, n_init=1).fit(X) for C in given_centers]
     for _ in range(n_init):
-        one = KMeans(n_clusters, init=init, n_init=1, random_state=seed_int(rng))
-        runs.append(one.fit(X))
+        model = KMeans(n_clusters, init=init, n_init=1, random_state=seed_int(rng))
+        runs.append(model.fit(X))
     costs = np.array([m.inertia_ for m in runs])
     best = runs[int(np.argmin(costs))]
-    same = [adjusted_rand_score(best.labels_, m.labels_) for m in runs]
-    gap = costs - costs.min()
-    reached = float(np.mean(gap <= cost_tolerance * max(costs.min(), 1e-300)))
+    agreement = [adjusted_rand_score(best.labels_, m.labels_) for m in runs]
+    near_best = costs - costs.min() <= cost_tolerance * max(costs.min(), 1e-300)
     sizes = np.bincount(best.labels_, minlength=n_clusters)
     D = np.min(best.transform(X), axis=1)
-    outliers = np.flatnonzero(outlier_factor * np.median(D) < D) if np.median(D) > 0 else []
-    singles = np.flatnonzero(sizes == 1)
-    report = (costs, np.array(same), reached, sizes, singles, np.asarray(outliers, int))
-    return KMeansReport(best, *report, warnings=tuple(report_warnings(*report, outlier_factor)))
+    typical = np.median(D)
+    outliers = np.flatnonzero(outlier_factor * typical < D) if typical > 0 else []
+    report = KMeansReport(
+        model=best,
+        costs=costs,
+        agreement=np.array(agreement),
+        share_near_best=float(np.mean(near_best)),
+        sizes=sizes,
+        singletons=np.flatnonzero(sizes == 1),
+        outliers=np.asarray(outliers, int),
+        warnings=(),
+    )
+    return replace(report, warnings=tuple(report_warnings(report, outlier_factor)))
 
 
-def report_warnings(costs, agreement, reached, sizes, singletons, outliers, outlier_factor):
-    """What a reader should act on."""
-    if reached < 0.5 and len(costs) > 1:
+def report_warnings(report, outlier_factor):
+    """One sentence for each finding that a reader should act on."""
+    share, agreement = report.share_near_best, report.agreement.mean()
+    if share < 0.5 and len(report.costs) > 1:
         yield (
-            f"Only {reached:.0%} of the runs came near the best cost: runs stick in "
+            f"Only {share:.0%} of the runs came near the best cost: runs stick in "
             "local optima, so raise n_init."
         )
-    if agreement.mean() < 0.8:
+    if agreement < 0.8:
         yield (
-            f"Runs agree poorly (adjusted Rand index {agreement.mean():.2f}): the clusters "
+            f"Runs agree poorly (adjusted Rand index {agreement:.2f}): the clusters "
             "may not be real, or n_clusters is wrong."
         )
+    singletons, outliers = report.singletons, report.outliers
     if len(singletons):
         yield (
-            f"{len(singletons)} clusters are a single row (cluster {singletons[0]} first): "
-            "likely an outlier; remove it, or trim with TrimmedKMeans."
+            f"{len(singletons)} clusters are a single row (cluster {singletons[0]} "
+            "first): likely an outlier; remove it, or trim with TrimmedKMeans."
         )
     if len(outliers):
         yield (
-            f"{len(outliers)} rows are more than {outlier_factor:g} times the median distance "
-            f"from their centre (row {outliers[0]} first)."
+            f"{len(outliers)} rows are more than {outlier_factor:g} times the median "
+            f"distance from their centre (row {outliers[0]} first)."
         )
-    if sizes.min() and sizes.max() > 50 * sizes.min():
+    low, high = report.sizes.min(), report.sizes.max()
+    if low and high > 50 * low:
         yield (
-            f"Cluster sizes differ by a factor of {sizes.max() / sizes.min():.0f}: "
+            f"Cluster sizes differ by a factor of {high / low:.0f}: "
             "k-means prefers equal ones; a mixture model may fit better."
         )

@@ -28,11 +28,11 @@ from ..core import rows, threads
 from ..core.iterate import Result, best_of, iterate
 from ..core.progress import SILENT
 from ..core.random import rng_from
+from ..core.weighted import weighted_median
 from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
-from .initialization import sample_initial_centers
-from .starts import check_scale, warn_empty_clusters
+from .initialization import check_scale, sample_initial_centers, warn_empty_clusters
 
 
 class KMediansState(NamedTuple):
@@ -42,18 +42,6 @@ class KMediansState(NamedTuple):
     labels: Any  # z of the turn before
     objective: float  # J at those centres and labels
     moved: int = -1  # labels that changed
-
-
-def weighted_median(X, w):
-    """Eq. (2) for each column of X."""
-    order = np.argsort(X, axis=0)
-    mass = np.cumsum(w[order], axis=0, dtype=np.float64)
-    half = mass[-1] / 2
-    at = np.arange(X.shape[1])
-    low = np.argmax(mass >= half, axis=0)
-    high = np.argmax(mass > half, axis=0)
-    a, b = X[order[low, at], at], X[order[high, at], at]
-    return a + (b - a) / 2
 
 
 def nearest_l1_center(X, C):

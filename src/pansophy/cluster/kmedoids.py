@@ -60,8 +60,7 @@ from ..distances import pairwise
 from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
-from .picks import plusplus_from_distances
-from .starts import check_scale, warn_empty_clusters
+from .initialization import check_scale, plusplus_from_distances, warn_empty_clusters
 
 SQUARES = ("euclidean", "l2", "sqeuclidean")  # metrics made of squares
 LIMIT = 1 << 30  # bytes up to which all distances are kept

@@ -1,9 +1,15 @@
-"""One turn of k-means over each kind of rows; letters and equations of `kmeans.py`.
+"""Lloyd iterations of k-means: labels and cluster sums over every kind of rows.
 
-`CompiledAssignment` serves NumPy rows, in memory or block by block from a table on disk, with the
-compiled loops and the bounds of eq. (4). `ArrayAssignment` serves tensors and sparse rows with
-array mathematics. Both keep the labels z, and answer `turn` with z and the sums of eq.
-(2). Centres are float64 NumPy arrays on the host, k by d, whatever holds the rows.
+Letters and equations are those of `kmeans.py`. An assignment keeps the labels z of the
+rows between iterations. Its `assign` gives new labels and the sums of eq. (2), its
+`costs` J of eq. (1) for each cluster, and its `farthest` the row to put into an empty
+cluster. `CompiledAssignment` serves NumPy rows, in memory or block by block from a
+table on disk, with compiled loops and the bounds of eq. (4). `ArrayAssignment` serves
+tensors and sparse rows with array mathematics. Centres are float64 NumPy arrays on the
+host, k by d, whatever holds the rows.
+
+Also here: what prediction and the relatives of k-means need of centres, namely the
+nearest one (`nearest_centers`) and the distances to all (`center_distances`).
 """
 
 from contextlib import nullcontext
@@ -14,16 +20,19 @@ from scipy import sparse
 
 from ..core import arrays, rows, threads
 from . import _kmeans as loops
-from ._tiles import nearest_workspace, uses_matrix_product, padded_shape
-from .initialization import rows_per_block, array_rows_per_block, comparison_nanoseconds
+from .initialization import (
+    array_rows_per_block,
+    comparison_nanoseconds,
+    rows_per_block,
+)
 
-# Nanoseconds of `row_cost` below which bounds are not kept, and above which they are
-# not laid aside: to look at all of them takes little of a turn then.
+# Nanoseconds of a comparison below which bounds are never kept, and above which they
+# are never suspended: checking all of them takes little of an iteration then.
 CHEAP, DEAR = 12, 400
 
 
 class ClusterSums(NamedTuple):
-    """Sums per cell, eq. (2), relative to the origin m, and row counts."""
+    """Sums per cluster, eq. (2), relative to the origin m, and row counts."""
 
     sums: np.ndarray  # S
     mass: np.ndarray  # M
@@ -38,152 +47,167 @@ class CenterTerms(NamedTuple):
     m: np.ndarray
     C: np.ndarray
     A: np.ndarray  # -2 C
-    c2: np.ndarray
-    p: np.ndarray
-    s: np.ndarray
+    c2: np.ndarray  # |c_j|^2
+    p: np.ndarray  # how far each centre moved
+    s: np.ndarray  # half the distance to the nearest other centre
     drop: np.ndarray  # how far any other centre moved
 
 
 def empty_center_terms(k, d, dtype) -> CenterTerms:
-    """Room for a `CenterTerms`."""
-    A = np.zeros(padded_shape(k, d), dtype)
+    """Arrays for `center_terms` to fill."""
+    A = np.zeros(loops.padded_shape(k, d), dtype)
     c2 = np.full(len(A), np.inf, dtype)
     p, s, drop = np.empty((3, k), dtype)
     return CenterTerms(np.empty(d, dtype), np.empty((k, d), dtype), A, c2, p, s, drop)
 
 
-def center_terms(C, before, m, dtype, keep=True, into=None) -> CenterTerms:
-    """Prepare one turn; `before` are the centres that the bounds belong to."""
-    shape = into or empty_center_terms(len(C), C.shape[1], dtype)
-    shape.m[:] = m
-    loops.prepare_centers(C, before, m, keep, *shape[1:], np.finfo(dtype).eps)
-    return shape
+def center_terms(C, previous, m, dtype, with_bounds=True, into=None) -> CenterTerms:
+    """Prepare one iteration; the bounds belong to the centres `previous`."""
+    terms = into or empty_center_terms(len(C), C.shape[1], dtype)
+    terms.m[:] = m
+    eps = np.finfo(dtype).eps
+    loops.prepare_centers(C, previous, m, with_bounds, *terms[1:], eps)
+    return terms
 
 
 def single_threaded_products(k, d):
-    """BLAS on one thread while rows meet centres in products, also in a lone block."""
-    wide = uses_matrix_product(k, d) and threads.free() > 1
+    """BLAS on one thread while rows meet centres in products, even in one block."""
+    wide = loops.uses_matrix_product(k, d) and threads.free() > 1
     return threads.single_blas() if wide else nullcontext()
 
 
 class CompiledAssignment:
-    """Turns over NumPy rows with compiled loops and the bounds of eq. (4).
+    """Assigns NumPy rows to centres with compiled loops and the bounds of eq. (4).
 
-    `keep` is whether to keep bounds; None is while they pay. That depends on the
+    `keep_bounds` is whether to keep bounds; None is while they pay. That depends on the
     shape, and on how far the centres still move: bounds that clear too few rows are
-    laid aside for some turns, each time for longer.
+    suspended for some iterations, each time for longer.
     """
 
-    def __init__(self, X, w, k, *, keep=None):
+    def __init__(self, X, w, k, *, keep_bounds=None):
         n, d = X.shape
         cost = comparison_nanoseconds(d, k)
-        if keep is None and not CHEAP <= cost <= DEAR:
-            keep = cost > DEAR
-        self.dtype, self.keep = X.dtype, keep
-        self.z = np.full(n, -1, np.int32)
-        self.u, self.low = np.empty((2, 0 if keep is False else n), X.dtype)
-        aligned = (None, None) if keep is False else (self.u, self.low)
-        self.R = rows.rows(X, w, self.z, *aligned, block=rows_per_block(d, k, n))
-        self.shape, self.spare = empty_center_terms(k, d, X.dtype), []
-        self.cells, self.tight = self._cells(), False
-        # What share of rows the bounds, or only the way to the own centre, must spare
-        # to be worth it.
-        self.most = max(0.0, cost - 5) / (cost + 5) if k > 1 else 0.0
-        self.least = (5 + d / 8) / cost
-        soon = keep or self.most > 0.8
-        self.noted, self.rest, self.pause = False, 0 if soon else 1, 2
+        if keep_bounds is None and not CHEAP <= cost <= DEAR:
+            keep_bounds = cost > DEAR
+        self.dtype = X.dtype
+        self.keep_bounds = keep_bounds
+        self.labels = np.full(n, -1, np.int32)
+        bounded = keep_bounds is not False
+        self.upper, self.lower = np.empty((2, n if bounded else 0), X.dtype)
+        aligned = (self.upper, self.lower) if bounded else (None, None)
+        block = rows_per_block(d, k, n)
+        self.rows = rows.rows(X, w, self.labels, *aligned, block=block)
+        self.terms = empty_center_terms(k, d, X.dtype)
+        self.sums = self._zero_sums()
+        self.workspaces = []  # of blocks that are done, to be used again
+        self.tighten = False
+        # The share of rows that bounds must clear to pay, and the share of suspects
+        # that the distance to the own centre must clear to be worth measuring first.
+        self.max_suspect = max(0.0, cost - 5) / (cost + 5) if k > 1 else 0.0
+        self.min_spared = (5 + d / 8) / cost
+        self.have_bounds = False
+        self.suspended = 0 if keep_bounds or self.max_suspect > 0.8 else 1
+        self.next_suspension = 2
 
-    def _cells(self):
-        k, d = self.shape.C.shape
+    def _zero_sums(self):
+        k, d = self.terms.C.shape
         return np.zeros((k, d)), np.zeros(k), np.zeros(k), np.zeros(k, np.int64)
 
-    def _room(self):
-        """Cells of zeros and a desk for one block, used again when it is done."""
+    def _workspace(self):
+        """Sums of zeros and scratch arrays for one block."""
         try:
-            return self.spare.pop()
+            return self.workspaces.pop()
         except IndexError:
-            return self._cells(), nearest_workspace(
-                len(self.shape.C), self.shape.C.shape[1], self.dtype
+            k, d = self.terms.C.shape
+            return self._zero_sums(), loops.nearest_workspace(k, d, self.dtype)
+
+    def assign(self, C, previous, m):
+        """Labels for centres C; only rows that eq. (4) cannot clear are compared."""
+        mode = self._mode()
+        previous = C if previous is None else previous
+        with_bounds = mode == loops.USE_BOUNDS
+        terms = center_terms(C, previous, m, self.dtype, with_bounds, self.terms)
+        centers = tuple(terms)
+        eps = np.finfo(self.dtype).eps
+        no_bounds = (self.upper[:0], self.upper[:0])
+
+        def assign_block(X, w, z, u, low):
+            workspace = sums, work = self._workspace()
+            bounds = no_bounds if u is None else (u, low)
+            counts = loops.assign_block(
+                X, w, z, bounds, mode, self.tighten, centers, sums, work, eps
             )
+            return workspace, counts
 
-    def turn(self, C, before, m):
-        """Labels for centres C; only rows that eq. (4) cannot clear are looked at."""
-        keep = self._keep()
-        before = C if before is None else before
-        shape = center_terms(C, before, m, self.dtype, keep == 2, self.shape)
-        eps, tight, nothing = np.finfo(self.dtype).eps, self.tight, self.u[:0]
-
-        def stats(X, w, z, u, low):
-            room = cells, table = self._room()
-            bounds = (nothing, nothing) if u is None else (u, low)
-            how = (keep, tight, *shape, *cells, table, eps)
-            return room, loops.assign_block(X, w, z, *bounds, *how)
-
-        tally = np.zeros(3, np.int64)
+        total = np.zeros(3, np.int64)
         with single_threaded_products(*C.shape):
-            for room, seen in self.R.each(stats, blas=False):
-                tally += seen
-                if seen[0]:
-                    for whole, part in zip(self.cells, room[0], strict=True):
+            for workspace, counts in self.rows.each(assign_block, blas=False):
+                total += counts
+                if counts[0]:
+                    for whole, part in zip(self.sums, workspace[0], strict=True):
                         whole += part
                         part[...] = 0
-                self.spare.append(room)
-        moved, suspect, spared = tally.tolist()
-        if keep == 2:
-            self._judge(suspect, spared)
-        return self.z, ClusterSums(*self.cells, moved)
+                self.workspaces.append(workspace)
+        moved, suspect, spared = total.tolist()
+        if mode == loops.USE_BOUNDS:
+            self._judge_bounds(suspect, spared)
+        return self.labels, ClusterSums(*self.sums, moved)
 
-    def _keep(self):
-        """0: look at every row; 1: and note bounds; 2: use them."""
-        if self.keep is False or self.rest > 0:
-            self.rest -= 1
-            return 0
-        noted, self.noted = self.noted, True
-        return 2 if noted else 1
+    def _mode(self):
+        """What the next iteration does about bounds."""
+        if self.keep_bounds is False or self.suspended > 0:
+            self.suspended -= 1
+            return loops.WITHOUT_BOUNDS
+        mode = loops.USE_BOUNDS if self.have_bounds else loops.MAKE_BOUNDS
+        self.have_bounds = True
+        return mode
 
-    def _judge(self, suspect, spared):
+    def _judge_bounds(self, suspect, spared):
         """Whether bounds were worth it, and whether the own centre comes first."""
-        self.tight = spared > self.least * suspect
-        if self.keep is None and suspect > self.most * len(self.z):
-            self.noted, self.rest, self.pause = False, self.pause, 2 * self.pause
+        self.tighten = spared > self.min_spared * suspect
+        if self.keep_bounds is None and suspect > self.max_suspect * len(self.labels):
+            self.have_bounds = False
+            self.suspended = self.next_suspension
+            self.next_suspension *= 2
 
     def costs(self, C, m):
-        """J of eq. (1) at the labels kept, from differences, for each cell."""
+        """J of eq. (1) at the labels kept, from differences, for each cluster."""
         c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
-        one = lambda X, w, z, *_: loops.block_costs(X, w, z, m, c)
-        return self.R.sum(one, blas=False)
+        block = lambda X, w, z, *_: loops.block_costs(X, w, z, m, c)
+        return self.rows.sum(block, blas=False)
 
     def farthest(self, C, m, placed):
         """The row that is farthest from its centre and from the rows `placed`."""
         c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
         P = (np.reshape(placed, (-1, len(m))) - m).astype(self.dtype)
 
-        def one(X, w, z, *_):
+        def block(X, w, z, *_):
             i, far = loops.farthest_row(X, w, z, m, c, P)
             return far, X[i].astype(np.float64)
 
-        return max(self.R.each(one, blas=False), key=lambda found: found[0])[1]
+        return max(self.rows.each(block, blas=False), key=lambda found: found[0])[1]
 
 
 class ArrayAssignment:
-    """Turns over tensors (on their device) and CSR rows, with array mathematics."""
+    """Assigns tensors (on their device) and CSR rows with array mathematics."""
 
     def __init__(self, X, w, k):
-        self.X, self.w, self.z = X, w, None
+        self.X, self.w, self.labels = X, w, None
         self.block = array_rows_per_block(X, k)
 
     def rows(self, *aligned):
+        """The rows and their weights in blocks, with further columns beside them."""
         return rows.Rows(self.X, self.w, *aligned, block=self.block)
 
-    def turn(self, C, before, m):
-        """Labels for centres C from all distances."""
+    def assign(self, C, previous, m):
+        """Labels for centres C, from all distances."""
         xp, k = arrays.namespace(self.w), len(C)
-        cells = xp.arange(k, device=arrays.device(self.w))
+        clusters = xp.arange(k, device=arrays.device(self.w))
 
-        def stats(X, w):
+        def assign_block(X, w):
             D, x2 = squared_distance_terms(X, C, m)
             z = xp.argmin(D, axis=1)
-            hot = xp.astype(z[:, None] == cells, w.dtype) * w[:, None]
+            hot = xp.astype(z[:, None] == clusters, w.dtype) * w[:, None]
             if sparse.issparse(X):
                 S = (sparse.csr_array(hot.T) @ X).toarray()
             else:
@@ -193,17 +217,17 @@ class ArrayAssignment:
             host = (arrays.to_numpy(a).astype(np.float64) for a in parts)
             return z, ClusterSums(*host, moved=0)
 
-        found = list(self.rows().each(stats))
+        found = list(self.rows().each(assign_block))
         z = rows.concat([labels for labels, _ in found])
-        old, self.z = self.z, z
+        old, self.labels = self.labels, z
         moved = z.shape[0] if old is None else int(xp.count_nonzero(z != old))
         return z, rows.total(c for _, c in found)._replace(moved=moved)
 
-    def own(self, C, m):
+    def squared_distances(self, C, m):
         """|x_i - c_{z_i}|^2 for each row."""
         xp = arrays.namespace(self.w)
 
-        def one(X, w, z):
+        def block(X, w, z):
             if sparse.issparse(X):
                 D, x2 = squared_distance_terms(X, C, m)
                 return np.maximum(D[np.arange(len(z)), z] + x2, 0)
@@ -211,15 +235,18 @@ class ArrayAssignment:
             gap = X - arrays.asarray(m, like=X) - xp.take(c, z, axis=0)
             return xp.sum(gap * gap, axis=1)
 
-        return self.rows(self.z).map(one)
+        return self.rows(self.labels).map(block)
 
     def costs(self, C, m):
-        host = [arrays.to_numpy(a) for a in (self.z, self.w, self.own(C, m))]
-        return np.bincount(host[0], host[1].astype(np.float64) * host[2], len(C))
+        """J of eq. (1) at the labels kept, for each cluster."""
+        parts = (self.labels, self.w, self.squared_distances(C, m))
+        z, w, D2 = (arrays.to_numpy(a) for a in parts)
+        return np.bincount(z, w.astype(np.float64) * D2, len(C))
 
     def farthest(self, C, m, placed):
+        """The row that is farthest from its centre and from the rows `placed`."""
         xp = arrays.namespace(self.w)
-        far = self.own(C, m)
+        far = self.squared_distances(C, m)
         for c in placed:
             D, x2 = squared_distance_terms(self.X, c[None, :], m)
             far = xp.minimum(far, D[:, 0] + x2)
@@ -227,6 +254,18 @@ class ArrayAssignment:
         i = int(xp.argmax(far))
         row = self.X[[i]].toarray()[0] if sparse.issparse(self.X) else self.X[i, :]
         return arrays.to_numpy(row).astype(np.float64)
+
+
+def assignment_for(X, w, k, *, keep_bounds=None):
+    """The right kind of assignment for whatever holds the rows."""
+    if is_compiled(X):
+        return CompiledAssignment(X, w, k, keep_bounds=keep_bounds)
+    return ArrayAssignment(X, w, k)
+
+
+def is_compiled(X) -> bool:
+    """Whether compiled loops take these rows: a NumPy array, or a table on disk."""
+    return arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)
 
 
 def squared_distance_terms(X, C, m):
@@ -263,9 +302,10 @@ def center_distances_block(X, C, m):
 
 def labels_and_cost(X, w, C):
     """The nearest centre of each row, and J of eq. (1)."""
-    turns, m = assignment_for(X, w, len(C), keep_bounds=False), reference_point(C, X)
-    z, _ = turns.turn(C, None, m)
-    return z, float(np.sum(turns.costs(C, m)))
+    assignment = assignment_for(X, w, len(C), keep_bounds=False)
+    m = reference_point(C, X)
+    z, _ = assignment.assign(C, None, m)
+    return z, float(np.sum(assignment.costs(C, m)))
 
 
 def kmeans_cost(X, w, C):
@@ -274,22 +314,24 @@ def kmeans_cost(X, w, C):
 
 
 def nearest_centers(X, C):
-    """The label of each row: what `predict` gives, and the last turn of a fit."""
+    """The label of each row: what `predict` gives, and the last iteration of a fit."""
     m = reference_point(C, X)
-    if not (arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)):
+    if not is_compiled(X):
         block = rows.Rows(X, block=array_rows_per_block(X, len(C)))
         xp = arrays.namespace(X)
-        return block.map(lambda X: xp.argmin(squared_distance_terms(X, C, m)[0], axis=1))
-    shape = center_terms(C, C, m, X.dtype, keep=False)
+        return block.map(
+            lambda X: xp.argmin(squared_distance_terms(X, C, m)[0], axis=1)
+        )
+    terms = center_terms(C, C, m, X.dtype, with_bounds=False)
     z = np.empty(X.shape[0], np.int32)
 
-    def step(X, z):
-        table = nearest_workspace(len(C), C.shape[1], X.dtype)
-        loops.nearest_center_block(X, shape.m, shape.A, shape.c2, z, table)
+    def label_block(X, z):
+        work = loops.nearest_workspace(len(C), C.shape[1], X.dtype)
+        loops.nearest_center_block(X, terms.m, terms.A, terms.c2, z, work)
 
     block = rows_per_block(X.shape[1], len(C), X.shape[0])
     with single_threaded_products(*C.shape):
-        for _ in rows.rows(X, z, block=block).each(step, blas=False):
+        for _ in rows.rows(X, z, block=block).each(label_block, blas=False):
             pass
     return z
 
@@ -300,21 +342,15 @@ def reference_point(C, X):
     return np.zeros(C.shape[1]) if zero else rounded_to_dtype(np.mean(C, axis=0), X)
 
 
-def stored_centers(a, X):
+def stored_centers(C, X):
     """Centres in the library and dtype of X."""
     like = X if arrays.is_foreign(X) else np.empty(0, X.dtype)
-    return arrays.asarray(a, like=like)
+    return arrays.asarray(C, like=like)
 
 
 def rounded_to_dtype(a, X):
     """What is left of float64 numbers in the dtype of X, as float64 on the host."""
     return arrays.to_numpy(stored_centers(a, X)).astype(np.float64)
-
-
-def assignment_for(X, w, k, *, keep_bounds=None):
-    """The right kind of turns for whatever holds the rows."""
-    dense = arrays.is_numpy(X) or isinstance(X, rows.DatasetRows)
-    return CompiledAssignment(X, w, k, keep=keep_bounds) if dense else ArrayAssignment(X, w, k)
 
 
 def row_mean_and_variance(X, w):
@@ -330,13 +366,13 @@ def row_mean_and_variance(X, w):
         parts = rows.Rows(X, w).sum(lambda X, w: w @ ((X - mean) * (X - mean)))
         return arrays.to_numpy(mean).astype(float), float(xp.mean(parts / W))
     x0 = X.take([0])[0] if isinstance(X, rows.DatasetRows) else X[0].copy()
-    R = rows.rows(X, w, block=rows_per_block(X.shape[1], n=X.shape[0]))
+    block = rows_per_block(X.shape[1], n=X.shape[0])
 
     def stats(X, w):
         s1, s2 = np.zeros((2, X.shape[1]))
         return loops.shifted_moments(X, w, x0, s1, s2), s1, s2
 
-    W, s1, s2 = R.sum(stats, blas=False)
+    W, s1, s2 = rows.rows(X, w, block=block).sum(stats, blas=False)
     if not np.all(np.isfinite(s2)):
         raise ValueError(unusable_column_message(X, s2))
     return x0 + s1 / W, float(np.mean(s2 / W - (s1 / W) ** 2))

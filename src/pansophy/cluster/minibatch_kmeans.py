@@ -40,8 +40,25 @@ from ..core.iterate import iterate
 from ..core.random import rng_from
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
-from .starts import ROW_CHECKS, Init, check_enough_rows, is_random_init, initial_centers, number_of_starts, weights_like
-from .lloyd_iteration import labels_and_cost, kmeans_cost, center_distances, nearest_centers, reference_point, row_mean_and_variance, stored_centers, assignment_for
+from .initialization import (
+    ROW_CHECKS,
+    Init,
+    check_enough_rows,
+    initial_centers,
+    is_random_init,
+    number_of_starts,
+    weights_like,
+)
+from .lloyd_iteration import (
+    assignment_for,
+    center_distances,
+    kmeans_cost,
+    labels_and_cost,
+    nearest_centers,
+    reference_point,
+    row_mean_and_variance,
+    stored_centers,
+)
 
 
 class MiniBatchState(NamedTuple):
@@ -214,7 +231,10 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             done = open_end and out.reason == "max_iter"
             return out._replace(reason="tolerance") if done else out
 
-        keep = lambda s: {"cluster_centers_": stored_centers(s.centers, X), "counts_": s.mass}
+        keep = lambda s: {
+            "cluster_centers_": stored_centers(s.centers, X),
+            "counts_": s.mass,
+        }
         result = self._drive(run, total=most, X=X, snapshot=keep)
         for name, value in keep(result.state).items():
             setattr(self, name, value)
@@ -258,9 +278,13 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         if np.isfinite(state.objective):
             a = state.objective + (a - state.objective) * rate
         shift = float(np.sum((C - state.centers) ** 2))
-        better = a < state.best_objective * (1 - 1e-5)  # a table read in turn creeps for ever
+        better = a < state.best_objective * (
+            1 - 1e-5
+        )  # a table read in turn creeps for ever
         stale = 0 if better else state.steps_without_improvement + 1
-        return MiniBatchState(C, v, a, shift, min(a, state.best_objective), stale, state.n_steps + 1)
+        return MiniBatchState(
+            C, v, a, shift, min(a, state.best_objective), stale, state.n_steps + 1
+        )
 
     def _begin_at(self, X, w, rng):
         """The best of some starts on a sample of the rows."""
@@ -299,7 +323,9 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus J of k-means, each row at its nearest centre."""
         X = self._ready(X, **ROW_CHECKS)
-        return -kmeans_cost(X, weights_like(X, check_weights(sample_weight, X)), self._centers())
+        return -kmeans_cost(
+            X, weights_like(X, check_weights(sample_weight, X)), self._centers()
+        )
 
     def _centers(self):
         check_is_fitted(self, "cluster_centers_")

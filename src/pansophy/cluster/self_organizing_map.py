@@ -44,9 +44,13 @@ from ..distances import euclidean
 from ..params import Count, Rule, Verbosity
 from ..typing import Matrix, Seed
 from . import _self_organizing_map as loops
-from .initialization import rows_per_block, projection_keys
-from .starts import check_scale
-from .lloyd_iteration import nearest_centers, reference_point, row_mean_and_variance, assignment_for
+from .initialization import check_scale, projection_keys, rows_per_block
+from .lloyd_iteration import (
+    assignment_for,
+    nearest_centers,
+    reference_point,
+    row_mean_and_variance,
+)
 
 Grid = Annotated[
     Any,
@@ -263,7 +267,10 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         return wide * (narrow / wide) ** min(part, 1.0)
 
     def _batch(self, X, w, mean, rng):
-        turns, W = assignment_for(X, w, len(self._G), keep_bounds=False), w.sum(dtype=np.float64)
+        turns, W = (
+            assignment_for(X, w, len(self._G), keep_bounds=False),
+            w.sum(dtype=np.float64),
+        )
         m = reference_point(mean[None], X)
 
         def measured(C, epoch):
@@ -276,7 +283,9 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         def epoch(state):
             first = state.cells is None
             cells = measured(state.centers, 0).cells if first else state.cells
-            h = neighborhood_weights(self._G, self._width(state.epoch), self.neighborhood)
+            h = neighborhood_weights(
+                self._G, self._width(state.epoch), self.neighborhood
+            )
             mass = (h @ cells.mass)[:, None]
             new, some = state.centers - m, mass > 1e-290
             np.divide(h @ cells.sums, mass, out=new, where=some)
@@ -298,7 +307,9 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
             t, C = state.epoch, state.centers.copy()
             a = np.array([rate(t), rate(t + 1)])
             s = np.array([self._width(t), self._width(t + 1)])
-            E = loops.online_epoch(X, w, rng.permutation(len(X)), C, self._G, a, s, kind)
+            E = loops.online_epoch(
+                X, w, rng.permutation(len(X)), C, self._G, a, s, kind
+            )
             return SOMState(C, E / W, t + 1)
 
         return epoch

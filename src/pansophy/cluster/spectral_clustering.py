@@ -41,8 +41,8 @@ from ..graphs import degrees, knn_graph, spectral_map, symmetrised
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
+from .initialization import check_scale
 from .kmeans import KMeans
-from .starts import check_scale
 
 Affinity = Literal[
     "rbf", "nearest_neighbors", "precomputed", "precomputed_nearest_neighbors",

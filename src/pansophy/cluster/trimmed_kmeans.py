@@ -27,10 +27,10 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core.iterate import best_of, iterate
 from ..core.progress import SILENT
 from ..core.random import rng_from
+from ..core.weighted import tie_tolerance
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
-from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_variance
-from .starts import (
+from .initialization import (
     Init,
     check_enough_rows,
     check_scale,
@@ -39,6 +39,7 @@ from .starts import (
     warn_empty_clusters,
     weights_like,
 )
+from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_variance
 
 
 class TrimmedState(NamedTuple):
@@ -65,8 +66,10 @@ def kept_weights(D2, w, share):
     their order nor writing a row twice matters.
     """
     order = np.argsort(D2, kind="stable")
-    run, target = np.cumsum(w[order]), (1 - share) * w.sum()
-    at = min(np.searchsorted(run, target * (1 - 1e-12)), len(run) - 1)
+    run, total = np.cumsum(w[order]), w.sum()
+    target = (1 - share) * total
+    at = np.searchsorted(run, target - tie_tolerance(total, len(w)))
+    at = min(at, len(run) - 1)
     t = D2[order[at]]
     inside, tied = t * (1 - 1e-9) > D2, np.abs(D2 - t) <= t * 1e-9
     part = (target - w[inside].sum()) / max(w[tied].sum(), 1e-300)

@@ -31,9 +31,9 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.random import rng_from
 from ..params import Count, NonNegative
 from ..typing import Seed
+from .initialization import check_scale
 from .kmeans import KMeans
 from .lloyd_iteration import nearest_centers
-from .starts import check_scale
 
 
 class CodingRate(NamedTuple):

@@ -3,11 +3,12 @@
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
+
 GROUP = 32  # rows swept together
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def coordinate_sweeps(W, G, C, l1, order, most, enough):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
@@ -56,7 +57,7 @@ def coordinate_sweeps(W, G, C, l1, order, most, enough):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def product_at_entries(W, H, indptr, indices):
     """(W H^T) at the stored entries of a CSR matrix; H is (d, k)."""
     out = np.empty(len(indices), W.dtype)

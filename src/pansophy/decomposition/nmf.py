@@ -37,20 +37,20 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import iterate
-from ..core.low_rank import Product
+from ..core.low_rank import Product, truncated_svd
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import rng_from, spawn
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
 from ..typing import Seed
 from . import nmf_multiplicative as mu
 from .abstract_pca import SPARSE
 from .moments import require_numpy
-from .nmf_start import initial_nmf_factors
 
 MOST = 6  # sweeps of a row for one product, at most
 ENOUGH = 0.1  # violation of a sweep, relative to the first, that ends them
 BLOCK = 2048  # rows that one thread sweeps
+SVD_ZERO = 1e-6  # entries of the SVD below this are zero in the initial factors
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -93,13 +93,6 @@ def nmf_penalty(W, H, s: NMFPenalties):
         + (l2 / 2 * float(np.vdot(A, A)) if l2 else 0.0)
     )
     return half(s.l1_W, s.l2_W, W) + half(s.l1_H, s.l2_H, H)
-
-
-def holes(X):
-    """Whether any entry of X is 0."""
-    if sp.issparse(X):
-        return X.nnz < X.shape[0] * X.shape[1] or not np.all(X.data)
-    return not np.all(X)
 
 
 class NMFData(NamedTuple):
@@ -178,6 +171,43 @@ def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
         step = lambda state: cd_iteration(state, data, s, draw)
     how = {"max_iter": max_iter, "tol": tol, "change": relative, "task": task}
     return iterate(step, NMFState(W, H, np.inf), **how)
+
+
+def initial_nmf_factors(X, k, kind, rng):
+    """Initial W (n, k) and H^T (d, k), in the dtype of X.
+
+    "random" draws them. "nndsvd" takes the k leading singular triples; of each pair u,
+    v the positive or the negative parts, whichever has more of the product, scaled to
+    its length [Boutsidis2008]. Its zeros stay zero under multiplicative updates;
+    "nndsvda" fills them with the mean of X, "nndsvdar" with small random numbers.
+    """
+    n, d = X.shape
+    mean = float(X.mean())
+    if kind == "random":
+        size = np.sqrt(max(mean, 0.0) / k)
+        one, two = spawn(rng, 2)
+        W, H = one.standard_normal((n, k)), two.standard_normal((d, k))
+        return tuple(np.abs(size * A).astype(X.dtype) for A in (W, H))
+    U, S, Vt = truncated_svd(X, k, rng)
+    W, H = np.zeros((n, k)), np.zeros((d, k))
+    for j in range(k):
+        u, v = U[:, j].astype(float), Vt[j].astype(float)
+        up, vp, un, vn = (np.maximum(a, 0.0) for a in (u, v, -u, -v))
+        plus = np.linalg.norm(up) * np.linalg.norm(vp)
+        minus = np.linalg.norm(un) * np.linalg.norm(vn)
+        a, b, size = (up, vp, plus) if plus >= minus else (un, vn, minus)
+        if size > 0:
+            scale = np.sqrt(float(S[j]) * size)
+            W[:, j] = scale * a / np.linalg.norm(a)
+            H[:, j] = scale * b / np.linalg.norm(b)
+    W[W < SVD_ZERO], H[H < SVD_ZERO] = 0.0, 0.0
+    if kind == "nndsvda":
+        W[W == 0], H[H == 0] = mean, mean
+    elif kind == "nndsvdar":
+        for A in (W, H):
+            hole = A == 0
+            A[hole] = np.abs(mean * rng.standard_normal(int(hole.sum())) / 100)
+    return W.astype(X.dtype), H.astype(X.dtype)
 
 
 @dataclass(eq=False, repr=False)

@@ -3,18 +3,20 @@
 A tile holds s = |x|^2 / 2 - x.q from a matrix product, perhaps in less precision than
 X. That is half the squared distance but for |q|^2 and an error of at most e / 2, so a
 row can be one of the k nearest only if its s is at most e above the k-th smallest.
-`collect_candidates` keeps such rows and `finish_candidates` computes their distances from x - q itself.
+`collect_candidates` keeps such rows and `finish_candidates` computes their distances
+from x - q itself.
 """
 
 import numpy as np
 from numba import njit
 
-from ._neighbor_lists import resized_copy, kth_smallest, push_neighbor
+from ..core.compiled import FASTMATH
+from ._neighbor_lists import kth_smallest, push_neighbor, resized_copy
 
 STEP = 64  # entries looked at together
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def squared_row_distance(a, b):
     """|a - b|^2."""
     total = a[0] * 0
@@ -126,7 +128,11 @@ def pairs_within(S, X, Q, norms, room, r):
         line, limit = S[i], S.dtype.type((r[i] - norms[i] + room[i]) / 2)
         if used + m > size:
             size = 2 * size + m
-            who, row, far = resized_copy(who, size), resized_copy(row, size), resized_copy(far, size)
+            who, row, far = (
+                resized_copy(who, size),
+                resized_copy(row, size),
+                resized_copy(far, size),
+            )
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
             if not any_at_most(line, start, stop, limit):

@@ -17,7 +17,8 @@ and 3 for sums of p-th powers.
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "nsz", "arcp"}
+from ..core.compiled import FASTMATH_ORDERED
+
 WIDE = 8  # rows taken at once; XT has so many columns more than rows
 
 
@@ -122,7 +123,7 @@ def max_distance_to_box(QT, i, lo, hi, kind, p):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
 def distances_to_rows(XT, low, m, QT, q, kind, p, out):
     """out = reduced distances from query q to the m rows from place low.
 
@@ -144,12 +145,14 @@ def distances_to_rows(XT, low, m, QT, q, kind, p, out):
         value = QT[c, q]
         for s in range(0, m, WIDE):
             for t in range(s, s + WIDE):
-                out[t] = accumulate_distance(out[t], abs(XT[c, low + t] - value), kind, p)
+                out[t] = accumulate_distance(
+                    out[t], abs(XT[c, low + t] - value), kind, p
+                )
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
 def min_distances_from_box(QT, start, m, lo, hi, node, kind, p, out):
-    """out = the least distances from m queries to the box of a node, as `distances_to_rows`."""
+    """out = the least distances from m queries to the box of a node."""
     zero = QT[0, 0] * 0
     for c in range(len(QT)):
         low, high = lo[node, c], hi[node, c]

@@ -11,8 +11,19 @@ the group looks; a leaf is then asked by those queries that are near enough to i
 import numpy as np
 from numba import njit
 
-from ._kd_tree import WIDE, max_box_distance, box_distance, min_distances_from_box, distances_to_rows
-from ._neighbor_lists import keep_k_smallest, resized_copy, insert_neighbor, write_sorted_pairs
+from ._kd_tree import (
+    WIDE,
+    box_distance,
+    distances_to_rows,
+    max_box_distance,
+    min_distances_from_box,
+)
+from ._neighbor_lists import (
+    insert_neighbor,
+    keep_k_smallest,
+    resized_copy,
+    write_sorted_pairs,
+)
 
 SHORT = 20  # lists up to this length are kept sorted
 
@@ -113,7 +124,9 @@ def query_k_nearest(metric, tree, queries, first, last, same, room, D, J):
             if bounds[top] > worst * room:
                 continue
             if node < leaves - 1:
-                push_children(metric, tree, queries, qleaves - 1 + g, node, nodes, bounds, top)
+                push_children(
+                    metric, tree, queries, qleaves - 1 + g, node, nodes, bounds, top
+                )
                 top += 2
                 continue
             worst = query_leaf(
@@ -147,7 +160,10 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
         node = nodes[top]
         if box_distance(qlo, qhi, group, lo, hi, node, kind, p)[0] > widest:
             continue
-        if len(W) > 1 and max_box_distance(qlo, qhi, group, lo, hi, node, kind, p) < surest:
+        if (
+            len(W) > 1
+            and max_box_distance(qlo, qhi, group, lo, hi, node, kind, p) < surest
+        ):
             level = 0
             while (2 << level) - 1 <= node:
                 level += 1
@@ -227,11 +243,15 @@ def query_radius_weight(metric, tree, queries, first, last, r, room, w, W, out):
         for f in range(count):
             j = found[f] - (leaves - 1)
             low, high = (n * j) >> levels, (n * (j + 1)) >> levels
-            min_distances_from_box(QT, start, stop - start, lo, hi, found[f], kind, p, near)
+            min_distances_from_box(
+                QT, start, stop - start, lo, hi, found[f], kind, p, near
+            )
             for t in range(stop - start):
                 radius = r[start + t]
                 if near[t] <= radius * room:
-                    distances_to_rows(XT, low, high - low, QT, start + t, kind, p, values)
+                    distances_to_rows(
+                        XT, low, high - low, QT, start + t, kind, p, values
+                    )
                     for i in range(high - low):
                         sums[t] += w[low + i] * (values[i] <= radius)
         for t in range(stop - start):

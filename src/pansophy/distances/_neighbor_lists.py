@@ -1,8 +1,9 @@
 """Compiled lists of the k nearest rows, by distance and then by row number.
 
-Short lists are kept sorted and take one row at a time (`push_neighbor`). Long ones gather rows
-up to a limit and are cut back to the k smallest when full (`keep_k_smallest`). The lists of
-a group of queries are the rows of V (values) and R (row numbers).
+Short lists are kept sorted and take one row at a time (`push_neighbor`). Long ones
+gather rows up to a limit and are cut back to the k smallest when full
+(`keep_k_smallest`). The lists of a group of queries are the rows of V (values) and R
+(row numbers).
 """
 
 import numpy as np

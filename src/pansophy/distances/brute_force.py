@@ -83,7 +83,9 @@ def k_nearest_by_products(index, Q, own, k):
         collect_block_nearest(index, Q[cut], own[cut], D[cut], J[cut])
         _neighbor_lists.sort_lists(D[cut], J[cut])
 
-    for _ in threads.run(((lambda c=c: find(c)) for c in block_slices(m, QUERIES)), blas=True):
+    for _ in threads.run(
+        ((lambda c=c: find(c)) for c in block_slices(m, QUERIES)), blas=True
+    ):
         pass
     return D, J
 
@@ -103,7 +105,9 @@ def collect_block_nearest(index, Q, own, D, J):
         m = cut.stop - cut.start
         T = S[: b * m].reshape(b, m)
         np.matmul(ask.rows, tiles.rows[cut].T, out=T)
-        if not _brute_force.collect_candidates(T, cut.start, own, ask.room, k, limit, used, values, rows):
+        if not _brute_force.collect_candidates(
+            T, cut.start, own, ask.room, k, limit, used, values, rows
+        ):
             collect_block_exact(index, Q, own, D, J)
             return
     _brute_force.finish_candidates(index.X, Q, ask.room, used, values, rows, D, J)

@@ -5,8 +5,8 @@ what is below them, are independent of each other and shared between threads.
 O(d n log n).
 
 Queries are put in a tree as well: each of its leaves is a group of near queries, that
-share a walk (`_kd_tree_queries.py`). Here `how` is (kind, p), radii and distances are reduced,
-and Q None asks for the rows of the tree.
+share a walk (`_kd_tree_queries.py`). Here `how` is (kind, p), radii and distances are
+reduced, and Q None asks for the rows of the tree.
 """
 
 import math
@@ -52,7 +52,9 @@ def build_kd_tree(X, leaf, *, sort=True) -> KDTree:
 def split_level(X, order, level, levels):
     """Split the nodes of a level, and what is below them, as one task each."""
     nodes = range(1 << level)
-    tasks = (lambda j=j: _kd_tree.split_nodes(X, order, level, j, levels) for j in nodes)
+    tasks = (
+        lambda j=j: _kd_tree.split_nodes(X, order, level, j, levels) for j in nodes
+    )
     for _ in threads.run(tasks):
         pass
 
@@ -87,7 +89,9 @@ def tree_k_nearest(metric, tree, Q, k):
     both = (tuple(tree), tuple(asked))
 
     def find(first, last):
-        _kd_tree_queries.query_k_nearest(metric, *both, first, last, Q is None, room, D, J)
+        _kd_tree_queries.query_k_nearest(
+            metric, *both, first, last, Q is None, room, D, J
+        )
 
     for _ in threads.run(leaf_tasks(find, asked)):
         pass
@@ -99,7 +103,9 @@ def tree_within(metric, tree, Q, r):
     asked = kd_tree_of_queries(tree, Q)
     order, leaves = asked.order, 1 << asked.levels
     both = (tuple(tree), tuple(asked))
-    found = _kd_tree_queries.query_radius(metric, *both, 0, leaves, r[order], rounding_factor(tree))
+    found = _kd_tree_queries.query_radius(
+        metric, *both, 0, leaves, r[order], rounding_factor(tree)
+    )
     return _kd_tree_queries.restore_query_order(order, *found)
 
 
@@ -109,7 +115,9 @@ def tree_within_blocks(metric, tree, Q, r, block):
     r, m, both = r[asked.order], len(asked.order), (tuple(tree), tuple(asked))
 
     def find(first, last):
-        ends, rows, far = _kd_tree_queries.query_radius(metric, *both, first, last, r, room)
+        ends, rows, far = _kd_tree_queries.query_radius(
+            metric, *both, first, last, r, room
+        )
         start = (m * first) >> asked.levels
         return asked.order[start : start + len(ends) - 1], ends, rows, far
 
@@ -125,7 +133,9 @@ def tree_count_within(metric, tree, Q, r, w, out):
     r, both = r[asked.order], (tuple(tree), tuple(asked))
 
     def find(first, last):
-        _kd_tree_queries.query_radius_weight(metric, *both, first, last, r, room, w, W, out)
+        _kd_tree_queries.query_radius_weight(
+            metric, *both, first, last, r, room, w, W, out
+        )
 
     for _ in threads.run(leaf_tasks(find, asked)):
         pass

@@ -17,8 +17,8 @@ Two ways, chosen by the shape of the data:
 
 Every distance that comes out is computed from differences, and the answer does not
 depend on the number of threads: they share blocks of queries. Memory is the index
-(one copy of X) plus the answer plus one tile for each thread; `rows_within_radius` hands out its
-answer in blocks, so that all pairs never exist at once.
+(one copy of X) plus the answer plus one tile for each thread; `rows_within_radius`
+hands out its answer in blocks, so that all pairs never exist at once.
 
 Metrics: euclidean, sqeuclidean, manhattan, chebyshev, minkowski and cosine by both
 ways; any other metric of `distances`, or a function, by brute force. Tensors stay on
@@ -38,9 +38,16 @@ from scipy import sparse
 from ..core import threads
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from . import _brute_force, _neighbor_lists, kd_tree
-from .pairwise_metrics import block_slices, as_float_rows, unit_rows
-from .brute_force import QUERIES, ROWS, CenteredRows, k_nearest_by_products, pairs_within_radius, center_for_products
+from .brute_force import (
+    QUERIES,
+    ROWS,
+    CenteredRows,
+    center_for_products,
+    k_nearest_by_products,
+    pairs_within_radius,
+)
 from .kd_tree import LEAF, KDTree, build_kd_tree
+from .pairwise_metrics import as_float_rows, block_slices, unit_rows
 
 KINDS = {"euclidean": 2, "l2": 2, "sqeuclidean": 2, "squared_euclidean": 2}
 KINDS |= {"cosine": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "chebyshev": 0}
@@ -66,7 +73,9 @@ class NeighborIndex(NamedTuple):
         return int(self.X.shape[0])
 
 
-def build_index(X, *, metric="euclidean", p=2.0, method="auto", leaf_size=None, **options):
+def build_index(
+    X, *, metric="euclidean", p=2.0, method="auto", leaf_size=None, **options
+):
     """Make rows ready for searching.
 
     Parameters
@@ -249,7 +258,9 @@ def metric_tile(index, Q, X):
     return pairwise(Q, X, metric=index.metric, **options)
 
 
-def rows_within_radius(index: NeighborIndex, Q, r, *, block=4096, ordered=True) -> Iterator[tuple]:
+def rows_within_radius(
+    index: NeighborIndex, Q, r, *, block=4096, ordered=True
+) -> Iterator[tuple]:
     """All rows within r of every query, eq. (2), a block of queries at a time.
 
     Yields (rows, indptr, indices, distances): a slice of the queries, and for query
@@ -271,7 +282,9 @@ def rows_within_radius(index: NeighborIndex, Q, r, *, block=4096, ordered=True) 
         return
     find = product_radius_lists if index.tree is None else tree_radius_lists
     find = metric_radius_lists if index.kind < 0 else find
-    tasks = ((lambda c=c: (c, *find(index, Q[c], radius[c]))) for c in block_slices(m, block))
+    tasks = (
+        (lambda c=c: (c, *find(index, Q[c], radius[c]))) for c in block_slices(m, block)
+    )
     yield from threads.run(tasks, blas=index.tiles is not None)
 
 
@@ -313,7 +326,9 @@ def count_within(index: NeighborIndex, Q, r, w=None):
     asked_by, rows = prepare_queries(index, Q)
     if asked_by.tree is not None:
         how, asked = (index.kind, index.p), None if Q is None else rows
-        return kd_tree.tree_count_within(how, index.tree, asked, reduced_radii(r, index, m), w, out)
+        return kd_tree.tree_count_within(
+            how, index.tree, asked, reduced_radii(r, index, m), w, out
+        )
     for cut, ends, rows, _ in rows_within_radius(index, Q, r, block=512):
         if w is None:
             out[cut] = np.diff(ends)

@@ -66,7 +66,9 @@ def map_tiles(function: Callable, X, Z, *, blas=True):
         for columns in block_slices(m, TILE):
             out[rows, columns] = function(X[rows], Z[columns])
 
-    for _ in threads.run(((lambda r=r: fill(r)) for r in block_slices(n, TILE)), blas=blas):
+    for _ in threads.run(
+        ((lambda r=r: fill(r)) for r in block_slices(n, TILE)), blas=blas
+    ):
         pass
     return out
 

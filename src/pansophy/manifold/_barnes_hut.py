@@ -10,6 +10,8 @@ at most 2n - 1 nodes. Sums over a run come from running sums.
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
+
 BITS = 20  # halvings of the cube along each axis
 
 
@@ -86,9 +88,11 @@ def node_means(Y, order, start, stop, count, out):
     cache=True,
     nogil=True,
     error_model="numpy",
-    fastmath={"contract", "reassoc", "nsz", "arcp"},
+    fastmath=FASTMATH,
 )
-def tree_repulsion(Y, order, start, stop, size, after, centre, count, angle, a, lo, hi, F):
+def tree_repulsion(
+    Y, order, start, stop, size, after, centre, count, angle, a, lo, hi, F
+):
     """F and the sum of q as in the direct loop, far cells taken as one point."""
     m, Z = Y.shape[0], 0.0
     force, here = np.empty(m), np.empty(m)

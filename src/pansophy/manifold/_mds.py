@@ -3,9 +3,11 @@
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
+
 
 @njit(cache=True, nogil=True, error_model="numpy",
-      fastmath={"contract", "reassoc", "nsz", "arcp"})  # fmt: skip
+      fastmath=FASTMATH)  # fmt: skip
 def guttman_transform(T, Y, lo, hi, out):
     """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
 

@@ -86,7 +86,7 @@ def bucket_unlink(to, bucket, head, after, before):
 
 @njit(cache=True, nogil=True)
 def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
-    """`dijkstra_paths` with `count` buckets in a ring, more than max(length) / width + 1.
+    """`dijkstra_paths` with a ring of `count` > max(length) / width + 1 buckets.
 
     Returns the first source not done: where nodes are scanned more than four times
     on average, the widths do not suit the lengths and a heap is better.

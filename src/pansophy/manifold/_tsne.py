@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 
 from ..core._crew import done, publish, settle, take, wait
-
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -65,7 +64,7 @@ def row_bandwidths(D, target, lo, hi, P):
             P[i, j] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def attraction(indptr, indices, p, Y, a, lo, hi, A):
     """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
     m, rate = Y.shape[0], Y.dtype.type(1 / a)
@@ -95,7 +94,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
                 A[c, i] += w * (Y[c, i] - Y[c, j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def attraction_dense(P, Y, a, lo, hi, A):
     """The pull of eq. (5) when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
@@ -117,7 +116,7 @@ def attraction_dense(P, Y, a, lo, hi, A):
             A[c, i] = s
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def repulsion_direct(Y, a, lo, hi, F):
     """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
     m, n = Y.shape
@@ -162,7 +161,7 @@ def repulsion_direct(Y, a, lo, hi, F):
     return Z
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def kernel_powers(w, a, q):
     """q = w^((a + 1) / 2) for a whole a, by products and one root."""
     for j in range(len(w)):
@@ -204,8 +203,8 @@ def direct_descent(
     """n steps of descent with direct sums, pieces shared by a lead and its hands.
 
     `how` is the constant of eq. (3), the exaggeration, the rate and the momentum. Lead
-    and hands are one function with one call of `forces_block`: a copy of it in each could be
-    compiled to round differently, and the map would depend on who did what.
+    and hands are one function with one call of `forces_block`: a copy of it in each
+    could be compiled to round differently, and the map would depend on who did what.
     """
     c, e, rate, momentum = how
     norm, step = 0.0, 0

@@ -8,6 +8,8 @@ grid of one axis is a grid of two whose second axis has one node, which all shar
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
+
 ORDER = 6
 
 
@@ -15,7 +17,7 @@ ORDER = 6
     cache=True,
     nogil=True,
     error_model="numpy",
-    fastmath={"contract", "reassoc", "nsz", "arcp"},
+    fastmath=FASTMATH,
 )
 def spline_weights(t, w, d):
     """Values w and slopes d of the ORDER splines that cover a point.
@@ -123,7 +125,7 @@ def count_near_pairs(start, rows, columns):
 
 
 @njit(cache=True, nogil=True, error_model="numpy",
-      fastmath={"contract", "reassoc", "nsz", "arcp"})  # fmt: skip
+      fastmath=FASTMATH)  # fmt: skip
 def add_near_repulsion(x, y, order, start, rows, columns, T, reach, F):
     """Add the push of exp(-T (1 + r^2)) / (1 + r^2) to F; the sum of its values.
 

@@ -5,10 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from ._tsne import FAST, kernel_powers
+from ..core.compiled import FASTMATH
+from ._tsne import kernel_powers
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def repulsion_on_point(Y, a, z, w, q, f):
     """f = sum_j q_j (z - y_j) / (1 + |z - y_j|^2 / a) over the map; sum of q_j."""
     m, n = Y.shape

@@ -58,7 +58,9 @@ def trustworthiness(X, X_embedded, *, n_neighbors=5, metric="euclidean"):
 
     def part(a):
         D = distance_block(X, slice(a, min(a + step, n)), metric)
-        return _embedding_quality.excess_ranks(np.ascontiguousarray(D), a, near[a : a + step], k)
+        return _embedding_quality.excess_ranks(
+            np.ascontiguousarray(D), a, near[a : a + step], k
+        )
 
     tasks = [lambda a=a: part(a) for a in range(0, n, step)]
     total = sum(threads.run(tasks, blas=True))

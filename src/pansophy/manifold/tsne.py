@@ -6,9 +6,9 @@ things be farther. The map minimises
 
     KL(P | Q) = sum_ij p_ij log(p_ij / q_ij)                                        (1)
 
-by descent (`tsne_descent.py`): a pull along the few p_ij that are not 0, a push between all
-pairs (`tsne_repulsion.py`). The objective has many minima; the start decides where the
-large pieces go, and principal axes are a good one.
+by descent (`tsne_descent.py`): a pull along the few p_ij that are not 0, a push between
+all pairs (`tsne_repulsion.py`). The objective has many minima; the start decides where
+the large pieces go, and principal axes are a good one.
 
 `method="auto"` takes for the push whatever is least work for the points as they lie:
 direct sums, exact up to rounding, for few points, Fourier transforms on a grid for many
@@ -40,25 +40,38 @@ from ..core.low_rank import truncated_svd
 from ..core.random import rng_from
 from ..distances import squared_euclidean
 from ..distances.neighbor_search import k_smallest_columns
-from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
+from ..params import (
+    AtLeastOne,
+    Count,
+    Fraction,
+    Jobs,
+    NonNegative,
+    Positive,
+    Verbosity,
+    count_rule,
+)
 from ..typing import Matrix, Seed
-from . import tsne_repulsion
+from . import _tsne_placement, tsne_repulsion
 from .any_metric_neighbors import (
     NeighborSearch,
     neighbors_of_queries,
     neighbors_of_rows,
     upcast_if_squares_overflow,
 )
-from .placing import place_rows
-from .tsne_affinities import joint_affinities_dense, joint_affinities_sparse
+from .tsne_affinities import (
+    conditional_affinities,
+    joint_affinities_dense,
+    joint_affinities_sparse,
+)
 from .tsne_descent import DescentPlan, array_steps, compiled_steps, run_descent
 
 SMALL = 200  # points up to which there is nothing to gain from a grid
+PLACEMENT_STEPS = 100  # most steps of a new row
+PLACEMENT_TOL = 1e-3  # a move of a new row that counts as none
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
 
-Exaggeration = Annotated[float, number("a number of at least 1", 1)]
-Steps = Annotated[int, number("a whole number of at least 250", 250, whole=True)]
-Patience = Annotated[int, number("a whole number of at least -1", -1, whole=True)]
+Steps = Annotated[int, count_rule(250)]
+Patience = Annotated[int, count_rule(-1)]
 
 
 def pca_start(X, m, rng, scale=1e-4):
@@ -97,6 +110,21 @@ def choose_repulsion(method, m, a, angle):
             tsne_repulsion.direct_repulsion(Y) if Y.shape[1] <= SMALL else grid(Y)
         )
     return partial(tsne_repulsion.cheapest_repulsion, workers=workers)
+
+
+def place_rows(D, neighbours, Y, a, perplexity):
+    """Places (r, m) of rows with squared distances D, and KL but for a constant."""
+    P = conditional_affinities(D, perplexity)
+    r, m = len(D), len(Y)
+    Z, value = np.empty((r, m)), np.empty(r)
+    rows = np.ascontiguousarray(neighbours, dtype=np.int64)
+    cuts = [(lo, min(lo + 64, r)) for lo in range(0, r, 64)]
+    loop = lambda c: _tsne_placement.place_points(
+        P, rows, Y, a, *c, PLACEMENT_STEPS, PLACEMENT_TOL, Z, value
+    )
+    for _ in threads.run([lambda c=c: loop(c) for c in cuts]):
+        pass
+    return Z, value
 
 
 @dataclass(eq=False, repr=False)
@@ -172,7 +200,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     n_components: Count = 2
     _: KW_ONLY
     perplexity: Positive = 30.0
-    early_exaggeration: Exaggeration = 12.0
+    early_exaggeration: AtLeastOne = 12.0
     learning_rate: Literal["auto"] | Positive = "auto"
     max_iter: Steps = 1000
     n_iter_without_progress: Patience = 300

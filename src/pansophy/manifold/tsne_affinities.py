@@ -77,7 +77,9 @@ class SparseAffinities(NamedTuple):
         return self.data.dtype
 
 
-def joint_affinities_sparse(D, neighbours, perplexity, dtype=np.float32) -> SparseAffinities:
+def joint_affinities_sparse(
+    D, neighbours, perplexity, dtype=np.float32
+) -> SparseAffinities:
     """Eq. (2) over nearest neighbours."""
     n, k = D.shape
     P = conditional_affinities(D, perplexity).ravel()
@@ -86,7 +88,9 @@ def joint_affinities_sparse(D, neighbours, perplexity, dtype=np.float32) -> Spar
     P = sparse.csr_array(P + P.T)
     p = P.data / max(P.data.sum(), np.finfo(np.float64).tiny)
     whole = np.uint32 if P.nnz < 2**32 else np.uint64
-    return SparseAffinities(P.indptr.astype(whole), P.indices.astype(whole), p.astype(dtype))
+    return SparseAffinities(
+        P.indptr.astype(whole), P.indices.astype(whole), p.astype(dtype)
+    )
 
 
 def joint_affinities_dense(D, perplexity):

@@ -63,7 +63,9 @@ def attraction_and_repulsion(P, Y, a, repel):
     n = Y.shape[1]
     A = np.empty_like(Y)
     if isinstance(P, SparseAffinities):
-        pull = lambda lo, hi: _tsne.attraction(P.indptr, P.indices, P.data, Y, a, lo, hi, A)
+        pull = lambda lo, hi: _tsne.attraction(
+            P.indptr, P.indices, P.data, Y, a, lo, hi, A
+        )
     else:
         pull = lambda lo, hi: _tsne.attraction_dense(P, Y, a, lo, hi, A)
     F, tasks, _ = repel(Y)
@@ -83,7 +85,9 @@ def kl_divergence(P, Y, a, Z, entropy=None):
     """KL of eq. (1); `known` is `affinity_entropy(P)`, for who asks again and again."""
     cuts = point_ranges(Y.shape[1])
     if isinstance(P, SparseAffinities):
-        part = lambda c: _tsne.cross_entropy_sparse(P.indptr, P.indices, P.data, Y, a, *c)
+        part = lambda c: _tsne.cross_entropy_sparse(
+            P.indptr, P.indices, P.data, Y, a, *c
+        )
     else:
         part = lambda c: _tsne.cross_entropy_dense(P, Y, a, *c)
     alone, mass = entropy or affinity_entropy(P)

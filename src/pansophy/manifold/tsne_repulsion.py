@@ -43,7 +43,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import fft
 
-from . import _tsne_grid, _barnes_hut, _tsne
+from . import _barnes_hut, _tsne, _tsne_grid
 
 STEP = 0.3  # of the grid for the whole kernel, whose width is 1
 COARSE, SPLIT, REACH = 0.75, 0.5, 3.3  # for eq. (3): the step, T, and what is near
@@ -128,7 +128,9 @@ def fill_grid_repulsion(Y, F, workers):
         if NEAR * pairs + NODE * math.prod(coarse.sizes) < work:
             Z += smooth_grid_part(Y, F, coarse, workers)
             x, y = (Y[c][order].astype(np.float32, copy=False) for c in range(2))
-            Z += _tsne_grid.add_near_repulsion(x, y, order, start, *shape, SPLIT, REACH, F)
+            Z += _tsne_grid.add_near_repulsion(
+                x, y, order, start, *shape, SPLIT, REACH, F
+            )
             return max(Z, np.finfo(Y.dtype).tiny)
     return max(Z + smooth_grid_part(Y, F, net, workers), np.finfo(Y.dtype).tiny)
 

@@ -12,8 +12,8 @@ an assignment problem with the symmetric KL between Normals as the cost,
 
     J(p, q) = [tr(S_q^-1 S_p + S_p^-1 S_q) + D'(S_p^-1 + S_q^-1) D] / 2 - d      (3)
 
-with D the difference of the means; `reorder_components` puts components in an order, by default
-from left to right.
+with D the difference of the means; `reorder_components` puts components in an order, by
+default from left to right.
 
 Shapes    weights (k,)   means (k, d)   order (k,)
 Refs      [Schwarz1978] BIC; [Stephens2000] label switching
@@ -147,7 +147,8 @@ def match_components(model, other) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.mixture import GaussianMixture, match_components, reorder_components
+    >>> from pansophy.mixture import GaussianMixture, match_components
+    >>> from pansophy.mixture import reorder_components
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0], [20.0], [21.0]])
     >>> model = GaussianMixture(3, random_state=0).fit(X)
     >>> match_components(model, reorder_components(model, [2, 0, 1]))

@@ -1,17 +1,17 @@
-"""The two turns of EM for Gaussian mixtures: plain, hard, MAP, with gaps and labels.
+"""EM for Gaussian mixtures: initial parameters, E-step, M-step, priors, missing values.
 
     E   r_ij = w_j N(x_i; m_j, S_j) / sum_l w_l N(x_i; m_l, S_l)                 (1)
     M   the w, m, S of highest  sum_ij r_ij log w_j N(x_i; m_j, S_j) + log prior (2)
 
-Three things change (1) and nothing else: `hard` puts the whole row where r_ij is
-largest, and then the sum of log w_z N(x; m_z, S_z) is what rises; a label leaves only
-the components of its class; a value that is missing is integrated out of N, and the
-statistics of the row are those expected given what was seen of it.
+Three options change (1) and nothing else. `hard` puts the whole row where r_ij is
+largest; what rises is then the sum of log w_z N(x; m_z, S_z). A class label leaves only
+the components of that class. A missing value is integrated out of N, and the statistics
+of the row are those expected given its observed values.
 
 The prior is a Dirichlet(a) on w, a Normal(m_0, S_j / kappa) on m_j and an inverse
 Wishart(Psi, v) on S_j (on each variance of a diagonal, on the one of a sphere). Each
 part may be absent. With N_j the weight, x_j the mean and C_j the scatter of a
-component, its mode is
+component, the posterior mode is
 
     w_j ~ N_j + a - 1,   m_j = (N_j x_j + kappa m_0) / (N_j + kappa)             (3)
     S_j = (C_j + kappa N_j / (kappa + N_j) (x_j - m_0)(x_j - m_0)' + Psi) / e_j  (4)
@@ -20,20 +20,33 @@ with e_j = N_j + v + d + 1, and 1 more for the Normal on the mean; a tied S has 
 N_j and k more, a diagonal 2 for d + 1, a sphere d N_j, 2 and d for the mean.
 
 An E-step runs as two matrix products where that keeps nine digits (see
-`distributions.natural`), else component by component, and by patterns of what was
-seen where values are missing.
+`distributions.natural`), else component by component, and by patterns of observed
+columns where values are missing.
 
-Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)   owner (k,)
+Initial parameters are the M-step of a first guess at the memberships:
+
+    kmeans            each row wholly in its cluster of k-means
+    k-means++         k spread-out rows, each a component of its own
+    random_from_data  k different rows drawn at random, likewise
+    random            every row in every component, in random proportions
+
+All but the last give the same answer for a row of weight 3 as for three copies of it,
+and do not depend on the order of the rows. Missing values are replaced by the mean of
+their column for the guess alone; of a table on disk with missing values, up to 20 000
+rows at equal distances are used.
+
+Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)
+          component_class (k,), the class of each component
 Refs      [Dempster1977]; [McLachlan2000]; [Murphy2012] section 11.4; [LittleRubin2002]
 """
 
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import arrays
 from ..core.em import em
+from ..core.progress import SILENT
 from ..core.rows import Rows, is_dataset, rows
 from ..distributions import natural
 from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
@@ -41,12 +54,12 @@ from ..distributions.missing import expected_moments, observed_log_prob, seen_mo
 from ..distributions.modes import NormalPrior
 from ..distributions.modes import log_prior as normal_log_prior
 from ..distributions.modes import modes as normal_modes
-from ..distributions.normal import Moments, Normal
-from ..params import ParameterError
-from .starts import moments_to_numpy
+from ..distributions.normal import Moments, Normal, moments
+from ..params import ParameterError, check_count
 
 EPS = 10 * np.finfo(float).eps
 DEVICE_BLOCK = 1 << 17  # rows of a tensor handled at once
+SAMPLE = 20_000  # rows of a table with missing values that the initial guess uses
 
 
 class GaussianMixtureParams(NamedTuple):
@@ -57,10 +70,10 @@ class GaussianMixtureParams(NamedTuple):
 
 
 class EMData(NamedTuple):
-    """Rows made ready for E-steps."""
+    """Rows and what E-steps need of them."""
 
     rows: Rows  # X, aligned with weights and labels, each or both None
-    total: Moments  # weight, mean and scatter of all rows; of what was seen of them
+    total: Moments  # weight, mean and scatter of all rows; of the observed values
     frame: natural.Frame | None  # None where values are missing
     weight: float  # of all rows
 
@@ -79,7 +92,7 @@ FLAT_PRIOR = GaussianMixturePrior()
 
 
 def em_data_from_rows(data: Rows, shape: str, weight: float) -> EMData:
-    """One pass over the rows, which finds out whether values are missing."""
+    """Rows with their total moments, from one pass; finds out if values are missing."""
     known = hasattr(data, "X")  # whether values are missing, before any sum
     finite = arrays.finite(data.X) if known else True
     total = natural.whole(data, shape) if finite else None
@@ -103,7 +116,7 @@ def has_finite_moments(m: Moments) -> bool:
 
 
 def prepare_em_data(X, w, shape, y=None) -> EMData:
-    """Rows of any kind made ready for E-steps."""
+    """Rows of any kind, with what E-steps need of them."""
     block = DEVICE_BLOCK if arrays.is_foreign(X) else None
     total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
     return em_data_from_rows(rows(X, w, y, block=block), shape, total)
@@ -113,7 +126,9 @@ def map_log_joint(X, p: GaussianMixtureParams, function, log_w=None):
     """function(log w_j N(x_i; m_j, S_j)) for each block of rows, put together."""
     block = DEVICE_BLOCK if arrays.is_foreign(X) else None
     p = p if is_dataset(X) else params_like(p, X)
-    return rows(X, block=block).map(lambda Xb: function(gaussian_log_joint(Xb, p, log_w)))
+    return rows(X, block=block).map(
+        lambda Xb: function(gaussian_log_joint(Xb, p, log_w))
+    )
 
 
 def data_mean_and_covariance(data: EMData, shape: str):
@@ -128,7 +143,7 @@ def data_mean_and_covariance(data: EMData, shape: str):
 
 
 def gaussian_log_joint(X, p: GaussianMixtureParams, log_w=None):
-    """log w_j N(x_i; m_j, S_j): (n, k); of what was seen where values are missing."""
+    """log w_j N(x_i; m_j, S_j): (n, k); of the observed values if some are missing."""
     if log_w is None:
         log_w = arrays.namespace(p.weights).log(p.weights)
     log_w = arrays.asarray(log_w, like=p.normal.mean)
@@ -141,19 +156,32 @@ def params_like(p: GaussianMixtureParams, like) -> GaussianMixtureParams:
     """The parameters in the library, device and dtype of `like`."""
     put = lambda a: arrays.asarray(a, like=like)
     q = p.normal
-    return GaussianMixtureParams(put(p.weights), Normal(put(q.mean), put(q.cov), q.shape))
+    return GaussianMixtureParams(
+        put(p.weights), Normal(put(q.mean), put(q.cov), q.shape)
+    )
 
 
-def e_step_block(X, w, y, params: GaussianMixtureParams, log_w, component_class=None, hard=False):
+def e_step_block(
+    X, w, y, params: GaussianMixtureParams, log_w, component_class=None, hard=False
+):
     """Eq. (1) of one block: moments under the responsibilities, log-likelihood."""
-    gaps = not arrays.is_foreign(X) and not arrays.finite(X)
-    R, loglik = natural.memberships(gaussian_log_joint(X, params, log_w), w, y, component_class, hard)
-    found = expected_moments(params.normal, X, R) if gaps else params.normal.stats(X, R)
-    return found, loglik
+    missing = not arrays.is_foreign(X) and not arrays.finite(X)
+    R, loglik = natural.memberships(
+        gaussian_log_joint(X, params, log_w), w, y, component_class, hard
+    )
+    if missing:
+        return expected_moments(params.normal, X, R), loglik
+    return params.normal.stats(X, R), loglik
 
 
-def e_step(data: EMData, params: GaussianMixtureParams, log_w=None, component_class=None, hard=False):
-    """Eq. (1) of all rows, by the quick way where it is sound."""
+def e_step(
+    data: EMData,
+    params: GaussianMixtureParams,
+    log_w=None,
+    component_class=None,
+    hard=False,
+):
+    """Eq. (1) of all rows, by matrix products where they keep enough digits."""
     log_w = np.log(params.weights) if log_w is None else log_w
     if data.frame is not None:
         B, q, error = natural.coefficients(params.normal, log_w, data.frame)
@@ -162,12 +190,16 @@ def e_step(data: EMData, params: GaussianMixtureParams, log_w=None, component_cl
             return natural.moments_of(S, data.frame, params.normal.shape), loglik + q
     place = hasattr(data.rows, "X") and data.frame is not None
     q = params_like(params, data.rows.X) if place else params
-    part = lambda X, w=None, y=None: e_step_block(X, w, y, q, log_w, component_class, hard)
+    part = lambda X, w=None, y=None: e_step_block(
+        X, w, y, q, log_w, component_class, hard
+    )
     stats, loglik = data.rows.sum(part)
     return moments_to_numpy(stats), loglik
 
 
-def normal_prior(prior: GaussianMixturePrior, shape: str, k: int, d: int) -> NormalPrior:
+def normal_prior(
+    prior: GaussianMixturePrior, shape: str, k: int, d: int
+) -> NormalPrior:
     """What the prior adds to scatters and numbers of rows, eq. (4)."""
     extra = 0.0 if prior.kappa == 0 else 1.0
     if prior.psi is not None:
@@ -177,12 +209,19 @@ def normal_prior(prior: GaussianMixturePrior, shape: str, k: int, d: int) -> Nor
     return NormalPrior(prior.m0, prior.kappa, prior.psi, extra)
 
 
-def posterior_modes(stats: Moments, prior: GaussianMixturePrior = FLAT_PRIOR) -> tuple[Any, Any]:
+def posterior_modes(
+    stats: Moments, prior: GaussianMixturePrior = FLAT_PRIOR
+) -> tuple[Any, Any]:
     """Means of eq. (3) and covariances of eq. (4)."""
     return normal_modes(stats, normal_prior(prior, stats.shape, *stats.mean.shape))
 
 
-def m_step(stats: Moments, previous: GaussianMixtureParams, floor=0.0, prior: GaussianMixturePrior = FLAT_PRIOR) -> GaussianMixtureParams:
+def m_step(
+    stats: Moments,
+    previous: GaussianMixtureParams,
+    floor=0.0,
+    prior: GaussianMixturePrior = FLAT_PRIOR,
+) -> GaussianMixtureParams:
     """Eq. (2): the next parameters. A component without any row stays as it is."""
     part = ALL_SHAPES[previous.normal.shape]
     W = np.maximum(stats.weight + prior.a - 1, 0.0) + EPS
@@ -200,7 +239,9 @@ def m_step(stats: Moments, previous: GaussianMixtureParams, floor=0.0, prior: Ga
     return GaussianMixtureParams(W / W.sum(), Normal(mean, cov, part.name))
 
 
-def gaussian_mixture_log_prior(p: GaussianMixtureParams, prior: GaussianMixturePrior) -> float:
+def gaussian_mixture_log_prior(
+    p: GaussianMixtureParams, prior: GaussianMixturePrior
+) -> float:
     """log of the prior density at p, less what does not depend on p."""
     out = (prior.a - 1) * np.log(p.weights).sum()
     pull = normal_prior(prior, p.normal.shape, *p.normal.mean.shape)
@@ -208,23 +249,41 @@ def gaussian_mixture_log_prior(p: GaussianMixtureParams, prior: GaussianMixtureP
 
 
 def run_gaussian_em(
-    data: EMData, initial, *, floor, prior=FLAT_PRIOR, component_class=None, hard=False, on_e_step=None, **how
+    data: EMData,
+    initial: GaussianMixtureParams,
+    *,
+    floor,
+    max_iter,
+    tol,
+    prior=FLAT_PRIOR,
+    component_class=None,
+    hard=False,
+    on_e_step=None,
+    task=SILENT,
 ):
-    """EM from `first`; `tell` hears of each E-step, `how` goes to the driver."""
+    """EM from the initial parameters; `on_e_step(params, mean log-likelihood)` is told.
 
-    def stats_of(p):
-        stats, loglik = e_step(data, p, component_class=component_class, hard=hard)
+    `floor` is added to the diagonal of every covariance.
+    """
+
+    def expect(params):
+        stats, loglik = e_step(data, params, component_class=component_class, hard=hard)
         if on_e_step is not None:
-            on_e_step(p, loglik / max(data.weight, 1e-300))
-        return (stats, p), loglik
+            on_e_step(params, loglik / max(data.weight, 1e-300))
+        return (stats, params), loglik
 
+    log_prior = None
+    if prior is not FLAT_PRIOR:
+        log_prior = lambda params: gaussian_mixture_log_prior(params, prior)
     return em(
-        stats_of,
-        lambda s: m_step(*s, floor=floor, prior=prior),
+        expect,
+        lambda stats: m_step(*stats, floor=floor, prior=prior),
         initial,
         n=data.weight,
-        log_prior=None if prior is FLAT_PRIOR else lambda p: gaussian_mixture_log_prior(p, prior),
-        **how,
+        log_prior=log_prior,
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
     )
 
 
@@ -241,7 +300,9 @@ def prior_from_estimator(estimator, data: EMData, shape: str) -> GaussianMixture
         prior = prior._replace(
             m0=m if m0 is None else m0, kappa=1.0 if kappa is None else float(kappa)
         )
-    if (estimator.covariance_prior is None) and estimator.degrees_of_freedom_prior is None:
+    if (
+        estimator.covariance_prior is None
+    ) and estimator.degrees_of_freedom_prior is None:
         return prior
     v = estimator.degrees_of_freedom_prior
     psi = checked_covariance_prior(estimator.covariance_prior, store, d)
@@ -274,7 +335,7 @@ def checked_covariance_prior(value, shape, d):
 
 
 def with_parameter_path(result, params):
-    """The parameters after each turn, put with what the driver recorded."""
+    """The result with the parameters after each iteration in its history."""
     if not params:
         return result
     path = {
@@ -305,15 +366,9 @@ def mixture_attributes(p: GaussianMixtureParams, X) -> dict:
     return found
 
 
-def check_n_samples(n):
-    """Refuse a number of rows to draw that is none."""
-    if not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"n_samples must be a whole number of at least 1, got {n!r}.")
-
-
 def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):
     """n rows drawn from a mixture and their components, in the library of `like`."""
-    check_n_samples(n)
+    check_count("n_samples", n)
     counts = rng.multinomial(n, weights / weights.sum())
     z = np.repeat(np.arange(len(weights)), counts)
     rows = normal.draw(z, rng)
@@ -321,3 +376,111 @@ def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):
         return rows, z
     xp, device = arrays.namespace(like), arrays.device(like)
     return arrays.asarray(rows, like=like), xp.asarray(z, device=device)
+
+
+def mean_imputed(X, w, mean):
+    """X with missing values replaced by column means, and the row weights."""
+    if is_dataset(X):
+        take = np.unique(np.linspace(0, X.n - 1, min(X.n, SAMPLE)).astype(np.int64))
+        X, w = X.take(take), None if w is None else w[take]
+    return np.where(np.isnan(X), mean.astype(X.dtype), X), w
+
+
+def label_moments(X, z, w, k, shape) -> Moments:
+    """Moments of each group of rows, given their labels z."""
+    R = (arrays.to_numpy(z)[:, None] == np.arange(k)).astype(float)
+    R = R if w is None else R * arrays.to_numpy(w)[:, None]
+    return moments(X, arrays.asarray(R, like=X), shape)
+
+
+def weights_or_ones(X, w):
+    """w, or ones in the library and on the device of X."""
+    if w is not None:
+        return w
+    if not arrays.is_foreign(X):
+        return np.ones(X.shape[0])
+    xp = arrays.namespace(X)
+    return xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
+
+
+def kmeans_start_labels(X, w, k, rng):
+    """The k-means cluster of each row."""
+    from ..cluster.kmeans import kmeans_labels
+
+    if k == 1:
+        return np.zeros(X.shape[0], np.int32)
+    return arrays.to_numpy(kmeans_labels(X, weights_or_ones(X, w), k, rng))
+
+
+def guessed_moments(X, w, k, shape, method, rng) -> Moments:
+    """Moments of the components under a first guess of the memberships."""
+    data = rows(X)
+    if method == "random":
+        R = rng.random((data.n, k))
+        R = R / R.sum(axis=1, keepdims=True)
+        R = R if w is None else R * arrays.to_numpy(w)[:, None]
+        part = lambda X, r: moments(X, arrays.asarray(r, like=X), shape)
+        return moments_to_numpy(data.with_aligned(R).sum(part))
+    if method == "kmeans":
+        z = kmeans_start_labels(X, w, k, rng)
+        part = lambda X, z, w: label_moments(X, z, w, k, shape)
+        return moments_to_numpy(data.with_aligned(z, w).sum(part))
+    from ..cluster.initialization import sample_initial_centers
+
+    seeding = "k-means++" if method == "k-means++" else "random"
+    C = sample_initial_centers(X, weights_or_ones(X, w), k, rng, method=seeding)[0]
+    C = arrays.to_numpy(C).astype(float)
+    return Moments(np.ones(k), C, SHAPES[shape].outer(0 * C, np.zeros(k)), shape)
+
+
+def initial_moments(X, data, w, k, shape, method, rng):
+    """Moments of the initial components, also where values are missing."""
+    if data.frame is None:
+        X, w = mean_imputed(X, w, data.total.mean[0])
+    return guessed_moments(
+        X, w, k, "full" if shape == "low_rank" else shape, method, rng
+    )
+
+
+def moments_to_numpy(m: Moments) -> Moments:
+    """Moments as float64 NumPy arrays."""
+    double = lambda a: arrays.to_numpy(a).astype(float)
+    return Moments(double(m.weight), double(m.mean), double(m.scatter), m.shape)
+
+
+def user_initial_params(weights, means, precisions, k, d, shape):
+    """Initial weights, means and covariances that were given; None for the others."""
+    storage = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    storage["low_rank"] = (k, d, d)
+    W = checked_initial_array("weights_init", weights, (k,))
+    M = checked_initial_array("means_init", means, (k, d))
+    P = checked_initial_array("precisions_init", precisions, storage[shape])
+    if W is not None and (W.min() < 0 or not np.isclose(W.sum(), 1)):
+        raise ParameterError(
+            f"weights_init must be non-negative and sum to 1, got {W.sum():.6g}."
+        )
+    return W, M, None if P is None else covariances_from_precisions(P, shape)
+
+
+def checked_initial_array(name, value, shape):
+    """A given initial value as a float array of the right shape, or None."""
+    if value is None:
+        return None
+    value = np.asarray(arrays.to_numpy(value), dtype=float)
+    if value.shape != shape:
+        raise ParameterError(f"{name} must have shape {shape}, got {value.shape}.")
+    if not np.isfinite(value).all():
+        raise ParameterError(f"{name} must hold finite numbers.")
+    return value
+
+
+def covariances_from_precisions(P, shape):
+    """Covariances from precisions in any storage, which must be positive definite."""
+    if shape in ("diag", "spherical"):
+        if (P <= 0).any():
+            raise ParameterError("precisions_init must be positive.")
+        return 1 / P
+    if not np.allclose(P, np.swapaxes(P, -1, -2)) or np.linalg.eigvalsh(P).min() <= 0:
+        raise ParameterError("precisions_init must be symmetric and positive definite.")
+    C = np.linalg.inv(P)
+    return 0.5 * (C + np.swapaxes(C, -1, -2))

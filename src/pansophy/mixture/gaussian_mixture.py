@@ -2,27 +2,29 @@
 
     p(x) = sum_j w_j N(x; m_j, S_j),   sum_j w_j = 1                             (1)
 
-Maximise sum_i log p(x_i) by taking turns [Dempster1977]:
+Maximise sum_i log p(x_i) by alternating two steps [Dempster1977]:
 
     E   r_ij = w_j N(x_i; m_j, S_j) / p(x_i)                                     (2)
     M   w_j = N_j / n,   m_j = sum_i r_ij x_i / N_j,
         S_j = sum_i r_ij (x_i - m_j)(x_i - m_j)' / N_j + a I,  N_j = sum_i r_ij  (3)
 
-Neither turn can lower the likelihood when a = `reg_covar` is 0; a small a keeps a
-component from collapsing onto one row, where the likelihood has no bound, at the
-price that the trace may dip by as much as the floor costs. Covariance shapes are a
-part of the Normal; they change S_j in (3) and nothing else. `steps` has the turns,
-and what hard memberships, priors and missing values do to them.
+Neither step can lower the likelihood when a = `reg_covar` is 0. A small a keeps a
+component from collapsing onto one row, where the likelihood has no bound; in return the
+likelihood may dip by as much as that costs. Covariance shapes are a part of the Normal;
+they change S_j in (3) and nothing else. `gaussian_em.py` has the initial parameters and
+the two steps, and what hard memberships, priors and missing values do to them.
 
-A turn is one pass over the rows in blocks: an array on threads, a tensor on its
-device, a Parquet file as it is read. Time O(n k d^2) a turn (O(n k d) for tied,
+An iteration is one pass over the rows in blocks: an array on threads, a tensor on its
+device, a Parquet file as it is read. Time O(n k d^2) an iteration (O(n k d) for tied,
 diagonal and spherical shapes), memory O(block) beyond the rows (and O(n) numbers for
-the seeding). Rows with missing values take O(k d^3) for each pattern of what is seen.
+the initial guess). Rows with missing values take O(k d^3) for each pattern of observed
+columns.
 
 Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by covariance_type
 Refs      [Dempster1977]; [McLachlan2000]; [Ghahramani1996] low rank
 """
 
+import itertools
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -32,13 +34,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
+from ..core.information_criteria import aic, bic
 from ..core.iterate import best_of
 from ..core.random import rng_from, spawn
 from ..core.rows import is_dataset
 from ..distributions.covariance import SHAPES, factor_analysis
 from ..distributions.normal import Normal
 from ..params import (
-    Annotated,
+    AtLeastOne,
     Count,
     Flag,
     Natural,
@@ -46,12 +49,12 @@ from ..params import (
     ParameterError,
     Positive,
     Verbosity,
-    number,
 )
 from ..typing import Matrix, Seed, Words
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import (
     GaussianMixtureParams,
+    initial_moments,
     map_log_joint,
     mixture_attributes,
     posterior_modes,
@@ -59,15 +62,13 @@ from .gaussian_em import (
     prior_from_estimator,
     run_gaussian_em,
     sample_gaussian_mixture,
+    user_initial_params,
     with_parameter_path,
 )
-from .starts import initial_moments, user_initial_params
-
-AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
 
 
 class DegenerateWarning(ConvergenceWarning):
-    """A component has collapsed onto one point; only `reg_covar` holds it up."""
+    """A component has collapsed onto one point; only `reg_covar` keeps it from 0."""
 
 
 def collapsed_components(p: GaussianMixtureParams, floor: float) -> list[int]:
@@ -88,15 +89,15 @@ class GaussianMixture(AbstractMixture):
         A matrix each (the default), one for all, a diagonal each, a number each, or
         `rank` factors and a diagonal each.
     tol : float, default=1e-3
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
         Added to the diagonal of every covariance.
     max_iter : int, default=100
-        Most turns. 0 keeps the start.
+        Most iterations. 0 keeps the initial parameters.
     n_init : int, default=1
         Number of starts; the likeliest result is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}
-        How a start is found, default "kmeans".
+        How the initial parameters are found, default "kmeans".
     weights_init : array of shape (k,), optional
         Weights to start from.
     means_init : array of shape (k, d), optional
@@ -106,16 +107,16 @@ class GaussianMixture(AbstractMixture):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and of `sample`.
     warm_start : bool, default=False
-        Begin `fit` from the last solution.
+        Start `fit` from the last solution.
     verbose : int, default=0
-        1 shows a progress bar, 2 also prints every `verbose_interval` turns.
+        1 shows a progress bar, 2 also prints every `verbose_interval` iterations.
     verbose_interval : int, default=10
-        Turns between two lines.
+        Iterations between two lines.
     rank : int, default=1
         Number of factors of a "low_rank" covariance.
     hard : bool, default=False
-        Put each row wholly into its likeliest component in every turn. What rises is
-        then the log-likelihood of rows and components together.
+        Put each row wholly into its likeliest component in every iteration. What
+        rises is then the log-likelihood of rows and components together.
     weight_concentration_prior : float or None, default=None
         a of a Dirichlet prior on the weights, at least 1.
     mean_precision_prior : float or None, default=None
@@ -128,7 +129,7 @@ class GaussianMixture(AbstractMixture):
         Psi in the storage of one component; the covariance of the rows if only v is
         given. Any prior makes the fit a MAP estimate.
     keep_path : bool, default=False
-        Keep the parameters after each turn in `history_`: "weights", "means",
+        Keep the parameters after each iteration in `history_`: "weights", "means",
         "covariances".
 
     Attributes
@@ -144,14 +145,14 @@ class GaussianMixture(AbstractMixture):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Turns of the best start.
+        Iterations of the best start.
     lower_bound_ : float
         Mean log-likelihood of the fitted model, with the log-prior if there is one;
         if `hard`, of rows and components together.
     lower_bounds_ : list of float
-        The same after each turn.
+        The same after each iteration.
     history_ : dict of arrays
-        What the driver recorded after each turn.
+        What the driver recorded after each iteration.
     n_features_in_ : int
         Number of columns seen in `fit`.
 
@@ -202,8 +203,8 @@ class GaussianMixture(AbstractMixture):
         Parameters
         ----------
         X : array of shape (n, d), tensor, or table on disk
-            Rows. A path of a Parquet file is read block by block in every turn. NaN
-            is a value that is missing (not in tensors); it is integrated out.
+            Rows. A path of a Parquet file is read block by block in every iteration.
+            NaN is a value that is missing (not in tensors); it is integrated out.
         y : None
             Ignored, there for scikit-learn's sake.
         sample_weight : array of shape (n,), optional
@@ -214,25 +215,70 @@ class GaussianMixture(AbstractMixture):
         self : GaussianMixture
         """
         X, w = self._begin(
-            X, sample_weight=sample_weight, ensure_min_samples=2,
+            X,
+            sample_weight=sample_weight,
+            ensure_min_samples=2,
             ensure_all_finite="allow-nan",
-        )  # fmt: skip
+        )
         self._check_sizes(X)
-        t = prepare_em_data(X, w, self.covariance_type)
-        result = self._run(t, w, X)
-        self._store(result.state.params, X)
+        data = prepare_em_data(X, w, self.covariance_type)
+        prior = prior_from_estimator(self, data, self.covariance_type)
+        warm = self.warm_start and hasattr(self, "converged_")
+        n_init = 1 if warm else self.n_init
+        rngs = spawn(rng_from(self.random_state), n_init)
+
+        def one_start(i, task):
+            if warm:
+                return self._run_em(data, self._params(), prior, task)
+            initial = self._initial_params(X, data, w, prior, rngs[i])
+            return self._run_em(data, initial, prior, task)
+
+        result = self._drive(
+            lambda task: best_of(n_init, one_start, task=task),
+            total=n_init if n_init > 1 else self.max_iter,
+            X=None if is_dataset(X) else X,
+            snapshot=lambda state: mixture_attributes(state.params, X),
+        )
+        for name, value in mixture_attributes(result.state.params, X).items():
+            setattr(self, name, value)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
-        bad = collapsed_components(result.state.params, self.reg_covar)
-        if bad:
+        collapsed = collapsed_components(result.state.params, self.reg_covar)
+        if collapsed:
             warnings.warn(
-                f"GaussianMixture: components {bad} have collapsed onto single "
+                f"GaussianMixture: components {collapsed} have collapsed onto single "
                 "points and are held up by reg_covar alone. Use fewer components "
                 "or raise reg_covar.",
                 DegenerateWarning,
                 stacklevel=2,
             )
         return self
+
+    def _run_em(self, data, initial, prior, task):
+        """EM from one set of initial parameters."""
+        path = []
+        iterations = itertools.count()
+
+        def on_e_step(params, mean_loglik):
+            iteration = next(iterations)
+            if self.keep_path:
+                path.append(params)
+            if int(self.verbose) >= 2 and iteration % self.verbose_interval == 0:
+                print(f"iteration {iteration}: mean log-likelihood {mean_loglik:.6f}")
+
+        result = run_gaussian_em(
+            data,
+            initial,
+            floor=self.reg_covar,
+            prior=prior,
+            hard=self.hard,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_e_step=on_e_step,
+            task=task,
+        )
+        result = with_parameter_path(result, path)
+        return result._replace(reason="start") if self.max_iter == 0 else result
 
     def _check_sizes(self, X):
         n, d = X.shape
@@ -244,51 +290,19 @@ class GaussianMixture(AbstractMixture):
         if self.covariance_type == "low_rank" and self.rank > d:
             raise ParameterError(f"rank must be at most {d} columns, got {self.rank}.")
 
-    def _run(self, t, w, X):
-        """Every start to its end; the best as a Result."""
-        warm = self.warm_start and hasattr(self, "converged_")
-        n_init = 1 if warm else self.n_init
-        rngs = spawn(rng_from(self.random_state), n_init)
-        prior = prior_from_estimator(self, t, self.covariance_type)
-
-        def one(i, task):
-            first = self._params() if warm else self._first(X, t, w, prior, rngs[i])
-            path = []
-            result = run_gaussian_em(
-                t, first, floor=self.reg_covar, prior=prior, hard=self.hard,
-                max_iter=self.max_iter, tol=self.tol, task=task, on_e_step=self._told(path),
-            )  # fmt: skip
-            result = with_parameter_path(result, path)
-            return result._replace(reason="start") if self.max_iter == 0 else result
-
-        return self._drive(
-            lambda task: best_of(n_init, one, task=task),
-            total=n_init if n_init > 1 else self.max_iter,
-            X=None if is_dataset(X) else X,
-            snapshot=lambda s: mixture_attributes(s.params, X),
-        )
-
-    def _told(self, path):
-        """What is done after each E-step: keep the parameters, print a line."""
-        turns = iter(range(1 << 62))
-
-        def tell(p, mean):
-            turn = next(turns)
-            if self.keep_path:
-                path.append(p)
-            if int(self.verbose) >= 2 and turn % self.verbose_interval == 0:
-                print(f"turn {turn}: mean log-likelihood {mean:.6f}")
-
-        return tell
-
-    def _first(self, X, t, w, prior, rng) -> GaussianMixtureParams:
-        """The parameters a start begins from: given ones before found ones."""
+    def _initial_params(self, X, data, w, prior, rng) -> GaussianMixtureParams:
+        """The parameters a start begins from: given ones take precedence."""
         k, shape = self.n_components, self.covariance_type
         W, M, C = user_initial_params(
-            self.weights_init, self.means_init, self.precisions_init, k, t.rows.d, shape
+            self.weights_init,
+            self.means_init,
+            self.precisions_init,
+            k,
+            data.rows.d,
+            shape,
         )
         if W is None or M is None or C is None:
-            guess = initial_moments(X, t, w, k, shape, self.init_params, rng)
+            guess = initial_moments(X, data, w, k, shape, self.init_params, rng)
             N = guess.weight + 1e-300
             mean, cov = posterior_modes(guess, prior)
             W = N / N.sum() if W is None else W
@@ -299,10 +313,6 @@ class GaussianMixture(AbstractMixture):
         return GaussianMixtureParams(
             np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
         )
-
-    def _store(self, p: GaussianMixtureParams, X):
-        for name, value in mixture_attributes(p, X).items():
-            setattr(self, name, value)
 
     def _params(self) -> GaussianMixtureParams:
         """The fitted parameters as float64 NumPy arrays."""
@@ -332,9 +342,9 @@ class GaussianMixture(AbstractMixture):
     def bic(self, X):
         """Bayesian information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + self._n_parameters() * np.log(len(s)))
+        return float(bic(s.sum(), self._n_parameters(), len(s)))
 
     def aic(self, X):
         """Akaike information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + 2 * self._n_parameters())
+        return float(aic(s.sum(), self._n_parameters()))

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.em import em
+from ..core.information_criteria import aic, bic
 from ..core.iterate import best_of
 from ..core.numerics import safe_log
 from ..core.random import rng_from, spawn
@@ -33,14 +34,34 @@ from ..core.rows import rows
 from ..distributions.densities import FAMILIES
 from ..distributions.natural import memberships
 from ..distributions.normal import Normal
-from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
+from ..params import (
+    Count,
+    Natural,
+    NonNegative,
+    ParameterError,
+    Rule,
+    Verbosity,
+    check_count,
+)
 from ..typing import Seed
 from .abstract_mixture import AbstractMixture
-from .gaussian_em import check_n_samples
-from .starts import kmeans_start_labels
-from .support import check_support
+from .gaussian_em import kmeans_start_labels
 
 NAMES = tuple(FAMILIES)
+
+# What each family can hold. Fractions pass where they have a meaning of their own:
+# shares of a yes (grey values) for Bernoulli, weighted counts for the multinomial.
+SUPPORTS = {
+    "Poisson": (lambda x: (x >= 0) & (x == np.floor(x)), "whole numbers of at least 0"),
+    "Bernoulli": (lambda x: (x >= 0) & (x <= 1), "numbers from 0 to 1"),
+    "Multinomial": (lambda x: x >= 0, "counts of at least 0"),
+    "Gamma": (lambda x: x > 0, "numbers above 0"),
+    "Beta": (lambda x: (x > 0) & (x < 1), "numbers between 0 and 1, ends excluded"),
+    "Dirichlet": (
+        lambda x: (x > 0) & (np.abs(x.sum(1, keepdims=True) - 1) < 1e-4),
+        "numbers above 0 that sum to 1 in each row",
+    ),
+}
 
 
 def is_family(value):
@@ -116,6 +137,35 @@ def column_groups(family, data, names) -> list[ColumnGroup]:
     if len(np.unique(used)) != len(used):
         raise ParameterError("family names a column more than once.")
     return groups
+
+
+def check_support(data, groups, names=None):
+    """Refuse rows (`core.rows`) that the family of a group of columns cannot hold."""
+    kinds = [(g.columns, type(g.distribution).__name__) for g in groups]
+    kinds = [(columns, kind) for columns, kind in kinds if kind in SUPPORTS]
+    if not kinds:
+        return
+
+    def worst(X, *_):
+        """(1, d): a value of each column that does not fit, or NaN."""
+        X = arrays.to_numpy(X)
+        found = np.full((1, X.shape[1]), np.nan)
+        for columns, kind in kinds:
+            wrong = ~SUPPORTS[kind][0](X[:, columns])
+            rows, at = np.nonzero(wrong)
+            found[0, columns[at]] = X[rows, columns[at]]
+        return found
+
+    found = arrays.to_numpy(data.map(worst))
+    for columns, kind in kinds:
+        for f in columns:
+            bad = found[~np.isnan(found[:, f]), f]
+            if len(bad):
+                name = int(f) if names is None else names[f]
+                raise ValueError(
+                    f"column {name!r} of X holds {bad[0]:g}, but the {kind} family "
+                    f"takes {SUPPORTS[kind][1]}."
+                )
 
 
 def take_columns(X, at):
@@ -312,7 +362,7 @@ class Mixture(AbstractMixture):
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
-        check_n_samples(n_samples)
+        check_count("n_samples", n_samples)
         rng = rng_from(self.random_state)
         z = np.repeat(
             np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)
@@ -333,12 +383,12 @@ class Mixture(AbstractMixture):
     def bic(self, X):
         """Bayesian information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + self._n_parameters() * np.log(len(s)))
+        return float(bic(s.sum(), self._n_parameters(), len(s)))
 
     def aic(self, X):
         """Akaike information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + 2 * self._n_parameters())
+        return float(aic(s.sum(), self._n_parameters()))
 
 
 def draw_from_components(part, z, rng):

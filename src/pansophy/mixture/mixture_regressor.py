@@ -33,8 +33,8 @@ from ..distributions.missing import patterns, regression
 from ..distributions.normal import Normal
 from ..params import Rule
 from ..typing import Seed
-from .gaussian_mixture import GaussianMixture
 from .gaussian_em import GaussianMixtureParams
+from .gaussian_mixture import GaussianMixture
 
 JointMixture = Annotated[
     Any,

@@ -28,11 +28,15 @@ from sklearn.utils.metaestimators import available_if
 from ..base import Classifier, Estimator, OneClass
 from ..core import arrays
 from ..core.numerics import logsumexp
+from ..core.threshold_counts import threshold_counts
+from ..core.weighted import tie_tolerance
 from ..params import Number, ParameterError, Rule
 from ..typing import Fittable, Splits
 from .gaussian_mixture import GaussianMixture
 
-Contamination = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+Contamination = Annotated[
+    float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 
 
 def density_scores(model, X):
@@ -59,7 +63,8 @@ def quantile_threshold(scores, share, w=None) -> float:
     s, w = scores[w > 0], w[w > 0]
     order = np.argsort(s, kind="stable")
     below = np.cumsum(w[order])
-    at = int(np.searchsorted(below, share * below[-1] * (1 - 1e-12)))
+    target = share * below[-1] - tie_tolerance(below[-1], len(below))
+    at = int(np.searchsorted(below, target))
     value = s[order[at]]
     more = s[s > value]
     if not len(more):
@@ -80,22 +85,19 @@ class ThresholdCurve(NamedTuple):
 
 def threshold_curve(scores, outlier) -> ThresholdCurve:
     """Eq. (3) and its parts for every threshold that flags at least one row."""
-    scores, outlier = np.asarray(scores, float), np.asarray(outlier, bool)
-    order = np.argsort(scores, kind="stable")
-    s, hit = scores[order], outlier[order]
-    last = np.append(s[1:] > s[:-1], True)  # the last of equal scores
-    tp = np.cumsum(hit)[last]
-    flagged = np.flatnonzero(last) + 1
-    total = max(int(hit.sum()), 1)
-    above = np.append(s[1:], np.inf)[last]
-    tau = np.where(np.isfinite(above), s[last] + (above - s[last]) / 2, np.inf)
-    tau = np.where(tau > s[last], tau, above)  # two scores with no number between
+    counts = threshold_counts(outlier, -np.asarray(scores, float))
+    score = -counts.threshold[1:]  # distinct scores, rising
+    next_score = np.append(score[1:], np.inf)
+    middle = score + (next_score - score) / 2
+    tau = np.where(middle > score, middle, next_score)  # no number between two scores
+    tp, fp = counts.true_positives[1:], counts.false_positives[1:]
+    outliers = max(counts.positives, 1)
     return ThresholdCurve(
         tau,
-        tp / flagged,
-        tp / total,
-        2 * tp / (flagged + total),
-        (flagged - tp) / max(int((~hit).sum()), 1),
+        precision=tp / (tp + fp),
+        recall=tp / outliers,
+        f1=2 * tp / (tp + fp + outliers),
+        false_positive_rate=fp / max(counts.negatives, 1),
     )
 
 

@@ -44,8 +44,8 @@ from ..mixture.gaussian_em import (
     prepare_em_data,
     run_gaussian_em,
     sample_gaussian_mixture,
+    user_initial_params,
 )
-from ..mixture.starts import user_initial_params
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
 from ..typing import Matrix, Seed, Words
 from .labels import told
