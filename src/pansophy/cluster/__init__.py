@@ -1,4 +1,4 @@
-"""Clustering: rows into groups, without being told any."""
+"""Clustering: k-means and its relatives, hierarchies, density, spectra, validity."""
 
 from .agglomerative import AgglomerativeClustering, FeatureAgglomeration
 from .anonymize import AnonymizedData, anonymize

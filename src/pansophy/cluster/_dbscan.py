@@ -1,4 +1,9 @@
-"""Compiled loops of `dbscan.py`: the grid of cells, and unions from lists."""
+"""Compiled loops of `dbscan.py`: the grid of cells, and unions from neighbour lists.
+
+`grid` is (start, lo, hi, keys, steps, reach, limit): where the points of each cell
+begin and the box around them, the sorted numbers of the cells, the steps from a cell to
+its neighbours, how many cells away the last coordinate may be, and eps squared.
+"""
 
 import numpy as np
 from numba import njit
@@ -79,14 +84,13 @@ def cell_boxes(X, start, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def find_core_points(
-    X, w, start, lo, hi, keys, steps, reach, limit, min_weight, a, b, core
-):
+def find_core_points(X, w, grid, min_weight, a, b, core):
     """Which points of cells a .. b have enough weight within the radius.
 
     All points of a cell are within the radius of each other; counting ends as soon
     as there is enough.
     """
+    start, lo, hi, keys, steps, reach, limit = grid
     around = np.empty((b - a, len(steps), 2), np.int64)
     neighbor_cell_ranges(keys, start, steps, reach, a, b, around)
     for cell in range(a, b):
@@ -121,8 +125,9 @@ def cells_touch(X, core, start, a, b, limit):
 
 
 @njit(cache=True, nogil=True)
-def union_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
+def union_cells(X, core, grid, parent):
     """Union of the cells whose core points touch; cells without one stay alone."""
+    start, lo, hi, keys, steps, reach, limit = grid
     cells = len(start) - 1
     has = np.zeros(cells, np.bool_)
     for c in range(cells):
@@ -148,13 +153,12 @@ def union_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
 
 
 @njit(cache=True, nogil=True)
-def label_borders(
-    X, core, start, lo, hi, keys, steps, reach, limit, name, a, b, labels
-):
+def label_borders(X, core, grid, name, a, b, labels):
     """Points of cells a .. b that are not core: the first cluster in reach, or -1.
 
     name[c] is the cluster of the core points of cell c.
     """
+    start, lo, hi, keys, steps, reach, limit = grid
     around = np.empty((b - a, len(steps), 2), np.int64)
     neighbor_cell_ranges(keys, start, steps, reach, a, b, around)
     for cell in range(a, b):

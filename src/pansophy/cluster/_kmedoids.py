@@ -37,7 +37,7 @@ def two_nearest(M, first, second, a, b):
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def removal_losses(w, first, second, a, out):
-    """Eq. (3): what J gains if medoid j goes and nothing comes."""
+    """Eq. (3): how much J rises if medoid j is removed."""
     out[:] = 0.0
     for i in range(w.shape[0]):
         out[a[i]] += w[i] * (second[i] - first[i])
@@ -45,7 +45,7 @@ def removal_losses(w, first, second, a, out):
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def best_swap(row, w, first, second, a, loss, out):
-    """Eq. (4): the best medoid to put the candidate of `row` in place of."""
+    """Eq. (4): the best medoid to replace by the candidate of `row`, and the change."""
     k = loss.shape[0]
     for j in range(k):
         out[j] = loss[j]
@@ -66,7 +66,7 @@ def best_swap(row, w, first, second, a, loss, out):
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def replace_medoid(row, out, M, first, second, a, b):
-    """Put `row` in place of medoid `out`; only rows that it concerns are redone."""
+    """Replace medoid `out` by the candidate of `row`; update the two nearest."""
     k, n = M.shape
     for i in range(n):
         M[out, i] = row[i]
@@ -91,27 +91,30 @@ def replace_medoid(row, out, M, first, second, a, b):
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def swap_sweep(
-    D, rows, who, w, medoids, M, first, second, a, b, loss, room, least, total, idle
+    D, rows, candidates, w, medoids, nearest, loss, changes, least, total, idle
 ):
-    """Eq. (4) for each candidate in turn, swapping at once where it pays.
+    """Eq. (4) for each candidate in order, swapping at once where that lowers J.
 
-    The distances from candidate who_c are in row rows_c of D. `least` is how much a
-    swap must lower J. idle[0] counts the candidates since the last swap; once they
-    are all there are, the rest is left out. Returns the number of swaps.
+    The distances from candidate c are in row rows_c of D. `nearest` is (M, d1, d2, a,
+    b), a and b the nearest and second nearest medoid; `loss` is eq. (3), `changes`
+    scratch of the same size. `least` is how much a swap must lower J. idle[0] counts
+    the candidates since the last swap; once they are all `total`, the rest is left out.
+    Returns the number of swaps.
     """
+    M, first, second, a, b = nearest
     swaps = 0
-    for c in range(who.shape[0]):
+    for c in range(candidates.shape[0]):
         if idle[0] >= total:
             break
         idle[0] += 1
         here = False
         for j in range(medoids.shape[0]):
-            here = here or medoids[j] == who[c]
+            here = here or medoids[j] == candidates[c]
         if here:
             continue
-        out, by = best_swap(D[rows[c]], w, first, second, a, loss, room)
+        out, by = best_swap(D[rows[c]], w, first, second, a, loss, changes)
         if by < -least:
-            medoids[out] = who[c]
+            medoids[out] = candidates[c]
             replace_medoid(D[rows[c]], out, M, first, second, a, b)
             removal_losses(w, first, second, a, loss)
             swaps += 1

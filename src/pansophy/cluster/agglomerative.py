@@ -40,12 +40,11 @@ def merge_tree(X, connectivity, linkage, metric, merges):
     if connectivity is None:
         Z = linkage_matrix(X, linkage, metric=metric)
         return Z[:, :2].astype(np.int64), Z[:, 2].copy(), 1
-    how = {"metric": metric, "merges": merges}
-    return constrained_merges(X, connectivity, linkage, **how)
+    return constrained_merges(X, connectivity, linkage, metric=metric, merges=merges)
 
 
 def check_agglomerative_params(model):
-    """What the rules of single parameters cannot say."""
+    """Refuse parameters that do not go together."""
     if (model.n_clusters is None) == (model.distance_threshold is None):
         raise ValueError(
             "Exactly one of n_clusters and distance_threshold has to be set, and the "
@@ -63,7 +62,7 @@ def check_agglomerative_params(model):
 
 
 def fit_merge_tree(model, X):
-    """Merges, cut and labels of the rows of X, stored on the model."""
+    """Build the merge tree of the rows of X, cut it, and store both on the model."""
     check_agglomerative_params(model)
     n, k, graph = len(X), model.n_clusters, model.connectivity
     if k is not None and k > n:
@@ -112,7 +111,7 @@ class AgglomerativeClustering(Clusterer, Estimator):
     distance_threshold : float or None
         Clusters this far apart or farther are not merged.
     compute_distances : bool
-        Kept for scikit-learn's sake: `distances_` costs nothing and is always there.
+        For compatibility with scikit-learn: `distances_` is always there.
 
     Attributes
     ----------

@@ -12,10 +12,10 @@ worse than one). A leaf whose rows are all equal cannot be split; when none can,
 than k clusters come out and a warning says so. A new row goes down the tree to the
 nearer child at each fork.
 
-Time O(n d) a level of the tree and turn, so about log k in place of the k of k-means.
-Rows are put in the order of one random direction at the outset, and stay so in
-every leaf, so that seeds (`initialization.py`) are drawn without sorting again. Memory:
-one copy of X, and of the rows of one leaf at a time.
+Time O(n d) for each level of the tree and iteration, so about log k in place of the k
+of k-means. Rows are put in the order of one random direction at the outset, and stay so
+in every leaf, so that seeds (`initialization.py`) are drawn without sorting again.
+Memory: one copy of X, and of the rows of one leaf at a time.
 
 Shapes    X (n, d)   cluster_centers_ (k, d), the leaves from left to right
 Refs      [Steinbach2000]
@@ -110,8 +110,8 @@ def split_leaf(X, w, key, state, criterion, two_means_split) -> BisectingState:
         return state._replace(stuck=True)
     at = max(able, key=lambda q: (getattr(state.leaves[q], criterion), -q))
     leaf = state.leaves[at]
-    V, wv, own = (rows_by_index(a, leaf.index) for a in (X, w, key))
-    C, z, costs = two_means_split(V, wv, own)
+    V, wv, leaf_key = (rows_by_index(a, leaf.index) for a in (X, w, key))
+    C, z, costs = two_means_split(V, wv, leaf_key)
     z, centers, new = arrays.to_numpy(z), list(state.centers), []
     mass = np.bincount(z, arrays.to_numpy(wv), 2)
     for j in range(2):
@@ -149,9 +149,9 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     n_init : int
         Starts of each split, of which the best is kept.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     verbose : int
         1 shows a progress bar.
     tol : float
@@ -210,19 +210,29 @@ class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         w = weights_like(X, w)
         check_enough_rows(X, self.n_clusters)
         rng = rng_from(self.random_state)
-        how = (self.n_init, self.max_iter, self.tol)
-        by = "inertia" if self.bisecting_strategy == "biggest_inertia" else "mass"
+        criterion = (
+            "inertia" if self.bisecting_strategy == "biggest_inertia" else "mass"
+        )
         k = self.n_clusters
         V, w, key, order = sorted_by_projection(X, w, rng)
         state = root_leaf_state(V, w)
 
+        def two_means_split(V, w, key):
+            return two_means(
+                V, w, key, rng, self.init, self.n_init, self.max_iter, self.tol
+            )
+
         def run(task):
-            halve = lambda V, w, key: two_means(V, w, key, rng, self.init, *how)
-            step = lambda s: split_leaf(V, w, key, s, by, halve)
-            done = lambda old, new: 0.0 if new.stuck else 1.0
-            out = iterate(step, state, max_iter=k - 1, tol=0.5, change=done, task=task)
-            ended = out.reason == "max_iter"
-            return out._replace(reason="tolerance") if ended else out
+            result = iterate(
+                lambda s: split_leaf(V, w, key, s, criterion, two_means_split),
+                state,
+                max_iter=k - 1,
+                tol=0.5,
+                change=lambda old, new: 0.0 if new.stuck else 1.0,
+                task=task,
+            )
+            ended_as_planned = result.reason == "max_iter"
+            return result._replace(reason="tolerance") if ended_as_planned else result
 
         result = self._drive(run, total=k, X=X, snapshot=lambda s: self._fitted(s, X))
         for name, value in self._fitted(result.state, X).items():

@@ -1,4 +1,4 @@
-"""How many clusters: one curve over k, read in one of eight ways.
+"""Choosing the number of clusters k by one of eight criteria on the k-means cost.
 
 J_k is the best cost found with k clusters. The runs of k + 1 include one from the
 centres of k and the row farthest from them, so J_k never rises with k. The curve or a
@@ -18,9 +18,9 @@ score s_k made from it gives k:
     holdout     min cost of rows not fitted to                                  (7)
     labels      max agreement with the rows whose labels are known              (8)
 
-(7) is offered to be seen through: more centres are nearer to new rows too, so it falls
-for ever and says k is the largest tried; a warning says so. (1) always has an answer,
-also where there are no clusters. (3) and (5) can say 1.
+(7) is there to show that it does not work: more centres are nearer to new rows too, so
+it keeps falling and selects the largest k; a warning says so. (1) always has an answer,
+also where there are no clusters. (3) and (5) can select 1.
 
 Refs      [Tibshirani2001] the gap; [Pelleg2000] the likelihood; [Rousseeuw1987]
 """
@@ -33,13 +33,14 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from ..core.random import rng_from, seed_int
+from ..distributions import entropy
 from ..params import ParameterError
 from .kmeans import KMeans, kmeans_objective
 
 
 @dataclass(frozen=True)
 class KChoice:
-    """The k chosen, and the curve that it was read off.
+    """The k chosen, and the curve it was chosen from.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class KChoice:
 
 
 class KMeansRuns:
-    """Rows, runs of k-means on them, and what the scores need."""
+    """Rows, and k-means models fitted to them."""
 
     def __init__(self, X, ks, n_init, rng):
         self.X = np.asarray(X, dtype=np.float64)
@@ -113,7 +114,7 @@ def kmeans_bic_scores(data, models, costs):
         variance = max(J / max(d * (n - k), 1), 1e-300)
         share = np.bincount(model.labels_, minlength=k) / n
         share = share[share > 0]
-        L = n * float(share @ np.log(share))
+        L = -n * float(entropy(share))
         L -= 0.5 * n * d * np.log(2 * np.pi * variance) + 0.5 * J / variance
         out.append(2 * L - k * (d + 1) * np.log(n))
     return np.array(out), None
@@ -192,7 +193,7 @@ def choose_k(
     n_init=5,
     random_state=None,
 ) -> KChoice:
-    """The number of clusters that one criterion asks for.
+    """The number of clusters that one criterion selects.
 
     Parameters
     ----------
@@ -220,9 +221,9 @@ def choose_k(
     [3, 3]
     """
     ks = np.array(sorted(set(ks)))
-    words = (*METHODS, "penalty", "labels")
-    if method not in words:
-        raise ParameterError(f"method must be one of {', '.join(words)}, got {method}.")
+    known = (*METHODS, "penalty", "labels")
+    if method not in known:
+        raise ParameterError(f"method must be one of {', '.join(known)}, got {method}.")
     if len(ks) == 0 or ks[0] < 1 or ks[-1] > len(X):
         raise ValueError(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
@@ -241,9 +242,8 @@ def choose_k(
             scores, errors = METHODS[method](data, models, costs)
     if np.all(np.isnan(scores)):
         raise ValueError(f"method={method!r} needs a k of at least 2 among ks.")
-    at = SELECTION_RULES.get(method, lambda scores, _: np.nanargmax(scores))(
-        scores, errors
-    )
+    select = SELECTION_RULES.get(method, lambda scores, _: np.nanargmax(scores))
+    at = select(scores, errors)
     if method == "holdout" and at == len(ks) - 1:
         warnings.warn(
             "the held-out cost of k-means keeps falling with k, so it cannot choose "
@@ -256,7 +256,7 @@ def choose_k(
 
 @contextmanager
 def collapse_repeated_warnings():
-    """Of what the many fits inside warn of, the first of each kind, and how often."""
+    """Issue repeated warnings of the fits inside once each, with their number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -266,7 +266,7 @@ def collapse_repeated_warnings():
         first.setdefault(kind, str(warning.message))
         times[kind] = times.get(kind, 0) + 1
     for kind, text in first.items():
-        more = f" (So for {times[kind]} fits.)" if times[kind] > 1 else ""
+        more = f" (Same for {times[kind]} fits.)" if times[kind] > 1 else ""
         warnings.warn(text + more, kind[0], stacklevel=4)
 
 

@@ -1,13 +1,13 @@
-"""Clusters as features: where a row stands towards groups found in the data.
+"""Clusters as features: distances to k-means centres, similarities or memberships.
 
-k-means centres c_j become columns for a model that comes after,
+k-means centres c_j become columns for a later model,
 
     distance    |x - c_j|                                                       (1)
     similarity  exp(-|x - c_j|^2 / (2 s^2)),  s^2 = mean |x_i - c_{z_i}|^2      (2)
     onehot      1 for the nearest centre, else 0                                (3)
 
 beside the columns of X or instead of them. (2) turns a linear model into a network of
-radial basis functions, (3) into one constant for each group.
+radial basis functions, (3) into one constant for each cluster.
 
 Shapes    X (n, d)   c (k, d)   result (n, k) or (n, d + k)
 Refs      [Coates2012]
@@ -43,7 +43,7 @@ class ClusterFeatures(Transformer, Estimator):
     n_init, max_iter : int
         Of k-means.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -83,9 +83,12 @@ class ClusterFeatures(Transformer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        how = {"n_init": self.n_init, "max_iter": self.max_iter}
-        how["random_state"] = rng_from(self.random_state)
-        model = KMeans(self.n_clusters, **how).fit(X, sample_weight=w)
+        model = KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=rng_from(self.random_state),
+        ).fit(X, sample_weight=w)
         self.cluster_centers_, self.labels_ = model.cluster_centers_, model.labels_
         total = len(X) if w is None else float(w.sum())
         self.scale_ = float(np.sqrt(model.inertia_ / total)) or 1.0

@@ -1,19 +1,19 @@
-"""Missing values filled in from the cluster that a row belongs to.
+"""Imputation by clusters: a missing value becomes the mean of its row's cluster.
 
-With B_if = 1 where x_if is known and else 0, k-means on what is known alone,
+With B_if = 1 where x_if is observed and else 0, k-means on the observed values alone,
 
     J(C, z) = sum_i w_i sum_f B_if (x_if - c_{z_i f})^2                         (1)
 
-by turns: the best z_i is the nearest centre over the columns known of row i; the best
-c_jf is the mean of the known x_if of the group. Neither raises J. A missing x_if then
-becomes c_{z_i f}. Filling in first and running k-means after would pull every group
-towards the values filled in; (1) never looks at them.
+by alternating: the best z_i is the nearest centre over the observed columns of row i;
+the best c_jf is the mean of the observed x_if of the cluster. Neither raises J. A
+missing x_if then becomes c_{z_i f}. Filling in first and running k-means afterwards
+would pull every cluster towards the values filled in; (1) does not use them.
 
-What cannot be told: a column that no row of a group knows takes the mean of the column;
-a row of which nothing is known is in no group and gets the means of the columns. A
-column that nobody knows is refused. Known entries stay as they are.
+A column without any observed value in a cluster takes the mean of the column; a row
+without any is in no cluster and gets the means of the columns. A column without any
+observed value is refused. Observed entries stay as they are.
 
-Time O(n k d) a turn. Memory O(n d) for a copy of X with zeros and for B.
+Time O(n k d) an iteration. Memory O(n d) for a copy of X with zeros and for B.
 
 Shapes    X, B (n, d)   C (k, d)   z, w (n,)
 Refs      [Chi2016]
@@ -32,25 +32,26 @@ from ..core.random import rng_from
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
 from .initialization import check_scale, sample_initial_centers
+from .kmedians import relative_fall
 
 
 class ImputerState(NamedTuple):
-    """What one turn hands to the next."""
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
-    labels: Any  # z of the turn before, -1 where nothing is known
+    labels: Any  # z, nearest to the previous centres; -1 if nothing is observed
     objective: float  # J at those centres and labels
     moved: int = -1
 
 
 def observed_squared_distances(X, B, C):
-    """sum over known f of (x_if - c_jf)^2, (n, k); X holds 0 where nothing is known."""
+    """sum over observed f of (x_if - c_jf)^2, (n, k); X holds 0 elsewhere."""
     D = (X * X).sum(axis=1)[:, None] - 2 * (X @ C.T) + B @ (C * C).T
     return np.maximum(D, 0.0)
 
 
 def nearest_observed_center(X, B, C):
-    """The nearest centre over what is known, and the gap to it from differences."""
+    """The nearest centre over observed columns, and the squared distance to it."""
 
     def block(x, o):
         z = observed_squared_distances(x, o, C).argmin(axis=1)
@@ -61,13 +62,13 @@ def nearest_observed_center(X, B, C):
 
 
 def observed_means(X, B, w, z, C, mean):
-    """Means of what is known of each group; the column's mean where nothing is."""
+    """Means of the observed values of each cluster; the column's mean elsewhere."""
     new = np.empty_like(C)
     for j in range(len(C)):
-        mine = np.flatnonzero(z == j)
-        mass = w[mine] @ B[mine]
-        sums = w[mine] @ X[mine]
-        if not mass.any():  # an empty group stays where it is
+        members = np.flatnonzero(z == j)
+        mass = w[members] @ B[members]
+        sums = w[members] @ X[members]
+        if not mass.any():  # an empty cluster keeps its centre
             new[j] = C[j]
             continue
         new[j] = np.divide(sums, mass, out=mean.copy(), where=mass > 0)
@@ -75,27 +76,28 @@ def observed_means(X, B, w, z, C, mean):
 
 
 def imputer_iterations(X, B, w, C, mean, *, max_iter, tol, task=SILENT):
-    """Take turns on eq. (1) until no label changes or J hardly falls."""
+    """Iterate on eq. (1) until no label changes or J hardly falls."""
 
-    def turn(state):
-        z, own = nearest_observed_center(X, B, state.centers)
+    def step(state):
+        z, distance = nearest_observed_center(X, B, state.centers)
         old = state.labels
         moved = len(z) if old is None else int(np.count_nonzero(z != old))
-        new = (
-            observed_means(X, B, w, z, state.centers, mean) if moved else state.centers
-        )
-        return ImputerState(new, z, float(w @ own), moved)
+        centers = state.centers
+        if moved:
+            centers = observed_means(X, B, w, z, centers, mean)
+        return ImputerState(centers, z, float(w @ distance), moved)
 
-    def settled(old, new):
-        fall = (old.objective - new.objective) / max(new.objective, 1e-300)
-        return 0.0 if new.moved == 0 else fall
-
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
     run = iterate(
-        turn, ImputerState(C, None, np.inf), max_iter=max_iter, tol=tol, **how
+        step,
+        ImputerState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=relative_fall,
+        watch=("moved",),
+        task=task,
     )
-    z, own = nearest_observed_center(X, B, run.state.centers)
-    last = run.state._replace(labels=z, objective=float(w @ own))
+    z, distance = nearest_observed_center(X, B, run.state.centers)
+    last = run.state._replace(labels=z, objective=float(w @ distance))
     return run._replace(state=last)
 
 
@@ -110,26 +112,26 @@ class ClusterImputer(Transformer, Estimator):
     n_init : int
         Starts, of which the best is kept.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when J falls by no more than this share of itself.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (k, d)
         C.
     means_ : array of shape (d,)
-        Means of the known entries of the columns.
+        Means of the observed entries of the columns.
     labels_ : array of shape (n,)
-        z, -1 for a row of which nothing is known.
+        z, -1 for a row without any observed value.
     inertia_ : float
         J of eq. (1).
     n_iter_, history_, converged_, interrupted_
-        How the best start went; "objective" and "moved" in each turn.
+        How the best start went; "objective" and "moved" in each iteration.
 
     Examples
     --------
@@ -149,7 +151,7 @@ class ClusterImputer(Transformer, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the clusters of the known entries.
+        """Find the clusters of the observed entries.
 
         Parameters
         ----------
@@ -170,20 +172,21 @@ class ClusterImputer(Transformer, Estimator):
         if not mass.all():
             column = int(np.argmin(mass))
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[column]
-            raise ValueError(f"no row knows column {name!r}: drop it.")
+            raise ValueError(f"column {name!r} has no observed value: drop it.")
         mean = (w @ X) / mass
         k, rng = min(self.n_clusters, len(X)), rng_from(self.random_state)
         X -= mean * B  # a large common offset costs no digits
-        zero, how = np.zeros_like(mean), {"max_iter": self.max_iter, "tol": self.tol}
+        zero = np.zeros_like(mean)
 
-        def run(i, task):
-            C = sample_initial_centers(X, w, k, rng)[
-                0
-            ]  # what is missing counts as the mean here
-            return imputer_iterations(X, B, w, C, zero, task=task, **how)
+        def one_start(i, task):
+            # a missing value counts as the mean of its column in the seeds
+            C = sample_initial_centers(X, w, k, rng)[0]
+            return imputer_iterations(
+                X, B, w, C, zero, max_iter=self.max_iter, tol=self.tol, task=task
+            )
 
         result = self._drive(
-            lambda task: best_of(self.n_init, run, task=task),
+            lambda task: best_of(self.n_init, one_start, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
         )
@@ -193,13 +196,13 @@ class ClusterImputer(Transformer, Estimator):
         return self
 
     def transform(self, X):
-        """X with every missing entry filled in; what is known stays."""
+        """X with every missing entry filled in; observed ones stay."""
         X = self._ready(X, **NAN_CHECKS)
         fill = np.concatenate([self.cluster_centers_, self.means_[None]])
         return np.where(np.isnan(X), fill[self._labels(X)].astype(X.dtype), X)
 
     def predict(self, X):
-        """The cluster of each row by what is known of it; -1 if nothing is."""
+        """The cluster of each row by its observed values; -1 if there are none."""
         return self._labels(self._ready(X, **NAN_CHECKS))
 
     def _labels(self, X):

@@ -1,4 +1,4 @@
-"""Merges along the edges of a graph: only clusters that are connected may join.
+"""Linkage with connectivity constraints: merges along the edges of a graph.
 
 The graph's edges have the distances of their rows as lengths. The cheapest edge is
 taken from a heap, its two clusters become one, and the edges of both lead to the
@@ -72,7 +72,7 @@ def constrained_merges(X, G, method="ward", *, metric="euclidean", merges=None):
 
 
 def connected_graph(X, G, metric):
-    """G made symmetric and of one piece; how many pieces there were."""
+    """G made symmetric and connected, and its number of components before."""
     G = sp.csr_array(G)
     n = len(X)
     if G.shape != (n, n):

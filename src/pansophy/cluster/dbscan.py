@@ -1,4 +1,4 @@
-"""Density clusters: rows with enough neighbours, and what is within their reach.
+"""DBSCAN: clusters of rows with enough neighbours, and the rows near them.
 
     core      sum of w_j over d(x_i, x_j) <= eps is at least min_samples (i counts)  (1)
     cluster   the core rows joined by steps of at most eps between core rows         (2)
@@ -14,8 +14,8 @@ A cell's rows are all neighbours of each other, so a full cell is all core, and 
 with core rows belongs to one cluster; only pairs of cells within reach that are not
 joined yet are compared, and counting stops as soon as there are enough. *Many*
 columns: the same with tiles of products, in `dbscan_tiles.py`. *Otherwise* neighbours
-come in blocks from `distances.search`. The rows of a block that turn out core are
-joined with the core rows seen so far; a pair is seen from both ends, so none is
+come in blocks from `distances.neighbor_search`. The rows of a block that turn out core
+are joined with the core rows seen so far; a pair is seen from both ends, so none is
 missed. The lists of rows that are not core, at most min_samples - 1 long without
 weights, are kept for (3), and looked up again should they be too many.
 
@@ -56,12 +56,12 @@ def dbscan_labels(X, eps, min_samples, w=None, *, neighbor_blocks=None):
     ----------
     X : array of shape (n, d)
     eps : float
-    enough : float
+    min_samples : float
         Weight that makes a row core, its own included.
     w : array of shape (n,), optional
-    blocks : callable, optional
-        blocks(rows) gives (rows, indptr, indices) of neighbours in blocks, for all
-        rows if `rows` is None. None searches by euclidean distance.
+    neighbor_blocks : callable, optional
+        neighbor_blocks(rows) gives (rows, indptr, indices) of neighbours in blocks, for
+        all rows if `rows` is None. None searches by euclidean distance.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def dbscan_labels(X, eps, min_samples, w=None, *, neighbor_blocks=None):
 
 
 def fits_grid(X, eps):
-    """Whether cells of diagonal eps can be told apart by their numbers."""
+    """Whether cells of diagonal eps can be numbered without rounding errors."""
     if X.shape[1] > CELLS or eps <= 0:
         return False
     span = np.ptp(X, axis=0).max(initial=0.0)
@@ -89,7 +89,7 @@ def fits_grid(X, eps):
 
 
 def cell_side(eps, d):
-    """Of a cell, a little less than eps / sqrt(d): rounding must not count."""
+    """The side of a cell: a little less than eps / sqrt(d), to allow for rounding."""
     return float(eps) / np.sqrt(d) * (1 - 1e-6)
 
 
@@ -113,11 +113,11 @@ def dbscan_by_cells(X, eps, min_weight, w):
     grid = (start, lo, hi, keys, steps, reach, limit)
     core, labels = np.empty(n, np.bool_), np.empty(n, np.int64)
     cuts = [(a, min(a + 2048, len(keys))) for a in range(0, len(keys), 2048)]
-    run_in_threads(loops.find_core_points, (P, v, *grid, float(min_weight)), cuts, core)
+    run_in_threads(loops.find_core_points, (P, v, grid, float(min_weight)), cuts, core)
     parent = np.arange(len(keys))
-    loops.union_cells(P, core, *grid, parent)
+    loops.union_cells(P, core, grid, parent)
     name = cluster_numbers_of_cells(parent, core, start, order)
-    run_in_threads(loops.label_borders, (P, core, *grid, name), cuts, labels)
+    run_in_threads(loops.label_borders, (P, core, grid, name), cuts, labels)
     back = np.empty(n, np.int64)
     back[order] = np.arange(n)
     return labels[back], core[back]
@@ -148,19 +148,22 @@ def cluster_numbers_of_cells(parent, core, start, order):
 
 def dbscan_by_neighbor_lists(neighbor_blocks, n, min_weight, w):
     """Eqs (1) to (3) from lists of neighbours in blocks."""
-    core, known = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    parent, kept, held, missed = np.arange(n), [], 0, []
+    core, known = np.zeros((2, n), np.bool_)
+    parent = np.arange(n)
+    kept, n_kept = [], 0  # lists of rows that are not core, and their entries
+    missed = []  # rows whose lists were too many to keep
     for rows, indptr, indices in neighbor_blocks(None):
         counts = np.diff(indptr)
         if w is not None:
             total = np.concatenate([[0.0], np.cumsum(w[indices], dtype=np.float64)])
             counts = total[indptr[1:]] - total[indptr[:-1]]
-        core[rows], known[rows] = counts >= min_weight, True
+        core[rows] = counts >= min_weight
+        known[rows] = True
         loops.union_neighbor_lists(rows, indptr, indices, core, known, parent)
         rest = np.flatnonzero(counts < min_weight)
         size = int(np.sum(np.diff(indptr)[rest]))
-        if held + size <= KEPT:
-            held += size
+        if n_kept + size <= KEPT:
+            n_kept += size
             kept.append((rows[rest], *select_lists(indptr, indices, rest)))
         else:
             missed.append(rows[rest])
@@ -188,10 +191,9 @@ def select_lists(indptr, indices, rows):
 def index_neighbor_blocks(index, X, eps, rows):
     """Neighbours of all rows, or of some, from a search index."""
     numbers = np.arange(X.shape[0]) if rows is None else rows
-    asked = None if rows is None else X[rows]
-    for cut, indptr, indices, _ in neighbor_search.rows_within_radius(
-        index, asked, eps
-    ):
+    queries = None if rows is None else X[rows]
+    found = neighbor_search.rows_within_radius(index, queries, eps)
+    for cut, indptr, indices, _ in found:
         yield numbers[cut], indptr, indices
 
 
@@ -326,9 +328,8 @@ class DBSCAN(Clusterer, Estimator):
         if euclidean and self.algorithm == "auto":
             return None
         method = self.algorithm.replace("ball", "kd")
-        leaf = {"leaf_size": self.leaf_size}
         index = neighbor_search.build_index(
-            X, metric=self.metric, p=p, method=method, **leaf
+            X, metric=self.metric, p=p, method=method, leaf_size=self.leaf_size
         )
         return partial(index_neighbor_blocks, index, X, self.eps)
 

@@ -1,4 +1,4 @@
-"""DBSCAN for many columns: tiles of rows by matrix products, most of them left out.
+"""DBSCAN for many columns: tiles of distances by matrix products, most left out.
 
 Rows are put in an order in which TILE of them in turn lie together, around HUBS of
 them, and products about the middle of a tile, in float32, say of most pairs whether

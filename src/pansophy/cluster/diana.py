@@ -1,4 +1,4 @@
-"""Divisive clustering: one cluster of all rows, the widest one split again and again.
+"""DIANA: divisive clustering, which splits the widest cluster again and again.
 
 DIANA splits a cluster C by letting a splinter group S grow out of it. The first to
 leave is the row farthest from the others on average; then, as long as it is positive,

@@ -1,4 +1,4 @@
-"""Density clusters of every scale: DBSCAN for all eps at once, the lasting ones kept.
+"""HDBSCAN: DBSCAN for all eps at once, of which the most stable clusters are kept.
 
 With c_i the distance from x_i to the k-th row (itself the first), k = min_samples,
 
@@ -20,9 +20,9 @@ cluster above it with probability min(lambda_i, lambda_max) / lambda_max; rows a
 all of them are noise.
 
 Cost      one neighbour search and a spanning tree of eq. (1), O(n d) memory: in few
-          columns and from some thousand rows on about n log n walks (`boruvka.py`),
-          else Prim's O(n^2 d); a metric that is not a sum over columns needs n^2
-          distances
+          columns and from some thousand rows on about n log n tree queries
+          (`boruvka.py`), else Prim's O(n^2 d); a metric that is not a sum over columns
+          needs n^2 distances
 Shapes    X (n, d)   condensed tree (m, 4)   labels (n,)
 Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 """
@@ -72,8 +72,8 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
         return spanning_tree(D, metric="precomputed", core=core)
     D = sp.csr_array(D) / alpha
     rows = np.split(D.data, D.indptr[1:-1])
-    core = np.array([np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
-                     for r in rows])  # fmt: skip
+    kth = lambda r: np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
+    core = np.array([kth(r) for r in rows])
     G = sp.coo_array(D)
     m = np.maximum(np.maximum(core[G.row], core[G.col]), G.data)
     keep = np.isfinite(m)
@@ -141,7 +141,7 @@ def select_clusters(
 
 
 def keep_outermost(chosen, above):
-    """Drop what lies below another chosen cluster."""
+    """Drop clusters that lie below another chosen one."""
     under = np.zeros(len(chosen), np.bool_)
     for c in range(1, len(chosen)):
         under[c] = under[above[c]] or chosen[above[c]]
@@ -279,7 +279,7 @@ class HDBSCAN(Clusterer, Estimator):
                 f"({len(rows)})"
             )
         whole = len(rows) == X.shape[0]
-        F = X if whole else (X[rows][:, rows] if self._given() else X[rows])
+        F = X if whole else (X[rows][:, rows] if self._precomputed() else X[rows])
         with threads.limited(self.n_jobs):
             self.linkage_matrix_ = linkage_from_edges(*self._tree(F, k), len(rows))
         tree = condense_tree(self.linkage_matrix_, self.min_cluster_size)
@@ -320,11 +320,11 @@ class HDBSCAN(Clusterer, Estimator):
             names[z], self._state, np.flatnonzero(self._state == 0)
         )
 
-    def _given(self):
+    def _precomputed(self):
         return self.metric == "precomputed"
 
     def _tree(self, X, k):
-        """The spanning tree of eq. (1) by the leanest way the metric allows."""
+        """The spanning tree of eq. (1), with as little memory as the metric allows."""
         params = dict(self.metric_params or {})
         p = params.pop("p", 2.0)
         plain = isinstance(self.metric, str) and self.metric in FAST and not params
@@ -334,15 +334,21 @@ class HDBSCAN(Clusterer, Estimator):
                 f"algorithm={self.algorithm!r} takes dense rows and one of the metrics "
                 f"{', '.join(sorted(FAST))}."
             )
-        if self._given():
+        if self._precomputed():
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
             if not sp.issparse(X) and not np.allclose(X, X.T):
                 raise ValueError("precomputed distances must be symmetric.")
             return mutual_reachability_tree_of_matrix(X, k, self.alpha)
         if plain and not sp.issparse(X) and self.algorithm != "brute" and p >= 1:
-            how = {"metric": self.metric, "p": p, "leaf_size": self.leaf_size}
-            return mutual_reachability_tree(X, k, alpha=self.alpha, **how)
+            return mutual_reachability_tree(
+                X,
+                k,
+                metric=self.metric,
+                p=p,
+                alpha=self.alpha,
+                leaf_size=self.leaf_size,
+            )
         if self.metric == "minkowski":
             params["p"] = p
         D = pairwise_distances(X, metric=self.metric, **params)
@@ -350,7 +356,7 @@ class HDBSCAN(Clusterer, Estimator):
 
     def _keep_centers(self, X, labels, share):
         """Centroids weighted by probability; the row nearest to the others by it."""
-        if self._given():
+        if self._precomputed():
             raise ValueError("store_centers needs rows, not precomputed distances.")
         groups = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
         d = X.shape[1]

@@ -1,4 +1,4 @@
-"""Trees of merges: n rows, n - 1 times the two closest clusters become one.
+"""Hierarchical linkage: n - 1 merges of the two closest clusters.
 
 How far apart clusters A and B are, from the distances d of their rows:
 
@@ -19,7 +19,7 @@ the row of a new cluster is written, its column is not: the newer cluster of a p
 holds their distance, and a row is brought up to date when it is read next.
 
 Cost      time O(n^2 d) for all; single of many rows in few columns takes about n log n
-          walks in a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
+          queries of a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
           O(n d), complete, average and weighted n^2 numbers (of 4 bytes for float32
           rows, else 8: 3.2 GB for 20 000 rows); with metric="precomputed" the matrix is
           copied
@@ -106,7 +106,7 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
 
 
 def scaled_for_squares(X):
-    """X and 1, or X times a power of 2 and that, if squares would leave the floats."""
+    """X and 1, or X times a power of 2 and that, if squares would overflow."""
     top, safe = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype).max ** 0.3
     if top == 0 or 1 / safe <= top <= safe:
         return X, 1.0
@@ -133,7 +133,7 @@ def linkage_from_edges(left, right, height, n):
 
 
 def distance_matrix(X, metric, *, squared=False):
-    """All distances (squared on demand), in memory of our own."""
+    """All distances (squared on demand), in a new array."""
     if metric == "precomputed":
         return X * X if squared else X.copy()
     if metric in OURS and X.shape[1] <= FEW:

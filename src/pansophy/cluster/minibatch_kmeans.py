@@ -1,4 +1,4 @@
-"""Mini-batch and streaming k-means: centres as running means of the rows they met.
+"""Mini-batch and streaming k-means: centres as running means of their rows.
 
 A batch B of rows is assigned to the nearest centres as in `kmeans.py`, and each centre
 moves to the mean of all rows ever assigned to it, without keeping them:
@@ -18,10 +18,11 @@ end instead), and watches the smoothed cost per row of the batches,
 It stops when that has not improved for `max_no_improvement` steps, when the squared
 shift of the centres falls to tol times the mean variance, or after max_iter passes'
 worth of batches. A centre with less than reassignment_ratio of the largest v_j is
-moved to a row of the batch, so that none starves; there is a look after every 10 k rows
-or, while a centre has met no row at all, after every batch.
+moved to a row of the batch, so that none stays empty; this is checked after every 10 k
+rows or, while a centre has no row at all, after every batch.
 
-Time O(b k d) a step. Memory O(b d + k d) beyond X, plus the labels if asked for.
+Time O(b k d) a step. Memory O(b d + k d) beyond X, plus the labels if they are
+computed.
 
 Shapes    X (n, d)   C (k, d)   v, M (k,)   S (k, d)
 Refs      [Sculley2010] mini-batches; [MacQueen1967] running means
@@ -76,19 +77,19 @@ class MiniBatchState(NamedTuple):
 def minibatch_step(X, w, C, v):
     """Eq. (1): the centres and their masses after a batch; its labels and J."""
     m = reference_point(C, X)
-    turns = assignment_for(X, w, len(C), keep_bounds=False)
-    z, cells = turns.turn(C, None, m)
-    M = cells.mass
+    assignment = assignment_for(X, w, len(C), keep_bounds=False)
+    z, sums = assignment.assign(C, None, m)
+    M = sums.mass
     v = v + M
     met = M > 0
     new = C.copy()
-    step = cells.sums[met] - M[met, None] * (C[met] - m)
+    step = sums.sums[met] - M[met, None] * (C[met] - m)
     new[met] += step / v[met, None]
-    return new, v, z, float(np.sum(turns.costs(C, m)))
+    return new, v, z, float(np.sum(assignment.costs(C, m)))
 
 
 def reassign_centers(X, w, C, v, ratio, rng):
-    """Move centres that hardly any row chose to rows of the batch."""
+    """Move centres with hardly any rows to rows of the batch."""
     low = np.flatnonzero(v < ratio * v.max())
     w = arrays.to_numpy(w).astype(np.float64)
     able = np.flatnonzero(w > 0)
@@ -105,7 +106,7 @@ def reassign_centers(X, w, C, v, ratio, rng):
 
 
 def endless_batches(X, w, size, rng):
-    """Endless batches: drawn by weight from rows in memory, read in turn from disk."""
+    """Endless batches: drawn by weight from memory, read in order from disk."""
     if isinstance(X, rows.DatasetRows):
         table = X.with_aligned(w, block=size)
         return itertools.chain.from_iterable(table.blocks() for _ in itertools.count())
@@ -140,7 +141,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     compute_labels : bool
         Whether `fit` ends with a pass for `labels_` and `inertia_`.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     tol : float
         Stop when the squared shift of the centres is at most this times the mean
         variance of the columns; 0 does not look.
@@ -158,7 +159,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     ----------
     cluster_centers_ : array of shape (k, d)
     counts_ : array of shape (k,)
-        v, the weight each centre has met.
+        v, the weight of the rows each centre was given.
     labels_, inertia_ : array of shape (n,), float
         Nearest centres and J, of all rows or of the last batch of `partial_fit`.
     n_steps_, n_iter_ : int
@@ -191,7 +192,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     reassignment_ratio: NonNegative = 0.01
 
     def fit(self, X, y=None, sample_weight=None):
-        """Draw batches until the centres settle.
+        """Draw batches until the centres converge.
 
         Parameters
         ----------
@@ -209,34 +210,42 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         size = min(self.batch_size, n)
         rate = min(1.0, 2.0 * size / (n + 1))
         limit = self.tol * row_mean_and_variance(X, w)[1] if self.tol else -1.0
-        C = self._begin_at(X, w, rng)
-        feed = endless_batches(X, w, size, rng)
+        C = self._initial_centers(X, w, rng)
+        stream = endless_batches(X, w, size, rng)
 
         def step(state):
-            X, w = next(feed)
+            X, w = next(stream)
             return self._step(state, X, w, rate, rng)
 
         def change(old, new):
             patience = self.max_no_improvement
-            worn = patience is not None and new.steps_without_improvement >= patience
-            return 0.0 if worn or new.shift <= limit else 1.0
+            exhausted = (
+                patience is not None and new.steps_without_improvement >= patience
+            )
+            return 0.0 if exhausted or new.shift <= limit else 1.0
 
-        most = max(1, self.max_iter * n // size)
-        open_end = self.max_no_improvement is None and not self.tol
+        max_steps = max(1, self.max_iter * n // size)
+        no_stopping_rule = self.max_no_improvement is None and not self.tol
 
         def run(task):
-            begin = MiniBatchState(C, np.zeros(len(C)))
-            how: dict = {"change": change, "watch": ("shift",), "task": task}
-            out = iterate(step, begin, max_iter=most, tol=0.5, **how)
-            done = open_end and out.reason == "max_iter"
-            return out._replace(reason="tolerance") if done else out
+            result = iterate(
+                step,
+                MiniBatchState(C, np.zeros(len(C))),
+                max_iter=max_steps,
+                tol=0.5,
+                change=change,
+                watch=("shift",),
+                task=task,
+            )
+            ended_as_planned = no_stopping_rule and result.reason == "max_iter"
+            return result._replace(reason="tolerance") if ended_as_planned else result
 
-        keep = lambda s: {
-            "cluster_centers_": stored_centers(s.centers, X),
-            "counts_": s.mass,
-        }
-        result = self._drive(run, total=most, X=X, snapshot=keep)
-        for name, value in keep(result.state).items():
+        def fitted(state):
+            centers = stored_centers(state.centers, X)
+            return {"cluster_centers_": centers, "counts_": state.mass}
+
+        result = self._drive(run, total=max_steps, X=X, snapshot=fitted)
+        for name, value in fitted(result.state).items():
             setattr(self, name, value)
         self.n_steps_ = result.n_iter
         self.n_iter_ = -(-result.n_iter * size // n)
@@ -250,7 +259,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X, w = self._begin(X, sample_weight=sample_weight, **ROW_CHECKS)
             w = weights_like(X, w)
             check_enough_rows(X, self.n_clusters)
-            C, v = self._begin_at(X, w, rng_from(self.random_state)), None
+            C, v = self._initial_centers(X, w, rng_from(self.random_state)), None
             self.n_steps_ = 0
         else:
             X = self._ready(X, **ROW_CHECKS)
@@ -259,20 +268,20 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         before = np.zeros(len(C)) if v is None else v
         C, v, self.labels_, self.inertia_ = minibatch_step(X, w, C, before)
         self.n_steps_ += 1
-        if self._due(before, self.n_steps_, X.shape[0]):
+        if self._reassignment_due(before, self.n_steps_, X.shape[0]):
             rng = rng_from(self.random_state)
             C, v = reassign_centers(X, w, C, v, self.reassignment_ratio, rng)
         self.cluster_centers_, self.counts_ = stored_centers(C, X), v
         return self
 
-    def _due(self, mass, steps, size):
-        """Whether to look for starving centres: every 10 k rows, or if one has none."""
+    def _reassignment_due(self, mass, steps, size):
+        """Whether to reassign centres: every 10 k rows, or if one has no row."""
         every = -(-10 * self.n_clusters // size)
         return self.reassignment_ratio > 0 and (steps % every == 0 or mass.min() == 0)
 
     def _step(self, state, X, w, rate, rng):
         C, v, _, J = minibatch_step(X, w, state.centers, state.mass)
-        if self._due(state.mass, state.n_steps + 1, X.shape[0]):
+        if self._reassignment_due(state.mass, state.n_steps + 1, X.shape[0]):
             C, v = reassign_centers(X, w, C, v, self.reassignment_ratio, rng)
         a = J / float(arrays.namespace(w).sum(w))
         if np.isfinite(state.objective):
@@ -280,13 +289,13 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         shift = float(np.sum((C - state.centers) ** 2))
         better = a < state.best_objective * (
             1 - 1e-5
-        )  # a table read in turn creeps for ever
+        )  # without it, a table read in order would improve for ever
         stale = 0 if better else state.steps_without_improvement + 1
         return MiniBatchState(
             C, v, a, shift, min(a, state.best_objective), stale, state.n_steps + 1
         )
 
-    def _begin_at(self, X, w, rng):
+    def _initial_centers(self, X, w, rng):
         """The best of some starts on a sample of the rows."""
         k, n = self.n_clusters, X.shape[0]
         size = min(n, max(self.init_size or 3 * self.batch_size, 3 * k))
@@ -297,9 +306,11 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         for _ in range(number_of_starts(self.init, n_init)):
             p = arrays.to_numpy(w).astype(np.float64)
             able = np.flatnonzero(p)
-            few = rng.choice(able, min(size, len(able)), replace=False, shuffle=False)
-            V = rows.rows(X).take(np.sort(few)) if size < n else X
-            wv = rows.Rows(w[:, None]).take(np.sort(few))[:, 0] if size < n else w
+            sample = rng.choice(
+                able, min(size, len(able)), replace=False, shuffle=False
+            )
+            V = rows.rows(X).take(np.sort(sample)) if size < n else X
+            wv = rows.Rows(w[:, None]).take(np.sort(sample))[:, 0] if size < n else w
             C = initial_centers(V, wv, k, rng, self.init)
             found.append((kmeans_cost(V, wv, C), len(found), C))
         return min(found, key=lambda f: f[:2])[2]

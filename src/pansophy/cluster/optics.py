@@ -1,22 +1,22 @@
-"""Density clusters of every scale as one plot: rows in the order of a walk.
+"""OPTICS: an ordering of the rows whose reachability plot shows density clusters.
 
 With k = min_samples, c_i the distance from x_i to the k-th row (itself the first),
-infinite if that is more than max_eps, the walk goes from row to row:
+infinite if that is more than max_eps, rows are visited one after another:
 
     c_i     core distance of row i                                               (1)
     r_j     min over visited i with d(x_i, x_j) <= max_eps of max(c_i, d(x_i, x_j))  (2)
     next    the row not visited of least r, of equals the lowest                  (3)
 
-A cluster is a valley of r along the walk: its rows are reached from each other by
+A cluster is a valley of r along the ordering: its rows are reached from each other by
 short steps, the first row by a long one. A cut at eps gives the clusters of DBSCAN
 (border rows may differ). "xi" finds valleys of any depth: a *steep* row is one where
 r changes by the share xi, a steep area goes on as long as r keeps its direction and
-no more than k rows in turn are not steep; each area down and each later area up with
+no more than k successive rows are not steep; each area down and each later area up with
 nothing as high between them bound a cluster, from which rows at the end are dropped
 that were not reached from inside it. The smallest clusters give the labels.
 
 Cost      O(n^2 d) time and O(n d) memory for sums over columns; another metric is
-          asked for n rows of distances, one at a time
+          computes n rows of distances, one at a time
 Shapes    X (n, d)   reachability_, ordering_, core_distances_, predecessor_ (n,)
 Refs      [Ankerst1999]; [SchubertGertz2018] rows that were not reached from inside
 """
@@ -89,7 +89,7 @@ def optics_ordering(X, k, max_eps, metric, p, params, algorithm, leaf_size):
 
 
 def optics_ordering_any_metric(X, k, max_eps, metric, params, order, predecessor):
-    """The same by rows of distances, whatever says them."""
+    """The same for any metric, from rows of distances."""
     n = X.shape[0]
     row = distance_row_reader(X, metric, params)
     step = max(1, BLOCK // n)
@@ -144,7 +144,7 @@ def zero_self_distances(D, first):
 
 
 def cut_reachability(reach, core, order, eps):
-    """Labels of DBSCAN with this eps, up to border rows, from the walk."""
+    """Labels of DBSCAN with this eps, up to border rows, from the ordering."""
     far, dense = reach > eps, core <= eps
     labels = np.empty(len(order), np.int64)
     labels[order] = np.cumsum((far & dense)[order]) - 1
@@ -154,10 +154,10 @@ def cut_reachability(reach, core, order, eps):
 def xi_clusters(
     reach, predecessor, order, xi, slack, min_size, *, predecessor_correction=True
 ):
-    """Clusters as (first, last) places of the walk, smaller ones first."""
+    """Clusters as (first, last) positions of the ordering, smaller ones first."""
     place = np.empty(len(order) + 1, np.int64)
     place[order], place[-1] = np.arange(len(order)), -1
-    back = place[predecessor[order]]  # where each row of the walk was reached from
+    back = place[predecessor[order]]  # the position each row was reached from
     r, stay = np.append(reach[order], np.inf), 1.0 - xi
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = r[:-1] / r[1:]
@@ -169,15 +169,18 @@ def xi_clusters(
             continue
         top = max(top, r[after : i + 1].max())
         # what came since must lie below the start of an area down
-        areas = [(a, b, max(m, top)) for a, b, m in areas if top <= r[a] * stay < np.inf
-                 or (np.isinf(r[a]) and np.isfinite(top))]  # fmt: skip
+        areas = [
+            (a, b, max(m, top))
+            for a, b, m in areas
+            if top <= r[a] * stay < np.inf or (np.isinf(r[a]) and np.isfinite(top))
+        ]
         if down[i]:
             last = steep_area_end(down, rises, i, slack)
             areas.append((i, last, 0.0))
         else:
             last = steep_area_end(up, falls, i, slack)
-            ends = [xi_cluster(r, back if predecessor_correction else None, area, (i, last), stay)
-                    for area in areas]  # fmt: skip
+            reached_from = back if predecessor_correction else None
+            ends = [xi_cluster(r, reached_from, a, (i, last), stay) for a in areas]
             out += [
                 e for e in ends[::-1] if e is not None and e[1] - e[0] + 1 >= min_size
             ]
@@ -223,7 +226,7 @@ def xi_cluster(r, back, area, rise, stay):
 
 
 def leaf_cluster_labels(clusters, order):
-    """Labels of the rows by the clusters that hold no other."""
+    """Labels of the rows by the clusters that contain no other."""
     at, count = np.full(len(order), -1), 0
     for a, b in clusters:
         if (at[a : b + 1] < 0).all():
@@ -266,7 +269,7 @@ class OPTICS(Clusterer, Estimator):
     leaf_size : int, default 30
         Rows of a leaf of the tree.
     memory : str, joblib.Memory or None
-        Where the walk is cached, so that other clusters need not walk again.
+        Where the ordering is cached, so that other clusters need not compute it again.
     n_jobs : int or None
         Most threads; None or -1 for all.
 
@@ -277,9 +280,9 @@ class OPTICS(Clusterer, Estimator):
     reachability_, core_distances_ : array of shape (n,)
         Eqs (2) and (1), by row; `reachability_[ordering_]` is the plot.
     ordering_, predecessor_ : array of shape (n,)
-        The walk, and the row that each row was reached from, -1 for none.
+        The ordering, and the row that each row was reached from, -1 for none.
     cluster_hierarchy_ : array of shape (clusters, 2)
-        First and last places of clusters in the walk, with "xi".
+        First and last positions of clusters in the ordering, with "xi".
 
     Examples
     --------
@@ -307,7 +310,7 @@ class OPTICS(Clusterer, Estimator):
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Walk through the rows and find clusters.
+        """Order the rows and find clusters.
 
         Parameters
         ----------
@@ -326,27 +329,27 @@ class OPTICS(Clusterer, Estimator):
         least = (
             k if least is None else count_from_fraction(least, n, "min_cluster_size")
         )
-        how = dict(self.metric_params or {})
-        p = how.pop("p", self.p)
+        params = dict(self.metric_params or {})
+        p = params.pop("p", self.p)
         metric = self.metric
-        if metric == "minkowski" and p in (1, 2, np.inf) and not how:
+        if metric == "minkowski" and p in (1, 2, np.inf) and not params:
             metric = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
-        elif metric == "minkowski" and (p < 1 or how or sp.issparse(X)):
-            how["p"] = p
+        elif metric == "minkowski" and (p < 1 or params or sp.issparse(X)):
+            params["p"] = p
         with threads.limited(self.n_jobs):
-            found = check_memory(self.memory).cache(optics_ordering)(
-                X, k, self.max_eps, metric, p, how, self.algorithm, self.leaf_size
-            )
-        self.ordering_, self.core_distances_, self.reachability_, self.predecessor_ = (
-            found
-        )
-        order, core, reach, came = found
+            order, core, reach, predecessor = check_memory(self.memory).cache(
+                optics_ordering
+            )(X, k, self.max_eps, metric, p, params, self.algorithm, self.leaf_size)
+        self.ordering_ = order
+        self.core_distances_ = core
+        self.reachability_ = reach
+        self.predecessor_ = predecessor
         if self.cluster_method == "dbscan":
             self.labels_ = cut_reachability(reach, core, order, eps)
             return self
         self.cluster_hierarchy_ = xi_clusters(
             reach,
-            came,
+            predecessor,
             order,
             self.xi,
             k,

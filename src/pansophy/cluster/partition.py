@@ -1,15 +1,15 @@
-"""A partition of n rows into k groups, in its four forms, and the ways between them.
+"""A partition of n rows into k groups: four representations and their conversions.
 
     labels           z_i in 0..k-1, or -1 for a row in no group                 (1)
     member lists     C_j = {i : z_i = j}, disjoint                              (2)
     representatives  r_i, the row that stands for the group of row i            (3)
     memberships      U_ij >= 0 with sum_j U_ij = 1, or 0 for a row in no group  (4)
 
-(1), (2) and (3) say the same and convert back and forth exactly. Of (4) the labels are
-the largest entry of each row (the first of equals); labels give a U of 0 and 1.
+(1), (2) and (3) are equivalent and convert back and forth exactly. Of (4) the labels
+are the largest entry of each row (the first of equals); labels give a U of 0 and 1.
 
-Time and memory O(n), O(n k) for (4). Groups are numbered; `names` keeps what they were
-called where labels were other things than 0..k-1. A group may be empty in (1), (2) and
+Time and memory O(n), O(n k) for (4). Groups are numbered; `names` keeps the
+original labels where they were not 0..k-1. A group may be empty in (1), (2) and
 (4), but has a representative in (3) only if it has rows.
 
 Shapes    z, r (n,)   U (n, k)   X (n, d)   centroids (k, d)
@@ -27,7 +27,7 @@ from ..core.arrays import to_numpy
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Rows in groups: made with one of the `from_` methods, read in any form.
+    """Rows in groups: made by one of the `from_` methods, readable in any form.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Partition:
         return np.array([near(m, c) if len(m) else -1 for m, c in zip(self.members, C)])
 
     def is_equivalent(self, other: "Partition") -> bool:
-        """Whether both put the same rows together, whatever the groups are called."""
+        """Whether both put the same rows together, whatever the names of the groups."""
         if self.n != other.n or ((self.labels < 0) != (other.labels < 0)).any():
             return False
         return bool((self.representatives == other.representatives).all())

@@ -1,13 +1,13 @@
-"""Self-organising map: prototypes on a grid, neighbours on the grid alike in the data.
+"""Self-organising map: prototypes on a grid whose neighbours are similar in the data.
 
-Unit u sits at place g_u of a grid and holds a prototype c_u. Row i belongs to its best
-unit b_i, the nearest prototype, and pulls units near b_i on the grid along,
+Unit u has the position g_u on a grid and holds a prototype c_u. Row i belongs to its
+best unit b_i, the nearest prototype, and pulls units near b_i on the grid along,
 
     h_s(u, v) = exp(-|g_u - g_v|^2 / (2 s^2))   or   1 if |g_u - g_v| <= s      (1)
 
 with a width s that shrinks from epoch to epoch, s_0 (s_1 / s_0)^(t / T). Wide at first,
 the map unfolds; narrow in the end, it is k-means with a little smoothing. For fixed s
-the batch form takes turns on
+the batch form alternates on
 
     E = sum_i w_i sum_v h_s(b_i, v) |x_i - c_v|^2                               (2)
 
@@ -16,12 +16,12 @@ with b_i the nearest prototype (which is nearly, not exactly, the b_i that minim
 
     c_v = sum_u h_s(u, v) S_u / sum_u h_s(u, v) M_u                             (3)
 
-where S_u, M_u are the sum and weight of the rows of unit u: the turn of k-means and a
-product with the matrix h. The online form, Kohonen's own, moves after every row,
+where S_u, M_u are the sum and weight of the rows of unit u: an iteration of k-means and
+a product with the matrix h. The online form, Kohonen's own, moves after every row,
 
     c_v += a_t h_s(b_i, v) (x_i - c_v)                                          (4)
 
-Two numbers tell how good a map is: the quantisation error, the mean distance of a row
+Two numbers measure a map: the quantisation error, the mean distance of a row
 to its best unit, and the topographic error, the share of rows whose two best units are
 not neighbours on the grid.
 
@@ -67,11 +67,11 @@ class SOMState(NamedTuple):
     centers: np.ndarray  # C
     objective: float  # mean squared distance to the best unit
     epoch: int = 0
-    cells: Any = None  # S_u and M_u of these centres, in the batch form
+    sums: Any = None  # S_u and M_u of these centres, in the batch form
 
 
 def grid_positions(shape, topology):
-    """Grid places (u, 2), neighbours at distance 1, row by row."""
+    """Positions of the units (u, 2), neighbours at distance 1, row by row."""
     r, c = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
     if topology == "rectangular":
         return np.stack([r, c], axis=1).astype(float)
@@ -79,7 +79,7 @@ def grid_positions(shape, topology):
 
 
 def adjacent_units(G, topology):
-    """Which units are neighbours: sides and corners of a square, sides of a hexagon."""
+    """Which units are adjacent: sides and corners of a square, sides of a hexagon."""
     reach = 2.5 if topology == "rectangular" else 1.5
     return (G > 0) & (reach > G)
 
@@ -92,7 +92,7 @@ def neighborhood_weights(G, s, neighborhood):
 
 
 def principal_plane(X, w, shape, place):
-    """Prototypes on the plane of the two first principal axes, spread as the data."""
+    """Prototypes on the plane of the first two principal axes, scaled to the data."""
     W = w.sum(dtype=np.float64)
     mean = (w.astype(np.float64) @ X) / W
     d = X.shape[1]
@@ -127,27 +127,27 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
     learning_rate : (float, float)
         a of eq. (4) at the beginning and the end.
     init : "plane", "random" or array of shape (u, d)
-        Prototypes at the start: on the plane of the two principal axes, rows drawn
-        by lot, or given.
+        Initial prototypes: on the plane of the two principal axes, random rows, or
+        given.
     max_iter : int
-        Epochs. All of them are run: the width is planned over them.
+        Epochs. All of them are run, since the width shrinks over them.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
     prototypes_ : array of shape (u, d)
         C, row by row of the grid.
     places_ : array of shape (u, 2)
-        Where the units are on the grid; neighbours are at distance 1.
+        Positions of the units on the grid; neighbours are at distance 1.
     labels_ : array of shape (n,)
         The best unit of each row.
     hits_ : array of shape (u,)
         The weight of the rows of each unit.
     quantization_error_, topographic_error_ : float
-        How good the map is, see the module text.
+        Quality of the map, see the module text.
     n_iter_, history_, converged_, interrupted_
         "objective" is the mean squared distance to the best unit in each epoch.
 
@@ -194,13 +194,20 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         self.positions_ = grid_positions(self.shape, self.topology)
         gap = self.positions_[:, None, :] - self.positions_
         self._G = np.sum(gap * gap, axis=2)  # on the grid
-        start = SOMState(self._start(X, w, rng), np.inf)
-        make = self._batch if self.method == "batch" else self._online
-        step = make(X, w, mean, rng)
-        left = lambda old, new: self.max_iter - new.epoch
-        run = lambda task: iterate(
-            step, start, max_iter=self.max_iter, tol=0, change=left, task=task
-        )
+        make = self._batch_epoch if self.method == "batch" else self._online_epoch
+        epoch = make(X, w, mean, rng)
+        initial = SOMState(self._initial_prototypes(X, w, rng), np.inf)
+
+        def run(task):
+            return iterate(
+                epoch,
+                initial,
+                max_iter=self.max_iter,
+                tol=0,
+                change=lambda old, new: self.max_iter - new.epoch,
+                task=task,
+            )
+
         state = self._drive(run, total=self.max_iter, X=X).state
         self.prototypes_ = state.centers.astype(X.dtype)
         self.labels_ = nearest_centers(X, self.prototypes_.astype(np.float64))
@@ -223,7 +230,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         return euclidean(self._ready(X, order="C"), self.prototypes_)
 
     def embed(self, X):
-        """The place on the grid of the best unit of each row, (n, 2)."""
+        """The grid position of the best unit of each row, (n, 2)."""
         return self.positions_[self.predict(X)]
 
     def errors(self, X, sample_weight=None):
@@ -266,34 +273,33 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         part = epoch / max(self.max_iter - 1, 1)
         return wide * (narrow / wide) ** min(part, 1.0)
 
-    def _batch(self, X, w, mean, rng):
-        turns, W = (
-            assignment_for(X, w, len(self._G), keep_bounds=False),
-            w.sum(dtype=np.float64),
-        )
+    def _batch_epoch(self, X, w, mean, rng):
+        """A function of the state that runs one epoch of eq. (3)."""
+        assignment = assignment_for(X, w, len(self._G), keep_bounds=False)
+        W = w.sum(dtype=np.float64)
         m = reference_point(mean[None], X)
 
         def measured(C, epoch):
-            cells = turns.turn(C, C, m)[1]
+            sums = assignment.assign(C, C, m)[1]
             c = C - m
-            E = cells.squares.sum() - 2 * np.sum(c * cells.sums)
-            E += cells.mass @ np.sum(c * c, axis=1)
-            return SOMState(C, max(float(E), 0.0) / W, epoch, cells)
+            E = sums.squares.sum() - 2 * np.sum(c * sums.sums)
+            E += sums.mass @ np.sum(c * c, axis=1)
+            return SOMState(C, max(float(E), 0.0) / W, epoch, sums)
 
         def epoch(state):
-            first = state.cells is None
-            cells = measured(state.centers, 0).cells if first else state.cells
-            h = neighborhood_weights(
-                self._G, self._width(state.epoch), self.neighborhood
-            )
-            mass = (h @ cells.mass)[:, None]
-            new, some = state.centers - m, mass > 1e-290
-            np.divide(h @ cells.sums, mass, out=new, where=some)
+            first = state.sums is None
+            sums = measured(state.centers, 0).sums if first else state.sums
+            width = self._width(state.epoch)
+            h = neighborhood_weights(self._G, width, self.neighborhood)
+            mass = (h @ sums.mass)[:, None]
+            new = state.centers - m
+            np.divide(h @ sums.sums, mass, out=new, where=mass > 1e-290)
             return measured(m + new, state.epoch + 1)
 
         return epoch
 
-    def _online(self, X, w, mean, rng):
+    def _online_epoch(self, X, w, mean, rng):
+        """A function of the state that runs one epoch of eq. (4)."""
         kind = loops.GAUSSIAN if self.neighborhood == "gaussian" else loops.BUBBLE
         first, last = self.learning_rate
         if not 0 <= last <= first <= 1:
@@ -314,7 +320,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
 
         return epoch
 
-    def _start(self, X, w, rng):
+    def _initial_prototypes(self, X, w, rng):
         units, d = len(self.positions_), X.shape[1]
         if not isinstance(self.init, str):
             C = np.array(self.init, dtype=np.float64)

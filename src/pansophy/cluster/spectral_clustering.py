@@ -1,18 +1,18 @@
-"""Spectral clustering: cut a graph of the rows where it is thin.
+"""Spectral clustering: normalised cuts of a graph of the rows.
 
-With weights W_ij >= 0 between rows, d_i = sum_j W_ij and groups A_1..A_k, the
+With weights W_ij >= 0 between rows, d_i = sum_j W_ij and clusters A_1..A_k, the
 normalised cut (`pansophy.graphs.cut_value`) is a trace over scaled indicators H,
 
     Ncut = sum_c W(A_c, rest) / vol(A_c) = trace(H^T L H),  H^T D H = I         (1)
 
-Giving up that the columns of H are indicators leaves an eigenvalue problem,
+Relaxing that the columns of H are indicators leaves an eigenvalue problem,
 
     L_sym u = lambda u,  rows of the map  e_i = (u_i1, .., u_ik) / sqrt(d_i)    (2)
 
-whose k smallest eigenvalues add up to at most the Ncut of any k groups. On a graph of k
-components the e_i are k points, one for each component; on other graphs nearly so, and
-what is left is to read groups off them: k-means; the nearest indicator up to a rotation
-("discretize"); or a pivoted QR, whose pivots are k rows that are most unlike
+whose k smallest eigenvalues add up to at most the Ncut of any k clusters. On a graph of
+k components the e_i are k points, one for each component; on other graphs nearly so,
+and what is left is to cluster them: k-means; the nearest indicator up to a rotation
+("discretize"); or a pivoted QR, whose pivots are k rows that differ most
 ("cluster_qr").
 
 Time: the graph, O(n^2 d) for a kernel and one neighbour search for nearest neighbours;
@@ -45,17 +45,26 @@ from .initialization import check_scale
 from .kmeans import KMeans
 
 Affinity = Literal[
-    "rbf", "nearest_neighbors", "precomputed", "precomputed_nearest_neighbors",
-    "additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial",
+    "rbf",
+    "nearest_neighbors",
+    "precomputed",
+    "precomputed_nearest_neighbors",
+    "additive_chi2",
+    "chi2",
+    "cosine",
+    "laplacian",
+    "linear",
+    "poly",
+    "polynomial",
     "sigmoid",
-]  # fmt: skip
+]
 
 
 def discretize(E, rng, *, max_iter=30, n_starts=30):
-    """The groups whose indicators are nearest to the rows of E after a rotation R.
+    """The clusters whose indicators are nearest to the rows of E after a rotation R.
 
-    By turns: each row takes the largest entry of E R; the best R for those indicators
-    comes from an SVD. The start is a set of rows that are far from parallel.
+    Alternate: each row takes the largest entry of E R; the best R for those indicators
+    comes from an SVD. R starts from a set of rows that are far from parallel.
     """
     n, c = E.shape
     E = E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-300)
@@ -79,11 +88,11 @@ def discretize(E, rng, *, max_iter=30, n_starts=30):
             last, R = s.sum(), (U @ V).T
         else:
             return z
-    raise ValueError("the map of this graph cannot be rotated to groups.")
+    raise ValueError("the map of this graph cannot be rotated to clusters.")
 
 
 def cluster_qr(E):
-    """Groups from the rows that a pivoted QR of E^T takes first."""
+    """Clusters from the rows that a pivoted QR of E^T takes first."""
     c = E.shape[1]
     pivots = scipy.linalg.qr(E.T, mode="r", pivoting=True, check_finite=False)[1][:c]
     U, _, V = scipy.linalg.svd(E[pivots].T)
@@ -91,7 +100,7 @@ def cluster_qr(E):
 
 
 def normalized_cut_map(W, c, rng, *, method="auto", tol=0.0):
-    """Eq. (2): eigenvalues and the rows of the map; a lonely row has d = 1."""
+    """Eq. (2): eigenvalues and the rows of the map; an isolated row has d = 1."""
     values, U = spectral_map(W, c, rng, method=method, tol=tol)
     d = degrees(W)
     return values, U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
@@ -110,7 +119,7 @@ class SpectralClustering(Clusterer, Estimator):
     n_components : int or None
         Columns of the map; None is k.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     n_init : int
         Starts of k-means.
     gamma : float
@@ -125,13 +134,13 @@ class SpectralClustering(Clusterer, Estimator):
     eigen_tol : "auto" or float
         Relative accuracy of Lanczos; "auto" is 0, the best there is.
     assign_labels : "kmeans", "discretize" or "cluster_qr"
-        How groups are read off the map.
+        How rows of the map are clustered.
     degree, coef0, kernel_params
         Of kernels by name.
     n_jobs : int or None
         Threads; None for all.
     verbose : bool
-        Whether to say which steps are taken.
+        Whether to print the steps.
 
     Attributes
     ----------
@@ -194,51 +203,58 @@ class SpectralClustering(Clusterer, Estimator):
             values, E = normalized_cut_map(W, c, rng, method=method, tol=tol)
             self.eigenvalues_, self.embedding_ = values, E
             if self.verbose:
-                print(f"SpectralClustering reads labels off by {self.assign_labels}")
-            self.labels_ = self._read(E, k, rng)
+                print(f"SpectralClustering assigns labels by {self.assign_labels}")
+            self.labels_ = self._labels(E, k, rng)
         return self
 
     def fit_predict(self, X, y=None):
         """`fit`, then the labels."""
         return self.fit(X).labels_
 
-    def _read(self, E, k, rng):
+    def _labels(self, E, k, rng):
         if self.assign_labels == "cluster_qr":
             return cluster_qr(E)
         if self.assign_labels == "discretize":
             return discretize(E, rng)
-        # many rows of a graph in pieces are one point each: few distinct rows are fine
+        # each component of a graph maps to one point: few distinct rows are fine
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Only .* clusters have rows")
             return KMeans(k, n_init=self.n_init, random_state=rng).fit(E).labels_
 
     def _affinity(self, X) -> Any:
-        how, n = self.affinity, X.shape[0]
-        if isinstance(how, str):
-            if "precomputed" in how and X.shape[0] != X.shape[1]:
-                raise ValueError(f"affinity={how!r} needs a square X, got {X.shape}.")
-            if how == "precomputed":
+        """W, from the parameter `affinity`."""
+        affinity, n = self.affinity, X.shape[0]
+        if isinstance(affinity, str):
+            if "precomputed" in affinity and X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"affinity={affinity!r} needs a square X, got {X.shape}."
+                )
+            if affinity == "precomputed":
                 return checked_affinity(X)
-            if "neighbors" in how and self.n_neighbors > n:
-                few = f"n_neighbors={self.n_neighbors} is more than n_samples={n}."
-                raise ValueError(few)
-            if how == "nearest_neighbors":
-                X = X.toarray() if sp.issparse(X) else X
-                ways: dict = {"mode": "connectivity", "include_self": True}
-                return knn_graph(X, self.n_neighbors, symmetric="mean", **ways)
-            if how == "precomputed_nearest_neighbors":
+            if "neighbors" in affinity and self.n_neighbors > n:
+                raise ValueError(
+                    f"n_neighbors={self.n_neighbors} is more than n_samples={n}."
+                )
+            if affinity == "nearest_neighbors":
+                return knn_graph(
+                    X.toarray() if sp.issparse(X) else X,
+                    self.n_neighbors,
+                    symmetric="mean",
+                    mode="connectivity",
+                    include_self=True,
+                )
+            if affinity == "precomputed_nearest_neighbors":
                 return symmetrised(nearest_neighbor_matrix(X, self.n_neighbors), "mean")
-            if how == "rbf" and not sp.issparse(X) and not self.kernel_params:
+            if affinity == "rbf" and not sp.issparse(X) and not self.kernel_params:
                 check_scale(X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))
-        if isinstance(how, AbstractKernel):
-            return checked_affinity(how(X.toarray() if sp.issparse(X) else X))
-        given = dict(self.kernel_params or {})
-        if isinstance(how, str):
-            given |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return checked_affinity(
-            pairwise_kernels(X, metric=how, filter_params=True, **given)
-        )
+        if isinstance(affinity, AbstractKernel):
+            return checked_affinity(affinity(X.toarray() if sp.issparse(X) else X))
+        params = dict(self.kernel_params or {})
+        if isinstance(affinity, str):
+            params |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        W = pairwise_kernels(X, metric=affinity, filter_params=True, **params)
+        return checked_affinity(W)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

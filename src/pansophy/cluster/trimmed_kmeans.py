@@ -5,14 +5,14 @@ Minimise over centres C, labels z and kept weights v
     J(C, z, v) = sum_i v_i |x_i - c_{z_i}|^2,
     0 <= v_i <= w_i,   sum_i v_i = (1 - a) sum_i w_i                            (1)
 
-where a is the share to trim. Turns as in `kmeans.py`, in three parts that each minimise
-(1) over one of its arguments: z_i is the nearest centre; v keeps the rows nearest to
-their centres until the share 1 - a is reached (the last ones in part, so that a
-weight of 3 is three rows); c_j is the mean of its kept rows. So J never rises. With
-a = 0 it is k-means. One far outlier moves a mean as far as it likes; here it cannot, as
-long as fewer than the share a are outliers.
+where a is the share to trim. Iterations as in `kmeans.py`, in three parts that each
+minimise (1) over one of its arguments: z_i is the nearest centre; v keeps the rows
+nearest to their centres until the share 1 - a is reached (the last ones in part, so
+that a weight of 3 is three rows); c_j is the mean of its kept rows. So J never rises.
+With a = 0 it is k-means. In k-means one far outlier can move a mean arbitrarily far;
+here it cannot, as long as the share of outliers is below a.
 
-Time O(n k d + n log n) a turn. Memory O(n) beyond X.
+Time O(n k d + n log n) an iteration. Memory O(n) beyond X.
 
 Shapes    X (n, d)   C (k, d)   z, v, w (n,)
 Refs      [CuestaAlbertos1997]
@@ -43,7 +43,7 @@ from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_var
 
 
 class TrimmedState(NamedTuple):
-    """What one turn hands to the next."""
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
     labels: Any  # z
@@ -77,7 +77,7 @@ def kept_weights(D2, w, share):
 
 
 def kept_means(X, v, z, C):
-    """Means of the kept rows of each cell; an empty cell keeps its centre."""
+    """Means of the kept rows of each cluster; an empty one keeps its centre."""
     k, d = C.shape
     mass = np.bincount(z, v, k)
     sums = np.stack([np.bincount(z, v * X[:, f], k) for f in range(d)], axis=1)
@@ -85,19 +85,23 @@ def kept_means(X, v, z, C):
 
 
 def trimmed_lloyd(X, w, C, share, *, max_iter=300, tol=0.0, task=SILENT):
-    """Take turns on eq. (1) from centres C until they settle."""
+    """Iterate on eq. (1) from centres C until they converge."""
 
-    def turn(state):
+    def step(state):
         z, D2 = nearest_and_squared_distance(X, state.centers)
         v = kept_weights(D2, w, share)
         new = kept_means(X, v, z, state.centers)
         shift = float(np.sum((new - state.centers) ** 2))
         return TrimmedState(new, z, float(v @ D2), v, shift)
 
-    change = lambda old, new: new.shift
-    how: dict = {"change": change, "watch": ("shift",), "task": task}
     run = iterate(
-        turn, TrimmedState(C, None, np.inf), max_iter=max_iter, tol=tol, **how
+        step,
+        TrimmedState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.shift,
+        watch=("shift",),
+        task=task,
     )
     C = run.state.centers
     z, D2 = nearest_and_squared_distance(X, C)
@@ -123,7 +127,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     max_iter, tol
         As in `KMeans`.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     verbose : int
         1 shows a progress bar.
 
@@ -172,15 +176,18 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         tol = self.tol * row_mean_and_variance(X, w.astype(X.dtype))[1]
         n_init = number_of_starts(self.init, self.n_init)
 
-        def run(i, task):
+        def one_start(i, task):
             C = initial_centers(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
-            how: dict = {"max_iter": self.max_iter, "tol": tol, "task": task}
-            return trimmed_lloyd(X, w, C, self.trim, **how)
+            return trimmed_lloyd(
+                X, w, C, self.trim, max_iter=self.max_iter, tol=tol, task=task
+            )
 
-        keep = lambda s: {"cluster_centers_": s.centers}
-        total = n_init if n_init > 1 else self.max_iter
-        best = lambda task: best_of(n_init, run, task=task)
-        result = self._drive(best, total=total, X=X, snapshot=keep)
+        result = self._drive(
+            lambda task: best_of(n_init, one_start, task=task),
+            total=n_init if n_init > 1 else self.max_iter,
+            X=X,
+            snapshot=lambda state: {"cluster_centers_": state.centers},
+        )
         state = result.state
         self.cluster_centers_, self.inertia_ = state.centers, state.objective
         D = center_distances(X, state.centers)

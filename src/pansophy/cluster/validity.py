@@ -1,4 +1,4 @@
-"""How good is a clustering: indices that look at the data, and those that know better.
+"""Validity indices of clusterings: internal, external, and of merge trees.
 
 Internal, from distances within and between groups:
 
@@ -10,15 +10,15 @@ External, against labels y that are known to be right:
 
     purity    (1/n) sum over groups of the rows of its most frequent y          (3)
 
-and of a tree of merges, how well it keeps distances: the correlation over pairs of rows
+and of a merge tree, how well it preserves distances: the correlation over pairs of rows
 
     cophenetic   corr(d(x_i, x_j), height at which i and j meet)                (4)
 
-(3) favours many groups (1 for every row on its own); use it beside the adjusted Rand
-index. Silhouette, Calinski-Harabasz, Davies-Bouldin, Rand and information indices are
-scikit-learn's; `validity` puts all in one table.
+(3) favours many groups (1 if every row is its own group); use it together with the
+adjusted Rand index. Silhouette, Calinski-Harabasz, Davies-Bouldin, Rand and information
+indices are scikit-learn's; `validity` puts all in one table.
 
-All are blind to the names of the groups. Rows labelled -1 are noise: internal indices
+None depends on the names of the groups. Rows labelled -1 are noise: internal indices
 leave them out, external ones count them as one more group.
 
 Time O(n^2 d) for Dunn, silhouette and (4), in blocks: memory O(n). (4) needs no matrix:
@@ -193,8 +193,8 @@ def validity(
         Labels known to be right; adds the external indices.
     metric : str
         Of silhouette and Dunn.
-    most : int
-        Those two look at all pairs; beyond this many rows they are left out.
+    max_pairwise_rows : int
+        Those two need all pairs; beyond this many rows they are left out.
 
     Returns
     -------

@@ -1,18 +1,18 @@
-"""Vector quantisation: rows stored as the numbers of the nearest of k codes.
+"""Vector quantisation: rows stored as the index of the nearest of k codes.
 
 A codebook C of k rows and one code z_i for each row stand for the data; what is lost is
 
     distortion = sum_i w_i |x_i - c_{z_i}|^2                                    (1)
 
 which is the objective of k-means, so k-means finds the codebook. It falls as k grows
-(0 when every distinct row is a code). What it costs to store, for each row,
+(0 when every distinct row is a code). Storing each row takes
 
     bits     = ceil(log2 k)                         codes of equal length       (2)
-    entropy  = -sum_j p_j log2 p_j <= log2 k        the best codes can do       (3)
+    entropy  = -sum_j p_j log2 p_j <= log2 k        codes of optimal length     (3)
 
-and the codebook once. Colours of an image are rows of three numbers: k colours and a
-number for each pixel. Equal pixels are counted and clustered once, with their number
-as weight, which k-means cannot tell from the pixels themselves.
+bits, and the codebook is stored once. Colours of an image are rows of three numbers: k
+colours and an index for each pixel. Equal pixels are clustered once, with their count
+as weight, which gives the same result.
 
 Time that of k-means. Memory O(n).
 
@@ -37,7 +37,7 @@ from .lloyd_iteration import nearest_centers
 
 
 class CodingRate(NamedTuple):
-    """What a coding costs."""
+    """Bits that a coding takes."""
 
     bits: int  # eq. (2), for each row
     entropy: float  # eq. (3), bits for each row
@@ -57,13 +57,13 @@ def coding_rate(z, k, w, n, item_bits, d) -> CodingRate:
     )
 
 
-def fit_codebook(X, w, k, how):
+def fit_codebook(X, w, k, **kmeans_params):
     """The k-means model, and its centres that some row uses, sorted."""
     with warnings.catch_warnings():  # fewer distinct rows than codes: nothing is lost
         warnings.filterwarnings("ignore", "Only", ConvergenceWarning)
-        model = KMeans(min(k, len(X)), **how).fit(X, sample_weight=w)
-    weighty = model.labels_ if w is None else model.labels_[w > 0]
-    C = model.cluster_centers_[np.unique(weighty)]
+        model = KMeans(min(k, len(X)), **kmeans_params).fit(X, sample_weight=w)
+    used = model.labels_ if w is None else model.labels_[w > 0]
+    C = model.cluster_centers_[np.unique(used)]
     return model, np.ascontiguousarray(C[np.lexsort(C.T[::-1])])
 
 
@@ -78,7 +78,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     n_init, max_iter, tol
         Of k-means.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     distortion_ : float
         Eq. (1).
     rate_ : Rate
-        Eqs (2) and (3), bits of the codebook and how much smaller it all is.
+        Eqs (2) and (3), bits of the codebook and the compression ratio.
 
     Examples
     --------
@@ -122,9 +122,15 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
         check_scale(X)
-        how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
-        how["random_state"] = rng_from(self.random_state)
-        model, self.codebook_ = fit_codebook(X, w, self.n_codes, how)
+        model, self.codebook_ = fit_codebook(
+            X,
+            w,
+            self.n_codes,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=rng_from(self.random_state),
+        )
         self.n_iter_, self.history_ = model.n_iter_, model.history_
         self.labels_ = nearest_centers(X, self.codebook_.astype(np.float64))
         self.distortion_ = model.inertia_
@@ -161,11 +167,11 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
 
 
 class QuantizedImage(NamedTuple):
-    """An image in few colours."""
+    """An image in few colours, from `quantize_image`."""
 
     image: np.ndarray  # as given, each pixel in its nearest colour
     colors: np.ndarray  # (k, channels)
-    codes: np.ndarray  # (height, width) numbers of colours
+    codes: np.ndarray  # (height, width) index of each pixel's colour
     distortion: float  # eq. (1)
     rate: CodingRate
 
@@ -180,7 +186,7 @@ def quantize_image(image, n_colors=16, *, random_state=None) -> QuantizedImage:
     n_colors : int
         How many colours.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Examples
     --------
@@ -210,8 +216,8 @@ def quantize_image(image, n_colors=16, *, random_state=None) -> QuantizedImage:
     gap = distinct - colors[model.labels_]
     distortion = float(count @ (gap * gap).sum(axis=1))
     bits = 8 * image.itemsize
-    told = coding_rate(model.labels_, len(colors), count, len(pixels), bits, channels)
+    rate = coding_rate(model.labels_, len(colors), count, len(pixels), bits, channels)
     shown = colors[codes].reshape(image.shape)
     return QuantizedImage(
-        shown, colors, codes.reshape(image.shape[:2]), distortion, told
+        shown, colors, codes.reshape(image.shape[:2]), distortion, rate
     )
