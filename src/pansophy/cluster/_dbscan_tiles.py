@@ -8,7 +8,7 @@ from ..graphs._spanning import root
 from ._dbscan import box_gap, within_radius
 
 STEP = 64  # entries of a tile looked at together
-ROOM = 1 + 1e-12  # of distances of boxes, for rounding
+SLACK = 1 + 1e-12  # of distances of boxes, for rounding
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +30,7 @@ def tiles_in_reach(lo, hi, away, limit):
     out, count = np.empty(len(lo), np.int64), 0
     for t in range(away, len(lo)):
         out[count] = t
-        count += not (box_gap(lo, hi, t, t - away) > limit * ROOM)
+        count += not (box_gap(lo, hi, t, t - away) > limit * SLACK)
     return out[:count]
 
 
@@ -52,7 +52,7 @@ def rows_in_reach(P, rows, lo, hi, limit):
             g = g if g > 0.0 else 0.0
             total += g * g
         out[count] = i
-        count += not (total > limit * ROOM)
+        count += not (total > limit * SLACK)
     return out[:count]
 
 
@@ -85,7 +85,7 @@ def facing_masks(P, a, b, start, stop, limit):
         last = max(last, v)
     for v in q:
         first = min(first, v)
-    far = np.sqrt(limit * size) * ROOM + 1e-15 * len(g) * (most + more)
+    far = np.sqrt(limit * size) * SLACK + 1e-15 * len(g) * (most + more)
     return ~(first - p > far), ~(q - last > far)
 
 
@@ -211,7 +211,7 @@ def lowest_listed_label(rows, held, lists, core, labels):
 
 @njit(cache=True, nogil=True)
 def union_listed(held, lists, core, parent):
-    """Union of core rows with the core rows written down for them."""
+    """Union of core rows with the core rows in their lists."""
     for i in range(len(core)):
         if core[i]:
             u = root(parent, i)

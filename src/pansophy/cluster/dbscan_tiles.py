@@ -1,17 +1,17 @@
 """DBSCAN for many columns: tiles of distances by matrix products, most left out.
 
-Rows are put in an order in which TILE of them in turn lie together, around HUBS of
-them, and products about the middle of a tile, in float32, say of most pairs whether
+Rows are ordered by the nearest of HUBS rows and cut into tiles of TILE rows that lie
+together. Products about the middle of a tile, in float32, decide for most pairs whether
 they are within eps; `distances/brute_force.py` says how far such a product may be off,
 and only pairs that are that close to eps are computed from their differences.
 
 *Core rows.* Tiles whose boxes are in reach are compared, those of one hub first. A row
-that has enough neighbours is asked no further; the first few of all are written down.
-*Clusters.* Core rows are joined with those written down for them, and should that
-leave many pieces, with a few core rows spread over all. Pieces then make tiles of
+that has enough neighbours is not compared further; the first few neighbours are listed.
+*Clusters.* Core rows are joined with the rows in their lists, and should that leave
+many pieces, with a few core rows spread over all. Pieces then make tiles of
 their own: two tiles of one piece are not compared, nor two whose boxes are out of
 reach, and of others only rows of different pieces. Each comparison is reduced to the
-few joins it makes. *Border rows* look at what was written down.
+few joins it makes. *Border rows* use their lists.
 
 Cost      at most n^2 / 2 products for the clusters and n times the rows that aren't
           core; memory O(n d) and one tile for each thread
@@ -34,7 +34,7 @@ TILE = 512  # rows of a tile
 SMALL = 64  # rows from which a piece has tiles of its own
 PIVOTS = 256  # core rows that all the others are joined with first
 HUBS = 64  # rows that the others are gathered around
-FEWEST, LISTED = 8, 64  # neighbours written down for a row, at the most
+FEWEST, LISTED = 8, 64  # least and most neighbours in the list of a row
 thread_buffers = local()  # memory for products, kept by each thread
 
 
@@ -81,12 +81,12 @@ def tile_products(tile, Q, limit):
     m, k = len(Q), len(tile.rows)
     if getattr(thread_buffers, "size", 0) < m * k:
         thread_buffers.size = max(m * k, TILE * TILE)
-        thread_buffers.room = np.empty(thread_buffers.size, np.float32)
-    S = thread_buffers.room[: m * k].reshape(m, k)
+        thread_buffers.array = np.empty(thread_buffers.size, np.float32)
+    S = thread_buffers.array[: m * k].reshape(m, k)
     np.matmul(ask.rows, tile.rows.T, out=S)
     half = np.empty((2, m), np.float32)
-    half[0] = (limit - ask.norms - ask.room) / 2
-    half[1] = (limit - ask.norms + ask.room) / 2
+    half[0] = (limit - ask.norms - ask.slack) / 2
+    half[1] = (limit - ask.norms + ask.slack) / 2
     return S, half
 
 
@@ -138,13 +138,13 @@ def count_neighbors(tiles, limit, min_weight, w, list_size):
     of tiles serves the rows of both; those run at once share no tile. As soon as that
     is less work, the rows that lack some are gathered and start anew.
     """
-    n, tiles = len(tiles.P), tiles.size
+    n = len(tiles.P)
     total, held = np.zeros(n), np.zeros(n, np.int64)
     lists = np.empty((n, list_size), np.int64)
     out = limit, float(min_weight), w, total, held, lists
     left = loops.count_tiles_in_reach(tiles.lo, tiles.hi, limit)
     full = 2 * left.sum() / n
-    for away in range(tiles):
+    for away in range(tiles.size):
         lacking = np.flatnonzero(total < min_weight)
         if len(lacking) * full < left[away:].sum():
             total[lacking] = held[lacking] = 0
@@ -152,13 +152,14 @@ def count_neighbors(tiles, limit, min_weight, w, list_size):
             run_all(partial(count_rows_against_tiles, tiles, cut, *out) for cut in cuts)
             break
         meet = loops.tiles_in_reach(tiles.lo, tiles.hi, away, limit)
-        turn = meet // max(away, 1) % 2
-        for pairs in (meet[turn == 1], meet[turn == 0]) if away else (meet,):
+        half = meet // max(away, 1) % 2  # pairs of one half share no tile
+        for pairs in (meet[half == 1], meet[half == 0]) if away else (meet,):
             run_all(partial(count_tile_pair, tiles, t, t - away, *out) for t in pairs)
     return total, held, lists
 
 
 def run_all(tasks):
+    """Run tasks in threads for what they do."""
     for _ in threads.run(tasks):
         pass
 
@@ -185,7 +186,7 @@ def count_rows_against_tiles(tiles, rows, limit, min_weight, w, total, held, lis
     """Neighbours of some rows, the nearest tiles first."""
     P, lo, hi = tiles.P, tiles.lo, tiles.hi
     gap = loops.box_gaps(P[rows].min(axis=0), P[rows].max(axis=0), lo, hi)
-    near = np.flatnonzero(~(gap > limit * loops.ROOM))
+    near = np.flatnonzero(~(gap > limit * loops.SLACK))
     for u in near[np.argsort(gap[near], kind="stable")]:
         left = loops.rows_in_reach(P, rows, lo[u], hi[u], limit)
         if len(left):
@@ -202,11 +203,11 @@ def union_core_rows(P, core, limit, parent):
     if len(np.unique(piece)) < 2:
         return
     if len(np.unique(piece)) > len(rows) // TILE:
-        few = rows[:: max(1, len(rows) // PIVOTS)]
-        pivot = center_for_products(P[few])
+        pivots = rows[:: max(1, len(rows) // PIVOTS)]
+        tile = center_for_products(P[pivots])
         cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
         tasks = (
-            partial(joining_pairs, P, cut, few, pivot, limit, parent) for cut in cuts
+            partial(joining_pairs, P, cut, pivots, tile, limit, parent) for cut in cuts
         )
         for pairs in threads.run(tasks, blas=True):
             loops.union_pairs(pairs, parent)
@@ -239,7 +240,7 @@ def pending_comparisons(parts, P, rows, limit, parent):
     """Comparisons of tiles in reach of each other that are not one piece by then."""
     for t in range(parts.size):
         gap = loops.box_gaps(parts.lo[t], parts.hi[t], parts.lo, parts.hi)
-        for u in np.flatnonzero(~(gap[: t + 1] > limit * loops.ROOM)):
+        for u in np.flatnonzero(~(gap[: t + 1] > limit * loops.SLACK)):
             a, b = rows[parts.rows(t)], rows[parts.rows(u)]
             mine, others = (
                 loops.component_roots(parent, a),
@@ -281,12 +282,12 @@ def number_by_first_row(parent, core, order):
 
 
 def label_unlisted_borders(P, core, labels, rows, limit):
-    """The lowest cluster in reach of rows whose neighbours were not written down."""
+    """The lowest cluster in reach of rows whose lists are incomplete."""
     inside = np.flatnonzero(core)
     cuts = [inside[a : a + TILE] for a in range(0, len(inside), TILE)]
     found = labels[rows]
 
-    def look(a, tiles):
+    def label_block(a, tiles):
         for cut, tile in zip(cuts, tiles, strict=True):
             S, sure = tile_products(tile, P[rows[a : a + TILE]], limit)
             loops.lowest_label_in_tile(
@@ -294,7 +295,7 @@ def label_unlisted_borders(P, core, labels, rows, limit):
             )
 
     tiles = [center_for_products(P[cut]) for cut in cuts]
-    tasks = (partial(look, a, tiles) for a in range(0, len(rows), TILE))
+    tasks = (partial(label_block, a, tiles) for a in range(0, len(rows), TILE))
     for _ in threads.run(tasks, blas=True):
         pass
     labels[rows] = found

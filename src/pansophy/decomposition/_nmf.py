@@ -12,8 +12,8 @@ GROUP = 32  # rows swept together
 def coordinate_sweeps(W, G, C, l1, order, most, enough):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
-    Every coordinate t in `order` goes to its best value given the others. A row is
-    swept again until a sweep's violation (the projected gradient met on the way) is
+    Every coordinate t in `order` is set to its best value given the others. A row is
+    swept again until a sweep's violation (the sum of projected gradients met in it) is
     at most `enough` times that of its first, `most` times at most. Returns the sum of
     the first violations. Rows go in small groups, one coordinate of all of them after
     another, so that no number is read just after it was written.
@@ -26,7 +26,7 @@ def coordinate_sweeps(W, G, C, l1, order, most, enough):
         count = min(GROUP, n - start)
         for j in range(count):
             live[j] = j
-        for turn in range(most):
+        for sweep in range(most):
             met[:] = 0.0
             for s in range(k):
                 t = order[s]
@@ -45,7 +45,7 @@ def coordinate_sweeps(W, G, C, l1, order, most, enough):
             left = 0
             for a in range(count):
                 j = live[a]
-                if turn == 0:
+                if sweep == 0:
                     first[j] = met[j]
                     total += met[j]
                 if met[j] > enough * first[j]:

@@ -1,4 +1,4 @@
-"""What a fitted set of axes can do: project, go back, give a density and an error.
+"""Base class of PCA: projection, reconstruction and density from fitted axes.
 
 With mean m, orthonormal axes V (k, d), variances l along them and noise s2 elsewhere,
 
@@ -25,14 +25,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.numerics import LOG_2PI
-from ..core.rows import DatasetRows, rows
+from ..core.rows import rows
 from .moments import prototype_array
 
 SPARSE = {"accept_sparse": ("csr", "csc")}
 
 
 class StorageSize(NamedTuple):
-    """Numbers kept by scores, axes and mean, and numbers in X."""
+    """How many numbers scores, axes and mean hold, and how many X holds."""
 
     reduced: int  # k (n + d) + d
     full: int  # n d
@@ -81,7 +81,7 @@ def floored_variances(variances, noise, dtype):
 
 
 class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
-    """Axes with variances; a member finds them in `fit`."""
+    """Axes with variances, which a subclass finds in `fit`."""
 
     components_: Any
     explained_variance_: Any
@@ -158,7 +158,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
         return rows(X.tocsr() if sp.issparse(X) else X).sum(stats) / int(X.shape[0])
 
     def storage(self) -> StorageSize:
-        """What keeping scores, axes and mean instead of X takes."""
+        """How many numbers scores, axes and mean hold in place of X."""
         check_is_fitted(self)
         k, d, n = self.n_components_, self.n_features_in_, int(self.n_samples_)
         return StorageSize(k * (n + d) + d, n * d)
@@ -200,7 +200,3 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def is_table(X):
-    return isinstance(X, DatasetRows)

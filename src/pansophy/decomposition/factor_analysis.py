@@ -1,9 +1,10 @@
-"""Factor analysis: a few common causes and a noise of its own for every column.
+"""Factor analysis: a few common factors, and independent noise in every column.
 
     x = W^T z + m + e,    z ~ N(0, I_k),    e ~ N(0, diag(psi))                  (1)
 
-Maximise the likelihood of the rows, whose covariance (divided by n) is S, by turns:
-with psi fixed the best W comes from the leading eigenvectors of the scaled covariance,
+Maximise the likelihood of the rows, whose covariance (divided by n) is S, by
+alternating: with psi fixed the best W comes from the leading eigenvectors of the scaled
+covariance,
 
     psi^-1/2 S psi^-1/2 = sum_j l_j u_j u_j^T,
     W = diag(max(l_j - 1, 0))^(1/2) U psi^(1/2)                                  (2)
@@ -14,9 +15,10 @@ with W fixed, psi = diag(S - W^T W) is the next; neither lowers the likelihood
              + (trace(psi^-1 S) - sum_{j<=k} l_j) ],   l_j clipped at 1          (3)
 
 The rows enter only through a root T of S, T^T T = S, found once: the triangle of a
-blocked QR when n > d, else the centred rows themselves. So a turn costs d^3 or n^2 d,
-not a pass over n rows. Missing values (NaN) are integrated out by EM (`factors`). The
-axes are free up to a rotation, which `rotation` fixes: the Q that makes
+blocked QR when n > d, else the centred rows themselves. So an iteration costs d^3 or
+n^2 d, not a pass over n rows. Missing values (NaN) are integrated out by EM
+(`factors`). The axes are free up to a rotation, which `rotation` fixes: the Q that
+makes
 
     sum_ij (W Q)_ij^4 - g / d sum_j (sum_i (W Q)_ij^2)^2                         (4)
 
@@ -27,7 +29,7 @@ Refs      [Barber2012] 21.2; [Rubin1982]; [Kaiser1958] varimax; [Ilin2010]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -56,7 +58,7 @@ from .probabilistic_pca import ALLOW_NAN
 
 class FactorState(NamedTuple):
     W: np.ndarray
-    psi: np.ndarray  # for the next turn
+    psi: np.ndarray  # for the next iteration
     used: np.ndarray  # psi that W belongs to
     objective: float  # minus the log-likelihood of all rows, eq. (3)
 
@@ -106,7 +108,7 @@ def factor_step(state, T, n, k, find) -> FactorState:
 
 
 def rotate_factors(W, kind, *, max_iter=100, tol=1e-8):
-    """W (k, d) turned to the top of eq. (4)."""
+    """W (k, d) rotated to the maximum of eq. (4)."""
     A, g = W.T, 1.0 if kind == "varimax" else 0.0
     d, k = A.shape
     Q, last = np.eye(k), 0.0
@@ -130,11 +132,12 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     n_components : int or None, default=None
         k; None is the number of columns.
     tol : float, default=1e-2
-        Stop when a turn changes the log-likelihood of all rows by no more than this.
+        Stop when an iteration changes the log-likelihood of all rows by no more than
+        this.
     copy : bool, default=True
-        X is left as it is either way; for scikit-learn's sake.
+        For compatibility with scikit-learn; X is never changed.
     max_iter : int, default=1000
-        Most turns.
+        Most iterations.
     noise_variance_init : array of shape (d,), optional
         psi to start from; None is all ones.
     svd_method : {"lapack", "randomized"}, default="randomized"
@@ -153,9 +156,9 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     mean_ : array of shape (d,)
         m.
     loglike_ : list of float
-        Log-likelihood of all rows after each turn.
+        Log-likelihood of all rows after each iteration.
     n_iter_, history_, converged_, interrupted_
-        How the turns went.
+        How the iterations went.
     n_features_in_ : int
 
     Examples
@@ -195,17 +198,20 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         k = self.n_components or d
         if k > d:
             raise ValueError(f"n_components={k} must be at most n_features={d}.")
-        holes = bool(np.isnan(X).any())
-        p = self._with_holes(X, k) if holes else self._complete(X.astype(float), k)
+        missing = bool(np.isnan(X).any())
+        if missing:
+            p = self._fit_missing(X, k)
+        else:
+            p = self._fit_complete(X.astype(float), k)
         W = p.W if self.rotation is None else rotate_factors(p.W, self.rotation)
         self.components_ = flip(None, W)[1].astype(X.dtype)
         self.noise_variance_ = p.psi.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
-        scale = n if holes else 1
+        scale = n if missing else 1
         self.loglike_ = [-scale * float(v) for v in self.history_["objective"]]
         return self
 
-    def _start(self, d):
+    def _initial_psi(self, d):
         if self.noise_variance_init is None:
             return np.ones(d)
         psi = np.asarray(self.noise_variance_init, dtype=float).ravel()
@@ -216,12 +222,12 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
             )
         return psi
 
-    def _complete(self, X, k):
+    def _fit_complete(self, X, k):
         n, d = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
             T, m = covariance_root(X)
             refuse_overflow(float(np.sum(T * T)), "FactorAnalysis", 1e200)
-        rng, psi = rng_from(self.random_state), self._start(d)
+        rng, psi = rng_from(self.random_state), self._initial_psi(d)
         k = min(k, len(T))
 
         def find(A, k):
@@ -243,13 +249,18 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         )
         return FactorParams(result.state.W, m, result.state.psi)
 
-    def _with_holes(self, X, k):
+    def _fit_missing(self, X, k):
         rng = rng_from(self.random_state)
-        limits: Any = {"max_iter": self.max_iter, "tol": self.tol / len(X)}
         full = X.astype(float)
         result = self._drive(
             lambda task: fit_factors_with_missing(
-                full, k, rng, tied=False, task=task, **limits
+                full,
+                k,
+                rng,
+                tied=False,
+                max_iter=self.max_iter,
+                tol=self.tol / len(X),
+                task=task,
             ),
             total=self.max_iter,
             X=X,
@@ -276,7 +287,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         return impute_from_factors(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
-        """log p(x) of each row, of what was seen of it."""
+        """log p(x) of the observed values of each row."""
         X = self._ready(X, **ALLOW_NAN)
         return factor_posterior(X.astype(float), self._params())[2]
 

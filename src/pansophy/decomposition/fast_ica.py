@@ -1,4 +1,4 @@
-"""Independent component analysis: sources that are as far from Gaussian as can be.
+"""Independent component analysis (FastICA): sources as non-Gaussian as possible.
 
 Rows are mixtures x = A s + m of independent sources. After whitening, z = K (x - m)
 with unit covariance, the sources are s = W z for an orthogonal W, each row of which is
@@ -8,7 +8,7 @@ an extremum of E[G(w . z)]. A Newton step on that, with g = G', is
 
 "parallel" does so for all rows, then makes W orthogonal again, W <- (W W^T)^-1/2 W;
 "deflation" finds one row after another, each orthogonal to those before. Convergence is
-cubic in theory and quick in practice; rows have settled when every |w_new . w_old| is
+cubic in theory and fast in practice; rows have converged when every |w_new . w_old| is
 within tol of 1. g is tanh(a u) ("logcosh"), u exp(-u^2/2) ("exp"), u^3 ("cube"), or a
 function that gives g and the mean of g'.
 
@@ -16,7 +16,7 @@ Whitening takes the moments of the rows in one pass ("eigh"), or the triangle of
 blocked QR ("svd"), never a decomposition of n rows. Sums over rows go in blocks on
 threads.
 
-Cost      n d^2 once, 4 n k^2 a turn
+Cost      n d^2 once, 4 n k^2 an iteration
 Shapes    X (n, d)   K (k, d)   Z (n, k)   W (k, k)   components W K   A = pinv(W K)
 Refs      [Hyvarinen2000]
 """
@@ -53,7 +53,7 @@ BLOCK_BYTES = 1 << 19
 
 class ICAState(NamedTuple):
     W: np.ndarray
-    objective: float  # how far the rows turned, 1 - |w_new . w_old|
+    objective: float  # how far the rows rotated, 1 - |w_new . w_old|
     n_iter: int = 0
 
 
@@ -97,24 +97,29 @@ def symmetric_orthogonalization(W):
 def parallel_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """All rows of W together."""
 
-    def turn(state):
+    def step(state):
         A, slope = newton_sums(Z, state.W, g)
         W = symmetric_orthogonalization(A - slope[:, None] * state.W)
         turned = np.abs(np.abs(np.einsum("ij,ij->i", W, state.W)) - 1)
         return ICAState(W, float(turned.max()))
 
-    how = {"max_iter": max_iter, "tol": tol, "task": task}
-    start = ICAState(symmetric_orthogonalization(W), np.inf)
-    return iterate(turn, start, change=lambda old, new: new.objective, **how)
+    return iterate(
+        step,
+        ICAState(symmetric_orthogonalization(W), np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.objective,
+        task=task,
+    )
 
 
 def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
-    """One row of W after another; an iteration here is a turn of the current row."""
+    """One row of W after another; an iteration is a step of the current row."""
     found, most = np.zeros((0, W.shape[1]), W.dtype), 0
     result: Any = None
     for w in W:
 
-        def turn(state, found=found):
+        def step(state, found=found):
             A, slope = newton_sums(Z, state.W, g)
             v = A[0] - slope[0] * state.W[0]
             v = v - found.T @ (found @ v)
@@ -123,15 +128,21 @@ def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
 
         v = w - found.T @ (found @ w)
         start = ICAState((v / np.linalg.norm(v))[None], np.inf)
-        how = {"max_iter": max_iter, "tol": tol, "task": task}
-        last = iterate(turn, start, change=lambda old, new: new.objective, **how)
+        last = iterate(
+            step,
+            start,
+            max_iter=max_iter,
+            tol=tol,
+            change=lambda old, new: new.objective,
+            task=task,
+        )
         found = np.concatenate([found, last.state.W])
         most = max(most, last.n_iter)
         if result is None or last.reason != "tolerance":
             result = last
         if last.reason == "interrupted":
-            rest = symmetric_orthogonalization(np.concatenate([found, W[len(found) :]]))
-            found = rest
+            rest = np.concatenate([found, W[len(found) :]])
+            found = symmetric_orthogonalization(rest)
             break
     return result._replace(state=ICAState(found, result.objective), n_iter=most)
 
@@ -153,7 +164,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     fun_args : dict or None, default=None
         {"alpha": a} for "logcosh", a from 1 to 2; keywords of a function.
     max_iter : int, default=200
-        Most turns.
+        Most iterations.
     tol : float, default=1e-4
     w_init : array of shape (k, k), optional
         W to start from; None is random.
@@ -166,7 +177,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     Attributes
     ----------
     components_ : array of shape (k, d)
-        W K, which turns centred rows into sources.
+        W K, which maps centred rows to sources.
     mixing_ : array of shape (d, k)
         A, its pseudo-inverse.
     mean_ : array of shape (d,)
@@ -174,7 +185,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     whitening_ : array of shape (k, d)
         K / sqrt(n), if whitened.
     n_iter_, history_, converged_, interrupted_
-        How the turns went; the objective is how far the rows of W turned.
+        How the iterations went; the objective is how far W rotated.
     n_features_in_ : int
 
     Examples
@@ -250,10 +261,8 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             B = flip(None, B)[1]
         self.components_ = B.astype(X.dtype)
         if K is not None:
-            self.mean_, self.whitening_ = (
-                m.astype(X.dtype),
-                (K / np.sqrt(n)).astype(X.dtype),
-            )
+            self.mean_ = m.astype(X.dtype)
+            self.whitening_ = (K / np.sqrt(n)).astype(X.dtype)
         self.mixing_ = scipy.linalg.pinv(self.components_, check_finite=False)
         return X
 

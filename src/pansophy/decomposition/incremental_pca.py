@@ -25,9 +25,9 @@ from ..core.arrays import is_foreign, to_numpy
 from ..core.design import fold
 from ..core.linalg import few_threads
 from ..core.low_rank import flip
-from ..core.rows import rows
+from ..core.rows import is_dataset, rows
 from ..params import Count, Flag
-from .abstract_pca import SPARSE, AbstractPCA, is_table
+from .abstract_pca import SPARSE, AbstractPCA
 from .moments import refuse_overflow
 
 
@@ -50,7 +50,7 @@ class IncrementalPCA(AbstractPCA):
     whiten : bool, default=False
         Whether scores are divided by their standard deviation.
     copy : bool, default=True
-        X is left as it is either way; for scikit-learn's sake.
+        For compatibility with scikit-learn; X is never changed.
     batch_size : int or None, default=None
         Rows per batch in `fit`; None is 5 d.
 
@@ -92,7 +92,7 @@ class IncrementalPCA(AbstractPCA):
         self.batch_size_ = self.batch_size or 5 * d
         least = self.n_components or 1
         X = X.tocsr() if sp.issparse(X) else X
-        if is_table(X):
+        if is_dataset(X):
             source = (b for (b,) in rows(X, block=self.batch_size_).blocks())
         else:
             source = (X[cut] for cut in batch_slices(n, self.batch_size_, least))

@@ -10,12 +10,13 @@ kc being k less its means over the training rows. With the linear kernel these a
 scores of PCA; there may be more components than columns, never more than rows. The
 kernel matrix is centred where it lies. Few components are found by block Lanczos on it
 (`core.low_rank`), checked by their residual and left to ARPACK should it be too large;
-many by LAPACK. New rows go in blocks. The way back is not unique:
-`fit_inverse_transform` learns it by kernel ridge regression from scores to rows.
+many by LAPACK. New rows go in blocks. The inverse transform is not
+unique: `fit_inverse_transform` learns it by kernel ridge regression from scores to
+rows.
 
 Cost      n^2 d + 12 n^2 (k + p), or n^3 (dense); memory n^2
 Shapes    X (n, d)   K (n, n)   v, a (n, k)   l (k,)
-Refs      [Scholkopf1998]; [Bakir2004] the way back
+Refs      [Scholkopf1998]; [Bakir2004] the inverse transform
 """
 
 from collections.abc import Callable
@@ -123,9 +124,9 @@ or kernel of `pansophy.kernels`, default="linear"
     kernel_params : dict or None, default=None
         Keywords of a kernel function.
     alpha : float, default=1.0
-        Ridge of the learnt way back.
+        Ridge of the learnt inverse transform.
     fit_inverse_transform : bool, default=False
-        Whether to learn the way back.
+        Whether to learn the inverse transform.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
     tol : float, default=0
         Tolerance of "arpack".
@@ -150,7 +151,7 @@ or kernel of `pansophy.kernels`, default="linear"
     X_fit_ : array of shape (n, d)
     gamma_ : float
     dual_coef_, X_transformed_fit_ : arrays
-        The way back, if learnt.
+        The inverse transform, if learnt.
     n_features_in_ : int
 
     Examples
@@ -194,7 +195,7 @@ or kernel of `pansophy.kernels`, default="linear"
             Not used.
         """
         if self.fit_inverse_transform and self.kernel == "precomputed":
-            raise ParameterError("there is no way back from a precomputed kernel.")
+            raise ParameterError("a precomputed kernel has no inverse transform.")
         X, _ = self._begin(X, **SPARSE)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -205,7 +206,7 @@ or kernel of `pansophy.kernels`, default="linear"
             self._solve(X)
         self.X_fit_ = X.copy() if self.copy_X and not is_foreign(X) else X
         if self.fit_inverse_transform:
-            self._learn_back(X)
+            self._fit_inverse(X)
         return self
 
     def _solve(self, X):
@@ -254,8 +255,12 @@ or kernel of `pansophy.kernels`, default="linear"
         if kernel == "rbf" and not self.gamma_ > 0:
             native = False
         if native and not sp.issparse(X):
-            how = {"gamma": self.gamma_, "degree": int(self.degree)}
-            member = get(kernel, coef0=float(self.coef0), **how)
+            member = get(
+                kernel,
+                gamma=self.gamma_,
+                degree=int(self.degree),
+                coef0=float(self.coef0),
+            )
             return member(X) if Z is None else member(X, Z)
         if is_foreign(X) or isinstance(kernel, AbstractKernel):
             raise ValueError(f"kernel={kernel!r} does not take this kind of X.")
@@ -302,7 +307,7 @@ or kernel of `pansophy.kernels`, default="linear"
             parts = [scores(x) for (x,) in rows(X, block=width).blocks()]
         return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
 
-    def _learn_back(self, X):
+    def _fit_inverse(self, X):
         Z = self._scores()
         K = self._kernel(Z, None)
         xp = namespace(K)

@@ -1,8 +1,8 @@
-"""The linear Gaussian factor model: its density, its EM with missing values.
+"""Linear Gaussian factor model: density, and EM with missing values.
 
     x = W^T z + m + e,    z ~ N(0, I_k),    e ~ N(0, diag(psi))                  (1)
 
-so x ~ N(m, W^T W + diag(psi)). A row of which only the coordinates o were seen gives
+so x ~ N(m, W^T W + diag(psi)). A row of which only the coordinates o are observed gives
 
     M = I + W_o diag(1/psi_o) W_o^T,    E[z] = M^-1 W_o ((x_o - m_o) / psi_o)    (2)
     E[z z^T] = M^-1 + E[z] E[z]^T
@@ -10,12 +10,12 @@ so x ~ N(m, W^T W + diag(psi)). A row of which only the coordinates o were seen 
                         + |r|^2 - E[z]^T M E[z] ],   r = (x_o - m_o) / sqrt(psi_o)
 
 and given those, each column j is a weighted regression on z~ = (z, 1) over the rows in
-which it was seen (what was not seen is integrated out, never filled in):
+which it is observed (missing values are integrated out, never filled in):
 
     (w_j, m_j) = ( sum_i E[z~ z~^T] )^-1 sum_i x_ij E[z~]                        (3)
     psi_j = mean_i E[ (x_ij - w_j . z - m_j)^2 ]        or one psi for all       (4)
 
-Cost      n d k^2 a turn; memory of one block times k^2
+Cost      n d k^2 an iteration; memory of one block times k^2
 Shapes    X (n, d) with NaN where missing   W (k, d)   psi, m (d,)   z~ (k + 1,)
 Refs      [Rubin1982] EM for factors; [Tipping1999] one psi; [Ilin2010] missing values
 """
@@ -40,7 +40,7 @@ class FactorParams(NamedTuple):
 
 
 class FactorSums(NamedTuple):
-    """Expected sums over the rows in which each column was seen."""
+    """Expected sums over the rows in which each column is observed."""
 
     second: np.ndarray  # sum E[z~ z~^T], (d, (k+1)^2)
     cross: np.ndarray  # sum x E[z~], (d, k+1)
@@ -132,7 +132,7 @@ def fit_factors_with_missing(X, k, rng, *, tied, max_iter, tol, task=SILENT):
 
 
 def impute_from_factors(X, p: FactorParams):
-    """X with what is missing at its expectation given what was seen."""
+    """X with missing values at their expectation given the observed ones."""
     Z = rows(X, block=max(64, ELEMENTS // (len(p.W) + 1) ** 2)).map(
         lambda x: factor_posterior(x, p)[0]
     )

@@ -1,29 +1,29 @@
-"""One problem, several methods: rows as combinations of k vectors.
+"""Matrix factorisation under a constraint: SVD, PCA, k-means and NMF as one problem.
 
     J(Z, B) = sum_i |x_i - B^T z_i|^2    over codes Z (n, k) and vectors B (k, d)  (1)
 
-    constraint          what is asked                      the method it is
+    constraint          condition                          the method
     None                nothing                            truncated SVD, and PCA on
     "orthogonal"        B B^T = I                          centred rows
     "one_hot"           each z one 1, the rest 0           k-means
     "nonnegative"       Z >= 0 and B >= 0                  NMF
 
-Each turn is two half steps, and each half step takes the best of one factor given the
-other, so J never rises. Codes: z = (B B^T)^-1 B x (least squares), B x if B is
+Each iteration is two half steps, and each half step takes the best of one factor given
+the other, so J never rises. Codes: z = (B B^T)^-1 B x (least squares), B x if B is
 orthonormal, the nearest vector, or nonnegative coordinate descent. Vectors: least
 squares on the codes; for orthonormal B the polar factor of Z^T X (Procrustes); the
-means of the cells; coordinate descent. A cell that empties takes the worst row.
+means of the clusters; coordinate descent. An empty cluster takes the worst row.
 
 On centred rows PCA with k vectors leaves no more than k-means with k + 1: the k + 1
 centres lie in an affine plane of k dimensions.
 
-Cost      4 n d k a turn, without forming X - Z B
+Cost      4 n d k an iteration, without forming X - Z B
 Shapes    X (n, d)   Z (n, k)   B (k, d)
 Refs      [Eckart1936]; [DingHe2004] k-means and PCA; [LeeSeung1999]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -93,8 +93,8 @@ def one_hot_vectors(X, Z, B):
 
 
 def nonnegative_codes(X, B, Z):
-    order, most = np.arange(len(B)), 20
-    return nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=most)[0]
+    order = np.arange(len(B))
+    return nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=20)[0]
 
 
 def nonnegative_vectors(X, Z, B):
@@ -125,11 +125,11 @@ def initial_factors(X, k, constraint, rng):
 
 
 def alternate_half_steps(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
-    """Half steps in turn until J falls by at most tol of itself."""
+    """Alternate half steps until J falls by at most tol times |X|^2."""
     codes, vectors = HALVES[constraint]
     power = float(np.vdot(X, X))
 
-    def turn(state):
+    def step(state):
         Z = codes(X, state.B, state.Z)
         half = factorization_error(X, Z, state.B)
         B = vectors(X, Z, state.B)
@@ -139,8 +139,15 @@ def alternate_half_steps(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
         return (old.objective - new.objective) / max(power, 1e-300)
 
     start = FactorizationState(*initial_factors(X, k, constraint, rng), np.inf)
-    how = {"max_iter": max_iter, "tol": tol, "change": fall, "task": task}
-    return iterate(turn, start, watch=("half",), **how)
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=fall,
+        watch=("half",),
+        task=task,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -156,7 +163,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     n_init : int, default=1
         Starts, of which the best is kept.
     max_iter : int, default=500
-        Most turns.
+        Most iterations.
     tol : float, default=1e-10
         Stop when J falls by at most this share of the sum of squares of X.
     random_state : int, RandomState, Generator or None, default=None
@@ -168,7 +175,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     objective_ : float
         J.
     n_iter_, history_, converged_, interrupted_
-        How the turns went; "half" is J after the codes, "objective" after both.
+        How the iterations went; "half" is J after the codes, "objective" after both.
     n_features_in_ : int
 
     Examples
@@ -208,12 +215,20 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
         rngs = spawn(rng_from(self.random_state), self.n_init)
-        limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda i, task: alternate_half_steps(
-            X, k, self.constraint, rngs[i], task=task, **limits
-        )
+
+        def one_start(i, task):
+            return alternate_half_steps(
+                X,
+                k,
+                self.constraint,
+                rngs[i],
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            )
+
         result = self._drive(
-            lambda task: best_of(self.n_init, run, task=task),
+            lambda task: best_of(self.n_init, one_start, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
         )

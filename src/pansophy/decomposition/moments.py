@@ -1,4 +1,4 @@
-"""Mean and scatter of the rows in one pass, wherever the rows are.
+"""Mean and scatter matrix of the rows in one pass, for every kind of rows.
 
     m = (1/n) sum_i x_i        S = sum_i (x_i - m)(x_i - m)^T                    (1)
 

@@ -8,19 +8,19 @@ fixed, (1) falls apart into n small problems, one for each row w of W,
 
     min_{w >= 0}  1/2 w G w - (c - l1) . w,    G = H H^T + l2 I,  c = H x        (2)
 
-"cd" solves them by coordinate descent: each w_t in turn goes to its best value given
-the others, max(w_t - g_t / G_tt, 0). The products C = X H^T cost n d k and dominate, so
+"cd" solves them by coordinate descent: each w_t is set to its best value given the
+others, max(w_t - g_t / G_tt, 0). The products C = X H^T cost n d k and dominate, so
 a row is swept several times for each (as many as cost half the product), until a
 sweep violates optimality a tenth as much as the first did. No sweep raises J, nor does
 the same on H. At the end W is made to fit H, as `transform` does. "mu" multiplies.
 
 The objective comes from products that are there already,
 D = 1/2 |X|^2 - <X^T W, H^T> + 1/2 <W^T W, H H^T>. Stopping is by the violation of the
-first sweeps, relative to the first turn, for "cd" (against tol / 2: rows that were
+first sweeps, relative to the first iteration, for "cd" (against tol / 2: rows that were
 swept several times violate less); by the fall of sqrt(2 D), relative to the start, for
 "mu".
 
-Cost      4 n d k a turn (stored entries in place of n d), plus (n + d) k^2 a sweep
+Cost      4 n d k an iteration (stored entries in place of n d), (n + d) k^2 a sweep
 Memory    (n + d) k beyond X
 Shapes    X (n, d)   W (n, k)   H (k, d)   C (n, k)   G (k, k)
 Refs      [LeeSeung1999]; [Cichocki2009] coordinates; [Gillis2012] several sweeps
@@ -113,7 +113,7 @@ class NMFData(NamedTuple):
 
     def transpose_times(self, W):
         """X^T W."""
-        return self.product.transpose_times(W)
+        return self.product.back(W)
 
 
 def nmf_data(X) -> NMFData:
@@ -147,7 +147,7 @@ def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
 
 
 def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
-    """Run a solver from W (n, k) and H^T (d, k) until it settles."""
+    """Run a solver from W (n, k) and H^T (d, k) until it converges."""
     k, first = W.shape[1], []
 
     def relative(old, new):
@@ -169,8 +169,14 @@ def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
         order = np.arange(k)
         draw = lambda: rng.permutation(k) if shuffle else order
         step = lambda state: cd_iteration(state, data, s, draw)
-    how = {"max_iter": max_iter, "tol": tol, "change": relative, "task": task}
-    return iterate(step, NMFState(W, H, np.inf), **how)
+    return iterate(
+        step,
+        NMFState(W, H, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=relative,
+        task=task,
+    )
 
 
 def initial_nmf_factors(X, k, kind, rng):
@@ -200,13 +206,15 @@ def initial_nmf_factors(X, k, kind, rng):
             scale = np.sqrt(float(S[j]) * size)
             W[:, j] = scale * a / np.linalg.norm(a)
             H[:, j] = scale * b / np.linalg.norm(b)
-    W[W < SVD_ZERO], H[H < SVD_ZERO] = 0.0, 0.0
+    W[W < SVD_ZERO] = 0.0
+    H[H < SVD_ZERO] = 0.0
     if kind == "nndsvda":
-        W[W == 0], H[H == 0] = mean, mean
+        W[W == 0] = mean
+        H[H == 0] = mean
     elif kind == "nndsvdar":
         for A in (W, H):
-            hole = A == 0
-            A[hole] = np.abs(mean * rng.standard_normal(int(hole.sum())) / 100)
+            zero = A == 0
+            A[zero] = np.abs(mean * rng.standard_normal(int(zero.sum())) / 100)
     return W.astype(X.dtype), H.astype(X.dtype)
 
 
@@ -228,7 +236,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     tol : float, default=1e-4
         See the module text.
     max_iter : int, default=200
-        Most turns.
+        Most iterations.
     random_state : int, RandomState, Generator or None, default=None
     alpha_W : float, default=0.0
         a_W of eq. (1).
@@ -250,7 +258,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     reconstruction_err_ : float
         sqrt(2 D), for "frobenius" the Frobenius norm of X - W H.
     n_iter_, history_, converged_, interrupted_
-        How the turns went.
+        How the iterations went.
     n_features_in_ : int
 
     Examples
@@ -325,7 +333,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         return W
 
     def transform(self, X):
-        """W of new rows, H fixed: each row by itself, until it settles."""
+        """W of new rows, H fixed: each row by itself, until it converges."""
         X = self._ready(X, **SPARSE)
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))

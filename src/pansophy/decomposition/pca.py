@@ -1,4 +1,4 @@
-"""Principal component analysis: the directions in which rows differ most.
+"""Principal component analysis: the directions of largest variance.
 
 With mean m and covariance S of the rows, maximise the variance along orthonormal axes,
 
@@ -42,10 +42,11 @@ from ..core.design import prepare, triangle
 from ..core.linalg import few_threads
 from ..core.low_rank import Product, flip, truncated_svd
 from ..core.random import rng_from
+from ..core.rows import is_dataset
 from ..core.spectral import from_dual, products
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
-from .abstract_pca import SPARSE, AbstractPCA, is_table
+from .abstract_pca import SPARSE, AbstractPCA
 from .moments import (
     mean_and_scatter,
     mean_and_total_scatter,
@@ -121,8 +122,9 @@ def axes_by_lanczos(
     refuse_overflow(total, name)
     c = asarray(m, like=prototype_array(X))
     if solver == "randomized" or total == 0:  # ARPACK needs something to start on
-        how = {"n_iter": n_iter, "oversample": oversample}
-        S, Vt = truncated_svd(X, k, rng, center=c, left=False, **how)[1:]
+        S, Vt = truncated_svd(
+            X, k, rng, center=c, left=False, n_iter=n_iter, oversample=oversample
+        )[1:]
         return PrincipalAxes(m, Vt, to_numpy(S).astype(float) ** 2, total)
     A = Product(X, c)
     one = lambda f: lambda v: f(np.reshape(v, (-1, 1)))[:, 0]
@@ -182,7 +184,7 @@ class PCA(AbstractPCA):
     n_components : int, float in (0, 1), "mle" or None, default=None
         How many axes; a share of the variance to keep; Minka's choice; or all.
     copy : bool, default=True
-        X is left as it is either way; for scikit-learn's sake.
+        For compatibility with scikit-learn; X is never changed.
     whiten : bool, default=False
         Whether scores are divided by their standard deviation.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}
@@ -258,7 +260,7 @@ class PCA(AbstractPCA):
         checks = {"ensure_min_samples": 2, "ensure_all_finite": False}
         (X, _) = self._begin(X, **SPARSE, **checks)
         X = X.tocsr() if sp.issparse(X) else X
-        k = self._wanted(X)
+        k = self._checked_components(X)
         self.solver_ = solver = self._solver(X, k)
         count = k if isinstance(k, int) else None
         name = type(self).__name__
@@ -269,7 +271,7 @@ class PCA(AbstractPCA):
         else:
             axes = axes_by_lanczos(
                 X,
-                self._some(X, k),
+                self._iterative_rank(X, k),
                 rng_from(self.random_state),
                 name,
                 solver=solver,
@@ -280,7 +282,7 @@ class PCA(AbstractPCA):
         self._store(X, axes, k)
         return self
 
-    def _wanted(self, X):
+    def _checked_components(self, X):
         """n_components for this X, or one sentence why it cannot be."""
         n, d = X.shape
         k: Any = self.n_components
@@ -307,7 +309,7 @@ class PCA(AbstractPCA):
             raise ParameterError(
                 f"svd_solver={given!r} of PCA needs a whole n_components, got {k!r}."
             )
-        if given == "arpack" and (is_foreign(X) or is_table(X)):
+        if given == "arpack" and (is_foreign(X) or is_dataset(X)):
             raise ParameterError(
                 "svd_solver='arpack' of PCA needs a NumPy array or a sparse matrix."
             )
@@ -316,22 +318,22 @@ class PCA(AbstractPCA):
                 "svd_solver='full' of PCA does not take sparse X; 'covariance_eigh', "
                 "'arpack' and 'randomized' do."
             )
-        if is_table(X) and given == "full" and n < d:
+        if is_dataset(X) and given == "full" and n < d:
             raise ParameterError(
                 "svd_solver='full' of PCA reads only tables with more rows than "
                 "columns; take 'randomized'."
             )
         if given != "auto":
             return given
-        if is_table(X) or (d <= 1000 and n >= 10 * d):
+        if is_dataset(X) or (d <= 1000 and n >= 10 * d):
             return "covariance_eigh"
         if sparse:
             return "arpack" if k is None or isinstance(k, int) else "covariance_eigh"
         small = max(n, d) <= 500 or not isinstance(k, int)
         return "full" if small or k >= 0.8 * min(n, d) else "randomized"
 
-    def _some(self, X, k):
-        """How many axes an iterative solver is asked for."""
+    def _iterative_rank(self, X, k):
+        """How many axes an iterative solver computes."""
         limit = min(X.shape) - (self.solver_ == "arpack")
         k = limit if k is None else k
         if k > limit:

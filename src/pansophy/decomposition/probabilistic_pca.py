@@ -7,8 +7,8 @@ covariance (divided by n) and V its eigenvectors, the likelihood is highest at
 
     s2 = (l_{k+1} + ... + l_d) / (d - k),    W = diag(l_j - s2)^(1/2) V          (2)
 
-up to a rotation of z. The same point by turns, in which the likelihood never falls and
-which needs only products with the rows:
+up to a rotation of z. EM reaches the same point; its likelihood never falls, and it
+needs only products with the rows:
 
     M = W W^T + s2 I,    Y = W S,    W' = (s2 I + M^-1 W Y^T)^-T Y               (3)
     s2' = (trace S - trace(Y M^-1 W'^T)) / d                                     (4)
@@ -16,7 +16,7 @@ which needs only products with the rows:
 With values missing (NaN) there is no closed form; EM integrates over them (`factors`).
 As s2 goes to 0, E[z | x] becomes the orthogonal projection of PCA.
 
-Cost      that of PCA (2); n d k a turn (3); n d k^2 a turn with missing values
+Cost      that of PCA (2); n d k an iteration (3); n d k^2 with missing values
 Shapes    X (n, d)   W (k, d)   m (d,)   S (d, d), never formed in (3)
 Refs      [Tipping1999]; [Roweis1998]; [Ilin2010]
 """
@@ -33,10 +33,9 @@ from ..core.low_rank import Product, flip
 from ..core.numerics import LOG_2PI
 from ..core.progress import SILENT
 from ..core.random import rng_from
-from ..core.rows import rows
+from ..core.rows import is_dataset, rows
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
-from .abstract_pca import is_table
 from .latent_factor_model import (
     ELEMENTS,
     FactorParams,
@@ -131,9 +130,9 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     method : {"auto", "closed_form", "em"}, default="auto"
         "auto" is the closed form, and EM where values are missing (NaN).
     max_iter : int, default=1000
-        Most turns of EM.
+        Most iterations of EM.
     tol : float, default=1e-7
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     random_state : int, RandomState, Generator or None, default=None
         Start of EM, and `sample`.
 
@@ -150,7 +149,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     loglike_ : float
         Mean log-likelihood of the rows of `fit`.
     n_iter_, history_, converged_, interrupted_
-        How EM went; 1 turn for the closed form.
+        How EM went; 1 iteration for the closed form.
     n_features_in_ : int
 
     Examples
@@ -181,7 +180,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
             Not used.
         """
         X, _ = self._begin(X, ensure_min_samples=2, **ALLOW_NAN)
-        table = is_table(X)
+        table = is_dataset(X)
         if not table or self.method == "em":
             require_numpy(X, f"ProbabilisticPCA with method={self.method!r}")
         k = self.n_components or max(min(X.shape) - 1, 1)
@@ -190,14 +189,14 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
                 f"n_components={k} must be at most min(n_samples, n_features)="
                 f"{min(X.shape)}."
             )
-        holes = not table and bool(np.isnan(X).any())
-        if holes and self.method == "closed_form":
+        missing = not table and bool(np.isnan(X).any())
+        if missing and self.method == "closed_form":
             raise ParameterError(
                 "method='closed_form' of ProbabilisticPCA needs rows without missing "
                 "values; take 'em'."
             )
-        if holes or self.method == "em":
-            p, self.loglike_ = self._em(X, k, holes)
+        if missing or self.method == "em":
+            p, self.loglike_ = self._em(X, k, missing)
         else:
             p, self.loglike_ = self._closed(X, k)
         # rotate z so that the rows of W are orthogonal and fall in length
@@ -225,25 +224,32 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         self.converged_, self.interrupted_ = True, False
         return FactorParams(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
 
-    def _em(self, X, k, holes):
+    def _em(self, X, k, missing):
         rng, d = rng_from(self.random_state), X.shape[1]
-        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
-        found = {}
+        m: Any = None
 
         def run(task):
-            if holes:
-                full = X.astype(float)
+            nonlocal m
+            if missing:
                 return fit_factors_with_missing(
-                    full, k, rng, tied=True, task=task, **limits
+                    X.astype(float),
+                    k,
+                    rng,
+                    tied=True,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    task=task,
                 )
-            found["m"], result = ppca_em(X, k, rng, task=task, **limits)
+            m, result = ppca_em(
+                X, k, rng, max_iter=self.max_iter, tol=self.tol, task=task
+            )
             return result
 
         result = self._drive(run, total=self.max_iter, X=X)
         state = result.state
-        if holes:
+        if missing:
             return state.params, -state.objective
-        return FactorParams(state.W, found["m"], np.full(d, state.s2)), -state.objective
+        return FactorParams(state.W, m, np.full(d, state.s2)), -state.objective
 
     def _params(self):
         d = self.n_features_in_
@@ -256,7 +262,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         p = self._params()
         block = max(64, ELEMENTS // (len(p.W) + 1) ** 2)
         read = lambda x: factor_posterior(x.astype(float), p)[which]
-        return rows(X, block=None if is_table(X) else block).map(read)
+        return rows(X, block=None if is_dataset(X) else block).map(read)
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
@@ -277,7 +283,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         return impute_from_factors(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
-        """log p(x) of each row, of what was seen of it."""
+        """log p(x) of the observed values of each row."""
         X = self._ready(X, **ALLOW_NAN)
         return self._each(X, 2)
 

@@ -2,16 +2,12 @@
 
     X ~ U diag(S) V,    |X - U diag(S) V|_F least among all of rank k            (1)
 
-On a matrix of word counts this is latent semantic analysis: documents and words with
-similar company come close in the k scores z = V x. Nothing is subtracted, so a sparse
-X stays sparse. "randomized" is block Lanczos from a random start (`core.low_rank`),
-"arpack" SciPy's Lanczos to the last digit.
+On a matrix of word counts this is latent semantic analysis: documents with similar
+words, and words of similar documents, come close in the k scores z = V x. Nothing is
+subtracted, so a sparse X stays sparse. "randomized" is block Lanczos from a random
+start (`core.low_rank`), "arpack" SciPy's Lanczos to the last digit.
 
-Cost      4 n d (k + p) a power (or the stored entries in place of n d). On word counts
-          (60 words a row, 5000 columns) products are a good half of it, the orthogonal
-          basis the rest, which the shorter basis of plain subspace iteration has not:
-          on one thread two thirds of that one's speed there, and equal speed with
-          20 000 rows and 10 000 columns, at the same share of X explained
+Cost      4 n d (k + p) a power (or the stored entries in place of n d)
 Shapes    X (n, d)   U (n, k)   S (k,)   V (k, d)   Z = U S (n, k)
 Refs      [Eckart1936]; [Deerwester1990]; [Halko2011]
 """
@@ -136,8 +132,9 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         total = center_of_rows(X).scatter / X.shape[0]
         refuse_overflow(total, "TruncatedSVD")
         if self.algorithm == "randomized":
-            how = {"n_iter": self.n_iter, "oversample": self.n_oversamples}
-            U, S, Vt = truncated_svd(X, k, rng, **how)
+            U, S, Vt = truncated_svd(
+                X, k, rng, n_iter=self.n_iter, oversample=self.n_oversamples
+            )
         else:
             U, S, Vt = self._arpack(X, k, rng)
         Z = U * S

@@ -1,4 +1,4 @@
-"""Distances between rows: metrics, the nearest of some points, the axioms.
+"""Distances between rows: metrics, nearest rows, checks of the metric axioms.
 
 `METRICS` lists every metric by name; the common battery runs over it. `pairwise` takes
 one of those names or a function.

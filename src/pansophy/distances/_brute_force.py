@@ -1,4 +1,4 @@
-"""Compiled loops of `search` without a tree: which entries of a tile are near enough.
+"""Compiled loops of `brute_force.py`: which entries of a tile are near enough.
 
 A tile holds s = |x|^2 / 2 - x.q from a matrix product, perhaps in less precision than
 X. That is half the squared distance but for |q|^2 and an error of at most e / 2, so a
@@ -40,13 +40,13 @@ def any_at_most(line, start, stop, limit):
 
 
 @njit(cache=True, nogil=True)
-def collect_candidates(S, first, own, room, k, limit, used, values, rows):
+def collect_candidates(S, first, own, slack, k, limit, used, values, rows):
     """Collect the rows of a tile that may be among the k nearest.
 
     S (b, m) is the tile, of rows from `first` on; own (b,) a row to leave out, or -1;
-    room (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s was
+    slack (b,) is e. Query i has used[i] candidates in values[i], rows[i], whose s was
     at most limit[i] when they came. A full list is cut back to what may still count.
-    Returns False if a list stays nearly full, so that nothing can be told apart.
+    Returns False if a list stays nearly full, so that too many rows are equally near.
     """
     b, m = S.shape
     size = values.shape[1]
@@ -61,7 +61,7 @@ def collect_candidates(S, first, own, room, k, limit, used, values, rows):
             if count + STEP > size:
                 for t in range(count):
                     spare[t] = mine[t]
-                top = kth_smallest(spare, count, k - 1) + room[i]
+                top = kth_smallest(spare, count, k - 1) + slack[i]
                 kept = 0
                 for t in range(count):
                     mine[kept], at[kept] = mine[t], at[t]
@@ -78,14 +78,14 @@ def collect_candidates(S, first, own, room, k, limit, used, values, rows):
 
 
 @njit(cache=True, nogil=True)
-def finish_candidates(X, Q, room, used, values, rows, D, J):
+def finish_candidates(X, Q, slack, used, values, rows, D, J):
     """The lists of the k nearest from the rows gathered, by distances from x - q."""
     k, spare = D.shape[1], np.empty(values.shape[1], values.dtype)
     for i in range(len(Q)):
         count = used[i]
         for t in range(count):
             spare[t] = values[i, t]
-        top = kth_smallest(spare, count, k - 1) + room[i]
+        top = kth_smallest(spare, count, k - 1) + slack[i]
         for t in range(count):
             if values[i, t] <= top:
                 value, row = squared_row_distance(X[rows[i, t]], Q[i]), rows[i, t]
@@ -94,7 +94,7 @@ def finish_candidates(X, Q, room, used, values, rows, D, J):
 
 
 @njit(cache=True, nogil=True)
-def collect_exact(S, X, first, Q, own, norms, room, D, J):
+def collect_exact(S, X, first, Q, own, norms, slack, D, J):
     """Take the rows of a tile straight into the lists of the k nearest.
 
     X (m, d) are the rows as given with numbers from `first` on, norms (b,) is |q|^2.
@@ -102,7 +102,7 @@ def collect_exact(S, X, first, Q, own, norms, room, D, J):
     b, m = S.shape
     last = D.shape[1] - 1
     for i in range(b):
-        line, limit = S[i], S.dtype.type((D[i, last] - norms[i] + room[i]) / 2)
+        line, limit = S[i], S.dtype.type((D[i, last] - norms[i] + slack[i]) / 2)
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
             if not any_at_most(line, start, stop, limit):
@@ -114,18 +114,18 @@ def collect_exact(S, X, first, Q, own, norms, room, D, J):
                         value == D[i, last] and first + j < J[i, last]
                     ):
                         push_neighbor(D[i], J[i], value, first + j)
-                        limit = S.dtype.type((D[i, last] - norms[i] + room[i]) / 2)
+                        limit = S.dtype.type((D[i, last] - norms[i] + slack[i]) / 2)
 
 
 @njit(cache=True, nogil=True)
-def pairs_within(S, X, Q, norms, room, r):
+def pairs_within(S, X, Q, norms, slack, r):
     """Pairs of a tile with squared distance at most r: (query, row, distance)."""
     b, m = S.shape
     size, used = 1024, 0
     who, row = np.empty(size, np.int64), np.empty(size, np.int64)
     far = np.empty(size, X.dtype)
     for i in range(b):
-        line, limit = S[i], S.dtype.type((r[i] - norms[i] + room[i]) / 2)
+        line, limit = S[i], S.dtype.type((r[i] - norms[i] + slack[i]) / 2)
         if used + m > size:
             size = 2 * size + m
             who, row, far = (

@@ -1,4 +1,4 @@
-"""Compiled loops of `search`: growing a k-d tree, and distances in it.
+"""Compiled loops of `kd_tree.py`: building the tree, and distances in it.
 
 The tree is complete and balanced: node j of level l holds the places
 
@@ -130,7 +130,7 @@ def distances_to_rows(XT, low, m, QT, q, kind, p, out):
     Whole vectors of WIDE rows are taken, so out has up to WIDE - 1 entries more.
     """
     d, first = len(XT), 0
-    if kind == 2 and d > 2:  # three columns at once spare the way to memory and back
+    if kind == 2 and d > 2:  # three columns at once spare loads and stores
         first = 3
         a, b, c = QT[0, q], QT[1, q], QT[2, q]
         for s in range(0, m, WIDE):

@@ -1,10 +1,11 @@
-"""Compiled loops of `search`: walks of a k-d tree, one for each group of queries.
+"""Compiled k-d tree queries of `neighbor_search.py`, one traversal for each group.
 
 A group is a leaf of a tree of the queries: rows near one another, which share the
-walk. A node is left out if its box is farther from the group's box than any query of
-the group looks; a leaf is then asked by those queries that are near enough to its box.
+traversal. A node is left out if its box is farther from the group's box than any query
+of the group looks; a leaf is then compared with the queries that are near enough to its
+box.
 
-`metric` is (kind, p), `tree` is (XT, order, lo, hi, levels) of `trees.Tree`, and
+`metric` is (kind, p), `tree` is (XT, order, lo, hi, levels) of `kd_tree.KDTree`, and
 `queries` the same of the queries.
 """
 
@@ -56,11 +57,11 @@ def append_near(values, m, order, low, own, limit, V, R, t, count):
 
 
 @njit(cache=True, nogil=True)
-def query_leaf(metric, tree, queries, start, j, same, room, work, limits, used, k):
-    """Ask leaf j for all queries of a group; the farthest that any still looks.
+def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
+    """Compare leaf j with all queries of a group; the largest limit of any of them.
 
     used[t] is the length of list t. Short lists are ascending and full from the
-    start (with infinity); the last row of V and R is then room to gather in.
+    start (with infinity); the last row of V and R is then scratch.
     """
     kind, p = metric
     XT, order, lo, hi, levels = tree
@@ -70,10 +71,10 @@ def query_leaf(metric, tree, queries, start, j, same, room, work, limits, used, 
     low, high = (n * j) >> levels, (n * (j + 1)) >> levels
     m = len(used)
     min_distances_from_box(QT, start, m, lo, hi, (1 << levels) - 1 + j, kind, p, near)
-    worst = room * 0
+    worst = slack * 0
     for t in range(m):
         limit = limits[t]
-        if near[t] <= limit * room:
+        if near[t] <= limit * slack:
             distances_to_rows(XT, low, high - low, QT, start + t, kind, p, values)
             own = qorder[start + t] if same else -1
             if k <= SHORT:
@@ -96,10 +97,10 @@ def query_leaf(metric, tree, queries, start, j, same, room, work, limits, used, 
 
 
 @njit(cache=True, nogil=True)
-def query_k_nearest(metric, tree, queries, first, last, same, room, D, J):
+def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
     """The nearest rows of the queries in leaves first to last, into D and J.
 
-    `room` covers the rounding of the comparison of boxes and distances.
+    `slack` covers the rounding of the comparison of boxes and distances.
     """
     XT, n, levels = tree[0], len(tree[1]), tree[4]
     qorder, m, qlevels = queries[1], len(queries[1]), queries[4]
@@ -121,7 +122,7 @@ def query_k_nearest(metric, tree, queries, first, last, same, room, D, J):
         while top:
             top -= 1
             node = nodes[top]
-            if bounds[top] > worst * room:
+            if bounds[top] > worst * slack:
                 continue
             if node < leaves - 1:
                 push_children(
@@ -130,9 +131,18 @@ def query_k_nearest(metric, tree, queries, first, last, same, room, D, J):
                 top += 2
                 continue
             worst = query_leaf(
-                metric, tree, queries, start, node - (leaves - 1), same, room, work,
-                limits, used[: stop - start], k,
-            )  # fmt: skip
+                metric,
+                tree,
+                queries,
+                start,
+                node - (leaves - 1),
+                same,
+                slack,
+                work,
+                limits,
+                used[: stop - start],
+                k,
+            )
         for t in range(stop - start):
             q = qorder[start + t]
             if k <= SHORT:
@@ -179,7 +189,7 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
 
 
 @njit(cache=True, nogil=True)
-def query_radius(metric, tree, queries, first, last, r, room):
+def query_radius(metric, tree, queries, first, last, r, slack):
     """Rows within reduced distance r (m,) of the queries in leaves first to last.
 
     r is in tree order. Returns (ends, rows, distances) in that order.
@@ -196,14 +206,14 @@ def query_radius(metric, tree, queries, first, last, r, room):
     rows, far = np.empty(space, np.int64), np.empty(space, XT.dtype)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
-        widest = r[start:stop].max() * room
+        widest = r[start:stop].max() * slack
         count, _ = leaves_near(
             metric, tree, queries, qleaves - 1 + g, widest, widest, nodes, found, none
         )
         for q in range(start, stop):
             for f in range(count):
                 min_distances_from_box(QT, q, 1, lo, hi, found[f], kind, p, near)
-                if near[0] > r[q] * room:
+                if near[0] > r[q] * slack:
                     continue
                 j = found[f] - (leaves - 1)
                 low, high = (n * j) >> levels, (n * (j + 1)) >> levels
@@ -219,7 +229,7 @@ def query_radius(metric, tree, queries, first, last, r, room):
 
 
 @njit(cache=True, nogil=True)
-def query_radius_weight(metric, tree, queries, first, last, r, room, w, W, out):
+def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out):
     """Weight within reduced distance r of the queries in leaves first to last.
 
     w (n,) are weights in tree order and W (n + 1,) their sums up to each place, so a
@@ -235,7 +245,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, room, w, W, out):
     sums = np.empty(m // qleaves + 1, W.dtype)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
-        widest, surest = r[start:stop].max() * room, r[start:stop].min() / room
+        widest, surest = r[start:stop].max() * slack, r[start:stop].min() / slack
         count, whole = leaves_near(
             metric, tree, queries, qleaves - 1 + g, widest, surest, nodes, found, W
         )
@@ -248,7 +258,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, room, w, W, out):
             )
             for t in range(stop - start):
                 radius = r[start + t]
-                if near[t] <= radius * room:
+                if near[t] <= radius * slack:
                     distances_to_rows(
                         XT, low, high - low, QT, start + t, kind, p, values
                     )

@@ -157,9 +157,9 @@ def keep_k_smallest(V, R, t, count, k, spare):
 
 
 @njit(cache=True, nogil=True)
-def resized_copy(a, room):
-    """A copy with room for more."""
-    out = np.empty(room, a.dtype)
+def resized_copy(a, size):
+    """A longer copy of a."""
+    out = np.empty(size, a.dtype)
     for i in range(len(a)):
         out[i] = a[i]
     return out

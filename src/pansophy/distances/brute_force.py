@@ -1,4 +1,4 @@
-"""Brute force by matrix products: tiles that say which pairs are worth computing.
+"""Brute-force neighbour search: matrix products tell which pairs to compute.
 
     s_ij = |x_j|^2 / 2 - x_j.q_i = (|x_j - q_i|^2 - |q_i|^2) / 2                 (1)
 
@@ -7,9 +7,9 @@ even if X is float64. It errs by at most e / 2,
 
     e = (d + 16) u (|q| + max |x|)^2     u the rounding unit                     (2)
 
-so whatever lies within e of the limit asked for is computed from x - q itself, and the
-rest cannot matter. If so many rows lie within e of each other that nothing is told
-apart, the block is done again in full precision, about the mean of each tile.
+so a pair within e of the limit is computed from x - q itself, and the rest cannot
+matter. If too many rows lie within e of each other, the block is done again in full
+precision, about the mean of each tile.
 
 Shapes    X (n, d)   Q (m, d)   a tile (QUERIES, ROWS)
 """
@@ -57,7 +57,7 @@ class QueryBlock(NamedTuple):
 
     rows: np.ndarray  # (b, d + 1), [q, 1] about the same mean
     norms: np.ndarray  # (b,), |q|^2
-    room: np.ndarray  # (b,), e: what a squared distance may be off by
+    slack: np.ndarray  # (b,), e: what a squared distance may be off by
 
 
 def query_block(tiles, Q) -> QueryBlock:
@@ -67,10 +67,10 @@ def query_block(tiles, Q) -> QueryBlock:
     rows = np.ones((len(A), A.shape[1] + 1), dtype)
     rows[:, :-1] = A
     # each of d + 1 products and sums, and each rounding of x and q, errs by 1 unit
-    room = (
+    slack = (
         (A.shape[1] + 16) * np.finfo(dtype).eps * (np.sqrt(norms) + tiles.longest) ** 2
     )
-    return QueryBlock(rows, norms, room)
+    return QueryBlock(rows, norms, slack)
 
 
 def k_nearest_by_products(index, Q, own, k):
@@ -106,11 +106,11 @@ def collect_block_nearest(index, Q, own, D, J):
         T = S[: b * m].reshape(b, m)
         np.matmul(ask.rows, tiles.rows[cut].T, out=T)
         if not _brute_force.collect_candidates(
-            T, cut.start, own, ask.room, k, limit, used, values, rows
+            T, cut.start, own, ask.slack, k, limit, used, values, rows
         ):
             collect_block_exact(index, Q, own, D, J)
             return
-    _brute_force.finish_candidates(index.X, Q, ask.room, used, values, rows, D, J)
+    _brute_force.finish_candidates(index.X, Q, ask.slack, used, values, rows, D, J)
 
 
 def collect_block_exact(index, Q, own, D, J):
@@ -120,7 +120,7 @@ def collect_block_exact(index, Q, own, D, J):
         tiles = center_for_products(X, X.dtype)
         ask = query_block(tiles, Q)
         S = ask.rows @ tiles.rows.T
-        _brute_force.collect_exact(S, X, cut.start, Q, own, ask.norms, ask.room, D, J)
+        _brute_force.collect_exact(S, X, cut.start, Q, own, ask.norms, ask.slack, D, J)
 
 
 def pairs_within_radius(index, Q, radius):
@@ -131,7 +131,7 @@ def pairs_within_radius(index, Q, radius):
         for rows in block_slices(index.n, ROWS):
             S = ask.rows @ index.tiles.rows[rows].T
             who, row, far = _brute_force.pairs_within(
-                S, index.X[rows], Q[cut], ask.norms, ask.room, radius[cut]
+                S, index.X[rows], Q[cut], ask.norms, ask.slack, radius[cut]
             )
             pairs.append((who + cut.start, row + rows.start, far))
     return pairs

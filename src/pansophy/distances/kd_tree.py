@@ -1,12 +1,12 @@
-"""A k-d tree of rows, and the questions it answers: see `_kd_tree.py` for its layout.
+"""K-d tree of rows and its queries; `_kd_tree.py` describes the layout.
 
 Rows are split at the median of their widest column; the nodes of a level, and then
-what is below them, are independent of each other and shared between threads.
+their descendants, are independent of each other and shared between threads.
 O(d n log n).
 
 Queries are put in a tree as well: each of its leaves is a group of near queries, that
-share a walk (`_kd_tree_queries.py`). Here `how` is (kind, p), radii and distances are
-reduced, and Q None asks for the rows of the tree.
+share a traversal (`_kd_tree_queries.py`). Here `metric` is (kind, p), radii and
+distances are reduced, and Q None asks for the rows of the tree.
 """
 
 import math
@@ -32,7 +32,7 @@ class KDTree(NamedTuple):
 
 
 def build_kd_tree(X, leaf, *, sort=True) -> KDTree:
-    """A k-d tree of the rows; without `sort`, of consecutive rows as they stand."""
+    """A k-d tree of the rows; without `sort`, its leaves are consecutive rows."""
     n = len(X)
     levels = max(0, math.ceil(math.log2(max(n, 1) / max(leaf, 1))))
     levels = min(levels, max(0, int(math.log2(max(n, 1)))))
@@ -50,7 +50,7 @@ def build_kd_tree(X, leaf, *, sort=True) -> KDTree:
 
 
 def split_level(X, order, level, levels):
-    """Split the nodes of a level, and what is below them, as one task each."""
+    """Split the nodes of a level and their descendants, one task for each node."""
     nodes = range(1 << level)
     tasks = (
         lambda j=j: _kd_tree.split_nodes(X, order, level, j, levels) for j in nodes
@@ -72,10 +72,10 @@ def rounding_factor(tree):
     return kind.type(1 + 4 * (d + 2) * np.finfo(kind).eps)
 
 
-def leaf_tasks(find, asked, rows=1024):
+def leaf_tasks(find, queries, rows=1024):
     """find(first, last) as tasks over all leaves of queries, some rows in each."""
-    leaves = 1 << asked.levels
-    step = max(1, rows * leaves // max(1, len(asked.order)))
+    leaves = 1 << queries.levels
+    step = max(1, rows * leaves // max(1, len(queries.order)))
     return (
         (lambda a=a: find(a, min(a + step, leaves))) for a in range(0, leaves, step)
     )
@@ -83,26 +83,26 @@ def leaf_tasks(find, asked, rows=1024):
 
 def tree_k_nearest(metric, tree, Q, k):
     """The k nearest rows of every query: (D, J), each (m, k)."""
-    asked = kd_tree_of_queries(tree, Q)
-    m, room = len(asked.order), rounding_factor(tree)
+    queries = kd_tree_of_queries(tree, Q)
+    m, slack = len(queries.order), rounding_factor(tree)
     D, J = np.empty((m, k), tree.XT.dtype), np.empty((m, k), np.int64)
-    both = (tuple(tree), tuple(asked))
+    both = (tuple(tree), tuple(queries))
 
     def find(first, last):
         _kd_tree_queries.query_k_nearest(
-            metric, *both, first, last, Q is None, room, D, J
+            metric, *both, first, last, Q is None, slack, D, J
         )
 
-    for _ in threads.run(leaf_tasks(find, asked)):
+    for _ in threads.run(leaf_tasks(find, queries)):
         pass
     return D, J
 
 
 def tree_within(metric, tree, Q, r):
     """(ends, rows, distances) of the rows within r (m,), in order of the queries."""
-    asked = kd_tree_of_queries(tree, Q)
-    order, leaves = asked.order, 1 << asked.levels
-    both = (tuple(tree), tuple(asked))
+    queries = kd_tree_of_queries(tree, Q)
+    order, leaves = queries.order, 1 << queries.levels
+    both = (tuple(tree), tuple(queries))
     found = _kd_tree_queries.query_radius(
         metric, *both, 0, leaves, r[order], rounding_factor(tree)
     )
@@ -111,32 +111,36 @@ def tree_within(metric, tree, Q, r):
 
 def tree_within_blocks(metric, tree, Q, r, block):
     """The same in blocks of near queries, each with their numbers in front."""
-    asked, room = kd_tree_of_queries(tree, Q), rounding_factor(tree)
-    r, m, both = r[asked.order], len(asked.order), (tuple(tree), tuple(asked))
+    queries, slack = kd_tree_of_queries(tree, Q), rounding_factor(tree)
+    r, m, both = r[queries.order], len(queries.order), (tuple(tree), tuple(queries))
 
     def find(first, last):
         ends, rows, far = _kd_tree_queries.query_radius(
-            metric, *both, first, last, r, room
+            metric, *both, first, last, r, slack
         )
-        start = (m * first) >> asked.levels
-        return asked.order[start : start + len(ends) - 1], ends, rows, far
+        start = (m * first) >> queries.levels
+        return queries.order[start : start + len(ends) - 1], ends, rows, far
 
-    yield from threads.run(leaf_tasks(find, asked, block))
+    yield from threads.run(leaf_tasks(find, queries, block))
 
 
 def tree_count_within(metric, tree, Q, r, w, out):
     """The weight of the rows within r of every query, into out (m,)."""
-    asked, room, n = kd_tree_of_queries(tree, Q), rounding_factor(tree), len(tree.order)
+    queries, slack, n = (
+        kd_tree_of_queries(tree, Q),
+        rounding_factor(tree),
+        len(tree.order),
+    )
     w = np.ones(n, np.int64) if w is None else np.asarray(w, np.float64)
     w = w[tree.order]
     W = np.concatenate([w[:1] * 0, np.cumsum(w)])
-    r, both = r[asked.order], (tuple(tree), tuple(asked))
+    r, both = r[queries.order], (tuple(tree), tuple(queries))
 
     def find(first, last):
         _kd_tree_queries.query_radius_weight(
-            metric, *both, first, last, r, room, w, W, out
+            metric, *both, first, last, r, slack, w, W, out
         )
 
-    for _ in threads.run(leaf_tasks(find, asked)):
+    for _ in threads.run(leaf_tasks(find, queries)):
         pass
     return out

@@ -1,4 +1,4 @@
-"""Is it a metric? The axioms on a sample, and a well-known distance that fails them.
+"""Checks of the metric axioms on a sample, and a distance that fails them.
 
     d(x, z) >= 0      d(x, x) = 0      d(x, z) = d(z, x)                        (1)
     d(x, z) > 0 for x != z             d(x, z) <= d(x, y) + d(y, z)             (2)
@@ -63,14 +63,14 @@ def check_metric(distance, X, *, tol=1e-9) -> MetricReport:
     D = np.asarray(to_numpy(D), dtype=np.float64)
     if D.shape != (len(X), len(X)):
         raise ValueError(f"expected {len(X)} x {len(X)} distances, got {D.shape}.")
-    room = tol * np.abs(D).max(initial=0.0)
+    slack = tol * np.abs(D).max(initial=0.0)
     same = (X.reshape(len(X), 1, -1) == X.reshape(1, len(X), -1)).all(axis=2)
     return MetricReport(
-        first_true(-room > D),
-        first_true(np.diag(np.abs(np.diagonal(D)) > room)),
-        first_true(np.abs(D - D.T) > room),
+        first_true(-slack > D),
+        first_true(np.diag(np.abs(np.diagonal(D)) > slack)),
+        first_true(np.abs(D - D.T) > slack),
         first_true((D <= 0) & ~same),
-        broken_triangle(D, room),
+        broken_triangle(D, slack),
     )
 
 
@@ -80,9 +80,9 @@ def first_true(where):
     return tuple(int(i) for i in at[0]) if len(at) else None
 
 
-def broken_triangle(D, room):
+def broken_triangle(D, slack):
     """The worst (i, k, j) with d(i, j) > d(i, k) + d(k, j), or None."""
-    worst, found = room, None
+    worst, found = slack, None
     for k in range(len(D)):
         gap = D - (D[:, k, None] + D[None, k, :])
         at = int(np.argmax(gap))

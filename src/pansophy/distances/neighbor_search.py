@@ -4,11 +4,11 @@
     within       all rows x with d(x, q) <= r                                     (2)
     count_within the weight of those rows                                         (3)
 
-Two ways, chosen by the shape of the data:
+Two algorithms, chosen by the shape of the data:
 
 * A **k-d tree** for few columns. Rows are split at the median of their widest column
   until a leaf holds a few; each node keeps the box around its rows. Queries are put
-  in the same kind of order and walk the tree in groups: a node whose box is farther
+  in the same kind of order and traverse the tree in groups: a node whose box is farther
   from the group's box than any of its lists reaches cannot hold a neighbour. A query
   looks at O(log n) leaves for few columns.
 * **Brute force** for many: tiles of |x|^2 / 2 - x.q by matrix products in float32,
@@ -57,7 +57,7 @@ FEW, MANY = 6, 15  # columns: a tree is always faster, and never
 
 
 class NeighborIndex(NamedTuple):
-    """Rows made ready for searching; from `build_index`."""
+    """Rows with what a search needs of them; made by `build_index`."""
 
     X: Any  # (n, d), as compared: at length 1 for cosine
     metric: Any
@@ -72,11 +72,16 @@ class NeighborIndex(NamedTuple):
     def n(self) -> int:
         return int(self.X.shape[0])
 
+    @property
+    def reduced_metric(self) -> tuple[int, float]:
+        """(kind, p), as the loops of `_kd_tree.py` take it."""
+        return self.kind, self.p
+
 
 def build_index(
     X, *, metric="euclidean", p=2.0, method="auto", leaf_size=None, **options
 ):
-    """Make rows ready for searching.
+    """Index rows for neighbour search.
 
     Parameters
     ----------
@@ -175,8 +180,8 @@ def k_nearest(index: NeighborIndex, Q, k: int):
     if index.kind < 0:
         return k_nearest_any_metric(index, Q, own, k)
     if index.tree is not None:
-        how = (index.kind, index.p)
-        D, J = kd_tree.tree_k_nearest(how, index.tree, None if same else Q, k)
+        queries = None if same else Q
+        D, J = kd_tree.tree_k_nearest(index.reduced_metric, index.tree, queries, k)
     else:
         D, J = k_nearest_by_products(index, Q, own, k)
     return unreduced(D, index), J
@@ -265,8 +270,8 @@ def rows_within_radius(
 
     Yields (rows, indptr, indices, distances): a slice of the queries, and for query
     number i of the slice the row numbers indices[indptr[i]:indptr[i + 1]], in no set
-    order, with their distances. With Q None every row of the index is asked for and
-    is a neighbour of itself. r is a number, or one for each query.
+    order, with their distances. With Q None the queries are the rows of the index, each
+    a neighbour of itself. r is a number, or one for each query.
 
     With `ordered` False the blocks may be arrays of query numbers instead, near ones
     together, which is faster in a tree.
@@ -275,9 +280,11 @@ def rows_within_radius(
     m = int(Q.shape[0])
     radius = reduced_radii(r, index, m) if index.kind >= 0 else np.broadcast_to(r, (m,))
     if index.tree is not None and not ordered:
-        how = (index.kind, index.p)
-        asked = None if same else Q
-        for part in kd_tree.tree_within_blocks(how, index.tree, asked, radius, block):
+        queries = None if same else Q
+        parts = kd_tree.tree_within_blocks(
+            index.reduced_metric, index.tree, queries, radius, block
+        )
+        for part in parts:
             yield *part[:3], unreduced(part[3], index)
         return
     find = product_radius_lists if index.tree is None else tree_radius_lists
@@ -289,8 +296,8 @@ def rows_within_radius(
 
 
 def tree_radius_lists(index, Q, r):
-    """(ends, rows, distances) by walks of the tree."""
-    ends, rows, far = kd_tree.tree_within((index.kind, index.p), index.tree, Q, r)
+    """(ends, rows, distances) by queries of the tree."""
+    ends, rows, far = kd_tree.tree_within(index.reduced_metric, index.tree, Q, r)
     return ends, rows, unreduced(far, index)
 
 
@@ -325,9 +332,10 @@ def count_within(index: NeighborIndex, Q, r, w=None):
     out = np.zeros(m, np.int64 if w is None else np.float64)
     asked_by, rows = prepare_queries(index, Q)
     if asked_by.tree is not None:
-        how, asked = (index.kind, index.p), None if Q is None else rows
+        queries = None if Q is None else rows
+        radius = reduced_radii(r, index, m)
         return kd_tree.tree_count_within(
-            how, index.tree, asked, reduced_radii(r, index, m), w, out
+            index.reduced_metric, index.tree, queries, radius, w, out
         )
     for cut, ends, rows, _ in rows_within_radius(index, Q, r, block=512):
         if w is None:

@@ -1,4 +1,4 @@
-"""Manifolds: rows drawn in few dimensions so that neighbours stay neighbours."""
+"""Manifold learning: embeddings of rows in few dimensions that keep neighbours."""
 
 from .classical_mds import ClassicalMDS
 from .embedding_quality import trustworthiness

@@ -1,10 +1,10 @@
-"""Loops of the Barnes-Hut tree: cells of a cube halved again and again, in flat arrays.
+"""Compiled loops of the Barnes-Hut tree of `tsne_repulsion.py`, in flat arrays.
 
 Points are sorted along the Z-curve (the bits of their coordinates interleaved), which
-puts the points of every cell in one run, start to stop. A node is such a run; nodes
-stand in the order in which a walk meets them, with the number of the node to go on
-with when the walk does not enter. Cells with one child are passed over, so there are
-at most 2n - 1 nodes. Sums over a run come from running sums.
+puts the points of every cell of the halved cube in one run, start to stop. A node is
+such a run; nodes stand in depth-first order, with the index of the next node outside
+of their subtree. Cells with one child are left out, so there are at most 2n - 1 nodes.
+Sums over a run come from running sums.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def morton_codes(Y, low, side):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def build_nodes(code, m, side, start, stop, size, after):
-    """Fill the arrays of the tree over sorted codes; how many nodes there are."""
+    """Fill the arrays of the tree over sorted codes; the number of nodes."""
     n = len(code)
     begin, end = np.empty(n + 64, np.int64), np.empty(n + 64, np.int64)
     begin[0], end[0] = 0, n
@@ -43,12 +43,12 @@ def build_nodes(code, m, side, start, stop, size, after):
         s, e = begin[depth], end[depth]
         start[count], stop[count] = s, e
         differ, level = code[s] ^ code[e - 1], BITS
-        while differ > 0:  # how far the first and the last point go together
+        while differ > 0:  # the level at which the first and the last point part
             differ >>= m
             level -= 1
         size[count] = side / (1 << level)
         count += 1
-        if level == BITS:  # one point, or points that cannot be told apart
+        if level == BITS:  # one point, or points in the same smallest cell
             continue
         shift = m * (BITS - level - 1)
         at = e
@@ -90,10 +90,12 @@ def node_means(Y, order, start, stop, count, out):
     error_model="numpy",
     fastmath=FASTMATH,
 )
-def tree_repulsion(
-    Y, order, start, stop, size, after, centre, count, angle, a, lo, hi, F
-):
-    """F and the sum of q as in the direct loop, far cells taken as one point."""
+def tree_repulsion(Y, tree, angle, a, lo, hi, F):
+    """F and the sum of q as in the direct loop, far cells taken as one point.
+
+    `tree` is (order, start, stop, size, after, centre, count) of the nodes.
+    """
+    order, start, stop, size, after, centre, count = tree
     m, Z = Y.shape[0], 0.0
     force, here = np.empty(m), np.empty(m)
     for t in range(lo, hi):

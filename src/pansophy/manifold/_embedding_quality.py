@@ -1,4 +1,4 @@
-"""Loop of trustworthiness: how many rows are nearer than a given one."""
+"""Compiled loop of trustworthiness: ranks of rows among the neighbours of another."""
 
 from numba import njit
 

@@ -1,4 +1,4 @@
-"""Loop of SMACOF: one pass over all pairs for the stress and the next points."""
+"""Compiled loop of SMACOF: the stress and the next points in one pass over all pairs."""
 
 import numpy as np
 from numba import njit
@@ -6,8 +6,7 @@ from numba import njit
 from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, error_model="numpy",
-      fastmath=FASTMATH)  # fmt: skip
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def guttman_transform(T, Y, lo, hi, out):
     """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
 

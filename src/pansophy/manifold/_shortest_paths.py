@@ -1,4 +1,4 @@
-"""Loops of shortest paths: with a binary heap, or with buckets, per source.
+"""Compiled loops of shortest paths, by Dijkstra with a binary heap or with buckets.
 
 Both give the least fixed point of D[s, v] = min_u D[s, u] + length(u, v), the same
 numbers to the last bit. Dijkstra's order scans each node once, and pays for a heap.

@@ -1,4 +1,4 @@
-"""Loops of t-SNE: the width of each row, the pull, the push, one step of descent.
+"""Compiled loops of t-SNE: bandwidths, attraction, repulsion, one step of descent.
 
 Points lie in columns, Y (m, n), so that neighbouring numbers in memory are the same
 coordinate of neighbouring points and the sums over points run in vector registers.
@@ -96,7 +96,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def attraction_dense(P, Y, a, lo, hi, A):
-    """The pull of eq. (5) when every pair has a p_ij, P (n, n)."""
+    """`attraction` when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
     rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
     w = np.empty(n, Y.dtype)
@@ -189,31 +189,34 @@ def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
 
 
 @njit(cache=True, nogil=True)
-def forces_block(indptr, indices, p, Y, a, k, width, A, F, parts):
-    """The pull and the push of one piece of the points."""
+def forces_block(affinities, Y, a, k, width, A, F, parts):
+    """Attraction and repulsion of block k of the points."""
+    indptr, indices, p = affinities
     lo, hi = k * width, min((k + 1) * width, Y.shape[1])
     attraction(indptr, indices, p, Y, a, lo, hi, A)
     parts[k] = repulsion_direct(Y, a, lo, hi, F)
 
 
 @njit(cache=True, nogil=True)
-def direct_descent(
-    board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, n
-):
-    """n steps of descent with direct sums, pieces shared by a lead and its hands.
+def direct_descent(board, leads, affinities, points, a, width, forces, rates, n):
+    """n steps of descent with direct sums, blocks shared by a coordinator and workers.
 
-    `how` is the constant of eq. (3), the exaggeration, the rate and the momentum. Lead
-    and hands are one function with one call of `forces_block`: a copy of it in each
-    could be compiled to round differently, and the map would depend on who did what.
+    `affinities` is (indptr, indices, p), `points` is (Y, U, G), `forces` is (A, F,
+    parts) and `rates` the constant of eq. (3), the exaggeration, the learning rate and
+    the momentum. Coordinator and workers are one function with one call of
+    `forces_block`: a copy of it in each could be compiled to round differently, and the
+    embedding would depend on who did what.
     """
-    c, e, rate, momentum = how
+    Y, U, G = points
+    A, F, parts = forces
+    c, e, rate, momentum = rates
     norm, step = 0.0, 0
     if leads:
         publish(board, len(parts))
     while True:
         k = take(board) if leads else wait(board)
         if k >= 0:
-            forces_block(indptr, indices, p, Y, a, k, width, A, F, parts)
+            forces_block(affinities, Y, a, k, width, A, F, parts)
             done(board)
             continue
         if not leads:

@@ -1,5 +1,7 @@
-"""Loops of the repulsion on a grid: points onto nodes, the field back to points, and
-the short-ranged part of the kernel between near pairs.
+"""Compiled loops of the repulsion on a grid, of `tsne_repulsion.py`.
+
+Points are spread onto nodes, the field is read back at the points, and the short-ranged
+part of the kernel is summed over near pairs.
 
 Weights are quintic B-splines (order 6): a point touches 6 nodes along each axis. A
 grid of one axis is a grid of two whose second axis has one node, which all share.
@@ -111,7 +113,7 @@ def sort_into_cells(Y, low, side, shape):
 
 @njit(cache=True, nogil=True)
 def count_near_pairs(start, rows, columns):
-    """How many pairs `add_near_repulsion` looks at."""
+    """How many pairs `add_near_repulsion` sums over."""
     total = 0
     for r in range(rows):
         for c in range(columns):
@@ -124,8 +126,7 @@ def count_near_pairs(start, rows, columns):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy",
-      fastmath=FASTMATH)  # fmt: skip
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
 def add_near_repulsion(x, y, order, start, rows, columns, T, reach, F):
     """Add the push of exp(-T (1 + r^2)) / (1 + r^2) to F; the sum of its values.
 

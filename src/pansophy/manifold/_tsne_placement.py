@@ -1,4 +1,4 @@
-"""Loops that put new points on a map whose points stay where they are."""
+"""Compiled loops that place new points on a fixed map, eq. (2) of `tsne.py`."""
 
 import math
 
@@ -37,7 +37,7 @@ def repulsion_on_point(Y, a, z, w, q, f):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def placement_objective(p, rows, Y, a, z, w, q, f, g):
-    """Eq. (1) at z but for a constant, its slope g, and the weight of the pull."""
+    """Eq. (2) at z but for a constant, its slope g, and the weight of the pull."""
     m, half, weight = len(z), 0.5 * (a + 1), 0.0
     Z = repulsion_on_point(Y, a, z, w, q, f)
     total = math.log(Z)
@@ -76,7 +76,7 @@ def start_at_neighbor(p, rows, Y, a, z):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
-    """Put the points lo .. hi where eq. (1) is least, by steps that never raise it."""
+    """Put the points lo .. hi where eq. (2) is least, by steps that never raise it."""
     m, n = Y.shape
     w, q = np.empty(n, Y.dtype), np.empty(n, Y.dtype)
     z, g, f = np.empty(m), np.empty(m), np.empty(m)

@@ -1,7 +1,7 @@
-"""The nearest rows under any metric that scikit-learn knows.
+"""Nearest neighbours under any metric of scikit-learn.
 
-Our own search answers for dense rows and its metrics. Sparse rows, matrices of
-distances that are given, functions of two rows and rare metrics go to scikit-learn's.
+`distances.neighbor_search` serves dense rows and its metrics. Sparse rows, precomputed
+distances, functions of two rows and other metrics go to scikit-learn.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from ..graphs import knn_graph, radius_graph
 
 
 class NeighborSearch(NamedTuple):
-    """How rows are compared; the arguments that estimators share."""
+    """The metric and search parameters that the estimators share."""
 
     metric: Any = "euclidean"
     p: float = 2.0
@@ -23,21 +23,27 @@ class NeighborSearch(NamedTuple):
     method: str = "auto"  # "ball_tree" answers as "kd_tree" does
 
     def has_index(self, X):
-        """Whether our own search takes these rows and this metric."""
+        """Whether `distances.neighbor_search` takes these rows and this metric."""
         known = isinstance(self.metric, str) and self.metric in KINDS
         return known and not self.metric_params and not sparse.issparse(X)
 
     def index_of(self, X):
         method = "kd_tree" if self.method == "ball_tree" else self.method
-        how = {"metric": self.metric, "p": self.p, "method": method}
-        return build_index(np.ascontiguousarray(X), **how)
+        X = np.ascontiguousarray(X)
+        return build_index(X, metric=self.metric, p=self.p, method=method)
 
     def sklearn_model(self, k=None, radius=None):
         from sklearn.neighbors import NearestNeighbors
 
-        how = {"metric": self.metric, "metric_params": self.metric_params}
-        how |= {"p": self.p, "n_jobs": self.n_jobs, "algorithm": self.method}
-        return NearestNeighbors(n_neighbors=k, radius=radius, **how)
+        return NearestNeighbors(
+            n_neighbors=k,
+            radius=radius,
+            algorithm=self.method,
+            metric=self.metric,
+            p=self.p,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+        )
 
 
 def upcast_if_squares_overflow(X):

@@ -1,4 +1,4 @@
-"""Classical scaling: points whose inner products are what squared distances imply.
+"""Classical multidimensional scaling: points whose distances match given ones.
 
 For distances D between n rows, with J = I - 11^T / n,
 
@@ -38,10 +38,10 @@ def dissimilarity_matrix(X, metric, metric_params):
         if not np.allclose(D, D.T, rtol=1e-8, atol=1e-10 * max(np.abs(D).max(), 1.0)):
             raise ValueError("Array must be symmetric: X holds distances.")
         return D
-    how = metric_params or {}
-    if isinstance(metric, str) and metric in METRICS and not how:
+    params = metric_params or {}
+    if isinstance(metric, str) and metric in METRICS and not params:
         return np.asarray(pairwise(np.asarray(X, np.float64), metric=metric))
-    return pairwise_distances(np.asarray(X, np.float64), metric=metric, **how)
+    return pairwise_distances(np.asarray(X, np.float64), metric=metric, **params)
 
 
 def double_centered(S):

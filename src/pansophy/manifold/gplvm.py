@@ -1,11 +1,12 @@
-"""Gaussian-process latent variable model: rows as smooth functions of hidden places.
+"""Gaussian-process latent variable model: rows as smooth functions of latent points.
 
 Every column of the centred data Y (n, d) is drawn from one Gaussian process over
-hidden places z_i, so that with K = k(Z, Z) + s^2 I
+latent points z_i, so that with K = k(Z, Z) + s^2 I
 
     L(Z, theta, s) = d/2 log |K| + 1/2 tr(K^-1 Y Y^T) + n d / 2 log 2 pi            (1)
 
-is minus the log marginal likelihood. Places, kernel and noise are fitted together:
+is minus the log marginal likelihood. Latent points, kernel and noise are fitted
+together:
 
     dL / dK = 1/2 (d K^-1 - K^-1 Y Y^T K^-1) =: G                                   (2)
     dL / dz_i = 2 sum_j G_ij dk(z_i, z_j) / dz_i    dL / dtheta = sum G * dK/dtheta (3)
@@ -13,7 +14,7 @@ is minus the log marginal likelihood. Places, kernel and noise are fitted togeth
 by L-BFGS, from the principal components. With a linear kernel the minimum is dual
 probabilistic PCA: Z Z^T has the leading eigenvectors of Y Y^T / d with their
 eigenvalues less s^2, and s^2 is the mean of the eigenvalues left over. With a Gaussian
-kernel the map from places to rows is curved and L has many minima.
+kernel the map from latent points to rows is curved and L has many minima.
 
 Only Y Y^T enters, so columns beyond n cost nothing.
 
@@ -75,7 +76,7 @@ def latent_gradient(kernel, Z, G):
         rate = 2 * np.asarray(kernel.gamma)  # 1 / l^2
         return (H @ Z - H.sum(axis=1)[:, None] * Z) * rate
     raise ValueError(
-        f"the places of {type(kernel).__name__} cannot be learnt: take sums and "
+        f"the latent points of {type(kernel).__name__} cannot be learnt: take sums and "
         "products of RBF, Linear, Polynomial and Constant kernels."
     )
 
@@ -130,13 +131,13 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        m, the dimensions of the hidden places.
+        m, the dimensions of the latent points.
     kernel : "rbf", "linear" or kernel, default="rbf"
         k, with its parameters as a start. "rbf" is a constant times RBF.
     noise : float, default=0.1
         s^2 to start from, over the mean variance of the columns.
     init : "pca" or array of shape (n, m), default="pca"
-        Where the places start.
+        Where the latent points start.
     max_iter : int, default=100
         Steps of L-BFGS.
     tol : float, default=1e-3
@@ -187,7 +188,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y=None):
-        """Find places, kernel and noise; y is not used."""
+        """Find latent points, kernel and noise; y is not used."""
         X, _ = self._begin(X, ensure_min_samples=2, dtype=np.float64)
         n, d = X.shape
         mean = X.mean(axis=0)
@@ -196,35 +197,43 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
         Y /= math.sqrt(variance)  # L is minimised in units of the data
         Z = self._start(Y)
         kernel = KERNELS[self.kernel] if isinstance(self.kernel, str) else self.kernel
-        how = {"max_iter": self.max_iter, "tol": self.tol * n * d, "floor": 1e-8}
-        read: list = []
+        unpack: Any = None
 
         def run(task):
-            start = (Z, kernel, self.noise, Y @ Y.T, d)
-            result, unpack = fit_latent(*start, task=task, **how)
-            read.append(unpack)
+            nonlocal unpack
+            result, unpack = fit_latent(
+                Z,
+                kernel,
+                self.noise,
+                Y @ Y.T,
+                d,
+                floor=1e-8,
+                max_iter=self.max_iter,
+                tol=self.tol * n * d,
+                task=task,
+            )
             return result
 
         with threads.single_blas() if n < FEW else nullcontext():
             result = self._drive(run, total=self.max_iter, X=X)
-        Z, kernel, noise = read[0](result.state.position)
-        self.embedding_ = np.array(Z)
-        self.kernel_ = variance * kernel
+        Z_fit, kernel_fit, noise = unpack(result.state.position)
+        self.embedding_ = np.array(Z_fit)
+        self.kernel_ = variance * kernel_fit
         self.noise_ = noise * variance
         self.log_likelihood_ = -result.objective - 0.5 * n * d * math.log(variance)
         self.mean_ = mean
-        K = kernel.block(Z, Z)
+        K = kernel_fit.block(Z_fit, Z_fit)
         K.flat[:: n + 1] += noise
         scaled_rows = Y * math.sqrt(variance)
         self._weights = cho_solve(cho_factor(K, lower=True), scaled_rows) / variance
         return self
 
     def fit_transform(self, X, y=None):
-        """`fit`, then the places."""
+        """`fit`, then the latent points."""
         return self.fit(X).embedding_
 
     def inverse_transform(self, X):
-        """The mean row at hidden places (q, m): k(places, Z) K^-1 Y + mean."""
+        """The mean row at latent points P (q, m): k(P, Z) K^-1 Y + mean."""
         Z = np.atleast_2d(np.asarray(X, dtype=np.float64))
         return self.kernel_(Z, self.embedding_) @ self._weights + self.mean_
 

@@ -1,4 +1,4 @@
-"""Isomap: distances along the surface that the rows lie on, drawn flat.
+"""Isomap: classical scaling of shortest paths along a graph of neighbours.
 
 Rows are joined to their neighbours, an edge as long as the distance. The length of the
 shortest path between two rows stands for their distance along the surface, and
@@ -89,7 +89,7 @@ def bucket_widths(length):
 
 
 def connected_neighbor_graph(G, X, search):
-    """The graph with its pieces linked by the shortest way between every two."""
+    """The graph with its components linked by the shortest edge between every two."""
     count, labels = connected_components(G)
     if count == 1:
         return G
@@ -104,8 +104,8 @@ def connected_neighbor_graph(G, X, search):
         UserWarning,
         stacklevel=5,
     )
-    links = [shortest_link(X, labels, a, b, search) for a, b in
-             combinations(range(count), 2)]  # fmt: skip
+    pairs = combinations(range(count), 2)
+    links = [shortest_link(X, labels, a, b, search) for a, b in pairs]
     i, j, d = (np.array(part) for part in zip(*links, strict=True))
     G = sparse.coo_array(G)
     data = np.concatenate([G.data, d])
@@ -204,9 +204,12 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
                 connected_neighbor_graph(graph, X, search), method=self.path_method
             )
             B, means = double_centered(G**2)
-            how = {"tol": self.tol, "max_iter": self.max_iter}
             values, U = largest_eigenpairs(
-                B, self.n_components, solver=self.eigen_solver, **how
+                B,
+                self.n_components,
+                solver=self.eigen_solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
             )
         self.dist_matrix_ = G.astype(kind, copy=False)
         self.embedding_ = scaled_eigenvectors(values, U).astype(kind, copy=False)
@@ -232,8 +235,8 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
                 raise ValueError("a row of X has no neighbour within the radius.")
         out = np.empty((X.shape[0], self.embedding_.shape[1]), self.embedding_.dtype)
         root = np.sqrt(np.maximum(self.eigenvalues_, 0.0))
-        axes = np.divide(self._vectors, root, where=root > 0,
-                         out=np.zeros_like(self._vectors))  # fmt: skip
+        axes = np.zeros_like(self._vectors)
+        np.divide(self._vectors, root, where=root > 0, out=axes)
         for i in range(X.shape[0]):
             g = np.min(self.dist_matrix_[rows[i]] + near[i][:, None], axis=0)
             b = -0.5 * (np.square(g, dtype=np.float64) - self._means)
@@ -246,8 +249,13 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         return float(np.sqrt(max(rest, 0.0)) / len(self.dist_matrix_))
 
     def _search(self):
-        how = (self.metric_params, self.n_jobs, self.neighbors_algorithm)
-        return NeighborSearch(self.metric, self.p, *how)
+        return NeighborSearch(
+            self.metric,
+            self.p,
+            self.metric_params,
+            self.n_jobs,
+            self.neighbors_algorithm,
+        )
 
     def _check_use(self, n):
         if (self.n_neighbors is None) == (self.radius is None):

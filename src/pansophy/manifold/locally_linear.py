@@ -1,7 +1,7 @@
-"""Locally linear embedding: keep what each row is to its neighbours.
+"""Locally linear embedding: preserves the relation of each row to its neighbours.
 
-Each row sees its k neighbours as a little linear piece. Four ways to say what an
-embedding Y must keep of that all lead to one quadratic form,
+Each row and its k neighbours are nearly a linear piece. Four definitions of what an
+embedding Y must preserve of that lead to one quadratic form,
 
     minimise tr Y^T M Y    subject to    Y^T Y = I,  Y^T 1 = 0                      (1)
 
@@ -51,7 +51,7 @@ def piece_blocks(n, k, d):
 
 
 def reconstruction_weights(X, Z, neighbours, reg):
-    """w of the standard way, (n, k): rows X as mixtures of rows of Z."""
+    """w of the standard method, (n, k): rows X as combinations of rows of Z."""
     n, k = neighbours.shape
     W = np.empty((n, k))
     for cut in piece_blocks(n, k, Z.shape[1]):
@@ -157,8 +157,8 @@ def modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
         h = size - ones  # Householder: turns F^T 1 into `size` times ones
         norm = np.linalg.norm(h, axis=1, keepdims=True)
         h = np.where(norm < tol, 0.0, h / np.where(norm > 0, norm, 1.0))
-        turn = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
-        W = F - turn + ((1 - size) * w[own])[:, :, None]
+        reflection = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
+        W = F - reflection + ((1 - size) * w[own])[:, :, None]
         W = np.concatenate([W, np.full((len(own), 1, s), -1.0)], axis=1)
         at = np.concatenate([neighbours[own], own[:, None]], axis=1)
         yield at, W @ W.transpose(0, 2, 1)
@@ -174,8 +174,14 @@ def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
         # just below 0, where M may be singular but the shifted matrix is not
         shift = -1e-12 * max(float(M.diagonal().max()), 1e-300)
         try:
-            how = {"tol": tol, "maxiter": max_iter, "v0": v0}
-            values, Y = eigsh(sparse.csc_array(M), m + 1, sigma=shift, **how)
+            values, Y = eigsh(
+                sparse.csc_array(M),
+                m + 1,
+                sigma=shift,
+                tol=tol,
+                maxiter=max_iter,
+                v0=v0,
+            )
         except (ArpackError, RuntimeError) as error:
             raise ValueError(
                 f"the eigenvectors were not found ({error}); take eigen_solver='dense'."
@@ -189,10 +195,21 @@ def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
 
 
 def locally_linear_embedding(
-    X, *, n_neighbors, n_components, reg=1e-3, eigen_solver="auto", tol=1e-6,
-    max_iter=100, method="standard", hessian_tol=1e-4, modified_tol=1e-12,
-    random_state=None, n_jobs=None, neighbors_algorithm="auto",
-):  # fmt: skip
+    X,
+    *,
+    n_neighbors,
+    n_components,
+    reg=1e-3,
+    eigen_solver="auto",
+    tol=1e-6,
+    max_iter=100,
+    method="standard",
+    hessian_tol=1e-4,
+    modified_tol=1e-12,
+    random_state=None,
+    n_jobs=None,
+    neighbors_algorithm="auto",
+):
     """The embedding (n, m) and the sum of its eigenvalues; see LocallyLinearEmbedding.
 
     Examples
@@ -233,7 +250,7 @@ def locally_linear_embedding(
 
 @dataclass(eq=False, repr=False)
 class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
-    """Locally linear embedding, four ways; the module text gives them.
+    """Locally linear embedding by four methods; the module text gives them.
 
     Parameters
     ----------
@@ -242,7 +259,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     n_components : int, default=2
         m, the dimensions of the embedding.
     reg : float, default=1e-3
-        r of the standard way.
+        r of the standard method.
     eigen_solver : "auto", "arpack" or "dense", default="auto"
         How the eigenvectors are found.
     tol : float, default=1e-6
@@ -250,11 +267,11 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     max_iter : int, default=100
         Of arpack.
     method : "standard", "hessian", "modified" or "ltsa", default="standard"
-        What is kept.
+        What is preserved.
     hessian_tol : float, default=1e-4
-        Sums below it are not divided by, in the hessian way.
+        Sums below it are not divided by, in the hessian method.
     modified_tol : float, default=1e-12
-        Vectors shorter than it count as 0, in the modified way.
+        Vectors shorter than it count as 0, in the modified method.
     neighbors_algorithm : "auto", "brute", "kd_tree" or "ball_tree", default="auto"
         How neighbours are found; "ball_tree" takes the k-d tree. The answer is the
         same.

@@ -1,4 +1,4 @@
-"""Multidimensional scaling: points whose distances are those given, nearly.
+"""Multidimensional scaling (SMACOF): points whose distances fit given ones.
 
 For dissimilarities t_ij minimise the stress
 
@@ -113,7 +113,7 @@ def smacof_pass(T, Y):
 def smacof_iterations(
     T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT
 ) -> Result:
-    """Steps of SMACOF from Y (n, m) until the stress settles."""
+    """Steps of SMACOF from Y (n, m) until the stress converges."""
     order = None if metric else dissimilarity_order(T)
 
     def seen(Y, targets):
@@ -147,10 +147,20 @@ def final_stress(state, normalized):
 
 
 def smacof(
-    dissimilarities, *, metric=True, n_components=2, init=None, n_init=1, n_jobs=None,
-    max_iter=300, verbose=0, eps=1e-6, random_state=None, return_n_iter=False,
+    dissimilarities,
+    *,
+    metric=True,
+    n_components=2,
+    init=None,
+    n_init=1,
+    n_jobs=None,
+    max_iter=300,
+    verbose=0,
+    eps=1e-6,
+    random_state=None,
+    return_n_iter=False,
     normalized_stress="auto",
-):  # fmt: skip
+):
     """Points (n, m) and their stress, for a matrix of dissimilarities; see MDS.
 
     Examples
@@ -161,20 +171,27 @@ def smacof(
     True
     """
     init = "random" if init is None else init
-    if not isinstance(init, str):
-        n_components = np.shape(init)[1]
-    how: dict = {
-        "init": init if isinstance(init, str) else "random",
-        "normalized_stress": normalized_stress,
-    }
+    given = None if isinstance(init, str) else init
+    if given is not None:
+        n_components = np.shape(given)[1]
+        init = "random"
     model = MDS(
-        n_components, metric_mds=metric, n_init=n_init, n_jobs=n_jobs, eps=eps,
-        max_iter=max_iter, verbose=verbose, random_state=random_state,
-        metric="precomputed", **how,
-    )  # fmt: skip
-    model.fit(dissimilarities, init=None if isinstance(init, str) else init)
-    found = (model.embedding_, model.stress_)
-    return (*found, model.n_iter_) if return_n_iter else found
+        n_components,
+        metric_mds=metric,
+        n_init=n_init,
+        init=init,
+        max_iter=max_iter,
+        verbose=verbose,
+        eps=eps,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        metric="precomputed",
+        normalized_stress=normalized_stress,
+    )
+    model.fit(dissimilarities, init=given)
+    if return_n_iter:
+        return model.embedding_, model.stress_, model.n_iter_
+    return model.embedding_, model.stress_
 
 
 @dataclass(eq=False, repr=False)
@@ -201,7 +218,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
     n_jobs : int or None, default=None
         Threads; None for all cores.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     dissimilarity : "euclidean", "precomputed" or "deprecated", default="deprecated"
         The older name of metric; "deprecated" leaves it to `metric`.
     metric : str or callable, default="euclidean"
@@ -267,18 +284,24 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             raise ValueError("a dissimilarity is negative.")
         m = self.n_components
         rng = rng_from(self.random_state)
-        chance = init is None and self.init == "random"
-        n_init = self.n_init if chance else 1
+        is_random = init is None and self.init == "random"
+        n_init = self.n_init if is_random else 1
 
-        def run(i, task):
-            Y = self._start(T, m, rng, init)
-            how = {"max_iter": self.max_iter, "eps": self.eps}
-            return smacof_iterations(T, Y, metric=self.metric_mds, task=task, **how)
+        def one_start(i, task):
+            return smacof_iterations(
+                T,
+                self._initial_points(T, m, rng, init),
+                metric=self.metric_mds,
+                max_iter=self.max_iter,
+                eps=self.eps,
+                task=task,
+            )
 
-        total = n_init if n_init > 1 else self.max_iter
         with threads.limited(self.n_jobs):
             result = self._drive(
-                lambda task: best_of(n_init, run, task=task), total=total, X=X
+                lambda task: best_of(n_init, one_start, task=task),
+                total=n_init if n_init > 1 else self.max_iter,
+                X=X,
             )
         normal = self.normalized_stress
         normal = not self.metric_mds if normal == "auto" else normal
@@ -303,7 +326,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         )
         return self.dissimilarity
 
-    def _start(self, T, m, rng, init):
+    def _initial_points(self, T, m, rng, init):
         n = len(T)
         if init is not None:
             Y = np.array(init, dtype=np.float64)

@@ -28,11 +28,21 @@ from ..kernels import RBF
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
 
+Affinity = Literal[
+    "nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"
+]
+
 
 def spectral_embedding(
-    adjacency, *, n_components=8, eigen_solver=None, random_state=None,
-    eigen_tol="auto", norm_laplacian=True, drop_first=True,
-):  # fmt: skip
+    adjacency,
+    *,
+    n_components=8,
+    eigen_solver=None,
+    random_state=None,
+    eigen_tol="auto",
+    norm_laplacian=True,
+    drop_first=True,
+):
     """Coordinates (n, m) of the nodes of a graph, eq. (1).
 
     Parameters
@@ -70,8 +80,8 @@ def spectral_embedding(
             f"n_components={n_components} dimensions cannot be had from {n} rows."
         )
     tol = 0.0 if eigen_tol == "auto" else eigen_tol
-    how = {"tol": tol, "method": "auto" if eigen_solver is None else "lanczos"}
-    _, U = spectral_map(adjacency, k, rng_from(random_state), **how)
+    method = "auto" if eigen_solver is None else "lanczos"
+    _, U = spectral_map(adjacency, k, rng_from(random_state), method=method, tol=tol)
     if norm_laplacian:
         d = degrees(adjacency)
         U = U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
@@ -126,10 +136,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
 
     n_components: Count = 2
     _: KW_ONLY
-    affinity: (
-        Literal["nearest_neighbors", "rbf", "precomputed",
-                "precomputed_nearest_neighbors"] | Callable
-    ) = "nearest_neighbors"  # fmt: skip
+    affinity: Affinity | Callable = "nearest_neighbors"
     gamma: NonNegative | None = None
     random_state: Seed = None
     eigen_solver: Literal["arpack"] | None = None
@@ -179,8 +186,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
             model = NearestNeighbors(n_neighbors=k, metric="precomputed").fit(X)
             G = sparse.csr_array(model.kneighbors_graph(X))
             return sparse.csr_array(0.5 * (G + G.T))
-        how = {"mode": "connectivity", "include_self": True, "symmetric": "mean"}
-        return knn_graph(X, k, **how)
+        return knn_graph(X, k, mode="connectivity", include_self=True, symmetric="mean")
 
     @property
     def _n_features_out(self):

@@ -1,8 +1,8 @@
-"""t-SNE: a map of rows in few dimensions on which neighbours stay neighbours.
+"""t-SNE: an embedding of rows in few dimensions that keeps neighbours together.
 
 Rows get affinities P (`tsne_affinities.py`): p_ij is large for rows that are near in X.
-Points y_i of the map get q_ij alike, from Student's kernel, whose heavy tails let far
-things be farther. The map minimises
+Points y_i of the map get q_ij likewise, from Student's kernel, whose heavy tails let
+distant points lie farther apart. The map minimises
 
     KL(P | Q) = sum_ij p_ij log(p_ij / q_ij)                                        (1)
 
@@ -16,12 +16,24 @@ in one or two dimensions, a tree for many in three. Where scikit-learn keeps one
 of learning, "auto" here follows the exaggeration, n / 4 over it in each phase, which
 reaches a lower KL in the same number of steps.
 
+New rows can be placed on a map whose points stay where they are. A new row has
+affinities p_j to its nearest rows of the data, and a point z has q_j to the points y_j
+of the map:
+
+    KL(z) = sum_j p_j log(p_j / q_j),   q_j = w_j(z) / sum_l w_l(z)                 (2)
+
+Each row is placed on its own, so the result does not depend on the other new rows.
+There may be several minima: z starts at the neighbour's point from which sum_j p_j
+log(1 + |z - y_j|^2 / a) is least, and moves against the gradient, as far as would be
+right if the attraction were a spring and the repulsion constant, half of that as often
+as needed for KL to fall.
+
 Cost      of a step O(n perplexity) for the pull; for the push O(n^2), O(n log n) or
           O(n + g log g) with g nodes of the grid. Memory O(n perplexity + g), or O(n^2)
           for method="exact".
 Shapes    X (n, d)   Y (n, m)   P (n, n)
 Refs      [vanDerMaaten2008]; [vanDerMaaten2014]; [Linderman2019]; [Belkina2019];
-          [Kobak2019] starting from principal axes
+          [Kobak2019] starting from principal axes; [Policar2023] new rows
 """
 
 import warnings
@@ -160,12 +172,12 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     method : "auto", "barnes_hut", "exact" or "fft", default="auto"
         How the push is computed; the module text says what "auto" takes. "exact"
         also takes all pairs into P. scikit-learn's default is "barnes_hut".
     angle : float, default=0.5
-        For the tree: how large a cell may look to count as one point.
+        For the tree: the largest angle under which a cell counts as one point.
     n_jobs : int or None, default=None
         Threads; None for all cores.
 
@@ -233,7 +245,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         return self.fit(X).embedding_
 
     def _fit(self, X):
-        self._check_use(X)
+        self._check_parameters(X)
         X = upcast_if_squares_overflow(X)
         n, m = int(X.shape[0]), self.n_components
         self.perplexity_ = self._perplexity(n)
@@ -267,7 +279,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         self._rows = X if self.metric != "precomputed" else None
 
     def place(self, X, *, perplexity=5.0):
-        """Where new rows land on the map, which stays as it is (`placing.py`).
+        """Where new rows land on the map, which stays as it is (eq. 2).
 
         Parameters
         ----------
@@ -309,13 +321,12 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     def _affinities(self, X):
         """P for arrays: over all pairs for method="exact", else over neighbours."""
         if self.method == "exact":
-            how = self.metric_params or {}
-            plain = self.metric == "euclidean" and not sparse.issparse(X)
-            if plain:
+            params = self.metric_params or {}
+            if self.metric == "euclidean" and not sparse.issparse(X):
                 return joint_affinities_dense(squared_euclidean(X), self.perplexity_)
             D = X
             if self.metric != "precomputed":
-                D = pairwise_distances(X, metric=self.metric, **how)
+                D = pairwise_distances(X, metric=self.metric, **params)
             if (D < 0).any():
                 raise ValueError("a distance is negative: the metric is not one.")
             return joint_affinities_dense(np.asarray(D) ** 2, self.perplexity_)
@@ -354,7 +365,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         )
         return less
 
-    def _check_use(self, X):
+    def _check_parameters(self, X):
         """Refuse what does not go together."""
         if self.method == "fft" and self.n_components > 2:
             raise ValueError("method='fft' embeds in one or two dimensions.")

@@ -1,4 +1,4 @@
-"""Affinities of t-SNE: how likely rows are to be neighbours of each other.
+"""Affinities of t-SNE: probabilities that rows are neighbours of each other.
 
     p_{j|i} = exp(-b_i d_ij^2) / sum_l exp(-b_i d_il^2),   l over the others        (1)
 

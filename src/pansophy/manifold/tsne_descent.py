@@ -1,10 +1,10 @@
-"""The descent of t-SNE: from affinities P and a start Y to an embedding.
+"""Gradient descent of t-SNE: from affinities P and a start Y to an embedding.
 
     KL(P | Q) = sum_ij p_ij log(p_ij / q_ij),                                       (1)
     q_ij = w_ij / Z,   w_ij = (1 + |y_i - y_j|^2 / a)^(-(a+1)/2),   Z = sum w       (2)
 
-with a = max(m - 1, 1) degrees of freedom in m dimensions. Its gradient is a pull
-along P against a push between all pairs, c = 2 (a + 1) / a:
+with a = max(m - 1, 1) degrees of freedom in m dimensions. Its gradient is an
+attraction along P less a repulsion between all pairs, c = 2 (a + 1) / a:
 
     dKL / dy_i = c (sum_j p_ij u_ij (y_i - y_j) - (1/Z) sum_j w_ij u_ij (y_i - y_j)) (3)
     u_ij = 1 / (1 + |y_i - y_j|^2 / a)                                              (4)
@@ -31,7 +31,7 @@ from .tsne_affinities import SparseAffinities
 from .tsne_repulsion import point_ranges
 
 EARLY = 250  # steps with exaggeration
-CHECK = 50  # steps between two looks at the objective
+CHECK = 50  # steps between two evaluations of the objective
 SMALL = 200  # points below which handing work to threads costs more than it saves
 
 
@@ -49,17 +49,17 @@ class TSNEState(NamedTuple):
 
 
 class DescentPlan(NamedTuple):
-    """How to descend."""
+    """When to stop, and how large the steps are."""
 
     max_iter: int = 1000
     exaggeration: float = 12.0
     rate: Any = "auto"  # of learning; "auto" is n / 4 over the exaggeration
     patience: int = 300  # steps without a lower objective
-    min_grad_norm: float = 1e-7  # norm of the gradient that counts as settled
+    min_grad_norm: float = 1e-7  # norm of the gradient at which it stops
 
 
 def attraction_and_repulsion(P, Y, a, repel):
-    """The pull, the push and Z of eq. (3); P is CSR or dense."""
+    """Attraction, repulsion and Z of eq. (3); P is CSR or dense."""
     n = Y.shape[1]
     A = np.empty_like(Y)
     if isinstance(P, SparseAffinities):
@@ -76,13 +76,13 @@ def attraction_and_repulsion(P, Y, a, repel):
 
 
 def affinity_entropy(P):
-    """sum_ij p_ij log p_ij and sum_ij p_ij: what of KL no map changes."""
+    """sum_ij p_ij log p_ij and sum_ij p_ij: the part of KL without Y."""
     p = (P.data if isinstance(P, SparseAffinities) else P).ravel().astype(np.float64)
     return float(np.sum(xlogy(p, p))), float(np.sum(p))
 
 
 def kl_divergence(P, Y, a, Z, entropy=None):
-    """KL of eq. (1); `known` is `affinity_entropy(P)`, for who asks again and again."""
+    """KL of eq. (1); `entropy` is `affinity_entropy(P)`, to compute that only once."""
     cuts = point_ranges(Y.shape[1])
     if isinstance(P, SparseAffinities):
         part = lambda c: _tsne.cross_entropy_sparse(
@@ -132,12 +132,16 @@ def compiled_steps(P, a, repel, plan):
     return run
 
 
-def direct_steps(P, Y, U, G, a, how, steps):
-    """Steps with direct sums, shared by threads that stay; the squared norm."""
+def direct_steps(P, Y, U, G, a, rates, steps):
+    """Steps with direct sums, shared by threads that stay; the squared norm.
+
+    `rates` is the constant of eq. (3), the exaggeration, the learning rate and the
+    momentum.
+    """
     n = Y.shape[1]
     width = max(64, -(-n // 12))
-    A, F, parts = np.empty_like(Y), np.empty_like(Y), np.empty(-(-n // width))
-    shared = (P.indptr, P.indices, P.data, Y, a, width, A, F, parts, U, G, how, steps)
+    forces = (np.empty_like(Y), np.empty_like(Y), np.empty(-(-n // width)))
+    shared = (tuple(P), (Y, U, G), a, width, forces, rates, steps)
     return crew.run(
         lambda board: _tsne.direct_descent(board, True, *shared),
         lambda board, _: _tsne.direct_descent(board, False, *shared),
@@ -184,25 +188,31 @@ def array_steps(P, a, plan):
 def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
     """Take steps from Y until the plan says to stop; an element of history per CHECK.
 
-    The plan's end is the ordinary end: the reason is then "schedule".
+    Reaching max_iter is the ordinary end: the reason is then "schedule".
     """
     xp = arrays.namespace(Y)
 
-    def round_of(state):
+    def next_steps(state):
         last = min(state.steps + CHECK, plan.max_iter)
         Y, U, G, norm, kl = take_steps(state.Y, state.U, state.G, state.steps, last)
         if last <= EARLY or kl < state.best_objective:
             return TSNEState(Y, U, G, kl, last, norm, kl, last)
         return TSNEState(Y, U, G, kl, last, norm, state.best_objective, state.best_step)
 
-    def settled(_, new):
+    def change(_, new):
         if new.norm <= plan.min_grad_norm:
             return 0.0
-        waits = new.steps > EARLY and new.steps - new.best_step > plan.patience
-        return 0.0 if waits else 1.0
+        waited = new.steps - new.best_step
+        return 0.0 if new.steps > EARLY and waited > plan.patience else 1.0
 
     start = TSNEState(Y, xp.zeros_like(Y), xp.ones_like(Y), math.inf, 0, 1, math.inf, 0)
-    rounds = -(-plan.max_iter // CHECK)
-    how = {"change": settled, "watch": ("steps", "norm"), "task": task}
-    run = iterate(round_of, start, max_iter=rounds, tol=0.0, **how)
+    run = iterate(
+        next_steps,
+        start,
+        max_iter=-(-plan.max_iter // CHECK),
+        tol=0.0,
+        change=change,
+        watch=("steps", "norm"),
+        task=task,
+    )
     return run._replace(reason="schedule") if run.reason == "max_iter" else run

@@ -1,4 +1,4 @@
-"""The push between all pairs of points of an embedding, three ways.
+"""The repulsion between all points of a t-SNE embedding, by three algorithms.
 
 t-SNE needs, for points y_1 .. y_n and q(r) = (1 + r^2 / a)^(-(a+1)/2),
 
@@ -6,9 +6,9 @@ t-SNE needs, for points y_1 .. y_n and q(r) = (1 + r^2 / a)^(-(a+1)/2),
     Z = sum_{i != j} q_ij
 
 *Direct* sums are exact and O(n^2), but run in vector registers: below a few thousand
-points nothing is faster. The *tree* takes a cell that looks small from a point (its
-side under `angle` times its distance) as one point at its mean: O(n log n), any
-dimension in reach of a tree. The *grid* uses that for a = 1, in one or two dimensions,
+points nothing is faster. The *tree* takes a cell that appears small from a point (its
+side below `angle` times its distance) as one point at its mean: O(n log n), in few
+dimensions. The *grid* uses that for a = 1, in one or two dimensions,
 the push is the slope of the potential whose values sum to Z:
 
     f(y) = sum_j 1 / (1 + |y - y_j|^2)                                              (2)
@@ -61,14 +61,14 @@ def point_ranges(n, least=512):
 
 
 def direct_repulsion(Y, a=1):
-    """Eq. (1) as it stands: F, tasks that fill it and return parts of Z, direct?"""
+    """Eq. (1) by direct sums: F, tasks that fill it and return parts of Z, and True."""
     F = np.empty_like(Y)
     task = lambda lo, hi: _tsne.repulsion_direct(Y, a, lo, hi, F)
     return F, [lambda c=c: task(*c) for c in point_ranges(Y.shape[1])], True
 
 
 def barnes_hut_repulsion(Y, a=1, angle=0.5):
-    """Eq. (1) with far cells as one point."""
+    """Eq. (1) with far cells of a tree as one point: F, tasks, and False."""
     m, n = Y.shape
     low = Y.min(axis=1).astype(np.float64)
     side = max(float(np.max(Y.max(axis=1) - low)) * (1 + 1e-6), 1e-300)
@@ -80,7 +80,7 @@ def barnes_hut_repulsion(Y, a=1, angle=0.5):
     _barnes_hut.node_means(Y, order, start, stop, count, centre)
     F = np.empty_like(Y)
     nodes = (order, start, stop, size, after, centre, count)
-    task = lambda lo, hi: _barnes_hut.tree_repulsion(Y, *nodes, angle, a, lo, hi, F)
+    task = lambda lo, hi: _barnes_hut.tree_repulsion(Y, nodes, angle, a, lo, hi, F)
     return F, [lambda c=c: task(*c) for c in point_ranges(n)], False
 
 
@@ -118,7 +118,7 @@ def near_cells(Y):
 
 
 def fill_grid_repulsion(Y, F, workers):
-    """Fill F of eq. (2) and return Z, by the whole kernel or split, as costs less."""
+    """Fill F of eq. (2) and return Z, by the whole or the split kernel."""
     n, net = Y.shape[1], interpolation_grid(Y)
     work, Z = NODE * math.prod(net.sizes), -n
     coarse = interpolation_grid(Y, COARSE, SPLIT)
@@ -149,7 +149,7 @@ def smooth_grid_part(Y, F, net, workers):
 
 
 def cheapest_repulsion(Y, workers=1):
-    """Direct sums or the grid, whichever is less work for points like these."""
+    """Direct sums or the grid, whichever is less work for these points."""
     n = Y.shape[1]
     if n <= FEW:
         return direct_repulsion(Y)
@@ -167,12 +167,11 @@ def grid_potential(charges, sizes, K, workers):
     if len(sizes) == 1:
         C = fft.rfft(charges, sizes[0], axis=0)
         return fft.irfft(C * K[:, None], sizes[0], axis=0)[:r]
-    how = {"workers": workers, "overwrite_x": True}
     C = fft.rfft(charges, sizes[1], axis=1, workers=workers)
-    C = fft.fft(C, sizes[0], axis=0, **how)
+    C = fft.fft(C, sizes[0], axis=0, workers=workers, overwrite_x=True)
     C *= K
-    C = fft.ifft(C, axis=0, **how)[:r]
-    return fft.irfft(C, sizes[1], axis=1, **how)[:, :s]
+    C = fft.ifft(C, axis=0, workers=workers, overwrite_x=True)[:r]
+    return fft.irfft(C, sizes[1], axis=1, workers=workers, overwrite_x=True)[:, :s]
 
 
 @lru_cache(maxsize=8)

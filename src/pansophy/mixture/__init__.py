@@ -1,4 +1,4 @@
-"""Mixtures: densities that are sums of simpler ones, fitted by EM; outliers by them."""
+"""Mixture models fitted by EM, and outlier detection, classification, regression."""
 
 from .bayesian_gaussian_mixture import BayesianGaussianMixture
 from .component_selection import (

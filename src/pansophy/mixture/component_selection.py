@@ -1,7 +1,7 @@
-"""How many components, and which component is which.
+"""Choosing the number of components, and matching components of two mixtures.
 
-The training likelihood rises with every component, so k is chosen by what pays for
-them: with f free numbers, n rows and highest log-likelihood l,
+The training likelihood rises with every component, so k is chosen by a criterion that
+charges for them: with f free parameters, n rows and maximal log-likelihood l,
 
     BIC = f log n - 2 l,   AIC = 2 f - 2 l     to be minimised                   (1)
     held-out mean log-likelihood over folds    to be maximised                   (2)
@@ -32,7 +32,7 @@ CRITERIA = ("bic", "aic", "held_out")
 
 
 class ComponentSelection(NamedTuple):
-    """What `choose_components` found."""
+    """The number of components chosen by `choose_components`, and all criteria."""
 
     n_components: int  # the best number
     model: Any  # fitted to all rows with that number
@@ -159,7 +159,7 @@ def match_components(model, other) -> np.ndarray:
         raise ValueError("the mixtures differ in components or columns.")
     cost = symmetric_kl(p.normal, q.normal)
     w, v = np.log(p.weights), np.log(q.weights)
-    # J of the weights is added so that equal Normals are told apart by their weight
+    # J of the weights is added so that equal Normals are matched by their weight
     cost = cost + (p.weights[:, None] - q.weights) * (w[:, None] - v)
     return linear_sum_assignment(cost)[1]
 

@@ -261,9 +261,10 @@ def run_gaussian_em(
     on_e_step=None,
     task=SILENT,
 ):
-    """EM from the initial parameters; `on_e_step(params, mean log-likelihood)` is told.
+    """EM from the initial parameters; calls `on_e_step` after each E-step.
 
-    `floor` is added to the diagonal of every covariance.
+    `floor` is added to the diagonal of every covariance; `on_e_step` takes the
+    parameters and the mean log-likelihood.
     """
 
     def expect(params):

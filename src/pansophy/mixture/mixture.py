@@ -1,16 +1,18 @@
-"""Mixture of any distributions, also of several kinds of columns, fitted by EM.
+"""Mixture of any families of distributions, one for each group of columns, by EM.
 
     p(x) = sum_j w_j prod_g p_g(x_g; theta_gj)                                   (1)
 
 with groups g of columns, each with a family of its own, independent of one another
-within a component. Every family learns from sums over rows, so a turn of EM is
+within a component. Every family learns from sums over rows, so an iteration of EM is
 
     E   r_ij = w_j prod_g p_g(x_ig; theta_gj) / p(x_i)                           (2)
     M   w_j = N_j / n,  theta_g = from_stats(sum_i r_ij s_g(x_i))                (3)
 
 and never lowers the likelihood. With one group of Normals it is `GaussianMixture`
-(which is faster, and takes missing values). A start is the M-step of memberships
-drawn from a Dirichlet, or of the groups of k-means with a fifth spread over all.
+(which is faster, and takes missing values). The initial parameters are the M-step of
+memberships drawn from a Dirichlet, or of the clusters of k-means, of which a fifth is
+distributed over all components. A family refuses values outside of its support, for
+which it has no likelihood to raise.
 
 A table on disk or on a device is taken in blocks. Time O(n k) times the columns.
 
@@ -86,7 +88,7 @@ Family = Annotated[
 
 
 class ColumnGroup(NamedTuple):
-    """Columns and the distribution of them, a batch of k or one that knows the form."""
+    """Columns and their distribution: a batch of k, or an example of its form."""
 
     columns: Any  # positions
     distribution: Any
@@ -115,7 +117,7 @@ def column_positions(columns, d, names):
 
 
 def column_groups(family, data, names) -> list[ColumnGroup]:
-    """The groups of columns, each with a distribution that knows its width."""
+    """The groups of columns, each with an example of its distribution."""
     d = data.d
     if isinstance(family, str) or hasattr(family, "stats"):
         family = [(slice(None), family)]
@@ -246,15 +248,15 @@ class Mixture(AbstractMixture):
         slice) a family of its own; columns it does not name are left out. Values
         that a family cannot hold (4.5 for "poisson") are refused.
     tol : float, default=1e-3
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
         Added to the diagonal of the covariances of Normals.
     max_iter : int, default=100
-        Most turns.
+        Most iterations.
     n_init : int, default=1
         Number of starts; the likeliest result is kept.
     init_params : {"kmeans", "random"}, default="kmeans"
-        How a start is found: groups of k-means, softened, or random memberships.
+        Initial memberships: clusters of k-means, softened, or random ones.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and of `sample`.
     verbose : int, default=0
@@ -269,11 +271,11 @@ class Mixture(AbstractMixture):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Turns of the best start.
+        Iterations of the best start.
     lower_bound_ : float
         Mean log-likelihood of the fitted model.
     history_ : dict of arrays
-        What the driver recorded after each turn.
+        What the driver recorded after each iteration.
     n_features_in_ : int
         Number of columns seen in `fit`.
 
@@ -328,12 +330,20 @@ class Mixture(AbstractMixture):
         check_support(data, groups, names)
         rngs = spawn(rng_from(self.random_state), self.n_init)
 
-        def one(i, task):
-            args = (self.n_components, groups, self.init_params, self.reg_covar)
+        def one_start(i, task):
+            initial = initial_mixture(
+                data,
+                X,
+                self.n_components,
+                groups,
+                self.init_params,
+                self.reg_covar,
+                rngs[i],
+            )
             return em(
-                lambda p: mixture_e_step(data, p),
+                lambda params: mixture_e_step(data, params),
                 lambda stats: mixture_m_step(stats, groups, self.reg_covar),
-                initial_mixture(data, X, *args, rngs[i]),
+                initial,
                 n=total,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -341,7 +351,7 @@ class Mixture(AbstractMixture):
             )
 
         result = self._drive(
-            lambda task: best_of(self.n_init, one, task=task),
+            lambda task: best_of(self.n_init, one_start, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
         )
         p = result.state.params

@@ -4,7 +4,7 @@
 
 Each p(x | y) is fitted to the rows of its class: by default one Normal, which makes
 the classifier quadratic discriminant analysis; with `GaussianMixture(3)` a class may
-lie in three places. Any density with `score_samples` will do.
+lie in three places. Any density with `score_samples` can be used.
 
 Cost: that of the densities. Rows may be arrays or tensors, with NaN where a value is
 missing if the densities take it.

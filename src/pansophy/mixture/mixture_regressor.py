@@ -6,7 +6,7 @@ With p(x, y) = sum_j w_j N((x, y); m_j, S_j) and blocks x, y of the coordinates,
     g_j ~ w_j N(x; m_jx, S_jxx),   c_j(x) = m_jy + S_jyx S_jxx^-1 (x - m_jx)     (2)
     C_j = S_jyy - S_jyx S_jxx^-1 S_jxy
 
-so the mean is a gated sum of linear functions and the variance tells how sure it is:
+so the mean is a gated sum of linear functions, and the variance is
 
     E[y | x] = sum_j g_j c_j,  V[y | x] = sum_j g_j (C_j + c_j c_j') - E E'      (3)
 
@@ -43,7 +43,7 @@ JointMixture = Annotated[
 
 
 class ConditionalMixture(NamedTuple):
-    """Eq. (1) for each of some rows."""
+    """The conditional mixture of eq. (1) for each of some rows."""
 
     gates: np.ndarray  # g (n, k)
     means: np.ndarray  # c (n, k, t)
@@ -133,9 +133,13 @@ class MixtureRegressor(Regressor, Estimator):
         self : MixtureRegressor
         """
         X, y, w = self._begin(
-            X, y, sample_weight, y_kind="numbers", ensure_all_finite="allow-nan",
+            X,
+            y,
+            sample_weight,
+            y_kind="numbers",
+            ensure_all_finite="allow-nan",
             ensure_min_samples=2,
-        )  # fmt: skip
+        )
         xp = arrays.namespace(X)
         Y = arrays.asarray(y, like=X)
         self._flat = Y.ndim == 1
@@ -157,7 +161,7 @@ class MixtureRegressor(Regressor, Estimator):
         return arrays.asarray(out, like=X)
 
     def predict(self, X, return_std=False):
-        """E[y | x] of each row, with the standard deviations if asked, eq. (3)."""
+        """E[y | x] of each row, and its standard deviation if `return_std`, eq. (3)."""
         s, X = self._slice(X)
         mean, V = conditional_moments(s)
         if not return_std:

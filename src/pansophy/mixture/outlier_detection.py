@@ -1,12 +1,12 @@
-"""Outliers: rows where a density is low, or that are far from every centre.
+"""Outlier detection: rows where a density is low, or far from every centre.
 
     score(x) = log P(x),  or minus the distance to the nearest centre            (1)
     x is an outlier      if     score(x) < tau                                   (2)
 
-so more rows are flagged as tau grows. Without labels tau is the quantile of the scores
-of the training rows that leaves `contamination` of them below. With labels, `tune`
-scores each row by a model fitted to the inliers of the other folds and takes the tau
-that maximises
+so more rows are flagged as tau grows. Without labels tau is the quantile of the
+training scores that leaves `contamination` of them below. With labels, `tune` scores
+each row by a model fitted to the inliers of the other folds and takes the tau that
+maximises
 
     F1 = 2 TP / (2 TP + FP + FN)      outliers being the positive class          (3)
 
@@ -74,7 +74,7 @@ def quantile_threshold(scores, share, w=None) -> float:
 
 
 class ThresholdCurve(NamedTuple):
-    """What each threshold would give, from low to high."""
+    """Precision, recall, F1 and false positives of each threshold, from low to high."""
 
     threshold: np.ndarray
     precision: np.ndarray
