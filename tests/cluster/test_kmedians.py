@@ -71,3 +71,11 @@ def test_weights_equal_repetition(rng):
 def test_bad_start_is_refused(rng):
     with pytest.raises(ValueError, match="init must be 2 rows"):
         KMedians(2, init=[[1.0]]).fit(rng.normal(size=(9, 2)))
+
+
+def test_fractional_weights_have_the_median_of_unit_weights():
+    """Six weights of 0.1 do not add up to twice the first three exactly."""
+    X = np.arange(1.0, 7.0)[:, None]
+    for w in (None, np.full(6, 0.1)):
+        model = KMedians(1, init=[[1.0]]).fit(X, sample_weight=w)
+        assert model.cluster_centers_.item() == 3.5

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy.core import threads
 from pansophy.decomposition import NMF, _nmf
 from pansophy.decomposition import nmf_multiplicative as mu
 from pansophy.decomposition.nmf import initial_nmf_factors
@@ -178,3 +179,30 @@ def test_bad_requests():
         NMF(3, init="nndsvd", solver="mu", tol=0.1).fit(X)
     with pytest.warns(RuntimeWarning, match="only with init"):
         NMF(3, tol=0.1).fit_transform(X, W=np.ones((60, 3)))
+
+
+def test_single_precision_nmf_stops_at_its_rounding(rng):
+    X = rng.random((60, 6)) + 0.1
+    small = NMF(1, random_state=0).fit(X.astype(np.float32))
+    assert small.converged_
+    known = NMF(1, random_state=0).fit(X).reconstruction_err_
+    assert small.reconstruction_err_ == pytest.approx(known, rel=1e-5)
+
+
+@pytest.mark.parametrize("rank", [None, 3], ids=["far", "near"])
+def test_the_error_of_sparse_nmf_is_exact(rank, rng):
+    X = rng.random((80, 30)) * (rng.random((80, 30)) < 0.3)
+    if rank:
+        X = rng.random((80, rank)) @ rng.random((rank, 30))
+    model = NMF(3, random_state=0, max_iter=500, tol=1e-4)
+    W = model.fit_transform(sp.csr_array(X))
+    right = np.linalg.norm(X - W @ model.components_)
+    assert model.reconstruction_err_ == pytest.approx(right, rel=1e-6, abs=1e-9)
+
+
+def test_sparse_nmf_does_not_depend_on_threads(rng):
+    X = sp.random_array((3000, 200), density=0.05, rng=0).tocsr()
+    run = lambda: NMF(4, random_state=0, tol=1e-2).fit(X).components_
+    with threads.limited(1):
+        one = run()
+    np.testing.assert_array_equal(one, run())

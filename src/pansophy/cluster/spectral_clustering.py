@@ -60,7 +60,7 @@ Affinity = Literal[
 ]
 
 
-def discretize(E, rng, *, max_iter=30, n_starts=30):
+def discretize_embedding(E, rng, *, max_iter=30, n_starts=30):
     """The clusters whose indicators are nearest to the rows of E after a rotation R.
 
     Alternate: each row takes the largest entry of E R; the best R for those indicators
@@ -215,7 +215,7 @@ class SpectralClustering(Clusterer, Estimator):
         if self.assign_labels == "cluster_qr":
             return cluster_qr(E)
         if self.assign_labels == "discretize":
-            return discretize(E, rng)
+            return discretize_embedding(E, rng)
         # each component of a graph maps to one point: few distinct rows are fine
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Only .* clusters have rows")

@@ -1,4 +1,4 @@
-"""Compiled loop of SMACOF: the stress and the next points in one pass over all pairs."""
+"""Compiled loop of SMACOF: the stress and the next points in one pass."""
 
 import numpy as np
 from numba import njit

@@ -159,7 +159,7 @@ def smacof(
     eps=1e-6,
     random_state=None,
     return_n_iter=False,
-    normalized_stress="auto",
+    normalized_stress: Any = "auto",
 ):
     """Points (n, m) and their stress, for a matrix of dissimilarities; see MDS.
 

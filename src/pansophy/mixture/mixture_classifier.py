@@ -29,13 +29,13 @@ from ..typing import Matrix, Words
 from .gaussian_mixture import GaussianMixture
 
 
-def is_density(value):
+def is_density_or_dict(value):
     one = lambda v: hasattr(v, "fit") and hasattr(v, "score_samples")
     return all(map(one, value.values())) if isinstance(value, dict) else one(value)
 
 
 DensityOrDict = Annotated[
-    Any, Rule("a density, or a dict of densities by class", is_density)
+    Any, Rule("a density, or a dict of densities by class", is_density_or_dict)
 ]
 
 

@@ -68,8 +68,8 @@ def test_low_rank_lies_between_diagonal_and_full(rng):
         GaussianMixture(2, covariance_type="low_rank", rank=6).fit(X)
 
 
-def test_constraints_hold_after_every_turn(rng):
-    """K229: what a shape says is true of every covariance on the way."""
+def test_constraints_hold_after_every_iteration(rng):
+    """The covariances of every iteration have the shape asked for."""
     X, _ = blobs(rng)
     for shape in SHAPES:
         how = {"covariance_type": shape, "random_state": 0, "max_iter": 6, "tol": 0.0}
@@ -90,8 +90,8 @@ def test_constraints_hold_after_every_turn(rng):
         assert np.allclose(model.history_["means"][-1], model.means_)
 
 
-def test_kmeans_starts_need_fewer_turns_than_random_ones():
-    """K229."""
+def test_kmeans_starts_need_fewer_iterations_than_random_ones():
+    """Starts from k-means need fewer iterations than random memberships."""
     rng = np.random.default_rng(2)
     C = np.array([[0.0, 0], [12, 0], [0, 12], [12, 12]])
     X = C[np.arange(400) % 4] + rng.normal(size=(400, 2))
@@ -109,7 +109,7 @@ def test_kmeans_starts_need_fewer_turns_than_random_ones():
 
 
 def test_hard_em_with_equal_weights_and_one_variance_is_lloyd(rng):
-    """K233: strong priors fix the weights and the variance; the means are Lloyd's."""
+    """Strong priors fix the weights and the variance; the means are Lloyd's."""
     X, _ = blobs(rng, n=200, d=2)
     big = 1e14
     for turns in (1, 2, 5):
@@ -133,7 +133,7 @@ def test_hard_em_with_equal_weights_and_one_variance_is_lloyd(rng):
 
 
 def test_hard_em_splits_one_gaussian_where_soft_em_does_not():
-    """W38 of 001."""
+    """Hard memberships split one Gaussian into two; soft ones do not."""
     X = np.random.default_rng(0).normal(size=(4000, 1))
     start = {"means_init": [[-0.5], [0.5]], "precisions_init": [[1.0]],
              "weights_init": [0.5, 0.5], "covariance_type": "tied", "max_iter": 900,
@@ -279,7 +279,7 @@ def test_missing_values_are_integrated_out(shape, rng):
     assert np.isfinite(model.bic(X))
 
 
-def test_one_turn_with_gaps_equals_the_oracle(rng):
+def test_one_iteration_with_missing_values_equals_the_oracle(rng):
     X, _ = blobs(rng, n=40, d=3, k=2)
     X, w = with_gaps(X, rng, 0.3), rng.uniform(0.2, 2, 40)
     W, M = np.array([0.3, 0.7]), np.nan_to_num(X[:2])
@@ -342,7 +342,7 @@ def test_a_column_never_seen_is_refused(rng):
 
 @each_shape
 @pytest.mark.parametrize("hard", [False, True])
-def test_torch_turns_equal_numpy_turns(shape, hard, rng):
+def test_torch_iterations_equal_numpy_iterations(shape, hard, rng):
     """Labels, hard memberships and every shape, on tensors as on arrays."""
     torch = pytest.importorskip("torch")
     X, z = blobs(rng, n=150)

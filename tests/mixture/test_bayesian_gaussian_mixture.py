@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from pansophy.distributions.normal import moments
 from pansophy.mixture import (
     BayesianGaussianMixture,
-    bayesian_gaussian_mixture,
-    variational,
 )
+from pansophy.mixture import bayesian_gaussian_mixture as module
 from pansophy.mixture.gaussian_em import prepare_em_data
 from pansophy.params import ParameterError
 
@@ -38,12 +37,12 @@ def blobs(rng, n=300, d=3, k=3):
 
 
 def from_memberships(monkeypatch, R):
-    """Both contenders begin from the memberships R."""
+    """Makes both estimators start from the memberships R."""
     peer = sklearn.mixture.BayesianGaussianMixture
     first = peer._initialize
     monkeypatch.setattr(peer, "_initialize", lambda self, X, r: first(self, X, R))
     monkeypatch.setattr(
-        bayesian_gaussian_mixture,
+        module,
         "initial_moments",
         lambda X, t, w, k, s, *_: moments(X, R, s),
     )
@@ -120,14 +119,10 @@ def test_offsets_are_expectations(rng):
     D = x - (q.normal.mean[j] + (factor @ E)[..., 0])
     logs = 0.5 * np.linalg.slogdet(L)[1] - np.log(2 * np.pi)
     logs -= 0.5 * np.einsum("na,nab,nb->n", D, L, D)
-    weight = variational.expected_log_weights(q)[j]
+    weight = module.expected_log_weights(q)[j]
     a, b = model.weight_concentration_
     assert weight == pytest.approx(digamma(a[0]) - digamma(a[0] + b[0]))
-    got = (
-        variational.expected_log_offsets(q)[j]
-        + q.normal.log_prob(x[None])[0, j]
-        - weight
-    )
+    got = module.expected_log_offsets(q)[j] + q.normal.log_prob(x[None])[0, j] - weight
     assert got == pytest.approx(logs.mean(), abs=5 * logs.std() / 200)
 
 
@@ -185,7 +180,7 @@ def test_warm_start_sample_and_verbose(rng, capsys):
     fit(BayesianGaussianMixture(max_iter=3, verbose=2, verbose_interval=1, **how), X)
     assert "turn 2: bound" in capsys.readouterr().out
     t = prepare_em_data(X, None, "full")
-    assert variational.variational_e_step(t, whole._posterior(), whole._prior(t), 1e-6)[
+    assert module.variational_e_step(t, whole._posterior(), whole._prior(t), 1e-6)[
         1
     ] == (pytest.approx(whole.lower_bound_))
 

@@ -55,6 +55,29 @@ def test_contamination_is_the_share_flagged(share, rng):
     assert (model.fit_predict(X) == -1).sum() == round(200 * share)
 
 
+def test_threshold_is_halfway_to_the_next_score():
+    """The middle of two scores, unless no number lies between them."""
+    scores = np.array([4.0, -2.0, 1.0, 9.0])
+    assert quantile_threshold(scores, 0.25) == -0.5
+    assert quantile_threshold(scores, 0.5) == 2.5
+    assert quantile_threshold(scores, 1.0) == 9.0
+    above = np.nextafter(1.0, 2.0)
+    assert quantile_threshold(np.array([1.0, above]), 0.5) == above
+
+
+def test_thresholds_of_the_curve_are_halfway_too():
+    curve = threshold_curve([3.0, -1.0, 0.0, 3.0], [False, True, False, False])
+    assert curve.threshold.tolist() == [-0.5, 1.5, np.inf]
+    assert curve.precision.tolist() == [1.0, 0.5, 0.25]
+    assert curve.recall.tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(curve.f1, [1.0, 2 / 3, 0.4])
+    np.testing.assert_allclose(curve.false_positive_rate, [0.0, 1 / 3, 1.0])
+    above = np.nextafter(1.0, 2.0)
+    close = threshold_curve([1.0, above], [True, False])
+    assert close.threshold.tolist() == [above, np.inf]
+    assert best_threshold([3.0, -1.0, 0.0, 3.0], [0, 1, 0, 0]) == (-0.5, 1.0)
+
+
 @quick
 @given(st.integers(0, 10**6), st.floats(0.01, 0.5))
 def test_quantiles_count_weights_as_copies(seed, share):
