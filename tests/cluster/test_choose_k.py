@@ -70,7 +70,7 @@ def test_what_many_fits_warn_of_is_said_once(method):
     assert choice.k == 3
     (one,) = caught
     assert "Only 3 of 4 clusters have rows" in str(one.message)
-    assert "(So for 6 fits.)" in str(one.message)
+    assert "(Same for 6 fits.)" in str(one.message)
     assert one.filename == __file__
 
 

@@ -64,7 +64,9 @@ def check_agglomerative_params(model):
 def fit_merge_tree(model, X):
     """Build the merge tree of the rows of X, cut it, and store both on the model."""
     check_agglomerative_params(model)
-    n, k, graph = len(X), model.n_clusters, model.connectivity
+    n = len(X)
+    k = model.n_clusters
+    graph = model.connectivity
     if k is not None and k > n:
         raise ValueError(
             f"Cannot extract more clusters than samples: {k} clusters of {n} samples."

@@ -46,7 +46,9 @@ class AnonymizedData(NamedTuple):
 
 def mdav(Z, k):
     """Labels of groups of k to 2k - 1 rows of Z."""
-    labels, left, group = np.full(len(Z), -1), np.arange(len(Z)), 0
+    labels = np.full(len(Z), -1)
+    left = np.arange(len(Z))
+    group = 0
 
     def square(rows, c):
         gap = Z[rows] - c
@@ -56,7 +58,8 @@ def mdav(Z, k):
         nonlocal left, group
         near = np.argpartition(square(left, Z[center]), k - 1)[:k]
         labels[left[near]] = group
-        left, group = np.delete(left, near), group + 1
+        left = np.delete(left, near)
+        group = group + 1
 
     while len(left) >= 2 * k:
         r = left[np.argmax(square(left, Z[left].mean(axis=0)))]

@@ -112,7 +112,9 @@ def split_leaf(X, w, key, state, criterion, two_means_split) -> BisectingState:
     leaf = state.leaves[at]
     V, wv, leaf_key = (rows_by_index(a, leaf.index) for a in (X, w, key))
     C, z, costs = two_means_split(V, wv, leaf_key)
-    z, centers, new = arrays.to_numpy(z), list(state.centers), []
+    z = arrays.to_numpy(z)
+    centers = list(state.centers)
+    new = []
     mass = np.bincount(z, arrays.to_numpy(wv), 2)
     for j in range(2):
         index = leaf.index[z == j]

@@ -69,7 +69,9 @@ class KMeansRuns:
 
     def __init__(self, X, ks, n_init, rng):
         self.X = np.asarray(X, dtype=np.float64)
-        self.ks, self.n_init, self.rng = np.asarray(ks), n_init, rng
+        self.ks = np.asarray(ks)
+        self.n_init = n_init
+        self.rng = rng
 
     def fit(self, X, k, n_init=None):
         seed = seed_int(self.rng)
@@ -135,7 +137,8 @@ def silhouette_scores(data, models, costs, sample=2000):
 
 def gap_statistic(data, models, costs, references=10):
     """Eq. (5): the gap and its standard error."""
-    low, high = data.X.min(axis=0), data.X.max(axis=0)
+    low = data.X.min(axis=0)
+    high = data.X.max(axis=0)
     logs = np.empty((references, len(data.ks)))
     for b in range(references):
         U = data.rng.uniform(low, high, size=data.X.shape)
@@ -146,7 +149,8 @@ def gap_statistic(data, models, costs, references=10):
 
 def stability_scores(data, models, costs, resamples=8):
     """Eq. (6)."""
-    n, found = len(data.X), []
+    n = len(data.X)
+    found = []
     for k, model in zip(data.ks, models, strict=True):
         if k == 1 or len(np.unique(model.labels_)) < k:  # no k clusters to agree on
             found.append([np.nan] * resamples)
@@ -164,7 +168,8 @@ def stability_scores(data, models, costs, resamples=8):
 
 def holdout_scores(data, models, costs, folds=5):
     """Eq. (7), its sign turned; per row."""
-    n, total = len(data.X), np.zeros(len(data.ks))
+    n = len(data.X)
+    total = np.zeros(len(data.ks))
     for part in np.array_split(data.rng.permutation(n), folds):
         rest = np.setdiff1d(np.arange(n), part)
         for at, k in enumerate(data.ks):

@@ -89,7 +89,8 @@ class ClusterFeatures(Transformer, Estimator):
             max_iter=self.max_iter,
             random_state=rng_from(self.random_state),
         ).fit(X, sample_weight=w)
-        self.cluster_centers_, self.labels_ = model.cluster_centers_, model.labels_
+        self.cluster_centers_ = model.cluster_centers_
+        self.labels_ = model.labels_
         total = len(X) if w is None else float(w.sum())
         self.scale_ = float(np.sqrt(model.inertia_ / total)) or 1.0
         self.n_iter_ = model.n_iter_
@@ -97,7 +98,8 @@ class ClusterFeatures(Transformer, Estimator):
 
     def transform(self, X):
         """The columns of the clusters, after those of X if `append`."""
-        X, C = self._ready(X, order="C"), self.cluster_centers_
+        X = self._ready(X, order="C")
+        C = self.cluster_centers_
         if self.kind == "onehot":
             z = nearest_centers(X, C.astype(np.float64))
             F = (z[:, None] == np.arange(len(C))).astype(X.dtype)

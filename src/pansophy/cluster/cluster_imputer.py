@@ -164,7 +164,8 @@ class ClusterImputer(Transformer, Estimator):
         """
         X, w = self._begin(X, sample_weight=sample_weight, **NAN_CHECKS)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
-        kind, X = X.dtype, X.astype(np.float64)
+        kind = X.dtype
+        X = X.astype(np.float64)
         check_scale(X)
         B = (~np.isnan(X)).astype(np.float64)
         X = np.where(B > 0, X, 0.0)
@@ -174,7 +175,8 @@ class ClusterImputer(Transformer, Estimator):
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[column]
             raise ValueError(f"column {name!r} has no observed value: drop it.")
         mean = (w @ X) / mass
-        k, rng = min(self.n_clusters, len(X)), rng_from(self.random_state)
+        k = min(self.n_clusters, len(X))
+        rng = rng_from(self.random_state)
         X -= mean * B  # a large common offset costs no digits
         zero = np.zeros_like(mean)
 
@@ -192,7 +194,8 @@ class ClusterImputer(Transformer, Estimator):
         )
         self.means_ = mean.astype(kind)
         self.cluster_centers_ = (result.state.centers + mean).astype(kind)
-        self.labels_, self.inertia_ = result.state.labels, result.state.objective
+        self.labels_ = result.state.labels
+        self.inertia_ = result.state.objective
         return self
 
     def transform(self, X):

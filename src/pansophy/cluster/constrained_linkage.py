@@ -51,7 +51,8 @@ def constrained_merges(X, G, method="ward", *, metric="euclidean", merges=None):
     n = len(X)
     merges = n - 1 if merges is None else merges
     if callable(metric):
-        X, metric = as_float_matrix(metric(X)), "precomputed"
+        X = as_float_matrix(metric(X))
+        metric = "precomputed"
     G, parts = connected_graph(X, G, metric)
     row, column = (a.astype(np.int64) for a in sp.triu(G, 1, format="coo").coords)
     length = np.zeros(0)

@@ -150,7 +150,8 @@ def dbscan_by_neighbor_lists(neighbor_blocks, n, min_weight, w):
     """Eqs (1) to (3) from lists of neighbours in blocks."""
     core, known = np.zeros((2, n), np.bool_)
     parent = np.arange(n)
-    kept, n_kept = [], 0  # lists of rows that are not core, and their entries
+    kept = []  # lists of rows that are not core
+    n_kept = 0  # and their entries
     missed = []  # rows whose lists were too many to keep
     for rows, indptr, indices in neighbor_blocks(None):
         counts = np.diff(indptr)
@@ -219,7 +220,8 @@ def precomputed_neighbor_blocks(D, eps, rows):
         if sp.issparse(part):
             part = sp.csr_array(part)
             i = np.repeat(np.arange(len(cut)), np.diff(part.indptr))
-            j, keep = part.indices, (part.data <= eps) & (cut[i] != part.indices)
+            j = part.indices
+            keep = (part.data <= eps) & (cut[i] != part.indices)
             i = np.concatenate([i[keep], np.arange(len(cut))])
             j = np.concatenate([j[keep], cut])
             order = np.argsort(i, kind="stable")

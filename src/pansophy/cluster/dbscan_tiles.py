@@ -122,7 +122,8 @@ def dbscan_by_tiles(X, eps, min_weight, w):
 
 def order_by_hubs(X):
     """Rows in order of the nearest of HUBS rows, and where to cut them into tiles."""
-    hubs, nearest = center_for_products(X[:: max(1, len(X) // HUBS)]), []
+    hubs = center_for_products(X[:: max(1, len(X) // HUBS)])
+    nearest = []
     for cut in range(0, len(X), TILE):
         S = hubs.rows @ query_block(hubs, X[cut : cut + TILE]).rows.T
         nearest.append(np.argmin(S, axis=0))
@@ -166,7 +167,9 @@ def run_all(tasks):
 
 def count_tile_pair(tiles, t, u, limit, min_weight, w, total, held, lists):
     """Neighbours of the rows of two tiles that do not have enough yet."""
-    P, a, b = tiles.P, tiles.rows(t), tiles.rows(u)
+    P = tiles.P
+    a = tiles.rows(t)
+    b = tiles.rows(u)
     lack = (total[a] < min_weight).any(), t != u and (total[b] < min_weight).any()
     if not any(lack):
         return
@@ -272,7 +275,8 @@ def joining_pairs(P, a, b, tile, limit, parent):
 
 def number_by_first_row(parent, core, order):
     """Numbers of clusters by their first rows, -1 for rows that are not core."""
-    labels, rows = np.full(len(core), -1), np.flatnonzero(core)
+    labels = np.full(len(core), -1)
+    rows = np.flatnonzero(core)
     if len(rows):
         _, z = np.unique(loops.component_roots(parent, rows), return_inverse=True)
         first = np.full(z.max() + 1, len(core))

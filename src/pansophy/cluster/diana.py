@@ -65,7 +65,8 @@ def diana_splits(D, k=None, *, height=0.0):
         a, b = rows[~out], rows[out]
         splits.append((a[0], b[0]))
         heights.append(wide[c])
-        clusters[c], wide[c] = a, loops.cluster_diameter(D, a)
+        clusters[c] = a
+        wide[c] = loops.cluster_diameter(D, a)
         clusters.append(b)
         wide.append(loops.cluster_diameter(D, b))
     labels = np.empty(n, np.int64)
@@ -125,20 +126,24 @@ class Diana(Clusterer, Estimator):
             Not used.
         """
         X, _ = self._begin(X, ensure_min_samples=2)
-        n, metric = len(X), self.metric
+        n = len(X)
+        metric = self.metric
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
                 f"n_samples={n} should be >= n_clusters={self.n_clusters}."
             )
         if callable(metric):
-            X, metric = as_float_matrix(metric(X)), "precomputed"
+            X = as_float_matrix(metric(X))
+            metric = "precomputed"
         if metric == "precomputed":
             check_square_distances(X)
         D = distance_matrix(X, metric)
         np.fill_diagonal(D, 0.0)
         height = self.distance_threshold or 0.0
         splits, heights, labels = diana_splits(D, self.n_clusters, height=height)
-        self.splits_, self.heights_, self.labels_ = splits, heights, labels
+        self.splits_ = splits
+        self.heights_ = heights
+        self.labels_ = labels
         self.n_clusters_ = len(splits) + 1
         self.linkage_matrix_ = None
         if len(splits) == n - 1:  # the last splits are the first merges

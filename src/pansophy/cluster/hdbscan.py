@@ -91,7 +91,8 @@ def condense_tree(Z, min_size):
     """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n."""
     n = len(Z) + 1
     tree = np.empty((2 * n, 4))
-    height, size = np.ascontiguousarray(Z[:, 2]), Z[:, 3].astype(np.int64)
+    height = np.ascontiguousarray(Z[:, 2])
+    size = Z[:, 3].astype(np.int64)
     return tree[
         : loops.fill_condensed_tree(
             linkage_children(Z), height, size, n, min_size, tree
@@ -122,7 +123,8 @@ def select_clusters(
     if len(splits):
         child = splits[:, 1].astype(np.int64) - n
         above[child], size[child] = splits[:, 0].astype(np.int64) - n, splits[:, 3]
-    first, chosen = (0 if allow_single else 1), np.zeros(count, np.bool_)
+    first = 0 if allow_single else 1
+    chosen = np.zeros(count, np.bool_)
     inner = np.zeros(count, np.bool_)
     inner[above[1:]] = True
     if method == "leaf":
@@ -295,7 +297,8 @@ class HDBSCAN(Clusterer, Estimator):
         labels, share = labels_and_probabilities(
             tree, len(rows), chosen, epsilon=epsilon
         )
-        self.condensed_tree_, self._state = tree, state
+        self.condensed_tree_ = tree
+        self._state = state
         self.labels_ = labels_of_all_rows(labels, state, rows)
         self.probabilities_ = np.where(state == MISSING, np.nan, 0.0)
         self.probabilities_[rows] = share

@@ -90,7 +90,8 @@ def check_scale(X, small=True):
     Small enough, that is, for the square of a gap of sqrt(eps) times the widest still
     to be a normal number. NaN is ignored; rows that are all the same are fine.
     """
-    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    low = np.fmin.reduce(X, axis=0)
+    high = np.fmax.reduce(X, axis=0)
     info = np.finfo(X.dtype)
     with np.errstate(over="ignore"):
         gap = np.fmax.reduce(high.astype(np.float64) - low, initial=0.0)
@@ -324,7 +325,8 @@ class ArraySeeding:
         xp = self.xp = arrays.namespace(w)
         self.rows = rows.Rows(X, block=array_rows_per_block(X, X.shape[1]))
         self.D2 = xp.full_like(w, xp.inf)
-        self.w, self.order = w, xp.argsort(key)
+        self.w = w
+        self.order = xp.argsort(key)
 
     def draw(self, u, mass):
         """Rows at the fractions u of the total mass, and that total."""
@@ -350,7 +352,8 @@ class ArraySeeding:
             if not sparse.issparse(X):
                 each = [xp.sum((X - V[t, :]) ** 2, axis=1) for t in range(V.shape[0])]
                 return xp.stack(each, axis=1)
-            x2, v2 = X.multiply(X).sum(axis=1), (V * V).sum(axis=1)
+            x2 = X.multiply(X).sum(axis=1)
+            v2 = (V * V).sum(axis=1)
             D = np.asarray(x2).reshape(-1, 1) - 2 * (X @ V.T) + v2
             tiny = 16 * np.finfo(V.dtype).eps * v2  # what rounding leaves of 0
             return np.where(tiny >= D, 0, D)

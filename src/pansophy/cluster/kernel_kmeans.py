@@ -59,7 +59,9 @@ class GramSource:
     """The Gram matrix of all rows: kept, or computed in blocks."""
 
     def __init__(self, X, kernel):
-        self.X, self.kernel, n = X, kernel, len(X)
+        self.X = X
+        self.kernel = kernel
+        n = len(X)
         self.K = X if kernel is None else None
         if self.K is None and n * n * X.itemsize <= LIMIT:
             self.K = kernel(X)
@@ -224,7 +226,8 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        n, k = len(X), self.n_clusters
+        n = len(X)
+        k = self.n_clusters
         check_enough_rows(X, k)
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel must be square, got {X.shape}.")
@@ -312,7 +315,8 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         )
 
     def _initial_labels(self, G, w, rng, key):
-        k, n = self.n_clusters, len(w)
+        k = self.n_clusters
+        n = len(w)
         if not isinstance(self.init, str):
             z = np.asarray(self.init)
             if z.shape != (n,) or z.dtype.kind not in "iu":

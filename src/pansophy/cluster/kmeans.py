@@ -185,7 +185,8 @@ def final_state(run, assignment, X, w, fixed, fixed_sums) -> KMeansState:
     C = rounded_to_dtype(state.centers, X)
     m = reference_point(C, X)
     z, sums = assignment.assign(C, state.previous_centers, m)
-    costs, counts = assignment.costs(C, m), sums.count
+    costs = assignment.costs(C, m)
+    counts = sums.count
     J = float(np.sum(costs))
     if fixed is not None:
         J += rows.Rows(*fixed).sum(lambda X, w, z: float(w @ squared_norms(X - C[z])))
@@ -198,7 +199,8 @@ def fixed_cluster_sums(fixed, k, m) -> Any:
     """Eq. (2) of rows whose labels are given: (X, w, z)."""
 
     def stats(X, w, z):
-        V, w = X - m, w.astype(np.float64)
+        V = X - m
+        w = w.astype(np.float64)
         hot = sparse.csr_array((w, (z, np.arange(len(z)))), shape=(k, len(z)))
         N = np.bincount(z[w > 0], minlength=k)
         return ClusterSums(hot @ V, hot @ np.ones(len(z)), hot @ squared_norms(V), N, 0)

@@ -52,7 +52,8 @@ class KMeansReport:
     warnings: tuple
 
     def __str__(self):
-        low, high = self.costs.min(), self.costs.max()
+        low = self.costs.min()
+        high = self.costs.max()
         lines = [
             f"{len(self.costs)} runs, cost {low:.6g} to {high:.6g}, "
             f"{self.share_near_best:.0%} of them near the best",
@@ -131,7 +132,8 @@ def diagnose_kmeans(
 
 def report_warnings(report, outlier_factor):
     """One sentence for each finding that a reader should act on."""
-    share, agreement = report.share_near_best, report.agreement.mean()
+    share = report.share_near_best
+    agreement = report.agreement.mean()
     if share < 0.5 and len(report.costs) > 1:
         yield (
             f"Only {share:.0%} of the runs came near the best cost: runs stick in "
@@ -153,7 +155,8 @@ def report_warnings(report, outlier_factor):
             f"{len(outliers)} rows are more than {outlier_factor:g} times the median "
             f"distance from their centre (row {outliers[0]} first)."
         )
-    low, high = report.sizes.min(), report.sizes.max()
+    low = report.sizes.min()
+    high = report.sizes.max()
     if low and high > 50 * low:
         yield (
             f"Cluster sizes differ by a factor of {high / low:.0f}: "

@@ -191,7 +191,8 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
             X=X,
         )
         state = result.state
-        self.cluster_centers_, self.labels_ = state.centers, state.labels
+        self.cluster_centers_ = state.centers
+        self.labels_ = state.labels
         self.inertia_ = state.objective
         self._n_features_out = self.n_clusters
         warn_empty_clusters(len(np.unique(self.labels_)), self.n_clusters)

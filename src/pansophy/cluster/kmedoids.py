@@ -84,7 +84,9 @@ class DistanceSource:
     """Distances from some rows to all rows: looked up in a matrix, or computed."""
 
     def __init__(self, X, metric):
-        self.n, self.X, self.metric = len(X), X, metric
+        self.n = len(X)
+        self.X = X
+        self.metric = metric
         self.D = X if isinstance(metric, str) and metric == "precomputed" else None
         if self.D is None and self.n * self.n * X.itemsize <= LIMIT:
             self.D = finite_distances(X, X, metric)
@@ -185,7 +187,8 @@ def single_medoid_step(totals, order):
     """One medoid has no second nearest; then (4) is a difference of `totals`."""
 
     def step(state):
-        at, best = state.medoids, order[np.argmin(totals[order])]
+        at = state.medoids
+        best = order[np.argmin(totals[order])]
         moved = int(totals[best] < totals[at[0]])
         at = np.array([best]) if moved else at
         return KMedoidsState(at, float(totals[at[0]]), moved)
@@ -347,7 +350,8 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        n, k = len(X), self.n_clusters
+        n = len(X)
+        k = self.n_clusters
         check_enough_rows(X, k)
         self._check_precomputed(X)
         if isinstance(self.metric, str) and self.metric in SQUARES:
@@ -411,7 +415,8 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
             raise ValueError("precomputed distances must be square and at least 0.")
 
     def _initial_medoids(self, source, w, order, key):
-        rng, k = rng_from(self.random_state), self.n_clusters
+        rng = rng_from(self.random_state)
+        k = self.n_clusters
         init: Any = self.init
         if isinstance(init, str):
             if init == "build" and len(order) >= k:

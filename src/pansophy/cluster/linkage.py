@@ -80,7 +80,8 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
     X = as_float_matrix(X)
     n = len(X)
     if callable(metric):
-        X, metric = as_float_matrix(metric(X)), "precomputed"
+        X = as_float_matrix(metric(X))
+        metric = "precomputed"
     if metric == "precomputed":
         check_square_distances(X)
     if n < 2:
@@ -107,7 +108,8 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
 
 def scaled_for_squares(X):
     """X and 1, or X times a power of 2 and that, if squares would overflow."""
-    top, safe = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype).max ** 0.3
+    top = float(np.abs(X).max(initial=0.0))
+    safe = np.finfo(X.dtype).max ** 0.3
     if top == 0 or 1 / safe <= top <= safe:
         return X, 1.0
     scale = 2.0 ** -round(np.log2(top))

@@ -172,13 +172,15 @@ class CompiledAssignment:
 
     def costs(self, C, m):
         """J of eq. (1) at the labels kept, from differences, for each cluster."""
-        c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
+        c = (C - m).astype(self.dtype)
+        m = m.astype(self.dtype)
         block = lambda X, w, z, *_: loops.block_costs(X, w, z, m, c)
         return self.rows.sum(block, blas=False)
 
     def farthest(self, C, m, placed):
         """The row that is farthest from its centre and from the rows `placed`."""
-        c, m = (C - m).astype(self.dtype), m.astype(self.dtype)
+        c = (C - m).astype(self.dtype)
+        m = m.astype(self.dtype)
         P = (np.reshape(placed, (-1, len(m))) - m).astype(self.dtype)
 
         def block(X, w, z, *_):
@@ -192,7 +194,9 @@ class ArrayAssignment:
     """Assigns tensors (on their device) and CSR rows with array mathematics."""
 
     def __init__(self, X, w, k):
-        self.X, self.w, self.labels = X, w, None
+        self.X = X
+        self.w = w
+        self.labels = None
         self.block = array_rows_per_block(X, k)
 
     def rows(self, *aligned):
@@ -201,7 +205,8 @@ class ArrayAssignment:
 
     def assign(self, C, previous, m):
         """Labels for centres C, from all distances."""
-        xp, k = arrays.namespace(self.w), len(C)
+        xp = arrays.namespace(self.w)
+        k = len(C)
         clusters = xp.arange(k, device=arrays.device(self.w))
 
         def assign_block(X, w):
@@ -219,7 +224,8 @@ class ArrayAssignment:
 
         found = list(self.rows().each(assign_block))
         z = rows.concat([labels for labels, _ in found])
-        old, self.labels = self.labels, z
+        old = self.labels
+        self.labels = z
         moved = z.shape[0] if old is None else int(xp.count_nonzero(z != old))
         return z, rows.total(c for _, c in found)._replace(moved=moved)
 
@@ -275,7 +281,8 @@ def squared_distance_terms(X, C, m):
         x2 = np.asarray(X.multiply(X).sum(axis=1)).ravel()
         return np.sum(c * c, axis=1) - 2 * (X @ c.T), x2
     xp = arrays.namespace(X)
-    c, X = arrays.asarray(C - m, like=X), X - arrays.asarray(m, like=X)
+    c = arrays.asarray(C - m, like=X)
+    X = X - arrays.asarray(m, like=X)
     D = xp.sum(c * c, axis=1) - 2 * (X @ xp.matrix_transpose(c))
     return D, xp.sum(X * X, axis=1)
 
@@ -289,7 +296,8 @@ def center_distances(X, C):
 def center_distances_block(X, C, m):
     """`center_distances` of one block, computed relative to m."""
     if arrays.is_foreign(X):
-        xp, c = arrays.namespace(X), arrays.asarray(C, like=X)
+        xp = arrays.namespace(X)
+        c = arrays.asarray(C, like=X)
         gaps = (X - c[j, :] for j in range(len(C)))
         return xp.stack([xp.sqrt(xp.sum(g * g, axis=1)) for g in gaps], axis=1)
     D, x2 = squared_distance_terms(X, C, m)

@@ -97,10 +97,12 @@ def reassign_centers(X, w, C, v, ratio, rng):
     if len(low) == 0:
         return C, v
     picks = rng.choice(able, len(low), replace=False, p=w[able] / w[able].sum())
-    C, v = C.copy(), v.copy()
+    C = C.copy()
+    v = v.copy()
     V = rows.Rows(X).take(np.sort(picks))
     V = V.toarray() if hasattr(V, "toarray") else arrays.to_numpy(V)
-    C[low], kept = V, np.setdiff1d(np.arange(len(v)), low)
+    C[low] = V
+    kept = np.setdiff1d(np.arange(len(v)), low)
     v[low] = v[kept].min() if len(kept) else v.min()
     return C, v
 
@@ -204,7 +206,8 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights: how likely a row is drawn.
         """
         X, w = self._begin(X, sample_weight=sample_weight, **ROW_CHECKS)
-        w, n = weights_like(X, w), X.shape[0]
+        w = weights_like(X, w)
+        n = X.shape[0]
         check_enough_rows(X, self.n_clusters)
         rng = rng_from(self.random_state)
         size = min(self.batch_size, n)
@@ -259,19 +262,22 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             X, w = self._begin(X, sample_weight=sample_weight, **ROW_CHECKS)
             w = weights_like(X, w)
             check_enough_rows(X, self.n_clusters)
-            C, v = self._initial_centers(X, w, rng_from(self.random_state)), None
+            C = self._initial_centers(X, w, rng_from(self.random_state))
+            v = None
             self.n_steps_ = 0
         else:
             X = self._ready(X, **ROW_CHECKS)
             w = weights_like(X, check_weights(sample_weight, X))
-            C, v = self._centers(), self.counts_
+            C = self._centers()
+            v = self.counts_
         before = np.zeros(len(C)) if v is None else v
         C, v, self.labels_, self.inertia_ = minibatch_step(X, w, C, before)
         self.n_steps_ += 1
         if self._reassignment_due(before, self.n_steps_, X.shape[0]):
             rng = rng_from(self.random_state)
             C, v = reassign_centers(X, w, C, v, self.reassignment_ratio, rng)
-        self.cluster_centers_, self.counts_ = stored_centers(C, X), v
+        self.cluster_centers_ = stored_centers(C, X)
+        self.counts_ = v
         return self
 
     def _reassignment_due(self, mass, steps, size):
@@ -297,7 +303,8 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def _initial_centers(self, X, w, rng):
         """The best of some starts on a sample of the rows."""
-        k, n = self.n_clusters, X.shape[0]
+        k = self.n_clusters
+        n = X.shape[0]
         size = min(n, max(self.init_size or 3 * self.batch_size, 3 * k))
         n_init = self.n_init
         if n_init == "auto" and is_random_init(self.init):

@@ -81,7 +81,8 @@ def optics_ordering(X, k, max_eps, metric, p, params, algorithm, leaf_size):
         )
     core[core > max_eps] = np.inf
     shorten, lengthen = scales(metric, p)
-    r, limit = np.empty(n), np.inf if max_eps == np.inf else float(shorten(max_eps))
+    r = np.empty(n)
+    limit = np.inf if max_eps == np.inf else float(shorten(max_eps))
     short = np.where(np.isfinite(core), shorten(core), np.inf)
     XT = np.ascontiguousarray(X.T, np.float64).copy()
     loops.ordering_loop(XT, short, KINDS[metric], float(p), limit, order, r, came)
@@ -100,7 +101,9 @@ def optics_ordering_any_metric(X, k, max_eps, metric, params, order, predecessor
         ]
     )
     core[core > max_eps] = np.inf
-    best, predecessor[:], left = np.full(n, np.inf), -1, np.ones(n, np.bool_)
+    best = np.full(n, np.inf)
+    predecessor[:] = -1
+    left = np.ones(n, np.bool_)
     for t in range(n):
         rows = np.flatnonzero(left)
         i = order[t] = rows[np.argmin(best[rows])]
@@ -156,14 +159,19 @@ def xi_clusters(
 ):
     """Clusters as (first, last) positions of the ordering, smaller ones first."""
     place = np.empty(len(order) + 1, np.int64)
-    place[order], place[-1] = np.arange(len(order)), -1
+    place[order] = np.arange(len(order))
+    place[-1] = -1
     back = place[predecessor[order]]  # the position each row was reached from
-    r, stay = np.append(reach[order], np.inf), 1.0 - xi
+    r = np.append(reach[order], np.inf)
+    stay = 1.0 - xi
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = r[:-1] / r[1:]
         down, up = ratio >= np.divide(1.0, stay), ratio <= stay
     falls, rises = ratio > 1, ratio < 1
-    areas, out, after, top = [], [], 0, 0.0
+    areas = []
+    out = []
+    after = 0
+    top = 0.0
     for i in np.flatnonzero(up | down):
         if i < after:
             continue
@@ -227,7 +235,8 @@ def xi_cluster(r, back, area, rise, stay):
 
 def leaf_cluster_labels(clusters, order):
     """Labels of the rows by the clusters that contain no other."""
-    at, count = np.full(len(order), -1), 0
+    at = np.full(len(order), -1)
+    count = 0
     for a, b in clusters:
         if (at[a : b + 1] < 0).all():
             at[a : b + 1] = count
@@ -319,7 +328,8 @@ class OPTICS(Clusterer, Estimator):
             Not used.
         """
         X, _ = self._begin(X, accept_sparse="csr", dtype=np.float64)
-        n, eps = X.shape[0], self.max_eps if self.eps is None else self.eps
+        n = X.shape[0]
+        eps = self.max_eps if self.eps is None else self.eps
         k = count_from_fraction(self.min_samples, n, "min_samples")
         if self.cluster_method == "dbscan" and eps > self.max_eps:
             raise ValueError(

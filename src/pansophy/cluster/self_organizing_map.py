@@ -310,7 +310,8 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         W = w.sum(dtype=np.float64)
 
         def epoch(state):
-            t, C = state.epoch, state.centers.copy()
+            t = state.epoch
+            C = state.centers.copy()
             a = np.array([rate(t), rate(t + 1)])
             s = np.array([self._width(t), self._width(t + 1)])
             E = loops.online_epoch(
@@ -321,7 +322,8 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         return epoch
 
     def _initial_prototypes(self, X, w, rng):
-        units, d = len(self.positions_), X.shape[1]
+        units = len(self.positions_)
+        d = X.shape[1]
         if not isinstance(self.init, str):
             C = np.array(self.init, dtype=np.float64)
             if C.shape != (units, d) or not np.isfinite(C).all():

@@ -75,7 +75,8 @@ def discretize_embedding(E, rng, *, max_iter=30, n_starts=30):
         for j in range(1, c):
             seen += np.abs(E @ R[:, j - 1])
             R[:, j] = E[np.argmin(seen)]
-        last, z = -np.inf, np.zeros(n, np.int64)
+        last = -np.inf
+        z = np.zeros(n, np.int64)
         for _ in range(max_iter):
             z = (E @ R).argmax(axis=1)
             M = np.stack([np.bincount(z, v, c) for v in E.T], axis=1)
@@ -85,7 +86,8 @@ def discretize_embedding(E, rng, *, max_iter=30, n_starts=30):
                 break  # another start
             if abs(s.sum() - last) <= 1e-12 * n:
                 return z
-            last, R = s.sum(), (U @ V).T
+            last = s.sum()
+            R = (U @ V).T
         else:
             return z
     raise ValueError("the map of this graph cannot be rotated to clusters.")
@@ -190,7 +192,8 @@ class SpectralClustering(Clusterer, Estimator):
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
         X, _ = self._begin(X, ensure_min_samples=2, **checks)
-        k, rng = self.n_clusters, rng_from(self.random_state)
+        k = self.n_clusters
+        rng = rng_from(self.random_state)
         c = k if self.n_components is None else self.n_components
         if X.shape[0] < max(k, c):
             raise ValueError(
@@ -201,7 +204,8 @@ class SpectralClustering(Clusterer, Estimator):
             method = "auto" if self.eigen_solver is None else "lanczos"
             tol: Any = 0.0 if self.eigen_tol == "auto" else self.eigen_tol
             values, E = normalized_cut_map(W, c, rng, method=method, tol=tol)
-            self.eigenvalues_, self.embedding_ = values, E
+            self.eigenvalues_ = values
+            self.embedding_ = E
             if self.verbose:
                 print(f"SpectralClustering assigns labels by {self.assign_labels}")
             self.labels_ = self._labels(E, k, rng)
@@ -223,7 +227,8 @@ class SpectralClustering(Clusterer, Estimator):
 
     def _affinity(self, X) -> Any:
         """W, from the parameter `affinity`."""
-        affinity, n = self.affinity, X.shape[0]
+        affinity = self.affinity
+        n = X.shape[0]
         if isinstance(affinity, str):
             if "precomputed" in affinity and X.shape[0] != X.shape[1]:
                 raise ValueError(

@@ -66,7 +66,8 @@ def kept_weights(D2, w, share):
     their order nor writing a row twice matters.
     """
     order = np.argsort(D2, kind="stable")
-    run, total = np.cumsum(w[order]), w.sum()
+    run = np.cumsum(w[order])
+    total = w.sum()
     target = (1 - share) * total
     at = np.searchsorted(run, target - tie_tolerance(total, len(w)))
     at = min(at, len(run) - 1)
@@ -189,7 +190,8 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             snapshot=lambda state: {"cluster_centers_": state.centers},
         )
         state = result.state
-        self.cluster_centers_, self.inertia_ = state.centers, state.objective
+        self.cluster_centers_ = state.centers
+        self.inertia_ = state.objective
         D = center_distances(X, state.centers)
         self.radius_ = float(D.min(axis=1)[state.kept > 0].max()) * (1 + 1e-9)
         self.labels_ = self._labels(D)

@@ -90,7 +90,8 @@ def dunn_index(X, labels, *, metric="euclidean") -> float:
 
     R = rows.Rows(X, z, block=max(1, BLOCK // len(X)))
     found = list(R.each(block))
-    apart, wide = min(f[0] for f in found), max(f[1] for f in found)
+    apart = min(f[0] for f in found)
+    wide = max(f[1] for f in found)
     return float(apart / wide) if wide > 0 else float("inf")
 
 
@@ -113,7 +114,8 @@ def purity_score(labels, y) -> float:
 
 def leaf_slices(Z, n):
     """The order of the leaves, and where each cluster begins and ends in it."""
-    start, size = np.zeros(2 * n - 1, np.int64), np.ones(2 * n - 1, np.int64)
+    start = np.zeros(2 * n - 1, np.int64)
+    size = np.ones(2 * n - 1, np.int64)
     pairs = np.asarray(Z)[:, :2].astype(np.int64)
     for t, (a, b) in enumerate(pairs):
         size[n + t] = size[a] + size[b]

@@ -131,7 +131,8 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
             tol=self.tol,
             random_state=rng_from(self.random_state),
         )
-        self.n_iter_, self.history_ = model.n_iter_, model.history_
+        self.n_iter_ = model.n_iter_
+        self.history_ = model.history_
         self.labels_ = nearest_centers(X, self.codebook_.astype(np.float64))
         self.distortion_ = model.inertia_
         w = np.ones(len(X)) if w is None else w

@@ -160,7 +160,9 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
     def storage(self) -> StorageSize:
         """How many numbers scores, axes and mean hold in place of X."""
         check_is_fitted(self)
-        k, d, n = self.n_components_, self.n_features_in_, int(self.n_samples_)
+        k = self.n_components_
+        d = self.n_features_in_
+        n = int(self.n_samples_)
         return StorageSize(k * (n + d) + d, n * d)
 
     def get_covariance(self):

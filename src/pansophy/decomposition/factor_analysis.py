@@ -94,7 +94,8 @@ def leading_squared_singular(A, k, method, n_iter, rng):
 
 def factor_step(state, T, n, k, find) -> FactorState:
     """Eqs (2) and (3) at the state's psi, then the next psi."""
-    psi, d = state.psi, T.shape[1]
+    psi = state.psi
+    d = T.shape[1]
     scale = np.sqrt(psi) + 1e-12  # as near 0 as a column without noise may come
     A = T / scale
     values, U = find(A, k)
@@ -109,9 +110,11 @@ def factor_step(state, T, n, k, find) -> FactorState:
 
 def rotate_factors(W, kind, *, max_iter=100, tol=1e-8):
     """W (k, d) rotated to the maximum of eq. (4)."""
-    A, g = W.T, 1.0 if kind == "varimax" else 0.0
+    A = W.T
+    g = 1.0 if kind == "varimax" else 0.0
     d, k = A.shape
-    Q, last = np.eye(k), 0.0
+    Q = np.eye(k)
+    last = 0.0
     for _ in range(max_iter):
         B = A @ Q
         pull = A.T @ (B**3 - g / d * B * np.sum(B * B, axis=0))
@@ -227,7 +230,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         with np.errstate(over="ignore", invalid="ignore"):
             T, m = covariance_root(X)
             refuse_overflow(float(np.sum(T * T)), "FactorAnalysis", 1e200)
-        rng, psi = rng_from(self.random_state), self._initial_psi(d)
+        rng = rng_from(self.random_state)
+        psi = self._initial_psi(d)
         k = min(k, len(T))
 
         def find(A, k):

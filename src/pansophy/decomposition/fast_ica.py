@@ -115,7 +115,8 @@ def parallel_ica(Z, g, W, *, max_iter, tol, task=SILENT):
 
 def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """One row of W after another; an iteration is a step of the current row."""
-    found, most = np.zeros((0, W.shape[1]), W.dtype), 0
+    found = np.zeros((0, W.shape[1]), W.dtype)
+    most = 0
     result: Any = None
     for w in W:
 
@@ -288,13 +289,16 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
         n, d = X.shape
         if self.whiten_solver == "svd" or n < d:
             axes = axes_by_svd(X, "FastICA")
-            m, V, squares = axes.mean, np.asarray(axes.V)[:k], axes.squares[:k]
+            m = axes.mean
+            V = np.asarray(axes.V)[:k]
+            squares = axes.squares[:k]
         else:
             _, m, S = mean_and_scatter(X)
             refuse_nonfinite(X, m, "FastICA")
             with few_threads(d):
                 values, E = scipy.linalg.eigh(S, check_finite=False)
-            V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
+            V = E[:, ::-1].T[:k]
+            squares = np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
         least = least if least > 1e-280 else 1.0  # rows that do not differ
         V = V * np.where(V[:, :1] < 0, -1.0, 1.0)  # a start means the same everywhere

@@ -138,7 +138,8 @@ class IncrementalPCA(AbstractPCA):
         dtype: Any = None if is_foreign(X) else X.dtype
         B = np.asarray(to_numpy(X), dtype=np.float64)
         b, d = B.shape
-        k, c = self._rank(b, d), B.mean(axis=0)
+        k = self._rank(b, d)
+        c = B.mean(axis=0)
         D = B - c
         with np.errstate(over="ignore"):
             spread = np.sum(D * D, axis=0)
@@ -158,8 +159,10 @@ class IncrementalPCA(AbstractPCA):
         variance = S**2 / max(total - 1, 1)
         put = lambda a: np.asarray(a, dtype=dtype)
         self.n_samples_seen_ = total
-        self.components_, self.singular_values_ = put(Vt[:k]), put(S[:k])
-        self.mean_, self.var_ = put(mean), spread / total
+        self.components_ = put(Vt[:k])
+        self.singular_values_ = put(S[:k])
+        self.mean_ = put(mean)
+        self.var_ = spread / total
         self.explained_variance_ = put(variance[:k])
         whole = float(np.sum(spread))
         share = S[:k] ** 2 / whole if whole > 0 else np.zeros(k)

@@ -294,7 +294,8 @@ or kernel of `pansophy.kernels`, default="linear"
         """Scores of new rows, eq. (3), block by block."""
         X = self._ready(X, **SPARSE)
         X = X.tocsr() if sp.issparse(X) else X
-        a, Z = self._duals(), self.X_fit_
+        a = self._duals()
+        Z = self.X_fit_
         if is_foreign(X) != is_foreign(a):
             a, Z = asarray(to_numpy(a), like=X), asarray(to_numpy(Z), like=X)
         means = asarray(to_numpy(self._means), like=a[:0, :])

@@ -98,7 +98,8 @@ def nonnegative_codes(X, B, Z):
 
 
 def nonnegative_vectors(X, Z, B):
-    order, most = np.arange(len(B)), 20
+    order = np.arange(len(B))
+    most = 20
     return nmf_coordinate_descent(B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, most=most)[
         0
     ].T
@@ -204,8 +205,10 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         """Find B, and the codes of the same rows."""
         X, _ = self._begin(X)
         require_numpy(X, "MatrixFactorization")
-        dtype, X = X.dtype, X.astype(np.float64)
-        k, limit = self.n_components, min(X.shape)
+        dtype = X.dtype
+        X = X.astype(np.float64)
+        k = self.n_components
+        limit = min(X.shape)
         if self.constraint == "one_hot":
             limit = X.shape[0]
         if k > limit and self.constraint != "nonnegative":
@@ -240,7 +243,8 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         B = np.asarray(self.components_, np.float64)
         Z = np.zeros((len(X), len(B)))
         if self.constraint == "nonnegative":
-            order, most = np.arange(len(B)), 1000
+            order = np.arange(len(B))
+            most = 1000
             C = X @ B.T
             return nmf_coordinate_descent(
                 Z, B @ B.T, C, 0.0, 0.0, order, most=most, enough=1e-8

@@ -58,7 +58,8 @@ def as_float64(a):
 
 def mean_and_scatter(X) -> MeanAndScatter:
     """Eq. (1)."""
-    data, n = moment_blocks(X), int(X.shape[0])
+    data = moment_blocks(X)
+    n = int(X.shape[0])
     s = shift_near_mean(data, X)
 
     def stats(x):
@@ -79,7 +80,8 @@ def mean_and_scatter(X) -> MeanAndScatter:
 
 def mean_and_total_scatter(X) -> MeanAndScatter:
     """m of eq. (1) and the trace of S."""
-    data, n = moment_blocks(X), int(X.shape[0])
+    data = moment_blocks(X)
+    n = int(X.shape[0])
     if sp.issparse(X):  # stored entries are one block
         data = rows(X, block=n)
     s = shift_near_mean(data, X)

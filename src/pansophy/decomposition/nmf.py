@@ -77,7 +77,8 @@ def nmf_coordinate_descent(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
 
     W = np.array(W, order="C")
     G = G + l2 * np.eye(len(G), dtype=G.dtype) if l2 else np.ascontiguousarray(G)
-    C, l1 = np.ascontiguousarray(C), W.dtype.type(l1)
+    C = np.ascontiguousarray(C)
+    l1 = W.dtype.type(l1)
     cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
     tasks = (
         (lambda c=c: coordinate_sweeps(W[c], G, C[c], l1, order, most, enough))
@@ -128,7 +129,8 @@ def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
     a, b = data.sweeps(W), data.sweeps(H)
     C = data.times(H)
     W, met = nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
-    A, G = data.transpose_times(W), W.T @ W
+    A = data.transpose_times(W)
+    G = W.T @ W
     H, more = nmf_coordinate_descent(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
     D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
     rounding = float(np.finfo(W.dtype).eps) * (float(C.sum()) + float(A.sum()))
@@ -148,7 +150,8 @@ def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
 
 def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
     """Run a solver from W (n, k) and H^T (d, k) until it converges."""
-    k, first = W.shape[1], []
+    k = W.shape[1]
+    first = []
 
     def relative(old, new):
         first.append(new.violation)
@@ -192,12 +195,14 @@ def initial_nmf_factors(X, k, kind, rng):
     if kind == "random":
         size = np.sqrt(max(mean, 0.0) / k)
         one, two = spawn(rng, 2)
-        W, H = one.standard_normal((n, k)), two.standard_normal((d, k))
+        W = one.standard_normal((n, k))
+        H = two.standard_normal((d, k))
         return tuple(np.abs(size * A).astype(X.dtype) for A in (W, H))
     U, S, Vt = truncated_svd(X, k, rng)
     W, H = np.zeros((n, k)), np.zeros((d, k))
     for j in range(k):
-        u, v = U[:, j].astype(float), Vt[j].astype(float)
+        u = U[:, j].astype(float)
+        v = Vt[j].astype(float)
         up, vp, un, vn = (np.maximum(a, 0.0) for a in (u, v, -u, -v))
         plus = np.linalg.norm(up) * np.linalg.norm(vp)
         minus = np.linalg.norm(un) * np.linalg.norm(vn)
@@ -337,7 +342,8 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         X = self._ready(X, **SPARSE)
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
-        k, s = H.shape[1], self._strength(*X.shape)
+        k = H.shape[1]
+        s = self._strength(*X.shape)
         if self.solver == "cd":
             return self._rows_given(X, H, np.zeros((X.shape[0], k), X.dtype), s)
         size = np.sqrt(max(float(X.mean()), 0.0) / k)
@@ -353,7 +359,8 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     def _rows_given(self, X, H, W, s):
         """Eq. (2) solved for every row, from W."""
         options: Any = {"most": self.max_iter, "enough": self.tol}
-        C, order = Product(X).times(H), np.arange(H.shape[1])
+        C = Product(X).times(H)
+        order = np.arange(H.shape[1])
         return nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[
             0
         ]

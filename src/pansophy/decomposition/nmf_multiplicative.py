@@ -28,7 +28,8 @@ TINY = 1e-30
 
 def beta_divergence(x, y, b):
     """Sum of eq. (1) over the entries of two arrays."""
-    x, y = x.astype(float, copy=False), np.maximum(y, TINY).astype(float, copy=False)
+    x = x.astype(float, copy=False)
+    y = np.maximum(y, TINY).astype(float, copy=False)
     if b == 2:
         return float(np.sum((x - y) ** 2)) / 2
     if b == 1:
@@ -81,7 +82,8 @@ def total_divergence(X, W, H, b):
     """Sum of eq. (1) over X and W H^T."""
     if b == 2 and sp.issparse(X):
         power = 0.5 * float(np.sum(X.data.astype(float) ** 2))
-        W, H = W.astype(float), H.astype(float)
+        W = W.astype(float)
+        H = H.astype(float)
         grams = 0.5 * float(np.vdot(W.T @ W, H.T @ H))
         D = power - float(np.vdot(X @ H, W)) + grams
         if 1e-6 * power < D:  # else too few digits are left

@@ -71,7 +71,8 @@ def axes_by_covariance(X, k, name) -> PrincipalAxes:
     """Eq. (2) by the scatter; only k axes are found if k is far below d."""
     _, m, S = mean_and_scatter(X)
     refuse_nonfinite(X, m, name)
-    xp, d = namespace(S), int(S.shape[0])
+    xp = namespace(S)
+    d = int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
     refuse_overflow(total, name)
     if is_foreign(S):
@@ -304,7 +305,8 @@ class PCA(AbstractPCA):
 
     def _solver(self, X, k):
         n, d = X.shape
-        given, sparse = self.svd_solver, sp.issparse(X)
+        given = self.svd_solver
+        sparse = sp.issparse(X)
         if given in ("randomized", "arpack") and not (k is None or isinstance(k, int)):
             raise ParameterError(
                 f"svd_solver={given!r} of PCA needs a whole n_components, got {k!r}."
@@ -367,7 +369,8 @@ class PCA(AbstractPCA):
         self.explained_variance_ratio_ = put(share)
         self.singular_values_ = put(np.sqrt(squares[:k]))
         self.mean_ = put(axes.mean)
-        self.n_components_, self.n_samples_ = int(k), n
+        self.n_components_ = int(k)
+        self.n_samples_ = n
         left = max(total - float(np.sum(variances[:k])), 0.0)
         self.noise_variance_ = left / (rank - k) if k < rank else 0.0
 

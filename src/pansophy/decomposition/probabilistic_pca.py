@@ -98,7 +98,8 @@ def ppca_em_step(state: PPCAState, square, trace, d, least) -> PPCAState:
 def ppca_em(X, k, rng, *, max_iter, tol, task=SILENT):
     """EM from a random start; S W^T only by products with the rows."""
     n, m, scatter = mean_and_total_scatter(X)
-    d, trace = int(X.shape[1]), scatter / n
+    d = int(X.shape[1])
+    trace = scatter / n
     refuse_overflow(trace, "ProbabilisticPCA", 1e200)
     A = Product(X, m.astype(X.dtype))
 
@@ -206,7 +207,8 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         self.mean_ = p.m.astype(X.dtype)
         self.noise_variance_ = float(p.psi[0])
         self.explained_variance_ = (s**2 + self.noise_variance_).astype(X.dtype)
-        self._n_features_out, self.n_components_ = k, k
+        self._n_features_out = k
+        self.n_components_ = k
         return self
 
     def _closed(self, X, k):
@@ -220,12 +222,15 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         log_det = np.sum(np.log(kept)) + (d - k) * np.log(s2)
         inner = np.sum(variances / kept) + (total - np.sum(variances)) / s2
         loglik = -0.5 * (d * LOG_2PI + log_det + inner)
-        self.n_iter_, self.history_ = 1, {"objective": np.array([-loglik])}
-        self.converged_, self.interrupted_ = True, False
+        self.n_iter_ = 1
+        self.history_ = {"objective": np.array([-loglik])}
+        self.converged_ = True
+        self.interrupted_ = False
         return FactorParams(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
 
     def _em(self, X, k, missing):
-        rng, d = rng_from(self.random_state), X.shape[1]
+        rng = rng_from(self.random_state)
+        d = X.shape[1]
         m: Any = None
 
         def run(task):

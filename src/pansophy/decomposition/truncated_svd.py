@@ -123,7 +123,8 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
         X, _ = self._begin(X, **SPARSE, ensure_min_features=2)
-        k, limit = self.n_components, min(X.shape)
+        k = self.n_components
+        limit = min(X.shape)
         if k > limit:
             raise ValueError(
                 f"n_components({k}) must be <= min(n_samples, n_features)={limit}."
@@ -140,7 +141,8 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         Z = U * S
         xp = namespace(Z)
         put = lambda a: asarray(a, like=prototype_array(X))
-        self.components_, self.singular_values_ = Vt, S
+        self.components_ = Vt
+        self.singular_values_ = S
         self.explained_variance_ = xp.var(Z, axis=0)
         share = to_numpy(self.explained_variance_) / (total if total > 0 else 1.0)
         self.explained_variance_ratio_ = put(share)

@@ -43,7 +43,9 @@ def center_for_products(X, dtype=None) -> CenteredRows:
     n, d = X.shape
     if dtype is None:
         dtype = np.float32 if np.ptp(X, axis=0).max() < LARGE / d else X.dtype
-    center, rows, longest = X.mean(axis=0), np.empty((n, d + 1), dtype), 0.0
+    center = X.mean(axis=0)
+    rows = np.empty((n, d + 1), dtype)
+    longest = 0.0
     for cut in block_slices(n, ROWS):
         A = X[cut] - center
         half = 0.5 * np.einsum("ij,ij->i", A, A)
@@ -97,7 +99,8 @@ def collect_block_nearest(index, Q, own, D, J):
         collect_block_exact(index, Q, own, D, J)
         return
     ask = query_block(tiles, Q)
-    limit, used = np.full(b, np.inf, np.float32), np.zeros(b, np.int64)
+    limit = np.full(b, np.inf, np.float32)
+    used = np.zeros(b, np.int64)
     size = 2 * k + 4 * _brute_force.STEP
     values, rows = np.empty((b, size), np.float32), np.empty((b, size), np.int64)
     S = np.empty(b * min(ROWS, index.n), np.float32)

@@ -68,7 +68,8 @@ def kd_tree_of_queries(tree, Q) -> KDTree:
 
 def rounding_factor(tree):
     """A factor that covers the rounding of a reduced distance."""
-    d, kind = len(tree.XT), tree.XT.dtype
+    d = len(tree.XT)
+    kind = tree.XT.dtype
     return kind.type(1 + 4 * (d + 2) * np.finfo(kind).eps)
 
 
@@ -84,7 +85,8 @@ def leaf_tasks(find, queries, rows=1024):
 def tree_k_nearest(metric, tree, Q, k):
     """The k nearest rows of every query: (D, J), each (m, k)."""
     queries = kd_tree_of_queries(tree, Q)
-    m, slack = len(queries.order), rounding_factor(tree)
+    m = len(queries.order)
+    slack = rounding_factor(tree)
     D, J = np.empty((m, k), tree.XT.dtype), np.empty((m, k), np.int64)
     both = (tuple(tree), tuple(queries))
 
@@ -101,7 +103,8 @@ def tree_k_nearest(metric, tree, Q, k):
 def tree_within(metric, tree, Q, r):
     """(ends, rows, distances) of the rows within r (m,), in order of the queries."""
     queries = kd_tree_of_queries(tree, Q)
-    order, leaves = queries.order, 1 << queries.levels
+    order = queries.order
+    leaves = 1 << queries.levels
     both = (tuple(tree), tuple(queries))
     found = _kd_tree_queries.query_radius(
         metric, *both, 0, leaves, r[order], rounding_factor(tree)
@@ -111,8 +114,11 @@ def tree_within(metric, tree, Q, r):
 
 def tree_within_blocks(metric, tree, Q, r, block):
     """The same in blocks of near queries, each with their numbers in front."""
-    queries, slack = kd_tree_of_queries(tree, Q), rounding_factor(tree)
-    r, m, both = r[queries.order], len(queries.order), (tuple(tree), tuple(queries))
+    queries = kd_tree_of_queries(tree, Q)
+    slack = rounding_factor(tree)
+    r = r[queries.order]
+    m = len(queries.order)
+    both = (tuple(tree), tuple(queries))
 
     def find(first, last):
         ends, rows, far = _kd_tree_queries.query_radius(
@@ -126,15 +132,14 @@ def tree_within_blocks(metric, tree, Q, r, block):
 
 def tree_count_within(metric, tree, Q, r, w, out):
     """The weight of the rows within r of every query, into out (m,)."""
-    queries, slack, n = (
-        kd_tree_of_queries(tree, Q),
-        rounding_factor(tree),
-        len(tree.order),
-    )
+    queries = kd_tree_of_queries(tree, Q)
+    slack = rounding_factor(tree)
+    n = len(tree.order)
     w = np.ones(n, np.int64) if w is None else np.asarray(w, np.float64)
     w = w[tree.order]
     W = np.concatenate([w[:1] * 0, np.cumsum(w)])
-    r, both = r[queries.order], (tuple(tree), tuple(queries))
+    r = r[queries.order]
+    both = (tuple(tree), tuple(queries))
 
     def find(first, last):
         _kd_tree_queries.query_radius_weight(

@@ -88,7 +88,8 @@ def broken_triangle(D, slack):
         at = int(np.argmax(gap))
         if gap.flat[at] > worst:
             i, j = divmod(at, len(D))
-            worst, found = gap.flat[at], (i, k, j)
+            worst = gap.flat[at]
+            found = (i, k, j)
     return found
 
 

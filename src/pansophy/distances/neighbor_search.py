@@ -349,7 +349,8 @@ def count_within(index: NeighborIndex, Q, r, w=None):
 def k_nearest_tensor(index, Q, k):
     """`k_nearest` for tensors: tiles on their device, the winners done again."""
 
-    X, same = index.X, Q is None
+    X = index.X
+    same = Q is None
     xp = namespace(X)
     Q = X if same else asarray(Q, like=X)
     n = index.n

@@ -125,7 +125,8 @@ class ClassicalMDS(PrefixedOutput, Transformer, Estimator):
         D = dissimilarity_matrix(X, self.metric, self.metric_params)
         values, U = largest_eigenpairs(double_centered(D**2)[0], self.n_components)
         self.dissimilarity_matrix_ = D
-        self.embedding_, self.eigenvalues_ = scaled_eigenvectors(values, U), values
+        self.embedding_ = scaled_eigenvectors(values, U)
+        self.eigenvalues_ = values
         return self
 
     def fit_transform(self, X, y=None):

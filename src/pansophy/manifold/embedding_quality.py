@@ -45,7 +45,8 @@ def trustworthiness(X, X_embedded, *, n_neighbors=5, metric="euclidean"):
     """
     X = np.asarray(arrays.to_numpy(X))
     Y = np.ascontiguousarray(arrays.to_numpy(X_embedded), dtype=np.float64)
-    n, k = len(X), n_neighbors
+    n = len(X)
+    k = n_neighbors
     if len(Y) != n:
         raise ValueError(f"X has {n} rows, but X_embedded has {len(Y)}.")
     if not 1 <= k < n / 2:

@@ -238,7 +238,8 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
         return self.kernel_(Z, self.embedding_) @ self._weights + self.mean_
 
     def _start(self, Y):
-        n, m = len(Y), self.n_components
+        n = len(Y)
+        m = self.n_components
         if not isinstance(self.init, str):
             Z = np.array(self.init, dtype=np.float64)
             if Z.shape != (n, m):

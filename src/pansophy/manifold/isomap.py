@@ -194,7 +194,8 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        n, kind = X.shape[0], X.dtype if X.dtype == np.float32 else np.float64
+        n = X.shape[0]
+        kind = X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
         X = upcast_if_squares_overflow(X)
         with threads.limited(self.n_jobs):
@@ -214,7 +215,9 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         self.dist_matrix_ = G.astype(kind, copy=False)
         self.embedding_ = scaled_eigenvectors(values, U).astype(kind, copy=False)
         self.eigenvalues_ = values
-        self._rows, self._vectors, self._means = X, U, means
+        self._rows = X
+        self._vectors = U
+        self._means = means
         self._energy = float(np.vdot(B, B))
         return self
 

@@ -125,7 +125,8 @@ def modified_pieces(X, neighbours, m, tol):
     """W W^T of several weights a row, row i itself with minus ones."""
     n, k = neighbours.shape
     rank = min(X.shape[1], k)
-    V, values = np.empty((n, k, k)), np.zeros((n, rank))
+    V = np.empty((n, k, k))
+    values = np.zeros((n, rank))
     for cut in piece_blocks(n, k, X.shape[1]):
         U, s, _ = np.linalg.svd(X[neighbours[cut]] - X[cut][:, None, :])
         V[cut], values[cut] = U, s**2

@@ -247,7 +247,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     def _fit(self, X):
         self._check_parameters(X)
         X = upcast_if_squares_overflow(X)
-        n, m = int(X.shape[0]), self.n_components
+        n = int(X.shape[0])
+        m = self.n_components
         self.perplexity_ = self._perplexity(n)
         start = self._start(X, n, m)
         a = max(m - 1, 1)
@@ -260,7 +261,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         )
         if arrays.is_foreign(X):
             P = joint_affinities_dense(squared_euclidean(X), self.perplexity_)
-            take, Y = array_steps(P, a, plan), arrays.asarray(start, like=X)
+            take = array_steps(P, a, plan)
+            Y = arrays.asarray(start, like=X)
         else:
             P = self._affinities(X)
             repel = choose_repulsion(self.method, m, a, self.angle)

@@ -114,7 +114,8 @@ def compiled_steps(P, a, repel, plan):
 
     Where the push is direct all steps are taken in one compiled call.
     """
-    c, known = 2 * (a + 1) / a, affinity_entropy(P)
+    c = 2 * (a + 1) / a
+    known = affinity_entropy(P)
 
     def run(Y, U, G, first, last):
         e, momentum, rate = phase_schedule(first, plan, Y.shape[1])

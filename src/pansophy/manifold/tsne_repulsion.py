@@ -119,7 +119,8 @@ def near_cells(Y):
 
 def fill_grid_repulsion(Y, F, workers):
     """Fill F of eq. (2) and return Z, by the whole or the split kernel."""
-    n, net = Y.shape[1], interpolation_grid(Y)
+    n = Y.shape[1]
+    net = interpolation_grid(Y)
     work, Z = NODE * math.prod(net.sizes), -n
     coarse = interpolation_grid(Y, COARSE, SPLIT)
     if len(Y) == 2 and coarse.h == COARSE:

@@ -170,7 +170,8 @@ def variational_e_step(
         inside = (P * P * second).sum()
     else:
         inside = (P * (second @ P)).sum()
-    d, N = q.normal.d, stats.weight
+    d = q.normal.d
+    N = stats.weight
     half = q.normal.half_log_det - 0.5 * d * np.log(2 * np.pi)
     joint = (N * (log_w + half)).sum() - 0.5 * inside  # sum of r log-joint
     return stats, (loglik - joint) + posterior_bound(
@@ -416,7 +417,8 @@ class BayesianGaussianMixture(AbstractMixture):
 
     def _prior(self, data, dtype=np.float64) -> VariationalPrior:
         """The prior that the parameters ask for, with defaults from the rows."""
-        d, shape = data.rows.d, self.covariance_type
+        d = data.rows.d
+        shape = self.covariance_type
         m, C = data_mean_and_covariance(data, shape)
         m0 = checked_prior_array("mean_prior", self.mean_prior, (d,))
         psi = checked_covariance_prior(self.covariance_prior, shape, d)

@@ -154,7 +154,8 @@ def match_components(model, other) -> np.ndarray:
     >>> match_components(model, reorder_components(model, [2, 0, 1]))
     array([1, 2, 0])
     """
-    p, q = model._params(), other._params()
+    p = model._params()
+    q = other._params()
     if p.normal.k != q.normal.k or p.normal.d != q.normal.d:
         raise ValueError("the mixtures differ in components or columns.")
     cost = symmetric_kl(p.normal, q.normal)

@@ -290,7 +290,8 @@ def run_gaussian_em(
 
 def prior_from_estimator(estimator, data: EMData, shape: str) -> GaussianMixturePrior:
     """The prior that the parameters of an estimator ask for."""
-    d, store = data.rows.d, "full" if shape == "low_rank" else shape
+    d = data.rows.d
+    store = "full" if shape == "low_rank" else shape
     m, C = data_mean_and_covariance(data, store)
     prior = FLAT_PRIOR
     if estimator.weight_concentration_prior is not None:
@@ -375,7 +376,8 @@ def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):
     rows = normal.draw(z, rng)
     if not arrays.is_foreign(like):
         return rows, z
-    xp, device = arrays.namespace(like), arrays.device(like)
+    xp = arrays.namespace(like)
+    device = arrays.device(like)
     return arrays.asarray(rows, like=like), xp.asarray(z, device=device)
 
 
@@ -383,7 +385,8 @@ def mean_imputed(X, w, mean):
     """X with missing values replaced by column means, and the row weights."""
     if is_dataset(X):
         take = np.unique(np.linspace(0, X.n - 1, min(X.n, SAMPLE)).astype(np.int64))
-        X, w = X.take(take), None if w is None else w[take]
+        X = X.take(take)
+        w = None if w is None else w[take]
     return np.where(np.isnan(X), mean.astype(X.dtype), X), w
 
 

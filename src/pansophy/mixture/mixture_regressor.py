@@ -53,7 +53,9 @@ class ConditionalMixture(NamedTuple):
 def condition_on_inputs(p: GaussianMixtureParams, X, t: int) -> ConditionalMixture:
     """Eq. (2): the last t coordinates given the others, as far as they are seen."""
     q = p.normal
-    n, k, d = len(X), q.k, X.shape[1]
+    n = len(X)
+    k = q.k
+    d = X.shape[1]
     S = np.broadcast_to(q.part.dense(q.covs, k, q.d), (k, q.d, q.d))
     a = np.arange(d, d + t)
     L = np.empty((n, k))

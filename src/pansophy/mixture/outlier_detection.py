@@ -341,7 +341,8 @@ class ClassifierWithOutliers(Classifier, Estimator):
         if isinstance(self.detector, str):
             scores = arrays.to_numpy(density_scores(self.classifier_, X))
             w = None if w is None else arrays.to_numpy(w)
-            self.detector_, self.offset_ = None, quantile_threshold(scores, share, w)
+            self.detector_ = None
+            self.offset_ = quantile_threshold(scores, share, w)
             return self
         model = self.detector if own else DensityOutlierDetector(contamination=share)
         self.detector_ = clone(model).fit(X, **extra)
