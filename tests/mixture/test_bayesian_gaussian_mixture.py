@@ -178,7 +178,7 @@ def test_warm_start_sample_and_verbose(rng, capsys):
     assert np.allclose(np.bincount(z) / 5000, whole.weights_, atol=0.03)
     assert draws.shape == (5000, 3)
     fit(BayesianGaussianMixture(max_iter=3, verbose=2, verbose_interval=1, **how), X)
-    assert "turn 2: bound" in capsys.readouterr().out
+    assert "iteration 2: bound" in capsys.readouterr().out
     t = prepare_em_data(X, None, "full")
     assert module.variational_e_step(t, whole._posterior(), whole._prior(t), 1e-6)[
         1

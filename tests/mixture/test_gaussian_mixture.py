@@ -430,8 +430,8 @@ def test_verbose_two_prints_iterations(rng, capsys):
     X = blobs(rng, n=60)
     fit(GaussianMixture(2, verbose=2, verbose_interval=2, max_iter=4, tol=0.0), X)
     out = capsys.readouterr().out
-    assert "turn 2: mean log-likelihood" in out
-    assert "turn 3:" not in out
+    assert "iteration 2: mean log-likelihood" in out
+    assert "iteration 3:" not in out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Compiled loops of `boruvka.py`. Letters as there; rows are places in tree order."""
+"""Compiled loops of `boruvka.py`, in its letters; rows are numbered in tree order."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""Compiled loops of `dbscan_tiles.py`: what products say, and what they leave open."""
+"""Compiled loops of `dbscan_tiles.py`: pairs within eps, from products where sure."""
 
 import numpy as np
 from numba import njit

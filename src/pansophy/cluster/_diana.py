@@ -1,4 +1,4 @@
-"""Compiled loops of `diana.py`."""
+"""Compiled loops of `diana.py`: diameters and splinter groups."""
 
 import numpy as np
 from numba import njit

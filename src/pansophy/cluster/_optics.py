@@ -1,4 +1,4 @@
-"""Compiled loops of `optics.py`: the walk to the nearest row not visited yet."""
+"""Compiled loops of `optics.py`: the ordering, by the nearest row not visited yet."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""Bisecting k-means: one cluster, split in two by k-means again and again.
+"""Bisecting k-means: clusters split in two by k-means until there are k.
 
 Start with all rows in one leaf. k - 1 times, choose a leaf and split its rows by
 2-means (`kmeans.py`), the best of n_init starts:

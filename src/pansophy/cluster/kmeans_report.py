@@ -1,4 +1,4 @@
-"""What several k-means runs say about the data: local optima, outliers, lone rows.
+"""Report on several k-means runs: local optima, outliers, clusters of one row.
 
 K-means ends in a local optimum, so one run says little. `diagnose_kmeans` makes
 several and reports how the costs J differ, how well their clusterings agree (adjusted

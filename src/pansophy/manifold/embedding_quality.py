@@ -1,4 +1,4 @@
-"""How well an embedding keeps neighbours.
+"""Trustworthiness: how well an embedding preserves neighbours.
 
 Let U_i be the k nearest of row i on the map and r(i, j) the rank of row j among the
 neighbours of i in the data. Trustworthiness charges rows that come close on the map
