@@ -9,14 +9,14 @@ GROUP = 32  # rows swept together
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def coordinate_sweeps(W, G, C, l1, order, most, enough):
+def coordinate_sweeps(W, G, C, l1, order, max_sweeps, tol):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
     Every coordinate t in `order` is set to its best value given the others. A row is
     swept again until a sweep's violation (the sum of projected gradients met in it) is
-    at most `enough` times that of its first, `most` times at most. Returns the sum of
-    the first violations. Rows go in small groups, one coordinate of all of them after
-    another, so that no number is read just after it was written.
+    at most `tol` times that of its first, `max_sweeps` times at most. Returns the sum
+    of the first violations. Rows go in small groups, one coordinate of all of them
+    after another, so that no number is read just after it was written.
     """
     n, k = W.shape
     total = 0.0
@@ -26,7 +26,7 @@ def coordinate_sweeps(W, G, C, l1, order, most, enough):
         count = min(GROUP, n - start)
         for j in range(count):
             live[j] = j
-        for sweep in range(most):
+        for sweep in range(max_sweeps):
             met[:] = 0.0
             for s in range(k):
                 t = order[s]
@@ -48,7 +48,7 @@ def coordinate_sweeps(W, G, C, l1, order, most, enough):
                 if sweep == 0:
                     first[j] = met[j]
                     total += met[j]
-                if met[j] > enough * first[j]:
+                if met[j] > tol * first[j]:
                     live[left] = j
                     left += 1
             count = left

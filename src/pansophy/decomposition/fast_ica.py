@@ -243,9 +243,10 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             k, K, Z = d, None, X
         W0 = self._start(k, X.dtype)
         solve = parallel_ica if self.algorithm == "parallel" else deflation_ica
-        options = {"max_iter": self.max_iter, "tol": self.tol}
         result = self._drive(
-            lambda task: solve(Z, g, W0, task=task, **options),
+            lambda task: solve(
+                Z, g, W0, max_iter=self.max_iter, tol=self.tol, task=task
+            ),
             total=self.max_iter,
             X=X,
         )

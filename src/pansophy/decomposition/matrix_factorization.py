@@ -94,15 +94,16 @@ def one_hot_vectors(X, Z, B):
 
 def nonnegative_codes(X, B, Z):
     order = np.arange(len(B))
-    return nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=20)[0]
+    new, _ = nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, max_sweeps=20)
+    return new
 
 
 def nonnegative_vectors(X, Z, B):
     order = np.arange(len(B))
-    most = 20
-    return nmf_coordinate_descent(B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, most=most)[
-        0
-    ].T
+    new, _ = nmf_coordinate_descent(
+        B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, max_sweeps=20
+    )
+    return new.T
 
 
 HALVES = {
@@ -244,10 +245,9 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         Z = np.zeros((len(X), len(B)))
         if self.constraint == "nonnegative":
             order = np.arange(len(B))
-            most = 1000
             C = X @ B.T
             return nmf_coordinate_descent(
-                Z, B @ B.T, C, 0.0, 0.0, order, most=most, enough=1e-8
+                Z, B @ B.T, C, 0.0, 0.0, order, max_sweeps=1000, tol=1e-8
             )[0]
         return HALVES[self.constraint][0](X, B, Z)
 

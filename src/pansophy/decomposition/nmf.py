@@ -47,8 +47,8 @@ from . import nmf_multiplicative as mu
 from .abstract_pca import SPARSE
 from .moments import require_numpy
 
-MOST = 6  # sweeps of a row for one product, at most
-ENOUGH = 0.1  # violation of a sweep, relative to the first, that ends them
+MAX_SWEEPS = 6  # of a row for one product
+SWEEP_TOL = 0.1  # violation of a sweep, relative to the first, that ends them
 BLOCK = 2048  # rows that one thread sweeps
 SVD_ZERO = 1e-6  # entries of the SVD below this are zero in the initial factors
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
@@ -71,7 +71,7 @@ class NMFPenalties(NamedTuple):
     l2_H: float
 
 
-def nmf_coordinate_descent(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
+def nmf_coordinate_descent(W, G, C, l1, l2, order, *, max_sweeps, tol=SWEEP_TOL):
     """W after sweeps over eq. (2), and the violation of the first ones."""
     from ._nmf import coordinate_sweeps
 
@@ -81,7 +81,7 @@ def nmf_coordinate_descent(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
     l1 = W.dtype.type(l1)
     cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
     tasks = (
-        (lambda c=c: coordinate_sweeps(W[c], G, C[c], l1, order, most, enough))
+        (lambda c=c: coordinate_sweeps(W[c], G, C[c], l1, order, max_sweeps, tol))
         for c in cuts
     )
     return W, sum(threads.run(tasks))
@@ -106,7 +106,7 @@ class NMFData(NamedTuple):
     def sweeps(self, W):
         """How often a row of W is swept for one product."""
         entries = self.X.nnz if sp.issparse(self.X) else self.X.size
-        return int(np.clip(1 + 0.5 * entries / W.size, 1, MOST))
+        return int(np.clip(1 + 0.5 * entries / W.size, 1, MAX_SWEEPS))
 
     def times(self, H):
         """X H^T for H^T (d, k)."""
@@ -128,10 +128,10 @@ def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
     W, H = state.W, state.H
     a, b = data.sweeps(W), data.sweeps(H)
     C = data.times(H)
-    W, met = nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
+    W, met = nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), max_sweeps=a)
     A = data.transpose_times(W)
     G = W.T @ W
-    H, more = nmf_coordinate_descent(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
+    H, more = nmf_coordinate_descent(H, G, A, s.l1_H, s.l2_H, draw(), max_sweeps=b)
     D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
     rounding = float(np.finfo(W.dtype).eps) * (float(C.sum()) + float(A.sum()))
     return NMFState(W, H, max(D, 0.0) + nmf_penalty(W, H, s), met + more, rounding)
@@ -320,10 +320,19 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         rng = rng_from(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
         s = self._strength(*X.shape)
-        options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
         result = self._drive(
             lambda task: run_nmf(
-                X, W0, H0, s, b, self.solver, rng, task=task, **options
+                X,
+                W0,
+                H0,
+                s,
+                b,
+                self.solver,
+                rng,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                shuffle=self.shuffle,
+                task=task,
             ),
             total=self.max_iter,
             X=X,
@@ -358,12 +367,17 @@ class NMF(PrefixedOutput, Transformer, Estimator):
 
     def _rows_given(self, X, H, W, s):
         """Eq. (2) solved for every row, from W."""
-        options: Any = {"most": self.max_iter, "enough": self.tol}
-        C = Product(X).times(H)
-        order = np.arange(H.shape[1])
-        return nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[
-            0
-        ]
+        C, order = Product(X).times(H), np.arange(H.shape[1])
+        return nmf_coordinate_descent(
+            W,
+            H.T @ H,
+            C,
+            s.l1_W,
+            s.l2_W,
+            order,
+            max_sweeps=self.max_iter,
+            tol=self.tol,
+        )[0]
 
     def inverse_transform(self, X):
         """Rows W H from W."""
