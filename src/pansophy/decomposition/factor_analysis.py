@@ -17,8 +17,8 @@ with W fixed, psi = diag(S - W^T W) is the next; neither lowers the likelihood
 The rows enter only through a root T of S, T^T T = S, found once: the triangle of a
 blocked QR when n > d, else the centred rows themselves. So an iteration costs d^3 or
 n^2 d, not a pass over n rows. Missing values (NaN) are integrated out by EM
-(`factors`). The axes are free up to a rotation, which `rotation` fixes: the Q that
-makes
+(`latent_factor_model.py`). The axes are free up to a rotation, which `rotation` fixes:
+the Q that makes
 
     sum_ij (W Q)_ij^4 - g / d sum_j (sum_i (W Q)_ij^2)^2                         (4)
 

@@ -3,8 +3,8 @@
     J(W, H) = D(X, W H) + a_W d (r |W|_1 + (1-r)/2 |W|^2)
                         + a_H n (r |H|_1 + (1-r)/2 |H|^2),    W, H >= 0          (1)
 
-D is half the squared distance, or another beta divergence (`nmf_multiply`). With H
-fixed, (1) falls apart into n small problems, one for each row w of W,
+D is half the squared distance, or another beta divergence (`nmf_multiplicative.py`).
+With H fixed, (1) falls apart into n small problems, one for each row w of W,
 
     min_{w >= 0}  1/2 w G w - (c - l1) . w,    G = H H^T + l2 I,  c = H x        (2)
 
@@ -138,7 +138,7 @@ def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
 
 
 def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
-    """Eq. (2) of `nmf_multiply`; J belongs to the state before the change of H."""
+    """Eq. (2) of `nmf_multiplicative.py`; J is that before the change of H."""
     W = mu.update_left_factor(X, state.W, state.H, b, s.l1_W, s.l2_W)
     if b < 1:
         W[np.finfo(W.dtype).eps > W] = 0.0

@@ -13,8 +13,9 @@ needs only products with the rows:
     M = W W^T + s2 I,    Y = W S,    W' = (s2 I + M^-1 W Y^T)^-T Y               (3)
     s2' = (trace S - trace(Y M^-1 W'^T)) / d                                     (4)
 
-With values missing (NaN) there is no closed form; EM integrates over them (`factors`).
-As s2 goes to 0, E[z | x] becomes the orthogonal projection of PCA.
+With values missing (NaN) there is no closed form; EM integrates over them
+(`latent_factor_model.py`). As s2 goes to 0, E[z | x] becomes the orthogonal projection
+of PCA.
 
 Cost      that of PCA (2); n d k an iteration (3); n d k^2 with missing values
 Shapes    X (n, d)   W (k, d)   m (d,)   S (d, d), never formed in (3)
