@@ -175,7 +175,7 @@ def cut_tree(Z, k=None, *, height=None):
     Examples
     --------
     >>> Z = linkage_matrix([[0.0], [1.0], [3.0], [7.0], [8.5]], "single")
-    >>> cut(Z, 2), cut(Z, height=1.5)
+    >>> cut_tree(Z, 2), cut_tree(Z, height=1.5)
     (array([0, 0, 0, 1, 1]), array([0, 0, 1, 2, 2]))
     """
     Z = np.asarray(Z)

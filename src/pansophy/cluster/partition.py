@@ -48,7 +48,7 @@ class Partition:
     [[1], [0, 2]]
     >>> p.representatives.tolist()
     [0, 1, 0]
-    >>> Partition.from_representatives(p.representatives).same(p)
+    >>> Partition.from_representatives(p.representatives).is_equivalent(p)
     True
     """
 
