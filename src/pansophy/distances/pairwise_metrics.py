@@ -259,7 +259,7 @@ def pairwise_argmin(X, C) -> Nearest:
 
     Examples
     --------
-    >>> nearest([[0.0], [9.0]], [[1.0], [8.0]])
+    >>> pairwise_argmin([[0.0], [9.0]], [[1.0], [8.0]])
     Nearest(index=array([0, 1]), squared=array([1., 1.]))
     """
     X, C = as_float_rows(X, C)
