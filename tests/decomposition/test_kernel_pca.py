@@ -1,4 +1,4 @@
-"""Kernel PCA: its equations, PCA as a special case, every solver, the inverse transform."""
+"""Kernel PCA: equations, PCA as a special case, every solver, inverse transform."""
 
 import numpy as np
 import pytest
