@@ -46,12 +46,14 @@ def make_messy(n=1000, seed=0, *, truth=False):
     rng = rng_from(seed)
     age = np.clip(rng.normal(42, 14, n), 18, 90).round()
     income = rng.lognormal(10, 0.5, n).round(2)
-    plan, step = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.choice(3, n)
+    plan = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    step = rng.choice(3, n)
     town = np.minimum(rng.geometric(0.08, n) - 1, 39)
     begun = np.datetime64("2019-01-01") + rng.integers(0, 1800, n)
     seen = np.datetime64("2024-01-01T00:00:00") + rng.integers(0, 366 * 86400, n)
     wind = rng.integers(0, 360, n)
-    price, percent = rng.gamma(2, 900, n).round(2), rng.integers(0, 60, n)
+    price = rng.gamma(2, 900, n).round(2)
+    percent = rng.integers(0, 60, n)
     mood = rng.normal(size=n)
     month = seen.astype("M8[M]").astype(int) % 12
     years = (np.datetime64("2024-01-01") - begun).astype(int) / 365.25
@@ -101,7 +103,8 @@ def review_texts(mood, rng) -> list[str | None]:
     n = len(mood)
     share = 1 / (1 + np.exp(-1.5 * mood))
     filler = FILLER[rng.integers(0, len(FILLER), (n, 6))]
-    picks, kinds = rng.integers(0, 6, (n, 4)), rng.random((n, 4))
+    picks = rng.integers(0, 6, (n, 4))
+    kinds = rng.random((n, 4))
     marks = np.array([" ", ", ", "\n", '. "Really", '])[rng.integers(0, 4, n)]
     silent = rng.random(n) < 0.03
     out: list[str | None] = []

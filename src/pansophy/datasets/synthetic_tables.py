@@ -36,7 +36,8 @@ def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
     n = n_rows
     plan = rng.choice(3, n, p=[0.5, 0.3, 0.2])
     city = rng.choice(30, n, p=np.r_[np.full(10, 0.06), np.full(20, 0.02)])
-    region, pay = rng.choice(5, n), rng.choice(4, n, p=[0.5, 0.25, 0.2, 0.05])
+    region = rng.choice(5, n)
+    pay = rng.choice(4, n, p=[0.5, 0.25, 0.2, 0.05])
     months = np.minimum(rng.gamma(1.5, 16, n), 120).astype(int) + 1
     age = np.clip(rng.normal(44, 15, n), 18, 92).astype(int)
     price = 12 + 9 * plan + rng.normal(0, 2.5, n) + 3 * (pay == 2)

@@ -86,7 +86,9 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
         return float(np.mean(value(np.asarray(y), np.asarray(output))))
 
     whole = error(X, stages)
-    names, left, waiting = [], [], []
+    names = []
+    left = []
+    waiting = []
     for k, (name, _) in enumerate(stages):
         waiting.append(name)
         if name in truths:

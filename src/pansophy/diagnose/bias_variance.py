@@ -74,7 +74,8 @@ def zero_one_terms(G, y) -> BiasVariance:
     labels = np.unique(np.concatenate([G.ravel(), y.ravel()]))
     votes = np.stack([(label == G).mean(0) for label in labels])
     g = labels[np.argmax(votes, axis=0)]
-    biased, right = g != y, np.mean(y == G, axis=0)
+    biased = g != y
+    right = np.mean(y == G, axis=0)
     hurts = float(np.mean(np.where(biased, 0.0, 1 - right)))
     helps = float(np.mean(np.where(biased, right, 0.0)))
     error = float(np.mean(y != G))
@@ -133,7 +134,9 @@ def bias_variance(
     kinds = {None: is_classifier(model), "zero_one": True, "squared": False}
     if loss not in kinds:
         raise ValueError(f"loss must be 'squared' or 'zero_one', got {loss!r}.")
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = rng_from(random_state)
     G = np.stack(
         [
             refitted_predictions(model, X, y, X_test, simulate, rng)

@@ -100,7 +100,8 @@ def oversample(y, train, rng):
     labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
     parts = [train]
     for k in range(len(labels)):
-        own, lack = train[z == k], counts.max() - counts[k]
+        own = train[z == k]
+        lack = counts.max() - counts[k]
         rounds = [rng.permutation(own) for _ in range(-(-lack // len(own)))]
         parts.append(np.concatenate([*rounds, own[:0]])[:lack])
     return np.concatenate(parts)

@@ -135,7 +135,8 @@ def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
     """[(training rows, test rows), ...]: a number of shuffled folds, which keep the
     shares of classes and groups together, or what a splitter of scikit-learn gives."""
     if isinstance(cv, (int, np.integer)):
-        grouped, classes = groups is not None, is_classifier(model) and y.ndim == 1
+        grouped = groups is not None
+        classes = is_classifier(model) and y.ndim == 1
         kinds = [[KFold, StratifiedKFold], [GroupKFold, StratifiedGroupKFold]]
         cv = kinds[grouped][classes](cv, shuffle=True, random_state=seed)
     return list(check_cv(cv).split(np.zeros((n_rows(X), 1)), y, groups))

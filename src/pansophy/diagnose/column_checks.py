@@ -45,7 +45,8 @@ def check_columns(seen: TableView) -> list[Finding]:
 
 def check_presence(c, missing, counts):
     """Empty, constant, nearly constant, mostly missing."""
-    name, n = c.name, len(c)
+    name = c.name
+    n = len(c)
     if missing == 1.0:
         text = f"{name!r} is empty: all {n} values are missing."
         yield make_finding("empty", "warning", text, column=name)
@@ -97,10 +98,12 @@ def check_texts(c, counts):
     yield from mixed_types(c, counts)
     hidden = [i for i, v in enumerate(c.levels) if reads_as_missing(v)]
     if hidden and len(hidden) < len(c.levels):
-        k, which = int(counts[hidden].sum()), quoted_levels(c.levels[i] for i in hidden)
+        k = int(counts[hidden].sum())
+        which = quoted_levels(c.levels[i] for i in hidden)
         text = f"{c.name!r} has {k} values that read as missing: {which}."
         yield make_finding("hidden missing", "warning", text, column=c.name, count=k)
-    known, k = int(counts.sum()), len(c.levels)
+    known = int(counts.sum())
+    k = len(c.levels)
     many = c.categorical and c.role != "id" and k > MANY_LEVELS
     if many and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."

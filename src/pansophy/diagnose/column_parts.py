@@ -29,7 +29,8 @@ def parts_of_column(
     """
     values = array_of(values)
     gone = missing_entries(values)
-    known, c = values[~gone], None if counts is None else counts[~gone]
+    known = values[~gone]
+    c = None if counts is None else counts[~gone]
     try:
         number = known.astype(float) if not holds_text(known) else None
     except (TypeError, ValueError):

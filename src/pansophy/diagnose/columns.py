@@ -151,7 +151,8 @@ def table_column_names(table) -> list[str]:
 
 def read_arrow_column(column, name) -> ColumnValues:
     """One Arrow column."""
-    column, t = without_dictionary(column), pa.types
+    column = without_dictionary(column)
+    t = pa.types
     kind = column.type
     if t.is_null(kind) or column.null_count == len(column):
         return ColumnValues(name, "empty", str(kind), np.full(len(column), np.nan))
@@ -187,7 +188,8 @@ def read_arrow_column(column, name) -> ColumnValues:
 def read_text_column(column, name) -> ColumnValues:
     """Words, or numbers and dates that are written as text."""
     codes, levels = encode_texts(column)
-    role, kind = find_role(column, name), str(column.type)
+    role = find_role(column, name)
+    kind = str(column.type)
     if role.form:
         x = column_as_floats(column, name, role.form, role.missing)
         word = "date" if role.role == "date" else "number"

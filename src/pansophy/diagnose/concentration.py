@@ -120,14 +120,20 @@ def concentration_by_block(M, covered=None) -> Concentration:
 
     n, d = M.shape
     if d == 0:
-        M, d = np.zeros((n, 1)), 0
-    low, high, total, squares, near = np.inf, 0.0, 0.0, 0.0, np.full(n, np.inf)
+        M = np.zeros((n, 1))
+        d = 0
+    low = np.inf
+    high = 0.0
+    total = 0.0
+    squares = 0.0
+    near = np.full(n, np.inf)
     for start in range(0, n, 512):
         D = pairwise(M[start : start + 512], M)
         own = np.arange(len(D))
         D[own, start + own] = np.nan
         low, high = min(low, float(np.nanmin(D))), max(high, float(np.nanmax(D)))
-        total, squares = total + float(np.nansum(D)), squares + float(np.nansum(D * D))
+        total = total + float(np.nansum(D))
+        squares = squares + float(np.nansum(D * D))
         near[start : start + 512] = np.nanmin(D, axis=1)
     pairs = n * (n - 1)
     mean = total / pairs

@@ -80,8 +80,10 @@ def partial_dependence(
     >>> print(f"{slope:.3f}")
     2.000
     """
-    X, rng = indexable_rows(X), rng_from(random_state)
-    names, n = column_labels(X, names), n_rows(X)
+    X = indexable_rows(X)
+    rng = rng_from(random_state)
+    names = column_labels(X, names)
+    n = n_rows(X)
     some = np.sort(rng.permutation(n)[:most])
     return [
         response_along_column(model, X, column_position(names, c), names, some, points)

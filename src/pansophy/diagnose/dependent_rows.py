@@ -24,7 +24,8 @@ from ..tables.roles import CLOCKED
 from .findings import Finding, make_finding
 from .related_columns import adjusted_correlation_ratio
 
-ALIKE, SURE = 0.3, 6.0
+ALIKE = 0.3
+SURE = 6.0
 FEWEST = 50
 SHARED = 0.1  # of the variance, from which a group is a warning
 ENTITY = re.compile(
@@ -70,7 +71,8 @@ def along_time(seen, target, y):
         if c.name == target or not dated:
             continue
         known = ~np.isnan(y) & ~c.missing
-        when, n = c.numbers[known], int(known.sum())
+        when = c.numbers[known]
+        n = int(known.sum())
         if n < FEWEST or len(np.unique(when)) < n / 10:
             continue
         z = y[known][np.argsort(when, kind="stable")]
@@ -97,7 +99,8 @@ def of_one_thing(seen, target, y):
             continue
         z = c.labelled()
         known = ~np.isnan(y) & (z >= 0)
-        n, k = int(known.sum()), len(np.unique(z[known]))
+        n = int(known.sum())
+        k = len(np.unique(z[known]))
         if n < FEWEST or not 5 <= k <= n / 1.5:
             continue
         share = adjusted_correlation_ratio(np.where(known, z, -1), y) ** 2

@@ -36,7 +36,8 @@ from .runtime import (
 )
 from .two_sample import Discrepancy, classifier_two_sample_test, mmd
 
-MOVED, LARGE = 0.1, 0.3
+MOVED = 0.1
+LARGE = 0.3
 GONE = 0.05  # change of the share of missing values
 
 

@@ -28,7 +28,9 @@ from .columns import TableView, robust_scale, table_view
 from .findings import Finding, make_finding
 
 TOLERANCE = 1e-3
-BLOCKS, PER_BLOCK, AHEAD = 8, 6, 3
+BLOCKS = 8
+PER_BLOCK = 6
+AHEAD = 3
 WIDE = 4.0  # eq. (2)
 NAMING = 0.9  # share of different values from which an id is no part of a row
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -98,7 +100,8 @@ def duplicates(
     if goals:
         whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
     exact = seen.n - int(whole.max(initial=-1)) - 1
-    groups, near = (whole, 0)
+    groups = whole
+    near = 0
     if tolerance > 0 and len(inputs.columns) > 1:
         pairs = near_pairs(inputs, alone, tolerance, rng_from(random_state))
         groups, near = join_near_copies(whole, alone, pairs, goals, tolerance)
@@ -259,7 +262,8 @@ def conflicting_targets(alone, goals):
         return 0, None
     known = np.logical_and.reduce([~g.missing for g in goals])
     y = np.unique(row_keys(TableView(len(known), tuple(goals))), return_inverse=True)[1]
-    alone, y = alone[known], y[known]
+    alone = alone[known]
+    y = y[known]
     pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
     answers = np.bincount(pairs[:, 0], minlength=1)
     rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0

@@ -170,7 +170,8 @@ def explore(
     """
     if schema is not None:
         target = target or (list(schema.targets) if schema.labels else schema.target)
-        group, time = group or schema.group, time or schema.time
+        group = group or schema.group
+        time = time or schema.time
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
     if task not in (None, *TASKS):
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
@@ -179,7 +180,9 @@ def explore(
     for name in (*targets, group, time, by, *(() if schema else ignore)):
         if name is not None:
             seen[name]  # raises with the nearest name
-    task, roles, told = task or getattr(schema, "task", None), {}, []
+    task = task or getattr(schema, "task", None)
+    roles = {}
+    told = []
     if schema is None and read is not None:
         roles, found_task, told = as_read(read, targets, {*ignore, group, time})
         task = task or found_task
@@ -188,7 +191,8 @@ def explore(
         copies = duplicates(
             seen, targets, splits=splits, ignore=ignore, random_state=random_state
         )
-        changed, left = None, {*ignore, *targets}
+        changed = None
+        left = {*ignore, *targets}
         listed = task == "multilabel" and len(goals) == 1
         found = told + examine_table(
             seen, goals, copies, group, time, ignore, random_state, listed
@@ -227,7 +231,8 @@ def target_description(goals) -> str:
 def rows_to_examine(table, most, splits, seed):
     """(rows of the table, the rows looked at, splits of these, these as Arrow)."""
     if most is not None and is_large(table):
-        n, few = count_table_rows(table), sample_table(table, most, seed)
+        n = count_table_rows(table)
+        few = sample_table(table, most, seed)
         return n, table_view(few), None, few
     if not isinstance(table, TableView):
         table = (
@@ -239,7 +244,8 @@ def rows_to_examine(table, most, splits, seed):
     n = table.num_rows if arrows else table.n
     pick = sample_rows(n, most, seed)
     if pick is not None:
-        table, splits = table.take(pick), splits_of_subset(splits, pick, n)
+        table = table.take(pick)
+        splits = splits_of_subset(splits, pick, n)
     return n, table_view(table), splits, table if arrows else None
 
 
@@ -362,7 +368,9 @@ def odd_rows(about) -> list[Finding]:
 
 def limit_findings(found) -> list[Finding]:
     """At most so many findings of one kind; the rest as one line."""
-    kept, seen, extra = [], {}, {}
+    kept = []
+    seen = {}
+    extra = {}
     for f in found:
         key = f.kind, f.severity
         seen[key] = seen.get(key, 0) + 1

@@ -42,7 +42,8 @@ class Extrapolation:
     def findings(self) -> list[Finding]:
         if not self.flags.any():
             return []
-        k, m = int(self.flags.sum()), len(self.flags)
+        k = int(self.flags.sum())
+        m = len(self.flags)
         text = f"{k} of {m} rows ({k / m:.1%}) are outside the training rows"
         worst = sorted(self.outside.items(), key=lambda kv: -len(kv[1]))[:3]
         if worst:

@@ -152,7 +152,9 @@ def fairness(
     y, p = np.asarray(y), np.asarray(p, float)
     if task is None:
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
-    group, w, whole = array_of(group), None, True
+    group = array_of(group)
+    w = None
+    whole = True
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
     if weights is not None:
@@ -169,7 +171,9 @@ def fairness(
     pick = class_parts if task == "classification" else number_parts
     measured = pick(y, p, positive, threshold)
     m = len(measured) * len(kept) * (len(kept) - 1) // 2
-    each, measures, gaps = shared_level(level, m), {}, []
+    each = shared_level(level, m)
+    measures = {}
+    gaps = []
     for name, (values, rate) in measured.items():
         known = ~np.isnan(values)
         parts = [group_sample(values, w, (codes == k) & known, whole) for k in kept]

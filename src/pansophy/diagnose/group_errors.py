@@ -145,12 +145,14 @@ def clusters_of(M, bad, weight, part: TableView):
     M = distinguishing_columns(M, mask)
     search = NearestNeighbors(n_neighbors=min(FEWEST + 1, len(M))).fit(M)
     usual = float(np.quantile(search.kneighbors(M)[0][:, -1], 0.75)) or 1e-9
-    best, top = [], 0.0
+    best = []
+    top = 0.0
     for factor in RADII:
         found = groups_at(M, mask, weight, search, factor * usual, part)
         surest = min((g.log_p for g in found), default=0.0)
         if surest < top:
-            best, top = found, surest
+            best = found
+            top = surest
     return sorted(best, key=lambda g: -g.size)
 
 
@@ -167,13 +169,16 @@ def groups_at(M, mask, weight, search, radius, part):
 
     bad = np.flatnonzero(mask)
     labels = DBSCAN(eps=radius, min_samples=FEWEST).fit_predict(M[bad])
-    out, all_rows, total = [], float(weight.sum()), float(weight[bad].sum())
+    out = []
+    all_rows = float(weight.sum())
+    total = float(weight[bad].sum())
     count = int(labels.max(initial=-1)) + 1
     for k in range(count):
         own = bad[labels == k]
         lists = search.radius_neighbors(M[own], radius, return_distance=False)
         near = error_count_text(np.unique(np.concatenate([*lists, own])), len(M))
-        n, hits = float(weight[near].sum()), float(weight[near & mask].sum())
+        n = float(weight[near].sum())
+        hits = float(weight[near & mask].sum())
         q = total / all_rows
         rest = (total - hits) / (all_rows - n) if n < all_rows else q
         log_p = float(scipy.stats.binom.logsf(round(hits) - 1, round(n), q))

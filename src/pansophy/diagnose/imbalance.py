@@ -97,7 +97,8 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
         raise ValueError(f"y must be labels of some rows, got shape {y.shape}.")
     labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
     words = [str(v) for v in labels.tolist()]
-    top, least = int(counts.argmax()), int(counts.min())
+    top = int(counts.argmax())
+    least = int(counts.min())
     given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
     answers = [
         judge_predictions(name, z, labels, words, counts, p)
@@ -134,7 +135,8 @@ def risk_by_class(losses, y) -> dict[str, float]:
     >>> risk_by_class([0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1])
     {'0': 0.0, '1': 0.25}
     """
-    losses, y = np.asarray(losses, float), np.asarray(y)
+    losses = np.asarray(losses, float)
+    y = np.asarray(y)
     if losses.shape != y.shape:
         raise ValueError(f"{len(y)} rows but losses of shape {losses.shape}.")
     labels, z = np.unique(y, return_inverse=True)
@@ -149,7 +151,8 @@ def judge_predictions(name, z, labels, words, counts, p) -> Answer:
         raise ValueError(f"{name!r} has shape {p.shape} for {len(z)} rows.")
     hit = labels[z] == p
     recalls = np.bincount(z, hit) / counts
-    share, accuracy = counts.max() / len(z), float(hit.mean())
+    share = counts.max() / len(z)
+    accuracy = float(hit.mean())
     warnings = []
     if accuracy <= share:
         warnings.append(
@@ -176,7 +179,8 @@ def warning_text(pair) -> str:
 def imbalance_text(found):
     if found.imbalanced:
         rare = min(found.counts, key=found.counts.get)
-        n, k = sum(found.counts.values()), found.counts[rare]
+        n = sum(found.counts.values())
+        k = found.counts[rare]
         text = (
             f"The classes are unequal: {k} of {n} rows ({k / n:.2%}) are {rare!r}, 1 : "
             f"{found.odds:.4g} against the rest; always answering {found.majority!r} "

@@ -124,10 +124,8 @@ def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
 
     `counts` say how often each value of a and of b is there.
     """
-    (na, ma, va), (nb, mb, vb) = (
-        counted_mean_variance(a, counts[0]),
-        counted_mean_variance(b, counts[1]),
-    )
+    (na, ma, va) = counted_mean_variance(a, counts[0])
+    (nb, mb, vb) = counted_mean_variance(b, counts[1])
     d = ma - mb
     if min(na, nb) < 2:
         return Interval(float(d), np.nan, np.nan, np.nan)

@@ -49,7 +49,8 @@ class LearningCurve(NamedTuple):
     ratio: float
 
     def __str__(self):
-        n, last = int(self.sizes[-1]), self.intervals[-1]
+        n = int(self.sizes[-1])
+        last = self.intervals[-1]
         told = {
             "rising": "More rows are likely to help",
             "flat": "More rows of the same kind would hardly help",
@@ -124,7 +125,9 @@ def learning_curve(
     >>> learning_curve(LinearRegression(), X, y).verdict
     'flat'
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = rng_from(random_state)
     scorer = scorer_of(model, scoring)
     parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
     parts = [(stratified_order(rows, y, model, rng), held) for rows, held in parts]
@@ -144,7 +147,8 @@ def learning_curve(
 def scores_by_size(model, X, y, parts, scorer, counts, lenient):
     """Scores at every size; where we chose the sizes, those too small for this model
     (fewer rows than neighbours, one class only) are left out."""
-    kept, scores = [], []
+    kept = []
+    scores = []
     for n in counts:
         try:
             some = [(rows[:n], held) for rows, held in parts]

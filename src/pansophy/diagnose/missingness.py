@@ -124,7 +124,8 @@ def missingness_dependence(seen: TableView, some):
                 ranked[other.name] = known, ranks
             known, ranks = ranked[other.name]
             g = gone[known]
-            k, m = int(g.sum()), int((~g).sum())
+            k = int(g.sum())
+            m = int((~g).sum())
             if min(k, m) < 10:
                 continue
             area = (ranks[g].sum() - k * (k + 1) / 2) / (k * m)

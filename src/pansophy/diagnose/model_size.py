@@ -132,7 +132,8 @@ def linear_parameter_count(model):
 
 def count_parameters(model) -> int | None:
     """Free parameters of the kinds whose number is known."""
-    k, d = len(getattr(model, "classes_", ())), getattr(model, "n_features_in_", 0)
+    k = len(getattr(model, "classes_", ()))
+    d = getattr(model, "n_features_in_", 0)
     name = type(model).__name__
     if name == "LinearDiscriminantAnalysis":
         return gaussian_parameters(k, d)
@@ -184,7 +185,8 @@ def growth_with_rows(model, X, y, random_state):
 
 def stored_numbers(model) -> tuple[int, int]:
     """How many numbers, and bytes of them, a fitted model keeps."""
-    seen, total = set(), [0, 0]
+    seen = set()
+    total = [0, 0]
 
     def walk(value, depth):
         if id(value) in seen or depth > 8:

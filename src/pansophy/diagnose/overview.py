@@ -24,7 +24,8 @@ from .related_columns import Association
 BARS = 20
 TOP = 10
 SHOWN = 1000  # rows of a scatter
-CLEAR, BEYOND = 0.25, 0.03  # silhouettes
+CLEAR = 0.25  # silhouettes
+BEYOND = 0.03
 WIDEST = 200  # columns whose associations are shown
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -71,7 +72,8 @@ class Overview:
         if self.sampled < self.rows:
             lines[0] += f" A sample of {self.sampled} rows was looked at as a whole."
         if self.components:
-            a, said = self.components["shares"], cluster_findings(self.clusters)
+            a = self.components["shares"]
+            said = cluster_findings(self.clusters)
             if len(self.components["loadings"]) > 2:
                 said = (
                     f"two components hold {sum(a[:2]):.1%} of the variance of the "

@@ -94,8 +94,11 @@ def permutation_check(
     >>> check.p_value
     0.05
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
-    scorer, seed = scorer_of(model, scoring), int(rng.integers(2**31))
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = rng_from(random_state)
+    scorer = scorer_of(model, scoring)
+    seed = int(rng.integers(2**31))
 
     def score(labels):
         folds = cv_folds(cv, X, labels, model, groups, seed=seed)

@@ -20,7 +20,8 @@ from .columns import TableView
 from .duplicates import column_bits, mix_hash
 from .findings import Finding, make_finding
 
-STRONG, SAME = 0.95, 0.999
+STRONG = 0.95
+SAME = 0.999
 MOST = 5  # pairs told one by one
 
 
@@ -119,7 +120,9 @@ def cramers_v(a, b) -> float:
     """Eq. (2)."""
     known = (a >= 0) & (b >= 0)
     a, b = (np.unique(v[known], return_inverse=True) for v in (a, b))
-    k, m, n = len(a[0]), len(b[0]), int(known.sum())
+    k = len(a[0])
+    m = len(b[0])
+    n = int(known.sum())
     if k < 2 or m < 2:
         return np.nan
     table = np.bincount(a[1] * m + b[1], minlength=k * m).reshape(k, m).astype(float)
@@ -134,8 +137,10 @@ def cramers_v(a, b) -> float:
 def adjusted_correlation_ratio(codes, x) -> float:
     """Eq. (3), with the degrees of freedom of the levels taken off."""
     known = (codes >= 0) & ~np.isnan(x)
-    z, x = np.unique(codes[known], return_inverse=True)[1], x[known]
-    n, k = len(x), int(z.max(initial=-1)) + 1
+    z = np.unique(codes[known], return_inverse=True)[1]
+    x = x[known]
+    n = len(x)
+    k = int(z.max(initial=-1)) + 1
     total = float(((x - x.mean()) ** 2).sum()) if n else 0.0
     if k < 2 or n <= k or total <= 0:
         return np.nan
@@ -147,12 +152,14 @@ def adjusted_correlation_ratio(codes, x) -> float:
 
 def check_related(seen: TableView, association=None) -> list[Finding]:
     """Copied columns, and pairs that are nearly so."""
-    out, copies = [], copied_columns(seen)
+    out = []
+    copies = copied_columns(seen)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
         out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
     found = association or Association(seen)
-    M, gone = np.abs(found.matrix), {b for _, b in copies}
+    M = np.abs(found.matrix)
+    gone = {b for _, b in copies}
     pairs = [
         (M[i, j], found.names[j], found.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))

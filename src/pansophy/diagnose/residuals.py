@@ -29,7 +29,9 @@ from ..core.random import rng_from
 from .findings import Finding, findings_text, make_finding
 from .intervals import Interval, mean_interval
 
-STRICT, GRID, DRAWS = 0.01, 512, 100
+STRICT = 0.01
+GRID = 512
+DRAWS = 100
 
 
 class Residuals(NamedTuple):
@@ -101,7 +103,8 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
             autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
         )
     counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
-    mean, found = mean_interval(r, level), tuple(t for t in tests if t is not None)
+    mean = mean_interval(r, level)
+    found = tuple(t for t in tests if t is not None)
     return Residuals(
         len(r),
         mean,
@@ -131,7 +134,8 @@ def n_bins(r):
 
 def mean_residual_test(r):
     """Eq. (1)."""
-    sd, n = r.std(ddof=1), len(r)
+    sd = r.std(ddof=1)
+    n = len(r)
     mean = r.mean()
     if sd <= 1e-12 * max(abs(mean), 1e-300):
         p_value, share = (0.0, np.inf) if mean else (1.0, 0.0)

@@ -124,7 +124,8 @@ def sample_error(
 
     For losses other than 0 and 1 the expected variance is that of a row over n.
     """
-    rng, value = rng_from(random_state), row_loss(loss, model)
+    rng = rng_from(random_state)
+    value = row_loss(loss, model)
     found = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
@@ -166,7 +167,8 @@ def optimism(
     >>> o.train < 1 < o.true, o.optimism.low > 0, o.test_bias.low < 0
     (True, True, True)
     """
-    rng, value = rng_from(random_state), row_loss(loss, model)
+    rng = rng_from(random_state)
+    value = row_loss(loss, model)
     rows = np.empty((repeats, 3))
     for r in range(repeats):
         X, y = simulate(n, rng)

@@ -54,7 +54,8 @@ def weights_as_counts(w, part=None) -> np.ndarray:
     if are_whole(w):
         return w
     part = np.zeros(len(w), np.int64) if part is None else part
-    m, mass = np.bincount(part, w > 0), np.bincount(part, w)
+    m = np.bincount(part, w > 0)
+    mass = np.bincount(part, w)
     return w * np.divide(m, mass, out=np.zeros(len(m)), where=mass > 0)[part]
 
 

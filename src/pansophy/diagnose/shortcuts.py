@@ -127,7 +127,9 @@ def shortcuts(
     >>> found[0].column, found[0].verdict
     ('x1', 'shortcut')
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = rng_from(random_state)
     names = column_labels(X, names)
     where = (
         range(len(names))
@@ -184,7 +186,8 @@ def probe_column(look, name, shuffles, level, rng) -> Shortcut:
     )
     part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
     agreeing, conflicting = part(agree), part(~agree)
-    leans, misled = shuffled.low > 0, conflicting[0] > conflicting[1]
+    leans = shuffled.low > 0
+    misled = conflicting[0] > conflicting[1]
     verdict = "shortcut" if leans and misled else "relied on" if leans else "not needed"
     score = float(full.mean())
     return Shortcut(
@@ -196,7 +199,8 @@ def out_of_fold_errors(look, X, models):
     """Of every row, by the model that did not see it: wrong or not, or how far off."""
     out = np.empty(len(look.y))
     for h, (_, held) in zip(models, look.folds, strict=True):
-        p, y = h.predict(select_rows(X, held)), look.y[held]
+        p = h.predict(select_rows(X, held))
+        y = look.y[held]
         out[held] = p != y if is_classifier(h) else np.abs(y - p)
     return out
 

@@ -198,7 +198,8 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     y, a, z, w = y[known], a[known], z[known], w[known]
     sides = [weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
     overall = difference_of_means(*sides)
-    strata, parts = [], []
+    strata = []
+    parts = []
     for level, word in enumerate(words):
         own = z == level
         both = [
@@ -225,5 +226,6 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
 
 
 def difference_of_means(low, high) -> Interval:
-    mean, error = high[1] - low[1], np.sqrt(low[2] + high[2])
+    mean = high[1] - low[1]
+    error = np.sqrt(low[2] + high[2])
     return symmetric_interval(mean, 1.96 * error, error)

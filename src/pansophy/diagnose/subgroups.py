@@ -124,8 +124,10 @@ def subgroups(
     >>> [s.name for s in subgroups(X, loss)]
     ['x1 = 2']
     """
-    X, loss = indexable_rows(X), np.asarray(loss, float)
-    n, names = n_rows(X), column_labels(X, names)
+    X = indexable_rows(X)
+    loss = np.asarray(loss, float)
+    n = n_rows(X)
+    names = column_labels(X, names)
     if len(loss) != n:
         raise ValueError(f"{n} rows but {len(loss)} losses.")
     if missing_entries(loss).any():
@@ -177,7 +179,8 @@ def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
 
 def worst_of(cells, loss, w, names, level) -> list[WeakSlice]:
     """Eq. (1) with its corrections; slices clearly worse than the rest, in order."""
-    M, mean = len(cells.n), np.average(loss, weights=w)
+    M = len(cells.n)
+    mean = np.average(loss, weights=w)
     if M == 0:
         return []
     shift = loss - mean
@@ -199,12 +202,15 @@ def worst_of(cells, loss, w, names, level) -> list[WeakSlice]:
     }
     found = []
     for i in np.flatnonzero((adjusted < 1 - level) & (excess - reach > 0)):
-        js, parts = cells.columns[i], cells.parts[i]
+        js = cells.columns[i]
+        parts = cells.parts[i]
         whole = [single.get(key, -np.inf) for key in zip(js, parts, strict=True)]
         if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(whole):
             continue  # no worse than one of its columns alone
         span = symmetric_interval(excess[i], reach[i], error[i])
         text = tuple(names[j] for j in js)
-        rows, own, rest = int(cells.n[i]), float(ma[i] + mean), float(mb[i] + mean)
+        rows = int(cells.n[i])
+        own = float(ma[i] + mean)
+        rest = float(mb[i] + mean)
         found.append(WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i])))
     return sorted(found, key=lambda s: -s.excess.low)

@@ -29,7 +29,8 @@ def target_encoding_leak(c, goal):
         return None
     there = ~c.missing
     values, z = np.unique(c.numbers[there], return_inverse=True)
-    L, n = len(values), len(z)
+    L = len(values)
+    n = len(z)
     if L < 3 or n < 3 * L:
         return None
     counts = np.bincount(z)

@@ -28,10 +28,12 @@ from .target_encodings import encoded_levels, target_encoding_leak
 from .temporal_leakage import later_dates
 
 EXACT = 0.9999
-FOLDS, BINS = 5, 64
+FOLDS = 5
+BINS = 64
 FEWEST = 20  # rows below which nothing is said
 # balanced accuracy, or r2, for an alarm, a warning and a note; lower limits too
-LEVELS, LIMITS = np.array([0.99, 0.97, 0.93]), np.array([0.97, 0.95, 0.9])
+LEVELS = np.array([0.99, 0.97, 0.93])
+LIMITS = np.array([0.97, 0.95, 0.9])
 
 
 def find_leaks(
@@ -92,10 +94,12 @@ def leaks_of(
     known = np.flatnonzero(goal.known)
     if len(known) < FEWEST or not goal.varies:
         return []
-    inputs, goal = inputs.take(known), goal.take(known)
+    inputs = inputs.take(known)
+    goal = goal.take(known)
     level = shared_level(0.95, len(inputs.columns))
     fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    out, told = [], set()
+    out = []
+    told = set()
     for c in inputs.columns:
         found = (
             missingness_leak(c, goal)
@@ -158,7 +162,8 @@ def missingness_leak(c, goal):
 def threshold_absence(c, goal, gone):
     """Missing exactly where a number is above or below some value."""
     ranks = scipy.stats.rankdata(goal.y)
-    k, m = int(gone.sum()), int((~gone).sum())
+    k = int(gone.sum())
+    m = int((~gone).sum())
     area = (ranks[gone].sum() - k * (k + 1) / 2) / (k * m)
     if max(area, 1 - area) < 0.999:
         return None
@@ -251,13 +256,15 @@ def single_column_leak(c, goal, fold, level, group):
     text = f"{c.name!r} {said} (out-of-fold {measure} {score:.4f})"
     kind = "strong column" if grave == "note" else "near-perfect column"
     if how == "groups":
-        kind, grave = "deciding group", "note" if grave == "note" else "warning"
+        kind = "deciding group"
+        grave = "note" if grave == "note" else "warning"
         text = (
             f"Rows with the same {c.name!r} share their {goal.name!r} (out-of-fold "
             f"{measure} {score:.4f}): keep them in one fold (group={c.name!r})"
         )
     elif grave != "note" and how == "order":
-        kind, grave = "ordering id", "alarm"  # the edges of bins cost some accuracy
+        kind = "ordering id"  # the edges of bins cost some accuracy
+        grave = "alarm"
         text += "; it only numbers the rows"
     elif grave != "note":
         text += "; make sure that it is known before the answer is"
@@ -293,19 +300,22 @@ def out_of_fold_score(z, goal, fold, level):
     k = int(z.max()) + 1
     if goal.kind == "number":
         y = goal.y - goal.y.mean()
-        total, count = np.bincount(z, y, k), np.bincount(z, minlength=k)
+        total = np.bincount(z, y, k)
+        count = np.bincount(z, minlength=k)
         p = np.empty(len(y))
         for f in range(FOLDS):
             here = fold == f
             t = total - np.bincount(z[here], y[here], k)
             c = count - np.bincount(z[here], minlength=k)
             p[here] = (t / (c + 1e-3))[z[here]]
-        e, v = (y - p) ** 2, y**2
+        e = (y - p) ** 2
+        v = y**2
         # the limit of a ratio of means, by its linear term
         score = 1 - e.mean() / v.mean()
         spread = np.std(e - (1 - score) * v) / (v.mean() * np.sqrt(len(y)))
         return score, score - scipy.stats.norm.ppf((1 + level) / 2) * spread
-    K, size = goal.k, np.bincount(goal.y, minlength=goal.k)
+    K = goal.k
+    size = np.bincount(goal.y, minlength=goal.k)
     joint = np.bincount(z * K + goal.y, minlength=k * K).reshape(k, K)
     right = np.zeros(K)
     for f in range(FOLDS):

@@ -37,9 +37,11 @@ def dates_after(c, now):
     """Dates beyond the moment of prediction."""
     both = ~(c.missing | now.missing)
     ahead = c.numbers[both] - now.numbers[both]
-    k, n = int(np.sum(ahead > 0)), int(both.sum())
+    k = int(np.sum(ahead > 0))
+    n = int(both.sum())
     if n and k:
-        share, days = k / n, float(np.median(ahead[ahead > 0])) / DAY
+        share = k / n
+        days = float(np.median(ahead[ahead > 0])) / DAY
         text = (
             f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
             f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."

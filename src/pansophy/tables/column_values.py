@@ -44,7 +44,8 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     Texts are read by `form` (see `forms`); the words in `missing` count as missing.
     """
     column = without_dictionary(column)
-    kind, t = column.type, pa.types
+    kind = column.type
+    t = pa.types
     if t.is_null(kind):
         return np.full(len(column), np.nan)
     if is_text(kind):
@@ -55,7 +56,8 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
         return from_text(column.cast(pa.string()), name, form, missing)
     per_second = 1.0
     if t.is_date(kind):
-        column, per_second = column.cast(pa.date32()).cast(pa.int32()), 1 / 86400
+        column = column.cast(pa.date32()).cast(pa.int32())
+        per_second = 1 / 86400
     elif t.is_timestamp(kind) or t.is_duration(kind) or t.is_time(kind):
         per_second = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         column = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())

@@ -35,7 +35,8 @@ def json_blocks(path):
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             yield one_list(head + stream.read(), path)
             return
-        rest, line = head.removeprefix(b"\xef\xbb\xbf"), 1
+        rest = head.removeprefix(b"\xef\xbb\xbf")
+        line = 1
         while True:
             more = stream.read(LINES)
             lines, _, tail = (

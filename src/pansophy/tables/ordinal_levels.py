@@ -69,7 +69,8 @@ def sort_range_levels(levels) -> list[str] | None:
         return None
     starts = []
     for level in levels:
-        more, found = MORE.fullmatch(level), RANGE.fullmatch(level)
+        more = MORE.fullmatch(level)
+        found = RANGE.fullmatch(level)
         if more:
             starts.append((float(more[1].replace(",", ".")), 1))
         elif found and not level.strip().isdigit():

@@ -119,7 +119,9 @@ class Preparation(Estimator):
             names.add(category, [""] * len(category))
         self.dense_ = fit_dense(V, plain, w, self.native, self.scale, names)
         a = b = c = d = len(names)
-        self.means_, self.long_, Y = None, (), None
+        self.means_ = None
+        self.long_ = ()
+        Y = None
         if not self.native:
             names.add(self.dense_.gap, [" missing"] * len(self.dense_.gap))
             b = len(names)
@@ -133,7 +135,8 @@ class Preparation(Estimator):
             text_features.fit_words(t, self.scale, seed) for t in frame.texts
         )
         names.add_texts(self.words_)
-        self.columns_of_, self.names_ = np.asarray(names.of, dtype=np.intp), names.said
+        self.columns_of_ = np.asarray(names.of, dtype=np.intp)
+        self.names_ = names.said
         return Y, w
 
     def _fit_levels(self, V, plain, category, w, names):
@@ -172,11 +175,13 @@ class Preparation(Estimator):
 
     def transform(self, frame) -> np.ndarray:
         """The matrix of a frame; float64, one row for each of the frame's."""
-        n, (a, b, c, d) = len(frame), self.edges_
+        n = len(frame)
+        (a, b, c, d) = self.edges_
         V = frame.values
         out = np.zeros((n, len(self.columns_of_)))
         for i in range(0, n, ROWS):
-            v, o = V[i : i + ROWS], out[i : i + ROWS]
+            v = V[i : i + ROWS]
+            o = out[i : i + ROWS]
             if self.native:
                 k = len(self.one_hot_.where)
                 if k:
@@ -317,7 +322,8 @@ def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
         if scale:
             x[gone] = block.fill[j]
             shift, size = means_and_scales(x[:, None], w)
-            block.shift[j], block.scale[j] = shift[0], 1.0 / size[0]
+            block.shift[j] = shift[0]
+            block.scale[j] = 1.0 / size[0]
     return block
 
 
@@ -343,7 +349,8 @@ def known_median(x, w) -> float:
     if not known.any():
         return 0.0
     order = np.argsort(x[known], kind="stable")
-    x, total = x[known][order], np.cumsum(w[known][order])
+    x = x[known][order]
+    total = np.cumsum(w[known][order])
     half = total[-1] / 2
     low, high = np.searchsorted(total, half), np.searchsorted(total, half, "right")
     return float((x[low] + x[min(high, len(x) - 1)]) / 2)

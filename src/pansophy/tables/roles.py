@@ -78,7 +78,8 @@ def column_format(c) -> str:
 
 def find_role(column, name) -> Column:
     """What one input column is for."""
-    kind, t = column.type, pa.types
+    kind = column.type
+    t = pa.types
     value = kind.value_type if t.is_dictionary(kind) else kind
     if t.is_nested(value) or t.is_binary(value) or t.is_large_binary(value):
         return Column(name, "other", f"values of type {kind}")

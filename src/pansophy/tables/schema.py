@@ -55,7 +55,8 @@ class Schema:
 
     def frame(self, table) -> MixedFrame:
         """The used columns: numbers and codes in one matrix, texts apart."""
-        used, names = self.used, set(table.column_names)
+        used = self.used
+        names = set(table.column_names)
         missing = [c.name for c in used if c.name not in names]
         if missing:
             listed = ", ".join(repr(m) for m in missing)
@@ -240,7 +241,8 @@ def infer_schema(
         ordinal with that order.
     """
     target, group, time, weight = map(targets.text_name, (target, group, time, weight))
-    ignore, asked = targets.as_name_list(ignore), targets.as_name_list(target)
+    ignore = targets.as_name_list(ignore)
+    asked = targets.as_name_list(target)
     roles = {targets.text_name(n): r for n, r in (roles or {}).items()}
     kept = {"group": group, "weight": weight}
     named = [n for n in (group, time, weight) if n is not None]

@@ -128,7 +128,8 @@ def read_one(name, told, where, table) -> Column:
         meant = difflib.get_close_matches(role, USED + UNUSED, 1)
         hint = f"; did you mean {meant[0]!r}?" if meant else "."
         raise TableError(f"{where}: {role!r} is not a role{hint}")
-    period, form = told.get("period", 0.0), told.get("format", "")
+    period = told.get("period", 0.0)
+    form = told.get("format", "")
     number = isinstance(period, (int, float)) and not isinstance(period, bool)
     if not number or not (math.isfinite(period) and period >= 0):
         raise TableError(f"{where}: period must be a number above 0.")
@@ -175,12 +176,14 @@ def schema_from_dict(told, columns, path, table) -> Schema:
     for key, name in extra.items():
         if name is not None and name not in names:
             raise TableError(f"{path}: the {key} column {name!r} is not a column.")
-    task, target = told.get("task", ""), told.get("target", "")
+    task = told.get("task", "")
+    target = told.get("target", "")
     if task not in (*targets.TASKS, "unsupervised") or not isinstance(target, str):
         listed = ", ".join(targets.TASKS)
         raise TableError(f"{path}: task must be one of {listed}, got {task!r}.")
     classes = told.get("classes", [])
-    labels, form = texts_of(told, "labels", path), str(told.get("format", ""))
+    labels = texts_of(told, "labels", path)
+    form = str(told.get("format", ""))
     if task == "classification" and not classes and table is not None:
         targets.require_columns(table, [target])
         classes = targets.classes_of(table.column(target), target, table.num_rows)

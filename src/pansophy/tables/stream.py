@@ -88,9 +88,12 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
 
 def sample_text(path, rows, seed) -> pa.Table:
     """Of a text file: the types are those of all rows."""
-    pool, types, said = Pool(rows, seed), None, ()
+    pool = Pool(rows, seed)
+    types = None
+    said = ()
     for block, dialect in guarded_blocks(text_blocks(path), path):
-        types, said = types or Types(dialect), dialect.notes
+        types = types or Types(dialect)
+        said = dialect.notes
         types.see(block)
         pool.add(block)
     if types is None:
@@ -102,9 +105,13 @@ class Pool:
     """The rows with the k smallest keys so far."""
 
     def __init__(self, k, seed):
-        self.k, self.rng, self.seen = k, np.random.default_rng(seed), 0
+        self.k = k
+        self.rng = np.random.default_rng(seed)
+        self.seen = 0
         self.limit = 1.0
-        self.keys, self.places, self.tables = [], [], []
+        self.keys = []
+        self.places = []
+        self.tables = []
 
     def add(self, table):
         keys = self.rng.random(table.num_rows)
@@ -122,7 +129,8 @@ class Pool:
         if len(keys) > self.k:
             best = np.sort(np.argpartition(keys, self.k - 1)[: self.k])
             rows = pa.concat_tables(self.tables).take(pa.array(best))
-            self.keys, self.places = [keys[best]], [places[best]]
+            self.keys = [keys[best]]
+            self.places = [places[best]]
             self.tables = [rows.combine_chunks()]
             self.limit = float(keys[best].max())
 
@@ -227,7 +235,8 @@ def decimal_commas_to_points(table, schema) -> pa.Table:
 
 def rechunk(tables, size):
     """Tables of exactly `size` rows, but for the last."""
-    held, n = [], 0
+    held = []
+    n = 0
     for table in tables:
         held.append(table)
         n += table.num_rows

@@ -74,7 +74,8 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
-    made, kept = [], []
+    made = []
+    kept = []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
         seen = slot_weights(slots, gone[j] + 1, w)
@@ -88,7 +89,8 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
         at, on = np.full(gone[j] + 1, first), np.zeros(gone[j] + 1)
         for i, slot in enumerate(columns):
             whom = rare_or_unseen(seen, rare) if slot == "rare" else slot
-            at[whom], on[whom] = first + i, 1.0
+            at[whom] = first + i
+            on[whom] = 1.0
         place[start[j] : start[j] + len(at)] = at
         hit[start[j] : start[j] + len(on)] = on
         made += [(j, slot if slot != gone[j] else "missing") for slot in columns]
@@ -164,7 +166,8 @@ def mean_targets(slots, size, Y, w) -> np.ndarray:
     """(1) to (3) for one column: (slots, K)."""
     n = np.bincount(slots, weights=w, minlength=size)
     n[0] = 0.0  # unknown levels tell nothing
-    N, k = n.sum(), int((n > 0).sum())
+    N = n.sum()
+    k = int((n > 0).sum())
     out = np.empty((size, Y.shape[1]))
     for c in range(Y.shape[1]):
         y = Y[:, c]
@@ -192,7 +195,8 @@ def cross_fitted(values, where, counts, Y, w, seed) -> np.ndarray:
     if len(values) < 2:
         out[:] = np.repeat(Y.mean(axis=0)[None], len(where), axis=0).ravel()
         return out
-    values, where = values[:, where], np.arange(len(where))
+    values = values[:, where]
+    where = np.arange(len(where))
     parts = KFold(min(PARTS, len(values)), shuffle=True, random_state=seed)
     for others, own in parts.split(values):
         v = None if w is None else w[others]

@@ -65,7 +65,8 @@ def detect_task(y=None, name="y") -> TargetTask:
     if y is None:
         return TargetTask("unsupervised", "there is no target")
     column = as_column(y, name)
-    kind, t = column.type, pa.types
+    kind = column.type
+    t = pa.types
     if t.is_dictionary(kind):
         return TargetTask("classification", f"{name} holds categories")
     if column_values.is_text(kind):
@@ -222,7 +223,8 @@ def multilabel_target(table, labels, task) -> TargetSchema:
 def listed_labels(column, name, why="as asked") -> TargetSchema:
     """Labels in one column: lists, or texts with a separator."""
     if is_list(column.type):
-        form, parts = "list", pc.list_flatten(column)
+        form = "list"
+        parts = pc.list_flatten(column)
     elif column_values.is_text(column.type):
         texts = column_values.column_as_texts(column, name)
         share = [pc.sum(pc.count_substring(texts, s)).as_py() or 0 for s in SEPARATORS]
@@ -312,10 +314,8 @@ def target_class_codes(column, name, classes) -> np.ndarray:
     try:
         column = column.cast(kept.type)
     except pa.ArrowException:
-        column, kept = (
-            column_values.column_as_texts(column, name),
-            pa.array([str(c) for c in classes]),
-        )
+        column = column_values.column_as_texts(column, name)
+        kept = pa.array([str(c) for c in classes])
     found = pc.index_in(column, value_set=kept)
     if found.null_count:
         bad = column.filter(pc.is_null(found))[0].as_py()

@@ -69,7 +69,8 @@ def put_words(block, texts, out):
     """Write (2) of the texts into `out`."""
     if not block.vocabulary:
         return
-    find, start = block.vocabulary.get, [0]
+    find = block.vocabulary.get
+    start = [0]
     indices: list[int] = []
     counts: list[int] = []
     for text in texts.to_pylist() if isinstance(texts, pa.Array) else texts:

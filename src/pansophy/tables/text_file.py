@@ -123,7 +123,8 @@ def text_blocks(path, columns=None):
 
     Where a file turns out not to be UTF-8, the rest is read in its other encoding.
     """
-    dialect, done = csv_dialect.sniff_dialect(path), 0
+    dialect = csv_dialect.sniff_dialect(path)
+    done = 0
     check_names(dialect.names, path)
     try:
         for block in plain_blocks(path, dialect, columns):
