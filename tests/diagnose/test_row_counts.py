@@ -1,4 +1,4 @@
-"""Rows that weights stand for: ranks and quantiles as of repeated rows."""
+"""Row weights as counts: the same answers as for repeated rows."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,6 @@ from pansophy.diagnose.column_parts import parts_of_column
 from pansophy.diagnose.intervals import mean_gap, mean_interval
 from pansophy.diagnose.row_counts import (
     are_whole,
-    at_ranks,
-    counted_quantiles,
     effective_counts,
     row_weight_array,
     weights_as_counts,
@@ -19,16 +17,6 @@ from pansophy.diagnose.row_counts import (
 rows = st.lists(
     st.tuples(st.floats(-1e3, 1e3), st.integers(0, 6)), min_size=1, max_size=30
 ).filter(lambda rows: any(k for _, k in rows))
-
-
-@given(rows)
-def test_ranks_and_quantiles(rows):
-    x, k = np.array([v for v, _ in rows]), np.array([c for _, c in rows], float)
-    many = np.repeat(x, k.astype(int))
-    ranks = np.arange(len(many)) + 1
-    assert (at_ranks(x, k, ranks) == np.sort(many)).all()
-    q = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-    assert (counted_quantiles(x, k, q) == np.quantile(many, q)).all()
 
 
 @given(rows, rows)

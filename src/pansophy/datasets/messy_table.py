@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.random import rng_from
+from ..params import check_count
 
 PLANS = np.array(["basic", "família", "プレミアム"])
 TOWNS = [f"Saint-Étienne {t}" if t % 3 else f'O\'Brien "{t}"' for t in range(40)]
@@ -41,8 +42,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
     """
     import pyarrow as pa
 
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}.")
+    n = check_count("n", n)
     rng = rng_from(seed)
     age = np.clip(rng.normal(42, 14, n), 18, 90).round()
     income = rng.lognormal(10, 0.5, n).round(2)

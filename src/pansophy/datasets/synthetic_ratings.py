@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.random import rng_from
+from ..params import check_count
 
 BLOCK = 20_000  # pairs of rows that are multiplied at a time
 
@@ -45,8 +46,10 @@ def make_ratings(
     >>> sorted(table), len(table["rating"])
     (['item', 'rating', 'time', 'user'], 300)
     """
-    if min(n_users, n_items, n_ratings, n_factors) < 1:
-        raise ValueError("n_users, n_items, n_ratings, n_factors must be at least 1.")
+    n_users = check_count("n_users", n_users)
+    n_items = check_count("n_items", n_items)
+    n_ratings = check_count("n_ratings", n_ratings)
+    n_factors = check_count("n_factors", n_factors)
     if 2 * n_ratings > n_users * n_items:
         raise ValueError(
             f"n_ratings must be at most half of the {n_users * n_items} cells, got "

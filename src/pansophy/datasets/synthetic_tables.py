@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..core.random import rng_from
+from ..params import check_count
 
 PLANS = np.array(["basic", "family", "premium"])
 REGIONS = np.array(["north", "south", "east", "west", "centre"])
@@ -30,10 +31,8 @@ def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
     >>> table["customer_id"]
     ['C00001', 'C00002', 'C00003', 'C00004', 'C00005']
     """
-    if n_rows < 1:
-        raise ValueError(f"n_rows must be at least 1, got {n_rows}.")
+    n = check_count("n_rows", n_rows)
     rng = rng_from(random_state)
-    n = n_rows
     plan = rng.choice(3, n, p=[0.5, 0.3, 0.2])
     city = rng.choice(30, n, p=np.r_[np.full(10, 0.06), np.full(20, 0.02)])
     region = rng.choice(5, n)

@@ -29,6 +29,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..core.random import rng_from
+from ..params import check_count
 from .column_access import indexable_rows, n_rows, select_rows
 
 
@@ -129,8 +130,7 @@ def bias_variance(
     """
     if y_test is None and truth is None:
         raise ValueError("y_test or truth must be given.")
-    if repeats < 2:
-        raise ValueError(f"repeats must be at least 2, got {repeats}.")
+    repeats = check_count("repeats", repeats, 2)
     kinds = {None: is_classifier(model), "zero_one": True, "squared": False}
     if loss not in kinds:
         raise ValueError(f"loss must be 'squared' or 'zero_one', got {loss!r}.")

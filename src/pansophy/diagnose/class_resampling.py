@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.labels import class_codes
 from ..core.random import rng_from
 from ..optim.stochastic import balanced_rates
 from .column_access import indexable_rows, n_rows, select_rows
@@ -86,7 +87,8 @@ def balance_classes(
 
 def undersample(y, train, rng):
     """As many rows of each class as the smallest has, in their order."""
-    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    labels, z = class_codes(y[train])
+    counts = np.bincount(z, minlength=len(labels))
     least = counts.min(initial=len(train))
     parts = [
         rng.choice(train[z == k], least, replace=False) for k in range(len(labels))
@@ -97,7 +99,8 @@ def undersample(y, train, rng):
 
 def oversample(y, train, rng):
     """All rows, then repetitions."""
-    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    labels, z = class_codes(y[train])
+    counts = np.bincount(z, minlength=len(labels))
     parts = [train]
     for k in range(len(labels)):
         own = train[z == k]

@@ -18,6 +18,9 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from ..core import frames
+from ..core.codes import as_column, missing_mask
+
 
 class FoldScores(NamedTuple):
     """Scores of one learner on the same folds, and test rows / training rows."""
@@ -43,9 +46,10 @@ def select_rows(X, rows):
 
 def column_names(X) -> list[str]:
     """Names of the columns: the table's own, or x0, x1, ..."""
-    if getattr(X, "columns", None) is not None:
-        return [str(name) for name in X.columns]
-    return [f"x{j}" for j in range(X.shape[1])]
+    names = frames.column_names(X)
+    if names is None:
+        return [f"x{j}" for j in range(X.shape[1])]
+    return [str(name) for name in names]
 
 
 def column_labels(X, names) -> list[str]:
@@ -73,13 +77,7 @@ def column_values(X, j) -> np.ndarray:
         return (
             X.values[:, j] if j < p else X.texts[j - p].to_numpy(zero_copy_only=False)
         )
-    if hasattr(X, "tocsc"):
-        return X.tocsc()[:, [j]].toarray().ravel()
-    if hasattr(X, "iloc"):
-        return X.iloc[:, j].to_numpy()
-    if isinstance(X, np.ndarray):
-        return X[:, j]
-    return X[column_names(X)[j]].to_numpy()  # polars
+    return as_column(frames.column_reader(X)(j))
 
 
 def with_permuted_column(X, j, order):
@@ -117,18 +115,8 @@ def with_constant_column(X, j):
     So a model that must have this many columns can be fitted without this one.
     """
     values = column_values(X, j)
-    known = np.flatnonzero(~missing_entries(values))
+    known = np.flatnonzero(~missing_mask(values))
     return with_permuted_column(X, j, np.full(n_rows(X), known[0] if len(known) else 0))
-
-
-def missing_entries(values) -> np.ndarray:
-    """Which entries are NaN or None."""
-    values = np.asarray(values)
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), bool)
-    return np.array([v is None or v != v for v in values], bool)
 
 
 def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from .column_access import missing_entries
-from .row_counts import counted_quantiles
+from ..core.codes import as_column, encode_values, missing_mask
+from ..core.weighted import repeated_quantile
 
 MOST = 12  # levels kept apart; the rest becomes "other"
 
@@ -27,9 +27,11 @@ def parts_of_column(
     >>> parts_of_column(range(100), parts=2)[0]
     ['below 49.5', '49.5 and above']
     """
-    values = array_of(values)
-    gone = missing_entries(values)
+    values = as_column(values)
+    gone = missing_mask(values)
     known = values[~gone]
+    if known.dtype.kind == "M":  # dates are levels, not numbers
+        known = known.astype("M8[us]").astype(object)
     c = None if counts is None else counts[~gone]
     try:
         number = known.astype(float) if not holds_text(known) else None
@@ -44,10 +46,6 @@ def parts_of_column(
     return ([*labels, "missing"] if gone.any() else labels), codes
 
 
-def array_of(values) -> np.ndarray:
-    return values if isinstance(values, np.ndarray) else np.array(list(values), object)
-
-
 def holds_text(known) -> bool:
     """Whether a column holds text, also text that looks like numbers."""
     return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
@@ -59,7 +57,7 @@ def quantile_parts(number, parts, counts=None):
     edges = (
         np.quantile(number, q)
         if counts is None
-        else counted_quantiles(number, counts, q)
+        else repeated_quantile(number, counts, q)
     )
     edges = np.unique(edges)
     edges = edges[edges > number.min()]
@@ -73,10 +71,7 @@ def quantile_parts(number, parts, counts=None):
 
 def most_common_values(known, most, counts=None):
     """The commonest values, "other" for the rest."""
-    try:
-        levels, inner = np.unique(known, return_inverse=True)
-    except TypeError:  # values that cannot be ordered
-        levels, inner = np.unique(known.astype(str), return_inverse=True)
+    inner, levels = encode_values(known)
     label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)
     names = [label(v) for v in levels.tolist()]
     if len(names) <= most:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..core.codes import encode_values
 from ..core.random import rng_from
 from ..tables import TableError, read_table
 from ..tables.column_values import (
@@ -66,10 +67,7 @@ class ColumnValues:
         """Codes 0, 1, ... of the different values, -1 where missing."""
         if self.numbers is None:
             return self.codes
-        out = np.full(len(self), -1)
-        known = ~self.missing
-        out[known] = np.unique(self.numbers[known], return_inverse=True)[1]
-        return out
+        return encode_values(self.numbers).codes
 
     def show(self, value) -> str:
         """A value of this column in words."""

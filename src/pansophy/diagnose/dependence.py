@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
+from ..core.codes import missing_mask
 from ..core.random import rng_from
 from .column_access import (
     column_labels,
     column_position,
     column_values,
     indexable_rows,
-    missing_entries,
     n_rows,
     select_rows,
     with_permuted_column,
@@ -120,7 +120,7 @@ def predictions_matrix(model, X) -> np.ndarray:
 
 def representative_rows(v, points):
     """A row for each value to be set, and the values as they are to be shown."""
-    known = np.flatnonzero(~missing_entries(v))
+    known = np.flatnonzero(~missing_mask(v))
     if len(known) == 0:
         return [0], ["missing"]
     seen = v[known]

@@ -23,7 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .column_parts import array_of, parts_of_column
+from ..core.codes import as_column
+from ..core.weighted import check_sample_weight
+from .column_parts import parts_of_column
 from .findings import Finding, findings_text, make_finding
 from .intervals import (
     Interval,
@@ -33,7 +35,7 @@ from .intervals import (
     rate_interval,
     shared_level,
 )
-from .row_counts import are_whole, effective_counts, row_weight_array, weights_as_counts
+from .row_counts import are_whole, effective_counts, weights_as_counts
 
 GRAVE = 0.1  # a gap of rates from which it is called an alarm
 
@@ -152,13 +154,12 @@ def fairness(
     y, p = np.asarray(y), np.asarray(p, float)
     if task is None:
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
-    group = array_of(group)
-    w = None
+    group = as_column(group)
+    w = check_sample_weight(weights, len(y), "weights")
     whole = True
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
-    if weights is not None:
-        w = row_weight_array(weights, len(y))
+    if w is not None:
         some = w > 0
         y, p, group, w = y[some], p[some], group[some], w[some]
         whole = are_whole(w)

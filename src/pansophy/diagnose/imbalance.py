@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..core.labels import class_codes
 from .findings import Finding, make_finding
 
 RARE = 0.1  # share of a class below which it is told
@@ -95,7 +96,8 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     y = np.asarray(y)
     if y.ndim != 1 or len(y) == 0:
         raise ValueError(f"y must be labels of some rows, got shape {y.shape}.")
-    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
+    labels, z = class_codes(y)
+    counts = np.bincount(z)
     words = [str(v) for v in labels.tolist()]
     top = int(counts.argmax())
     least = int(counts.min())
@@ -139,7 +141,7 @@ def risk_by_class(losses, y) -> dict[str, float]:
     y = np.asarray(y)
     if losses.shape != y.shape:
         raise ValueError(f"{len(y)} rows but losses of shape {losses.shape}.")
-    labels, z = np.unique(y, return_inverse=True)
+    labels, z = class_codes(y)
     parts = np.bincount(z, losses) / len(y)
     return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from ..core.codes import encode_values, missing_mask
 from ..core.random import rng_from
 from .column_access import (
     column_labels,
@@ -30,7 +31,6 @@ from .column_access import (
     column_values,
     cv_folds,
     indexable_rows,
-    missing_entries,
     scorer_of,
     select_rows,
     with_constant_column,
@@ -231,11 +231,11 @@ def single_column_agreement(look):
 
 def column_as_ranks(values) -> np.ndarray:
     """A column as numbers: others by the order of their values; missing ones stay."""
-    gone = missing_entries(values)
+    gone = missing_mask(values)
     try:
         out = np.asarray(values, float).copy()
     except (TypeError, ValueError):
         out = np.full(len(values), np.nan)
-        out[~gone] = np.unique(values[~gone].astype(str), return_inverse=True)[1]
+        out[~gone] = encode_values(values[~gone].astype(str)).codes
     out[gone] = np.nan
     return out

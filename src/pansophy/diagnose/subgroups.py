@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from ..core.weighted import check_sample_weight
 from .column_access import (
     column_labels,
     column_position,
     column_values,
     indexable_rows,
-    missing_entries,
     n_rows,
 )
 from .column_parts import parts_of_column
@@ -37,7 +37,6 @@ from .intervals import (
     symmetric_interval,
     welch_test_terms,
 )
-from .row_counts import row_weight_array
 
 PAIRED = 25  # columns crossed with each other at most
 
@@ -130,9 +129,9 @@ def subgroups(
     names = column_labels(X, names)
     if len(loss) != n:
         raise ValueError(f"{n} rows but {len(loss)} losses.")
-    if missing_entries(loss).any():
+    if np.isnan(loss).any():
         raise ValueError("loss must hold no missing value.")
-    w = np.ones(n) if weights is None else row_weight_array(weights, n)
+    w = np.ones(n) if weights is None else check_sample_weight(weights, n, "weights")
     where = (
         range(len(names))
         if columns is None

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
+from ..core.weighted import weighted_median
 from . import date_features, target_encoding, text_features
 from .roles import Column
 
@@ -341,19 +342,13 @@ def dense_values(block, v, plain) -> np.ndarray:
 
 
 def known_median(x, w) -> float:
-    """The median of what is known, 0 if nothing is; weights count as repetition."""
-    known = ~np.isnan(x)
-    if w is None:
-        return float(np.median(x[known])) if known.any() else 0.0
-    known &= w > 0
+    """Median of the values that are not missing; 0 if there are none."""
+    known = ~np.isnan(x) if w is None else ~np.isnan(x) & (w > 0)
     if not known.any():
         return 0.0
-    order = np.argsort(x[known], kind="stable")
-    x = x[known][order]
-    total = np.cumsum(w[known][order])
-    half = total[-1] / 2
-    low, high = np.searchsorted(total, half), np.searchsorted(total, half, "right")
-    return float((x[low] + x[min(high, len(x) - 1)]) / 2)
+    if w is None:
+        return float(np.median(x[known]))  # selects, where weights need a sort
+    return float(weighted_median(x[known], w[known]))
 
 
 def means_and_scales(X, w) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ..core.codes import is_missing
 from . import csv_dialect
 from .column_values import TableError
 from .text_file import read_text_file
@@ -85,7 +86,7 @@ def from_values(values, name):
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
         try:
-            said = [None if is_missing_cell(v) else str(v) for v in values]
+            said = [None if is_missing(v) else str(v) for v in values]
         except TypeError:
             kind = type(values).__name__
             raise TableError(f"Column {name!r} is a {kind}, not values.") from error
@@ -101,10 +102,6 @@ def without_spans(values):
     if said.startswith("interval"):
         return values.astype("str").where(values.notna(), None)
     return values.dt.to_timestamp() if said.startswith("period[") else values
-
-
-def is_missing_cell(value) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
 
 
 def table_from_frame(source) -> pa.Table:

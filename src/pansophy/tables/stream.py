@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..params import check_count
 from . import read
 from .column_values import TableError
 from .json_lines import cast_block, json_blocks, unify_schemas
@@ -37,8 +38,7 @@ def table_batches(source, size=SIZE, *, schema=None):
     schema : Schema or None
         Where the batches go to `schema.frame`, text files need one pass instead of two.
     """
-    if size < 1:
-        raise ValueError(f"size must be at least 1, got {size}.")
+    size = check_count("size", size)
     made = rechunk(typed_tables(source, schema), size)
     first = next(made, None)
     if first is None:
@@ -73,8 +73,7 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
     seed : int
         The same seed draws the same rows, however the table is cut.
     """
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, got {rows}.")
+    rows = check_count("rows", rows)
     if is_path(source):
         path = Path(source)
         read.check_file(path)
