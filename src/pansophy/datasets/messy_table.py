@@ -17,7 +17,7 @@ FILLER = np.array(
 
 
 def make_messy(n=1000, seed=0, *, truth=False):
-    """Customers of a shop and whether they quit, as an Arrow table.
+    """Generate customers of a shop and whether they quit, as an Arrow table.
 
     Column names hold spaces, commas, accents, other scripts, HTML and a spreadsheet
     formula; values hold quotes, newlines, missing ones (some missing because of the
@@ -73,8 +73,8 @@ def make_messy(n=1000, seed=0, *, truth=False):
     )
     p = 1 / (1 + np.exp(-score))
     quits = rng.random(n) < p
-    gone = rng.random((3, n)) < np.array([np.full(n, 0.08), 0.03 + 0.15 * quits,
-                                          np.full(n, 0.05)])  # fmt: skip
+    missing_rates = [np.full(n, 0.08), 0.03 + 0.15 * quits, np.full(n, 0.05)]
+    gone = rng.random((3, n)) < np.array(missing_rates)
     table = pa.table({
         "customer": [f"K-{i:07d}" for i in rng.permutation(n)],
         "age": pa.array(age.astype(int), mask=gone[0]),
@@ -99,7 +99,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
 
 
 def review_texts(mood, rng) -> list[str | None]:
-    """Texts whose words tell the mood; some with quotes, commas and newlines."""
+    """Review texts whose words depend on the mood; some with quotes and newlines."""
     n = len(mood)
     share = 1 / (1 + np.exp(-1.5 * mood))
     filler = FILLER[rng.integers(0, len(FILLER), (n, 6))]
@@ -109,7 +109,7 @@ def review_texts(mood, rng) -> list[str | None]:
     silent = rng.random(n) < 0.03
     out: list[str | None] = []
     for i in range(n):
-        said = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
-        told = [*filler[i][:3], *said[:2], *filler[i][3:], *said[2:]]
-        out.append(None if silent[i] else marks[i].join(told))
+        opinions = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
+        phrases = [*filler[i][:3], *opinions[:2], *filler[i][3:], *opinions[2:]]
+        out.append(None if silent[i] else marks[i].join(phrases))
     return out

@@ -18,7 +18,7 @@ def make_ratings(
     implicit=False,
     random_state=0,
 ) -> dict[str, np.ndarray]:
-    """Ratings of films: a dict of the columns user, item, rating and time.
+    """Generate film ratings: a dict of the columns user, item, rating and time.
 
     A few users and items have most of the ratings. A rating is 3.5 plus a bias of the
     user, one of the item, a product of planted factors and noise, on a scale of half
@@ -80,10 +80,10 @@ def make_ratings(
 
 
 def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
-    """Distinct cells, drawn by activity and popularity, liked ones more often.
+    """Distinct (user, item) pairs, drawn by activity, popularity and liking.
 
-    About half of what is drawn is kept. Shuffled multinomial counts are the same as
-    single draws, and there is nothing to look up for each of them.
+    About half of the draws are kept. Shuffled multinomial counts have the distribution
+    of single draws but need no search for each of them.
     """
     busy, popular = busy / busy.sum(), popular / popular.sum()
     have = np.empty(0, np.int64)
@@ -107,7 +107,7 @@ def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
 
 
 def factor_products(P, Q, u, i):
-    """P_u . Q_i for aligned codes, in blocks that stay in the cache."""
+    """Dot products of P[u] and Q[i], in blocks that stay in the cache."""
     cuts = [slice(s, s + BLOCK) for s in range(0, len(u), BLOCK)]
     parts = [np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]]) for cut in cuts]
     return np.concatenate(parts)

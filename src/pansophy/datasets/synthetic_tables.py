@@ -12,7 +12,7 @@ PAYMENTS = np.array(["card", "transfer", "invoice", "cash"])
 
 
 def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
-    """Customers of a phone company and whether they left: a dict of columns.
+    """Generate customers of a phone company and whether they left: a dict of columns.
 
     Numbers on several scales, categories with few and with many levels, values
     missing at random and not at random, an id, a constant column. About a quarter

@@ -31,16 +31,17 @@ class FoldScores(NamedTuple):
 
 
 def indexable_rows(X):
-    """X with rows that can be chosen: lists become arrays."""
+    """X as something whose rows can be indexed: lists become arrays."""
     return np.asarray(X) if isinstance(X, (list, tuple)) else X
 
 
 def n_rows(X) -> int:
+    """Number of rows of a table."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def select_rows(X, rows):
-    """The rows at these places."""
+    """The rows of X at these positions."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
@@ -53,7 +54,7 @@ def column_names(X) -> list[str]:
 
 
 def column_labels(X, names) -> list[str]:
-    """The names given, one a column, or the table's own."""
+    """The given column names, checked against X, or the table's own."""
     if names is None:
         return column_names(X)
     if len(names) != X.shape[1]:
@@ -62,7 +63,7 @@ def column_labels(X, names) -> list[str]:
 
 
 def column_position(names, column) -> int:
-    """Where a column is, by its name or number."""
+    """Position of a column given by its name or number."""
     if str(column) in names:
         return names.index(str(column))
     if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
@@ -81,7 +82,7 @@ def column_values(X, j) -> np.ndarray:
 
 
 def with_permuted_column(X, j, order):
-    """A copy of X with column j taken from rows in another order, or from one row."""
+    """A copy of X in which column j is replaced by its values in rows `order`."""
     if hasattr(X, "texts"):
         return reordered_frame(X, j, order)
     if hasattr(X, "tocsc"):
@@ -101,6 +102,7 @@ def with_permuted_column(X, j, order):
 
 
 def reordered_frame(X, j, order):
+    """`with_permuted_column` of a MixedFrame."""
     p = X.values.shape[1]
     if j < p:
         return replace(X, values=with_permuted_column(X.values, j, order))
@@ -110,9 +112,9 @@ def reordered_frame(X, j, order):
 
 
 def with_constant_column(X, j):
-    """X with column j telling nothing: one of its values in every row.
+    """A copy of X in which column j is constant, so that it carries no information.
 
-    So a model that must have this many columns can be fitted without this one.
+    A model that needs this number of columns can thus be fitted without this one.
     """
     values = column_values(X, j)
     known = np.flatnonzero(~missing_mask(values))
@@ -120,8 +122,11 @@ def with_constant_column(X, j):
 
 
 def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
-    """[(training rows, test rows), ...]: a number of shuffled folds, which keep the
-    shares of classes and groups together, or what a splitter of scikit-learn gives."""
+    """Folds as [(training rows, test rows), ...].
+
+    A number makes shuffled folds, stratified for classifiers and keeping groups
+    together; a scikit-learn splitter gives its own.
+    """
     if isinstance(cv, (int, np.integer)):
         grouped = groups is not None
         classes = is_classifier(model) and y.ndim == 1
@@ -131,12 +136,12 @@ def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
 
 
 def scorer_of(model, scoring):
-    """scorer(model, X, y) -> number, greater is better."""
+    """A function scorer(model, X, y) that returns a number, greater is better."""
     return check_scoring(model, scoring=scoring)
 
 
 def cross_scores(model, X, y, folds, scorer, *, train=True) -> FoldScores:
-    """Scores of fresh clones fitted on every fold's training rows."""
+    """Cross-validated scores of clones fitted to the training rows of each fold."""
     inside, outside = [], []
     for rows, held in folds:
         fitted = clone(model).fit(select_rows(X, rows), y[rows])

@@ -13,11 +13,12 @@ MOST = 12  # levels kept apart; the rest becomes "other"
 def parts_of_column(
     values, parts=4, most=MOST, counts=None
 ) -> tuple[list[str], np.ndarray]:
-    """Names of the parts of a column and the part of each row.
+    """Groups of a column's values: their names, and the group of each row.
 
-    Numbers of more than `most` values are cut into `parts` of about equal size; of
-    other columns the `most` commonest values stay and the rest is "other"; missing
-    values are a part of their own. `counts` (n,) say how many rows each row is.
+    Numbers with more than `most` distinct values are cut into `parts` quantile bins;
+    of other columns the `most` frequent values are kept and the rest is "other";
+    missing values are a group of their own. `counts` (n,) says how many rows each row
+    stands for.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def holds_text(known) -> bool:
 
 
 def quantile_parts(number, parts, counts=None):
-    """Quantile parts and which part each number is in."""
+    """Names of quantile bins, and the bin of each number."""
     q = np.arange(1, parts) / parts
     edges = (
         np.quantile(number, q)
@@ -70,7 +71,7 @@ def quantile_parts(number, parts, counts=None):
 
 
 def most_common_values(known, most, counts=None):
-    """The commonest values, "other" for the rest."""
+    """Names of the most frequent values and "other", and the code of each value."""
     inner, levels = encode_values(known)
     label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)
     names = [label(v) for v in levels.tolist()]

@@ -1,7 +1,7 @@
 """Rank and condition number of a design matrix.
 
-From the singular values s_1 >= s_2 >= ... of X (its columns scaled to length 1 to tell
-dependence from mere units),
+From the singular values s_1 >= s_2 >= ... of X (with columns scaled to length 1, to
+distinguish dependence from a choice of units),
 
     condition = s_1 / s_r,   of the Hessian 2 X^T X: condition^2                  (1)
     null dimension = d - rank >= d - n                                           (2)
@@ -28,7 +28,7 @@ from ..core.rows import DatasetRows, is_dataset
 
 
 class Conditioning(NamedTuple):
-    """What is known about X as a design; prints as a few lines."""
+    """Rank and condition numbers of a design matrix; prints as a few lines."""
 
     shape: tuple[int, int]
     kind: str  # "tall full rank", "fat" or "deficient"

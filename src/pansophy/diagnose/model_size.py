@@ -122,11 +122,11 @@ def has_fitted_attribute(model, attribute):
     except (AttributeError, ValueError):
         return False
     return value is not None and not (
-        attribute == "dual_coef_" and linear_parameter_count(model)
+        attribute == "dual_coef_" and has_coefficients(model)
     )
 
 
-def linear_parameter_count(model):
+def has_coefficients(model):
     return hasattr(model, "coef_")
 
 

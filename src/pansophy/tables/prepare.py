@@ -3,10 +3,9 @@
 Methods come in two kinds. *Native* ones take categories as codes and missing values as
 NaN: their categories come first, as columns 0 .. k-1. All others get numbers imputed by
 the median, with an indicator where values were missing; ordinals as numbers; dates and
-angles as in `dates`; categories of few levels as one column a level and of many levels
-by their mean target (`levels`); texts by their main directions (`words`); all scaled on
-request. Whatever is learned comes from the rows given to `fit` and from nothing else;
-`transform` only reads it.
+angles by `date_features`; categories of few levels one-hot and of many levels by their
+mean target (`target_encoding`); texts by `text_features`; all scaled on request. All
+parameters are learned from the rows given to `fit`; `transform` only applies them.
 
 Output columns stand in blocks: numbers, dates, angles | indicators | levels | mean
 targets | texts; for native methods codes | numbers, dates, angles | texts.
@@ -23,11 +22,11 @@ from . import date_features, target_encoding, text_features
 from .roles import Column
 
 ONE_HOT = 10  # categories with more levels are encoded by their mean target
-ROWS = 4096  # rows transformed at a time: what they make stays in the cache
+ROWS = 4096  # rows transformed at a time, so that a block stays in the cache
 
 
 class DenseColumns(NamedTuple):
-    """Numbers, parts of dates and of angles: how they are filled and scaled."""
+    """How numbers, date parts and angles are imputed and scaled."""
 
     number: np.ndarray  # columns of the frame
     ordinal: np.ndarray  # which of these numbers are codes in order
@@ -43,7 +42,7 @@ class DenseColumns(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Preparation(Estimator):
-    """Fill, scale and encode the columns of a frame.
+    """Impute, scale and encode the columns of a MixedFrame.
 
     Parameters
     ----------
@@ -54,11 +53,11 @@ class Preparation(Estimator):
     n_classes : int
         Classes of a classification.
     scale : bool
-        Whether columns are brought to like size.
+        Whether columns are standardised.
     full_rank : bool
         Whether one level of each category is left out.
     native : bool
-        Whether categories stay codes and missing values stay NaN.
+        Whether categories stay integer codes and missing values stay NaN.
     random_state : int
         Of the parts of cross-fitting.
 
@@ -80,12 +79,12 @@ class Preparation(Estimator):
     random_state: int = 0
 
     def fit(self, frame, y=None, sample_weight=None):
-        """Learn from the rows of a frame; weights count as repeated rows."""
+        """Fit to the rows of a frame; a row of weight k counts as k rows."""
         self._fit(frame, y, sample_weight)
         return self
 
     def fit_transform(self, frame, y=None, sample_weight=None) -> np.ndarray:
-        """Not `fit` then `transform`: encodings by the target are cross-fitted."""
+        """Fit and transform; unlike `transform`, mean targets are cross-fitted."""
         Y, w = self._fit(frame, y, sample_weight)
         out = self.transform(frame)
         if self.means_ is not None:
@@ -107,9 +106,8 @@ class Preparation(Estimator):
         if w is not None and not w.all():  # rows of weight 0 are not there
             kept = w > 0
             self._fit(frame[kept], None if y is None else np.asarray(y)[kept], w[kept])
-            return target_matrix(
-                y, self.task, self.n_classes
-            ) if self.long_ else None, w
+            Y = target_matrix(y, self.task, self.n_classes) if self.long_ else None
+            return Y, w
         V = frame.values
         self.n_features_in_ = len(self.columns)
         names = Names(self.columns)
@@ -170,12 +168,12 @@ class Preparation(Estimator):
             self.mean_scale_ = np.maximum(
                 size, np.tile(mean_standard_errors(Y, w), len(long))
             )
-        names.add(np.repeat(long, K), [" mean" + (f" {k}" if K > 1 else "")
-                                       for _ in long for k in range(K)])  # fmt: skip
+        endings = [f" mean {k}" for k in range(K)] if K > 1 else [" mean"]
+        names.add(np.repeat(long, K), endings * len(long))
         return Y
 
     def transform(self, frame) -> np.ndarray:
-        """The matrix of a frame; float64, one row for each of the frame's."""
+        """The float64 matrix of a frame, with as many rows."""
         n = len(frame)
         (a, b, c, d) = self.edges_
         V = frame.values
@@ -201,7 +199,7 @@ class Preparation(Estimator):
         return out
 
     def _put(self, v, o, a, b, c, d):
-        """Everything but texts, of methods that are not native."""
+        """Writes all columns except texts, for methods that are not native."""
         dense = self.dense_
         if a:
             X = dense_values(dense, v, plain=False)
@@ -224,7 +222,7 @@ class Preparation(Estimator):
 
     @property
     def categories(self) -> list[int] | None:
-        """Which columns of a native matrix are codes."""
+        """Columns of a native matrix that are category codes; None without any."""
         k = sum(c.role == "category" for c in self.columns)
         return list(range(k)) or None
 
@@ -239,7 +237,7 @@ class Preparation(Estimator):
 
 
 class Names:
-    """Output columns so far: the place of their source in `columns`, their names."""
+    """Collects the output columns: positions of their sources, and their names."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -264,7 +262,7 @@ class Names:
 
 
 def target_matrix(y, task, n_classes) -> np.ndarray:
-    """(n, K): a column of y for each number, class (of three or more) or label."""
+    """y as a matrix (n, K): one column, or one for each class or label."""
     y = np.asarray(y)
     if y.ndim == 2:
         return y.astype(float)
@@ -274,10 +272,10 @@ def target_matrix(y, task, n_classes) -> np.ndarray:
 
 
 def mean_standard_errors(Y, w) -> np.ndarray:
-    """Standard errors of the means of Y (n, K): no mean target is better known.
+    """Standard errors of the column means of Y (n, K), the least scale of encodings.
 
-    Levels that say nothing all have the same mean, but for noise: rows encoded without
-    their own part would differ by far more than that.
+    Uninformative levels have nearly equal mean targets; scaling by their tiny spread
+    would blow up the noise of cross-fitted encodings.
     """
     m = np.average(Y, axis=0, weights=w)
     n = len(Y) if w is None else target_encoding.as_counts(w).sum()
@@ -285,7 +283,7 @@ def mean_standard_errors(Y, w) -> np.ndarray:
 
 
 def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
-    """Which parts vary, what fills gaps, how large they are."""
+    """Fits the dense columns: the varying date parts, imputed values and scales."""
     of = lambda *roles: np.asarray(
         [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
     )
@@ -300,10 +298,17 @@ def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     gap = used[np.isnan(V).any(axis=0)[used]]
     width = len(number) + len(part) + 2 * len(angle)
     block = DenseColumns(
-        number, np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
-        date, part, angle, np.asarray([plain[j].period for j in angle], dtype=float),
-        gap, np.zeros(width), np.zeros(width), np.ones(width),
-    )  # fmt: skip
+        number=number,
+        ordinal=np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
+        date=date,
+        part=part,
+        angle=angle,
+        period=np.asarray([plain[j].period for j in angle], dtype=float),
+        gap=gap,
+        fill=np.zeros(width),
+        shift=np.zeros(width),
+        scale=np.ones(width),
+    )
     if native or width == 0:
         return block
     comes_round = [0.0 if "sin" in p or "cos" in p else np.nan for p in parts]
@@ -313,7 +318,7 @@ def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
 
 
 def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
-    """What fills each column (a median, where nothing is fixed) and its size."""
+    """Fits imputed values (medians where `fixed` is NaN), means and scales."""
     X = np.empty((len(fixed), len(V)))  # one row a column: they are read one by one
     for i in range(0, len(V), ROWS):
         X[:, i : i + ROWS] = dense_values(block, V[i : i + ROWS], plain=False).T
@@ -329,7 +334,7 @@ def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
 
 
 def dense_values(block, v, plain) -> np.ndarray:
-    """Numbers, parts of dates, parts of angles; NaN where missing."""
+    """Matrix of numbers, date parts and angles; NaN where missing."""
     X = v[:, block.number]
     if block.ordinal.any():
         X = np.where(block.ordinal & (X < 0), np.nan, X)  # levels never seen
