@@ -65,18 +65,18 @@ def ours_file(path):
 
 
 def date_parts(frame):
-    """What a user would write by hand: elapsed days and the place in the year."""
+    """Date features as a user would write them: elapsed days, year, cyclic parts."""
     out = {}
     for name in frame.columns:
         when = frame[name]
-        turn = 2 * np.pi * when.dt.month / 12
+        month_angle = 2 * np.pi * when.dt.month / 12
         out[name] = (when - when.iloc[0]).dt.days
         out[f"{name} year"] = when.dt.year
-        out[f"{name} sin"] = np.sin(turn)
-        out[f"{name} cos"] = np.cos(turn)
-        week = 2 * np.pi * when.dt.weekday / 7
-        out[f"{name} wsin"] = np.sin(week)
-        out[f"{name} wcos"] = np.cos(week)
+        out[f"{name} sin"] = np.sin(month_angle)
+        out[f"{name} cos"] = np.cos(month_angle)
+        week_angle = 2 * np.pi * when.dt.weekday / 7
+        out[f"{name} wsin"] = np.sin(week_angle)
+        out[f"{name} wcos"] = np.cos(week_angle)
     return np.column_stack(list(out.values()))
 
 
