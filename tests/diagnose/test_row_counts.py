@@ -14,7 +14,6 @@ from pansophy.diagnose.row_counts import (
     weights_as_counts,
 )
 
-
 rows = st.lists(
     st.tuples(st.floats(-1e3, 1e3), st.integers(0, 6)), min_size=1, max_size=30
 ).filter(lambda rows: any(k for _, k in rows))

@@ -50,7 +50,7 @@ class Exploration:
     findings : list of Finding
     overview : Overview or None
     rows, columns : int
-        Of the table; `sampled` rows of it were looked at.
+        Of the table; `sampled` rows of it were examined.
     target, task : str or None
     duplicates : Duplicates
     drift : Drift or None
@@ -153,7 +153,7 @@ def explore(
         Columns whose rows stay together, and that orders the rows.
     ignore : names of columns that will not be used as inputs
     max_rows : int or None
-        Rows looked at, at most.
+        Rows examined at most; larger tables are sampled.
     whole : bool
         Whether to make the overview.
     random_state : seed

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SEVERITIES = ("alarm", "warning", "note")  # gravest first
+SEVERITIES = ("alarm", "warning", "note")  # most severe first
 
 
 class Finding(NamedTuple):
@@ -54,7 +54,7 @@ def by_severity(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def worst_severity(findings: Iterable[Finding]) -> str | None:
-    """The gravest severity among findings; None if there are none."""
+    """The highest severity among findings; None if there are none."""
     found = by_severity(findings)
     return found[0].severity if found else None
 
@@ -65,7 +65,7 @@ def findings_text(findings: Iterable[Finding], nothing="Nothing was found.") -> 
 
 
 def as_dicts(findings: Iterable[Finding]) -> list[dict]:
-    """Findings as plain dicts for JSON, the gravest first."""
+    """Findings as plain dicts for JSON, the most severe first."""
     return [f._asdict() for f in by_severity(findings)]
 
 

@@ -89,7 +89,7 @@ def group_errors(
     ignore : names of columns
     share : float
     rows : int or None
-        Rows looked at; all errors are kept.
+        Rows examined at most; all errors are kept.
     random_state : seed
 
     Examples

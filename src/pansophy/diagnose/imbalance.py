@@ -20,7 +20,7 @@ import numpy as np
 from ..core.labels import class_codes
 from .findings import Finding, make_finding
 
-RARE = 0.1  # share of a class below which it is told
+RARE = 0.1  # share below which a class counts as rare
 VERY_RARE = 0.01
 
 

@@ -8,9 +8,8 @@ in d columns, class shares, means and covariances make
     (k - 1) + k d + k d (d + 1) / 2      with one each
     (k - 1) + 2 k d                      with independent columns.
 
-Free parameters are told where the kind of model is known; what every fitted model can
-be asked for is how many numbers it stores, and refitting on half of the rows shows
-whether these grow.
+Free parameters are counted for known kinds of models. For every fitted model the number
+of stored values is counted, and refitting on half of the rows shows whether it grows.
 """
 
 from typing import NamedTuple

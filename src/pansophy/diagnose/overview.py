@@ -101,7 +101,7 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     ignore : names of columns
         Not part of the points, such as the target; ids never are.
     rows : int or None
-        Rows looked at as a whole, drawn at random; None for all.
+        Rows of the random sample; None for all.
     random_state : seed
 
     Examples

@@ -107,7 +107,7 @@ def subgroups(
     weights : array of shape (n,), optional
         How much each row counts.
     pairs : bool
-        Whether slices of two columns are looked at too.
+        Whether slices of two columns are tested too.
     min_rows : int, optional
         Of a slice; None takes 30, or a hundredth of the rows if that is more.
     level : float

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-FEW = 20  # numbers with at most this many values, all whole, are looked at as classes
+FEW = 20  # numbers with at most this many values, all whole, are treated as classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Goal:
         if counts.max() >= 5:
             yield f"{top:.6g}", self.y == top
 
-    def said(self, value) -> str:
+    def describe(self, value) -> str:
         """Description of a quantity of `numbers`."""
         if value:
             return f"the share of {value} in {self.name!r}"

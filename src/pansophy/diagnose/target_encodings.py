@@ -43,7 +43,7 @@ def target_encoding_leak(c, goal):
         chi2 = off_line(values, means, counts) / s2
         p = scipy.stats.chi2.cdf(chi2, L - 2)
         if (exact[counts > 1].all() and L >= 3) or (L >= 8 and p < IMPROBABLE):
-            what = goal.said(value)
+            what = goal.describe(value)
             text = (
                 f"{c.name!r} looks like the mean of the target: over its {L} values "
                 f"{what} follows it closer than chance allows (p = {p:.1g}). It was "
@@ -92,7 +92,7 @@ def encoded_levels(inputs, goal, done):
                 exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield encoding_finding(c, g, goal.said(value), r or out[j])
+                    yield encoding_finding(c, g, goal.describe(value), r or out[j])
 
 
 def encoding_finding(c, g, what, r):

@@ -30,7 +30,7 @@ from .temporal_leakage import later_dates
 EXACT = 0.9999
 FOLDS = 5
 BINS = 64
-FEWEST = 20  # rows below which nothing is said
+FEWEST = 20  # rows below which nothing is reported
 # balanced accuracy, or r2, for an alarm, a warning and a note; lower limits too
 LEVELS = np.array([0.99, 0.97, 0.93])
 LIMITS = np.array([0.97, 0.95, 0.9])

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from .column_values import TableError
 
-HEAD = 1 << 18  # bytes looked at
+HEAD = 1 << 18  # bytes examined
 RECORDS = 200
 SEPARATORS = ",;\t|"
 MAGIC = {

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-LOOK = 500  # values looked at before all are tried
+LOOK = 500  # values tried before all are parsed
 LONG = 40  # numbers have fewer characters
 SIGNS = "$€£¥₹"
 UNIT = r"[^\W\d_eE][^\W\d_]{0,8}(?:/[^\W\d_]{1,6})?[²³]?|[°º][CFK]?"

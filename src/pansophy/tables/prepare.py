@@ -135,7 +135,7 @@ class Preparation(Estimator):
         )
         names.add_texts(self.words_)
         self.columns_of_ = np.asarray(names.of, dtype=np.intp)
-        self.names_ = names.said
+        self.names_ = names.names
         return Y, w
 
     def _fit_levels(self, V, plain, category, w, names):
@@ -144,10 +144,12 @@ class Preparation(Estimator):
         self.one_hot_, made = target_encoding.fit_one_hot(
             V, short, sizes, w, self.full_rank
         )
-        said = lambda j, slot: (
+        level_name = lambda j, slot: (
             f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
         )
-        names.add([short[j] for j, _ in made], [f"={said(j, s)}" for j, s in made])
+        names.add(
+            [short[j] for j, _ in made], [f"={level_name(j, s)}" for j, s in made]
+        )
 
     def _fit_means(self, V, plain, category, y, w, names):
         long = [j for j in category if len(plain[j].levels) > ONE_HOT]
@@ -244,7 +246,7 @@ class Names:
         self.plain = [i for i, c in enumerate(columns) if c.role != "text"]
         self.text = [i for i, c in enumerate(columns) if c.role == "text"]
         self.of: list[int] = []
-        self.said: list[str] = []
+        self.names: list[str] = []
 
     def __len__(self):
         return len(self.of)
@@ -252,13 +254,13 @@ class Names:
     def add(self, frame_columns, endings):
         for j, ending in zip(frame_columns, endings, strict=True):
             self.of.append(self.plain[j])
-            self.said.append(self.columns[self.plain[j]].name + ending)
+            self.names.append(self.columns[self.plain[j]].name + ending)
 
     def add_texts(self, blocks):
         for i, block in zip(self.text, blocks, strict=True):
             for k in range(block.V.shape[1]):
                 self.of.append(i)
-                self.said.append(f"{self.columns[i].name} topic {k + 1}")
+                self.names.append(f"{self.columns[i].name} topic {k + 1}")
 
 
 def target_matrix(y, task, n_classes) -> np.ndarray:
