@@ -51,12 +51,39 @@ def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
     return Rule(says, holds)
 
 
-Count = Annotated[int, number("a whole number of at least 1", 1, whole=True)]
-Natural = Annotated[int, number("a whole number of at least 0", 0, whole=True)]
+def count_rule(minimum):
+    """A rule for a whole number of at least `minimum`."""
+    return number(f"a whole number of at least {minimum}", minimum, whole=True)
+
+
+def check_count(name, value, minimum=1) -> int:
+    """`value` as an int, if it is a whole number of at least `minimum`.
+
+    For arguments of functions; parameters of estimators have a type such as `Count`.
+
+    Examples
+    --------
+    >>> from pansophy.params import check_count
+    >>> check_count("n", 3)
+    3
+    >>> check_count("n", 1.5, 2)
+    Traceback (most recent call last):
+    pansophy.params.ParameterError: n must be a whole number of at least 2, got 1.5.
+    """
+    rule = count_rule(minimum)
+    if not rule.holds(value):
+        raise ParameterError(f"{name} must be {rule.says}, got {brief(value)}.")
+    return int(value)
+
+
+Count = Annotated[int, count_rule(1)]
+TwoOrMore = Annotated[int, count_rule(2)]
+Natural = Annotated[int, count_rule(0)]
 Whole = Annotated[int, number("a whole number", whole=True)]
 Number = Annotated[float, number("a real number")]
 Positive = Annotated[float, number("a number above 0", 0, open_low=True)]
 NonNegative = Annotated[float, number("a number of at least 0", 0)]
+AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
 Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
 Infinite = Annotated[float, Rule("inf", lambda v: v == math.inf)]
 OpenFraction = Annotated[
