@@ -11,12 +11,11 @@ import math
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 from ..penalties import _separable as penalties
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
 
-
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     """Passes in Gram form; returns the number of changes in the last one."""
     k = q.shape[0]
@@ -40,7 +39,7 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_gap(h, q, w, energy, positive, a, b):
     """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
     l1, square, along, top = 0.0, energy, energy, 0.0
@@ -55,7 +54,7 @@ def gram_gap(h, q, w, energy, positive, a, b):
     return square / 2 + a * l1 - s * along + s * s / 2 * square
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     """Passes over all, each followed by some over the support, until gap <= tol."""
     some = np.empty_like(order)
@@ -72,7 +71,7 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     return gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
     """Columns X[j] stored as rows, less their means; residual r = u / p + shift.
 
@@ -106,7 +105,7 @@ def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epoc
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def sparse_lasso_epochs(
     data, rows, starts, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
 ):
@@ -130,7 +129,7 @@ def sparse_lasso_epochs(
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def centered_column_squares(X, index, p, mean, out):
     """sum_i p_i (x_ij - m_j)^2 of some columns X[j], stored as rows."""
     for j in index:
@@ -169,7 +168,7 @@ def correlate_sparse(data, rows, starts, index, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def correlate_rows(X, index, v, out):
     """out_k = X[j] v over the j of `index`."""
     for k in range(index.shape[0]):
@@ -179,7 +178,7 @@ def correlate_rows(X, index, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def solve_transposed_triangle(R, s, x):
     """x <- R^-T x for the leading s of an upper triangular R stored by rows."""
     for i in range(s):
@@ -190,7 +189,7 @@ def solve_transposed_triangle(R, s, x):
             x[j] -= row[j] * t
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def solve_triangle(R, s, x):
     """x <- R^-1 x."""
     for i in range(s - 1, -1, -1):
@@ -201,7 +200,7 @@ def solve_triangle(R, s, x):
         x[i] = (x[i] - t) / row[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def remove_from_factor(R, s, at):
     """The factor of A without row and column `at`: shift, then rotate back to shape."""
     for i in range(at):
@@ -221,7 +220,7 @@ def remove_from_factor(R, s, at):
             v[j] = cosine * v[j] - sine * below[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def append_to_factor(R, s, column, corner):
     """The factor of A with one more row and column; False if it is not definite."""
     solve_transposed_triangle(R, s, column)

@@ -9,10 +9,10 @@ import math
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def group_prox(V, s, step, a, l1, b):
     """prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
@@ -30,7 +30,7 @@ def group_prox(V, s, step, a, l1, b):
             V[t, m] *= scale
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
     """Passes over the groups in `order`; V (t, widest group) is scratch space.
 
@@ -69,7 +69,7 @@ def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def block_gap(H, Q, W, energy, members, starts, a, b):
     """The duality gap from Gram form, without an L1 part."""
     square, along, size, worst = energy, energy, 0.0, 1.0
@@ -88,7 +88,7 @@ def block_gap(H, Q, W, energy, members, starts, a, b):
     return square / 2 + size - along / worst + square / (2 * worst * worst)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def block_rounds(
     G, H, Q, W, energy, members, starts, curve, a, b, order, tol, n_rounds, V
 ):

@@ -22,6 +22,7 @@ import numpy as np
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
+from ..params import check_count
 from .point_search import latin_hypercube
 from .search_space import (
     mutate_points,
@@ -99,8 +100,9 @@ def genetic_algorithm(
     rng, where = rng_from(random_state), search_space(where)
     values = vectorized_objective(f, where, vectorised)
     n = population or min(200, 40 + 4 * where.d)
-    if n < 2 or not 0 <= elite < 1:
-        raise ValueError("population must be at least 2 and elite in [0, 1).")
+    check_count("population", n, 2)
+    if not 0 <= elite < 1:
+        raise ValueError(f"elite must be in [0, 1), got {elite}.")
     kept = max(1, int(elite * n))
     rate, levels = 1 / where.d if mutation is None else mutation, where.levels
 

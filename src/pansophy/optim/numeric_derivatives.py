@@ -21,6 +21,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..params import check_count
+
 STEP = float(np.finfo(float).eps) ** (1 / 3)
 EXTRA = 8  # interpolation points beyond the order of a Taylor model
 
@@ -95,8 +97,7 @@ def taylor_model(
     >>> round(model([0.1]), 6), round(1 + 0.1 + 0.1**2 / 2 + 0.1**3 / 6, 6)
     (1.105167, 1.105167)
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}.")
+    order = check_count("order", order, 0)
     x = np.array(x, dtype=float)
     begin = float(f(x))
     value = lambda part: np.asarray(part(x) if callable(part) else part, dtype=float)

@@ -33,9 +33,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import namespace
+from ..core.class_weight import apply_class_weight
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, Task
 from ..core.random import rng_from
+from ..core.weighted import check_sample_weight
 
 
 class Transform(NamedTuple):
@@ -182,13 +184,13 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     >>> balanced_rates(["a", "a", "a", "b"]).round(4)
     array([0.1667, 0.1667, 0.1667, 0.5   ])
     """
-    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
-    wanted = np.ones(len(labels))
+    p = apply_class_weight("balanced", y)
     if rates is not None:
-        wanted = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
-        if not (np.all(wanted >= 0) and wanted.sum() > 0):
+        labels, codes = np.unique(y, return_inverse=True)
+        class_rates = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
+        if not (np.all(class_rates >= 0) and class_rates.sum() > 0):
             raise ValueError(f"rates must be above 0 for some class of y, got {rates}.")
-    p = (wanted / wanted.sum() / counts)[z]
+        p = p * class_rates[codes]
     return p / p.sum()
 
 
@@ -203,11 +205,7 @@ def row_probabilities(n, weight, y):
                 f"classes of {n} rows."
             )
         return balanced_rates(y)
-    w = np.asarray(weight, float)
-    if w.shape != (n,) or not np.all(w >= 0) or not w.sum() > 0:
-        raise ValueError(
-            f"sample_weight must be {n} numbers of at least 0, some above."
-        )
+    w = check_sample_weight(weight, n)
     return w / w.sum()
 
 
