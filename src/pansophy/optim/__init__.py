@@ -3,8 +3,8 @@ constrained and black-box methods, with `minimize` as their common entry point.
 
 Every solver takes an objective and a starting point, is run by `core.iterate`, and
 returns its `Result`: `result.state.position`, `result.objective`, `result.history` and
-the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded on first
-use.
+the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded on
+first use.
 """
 
 from typing import Any

@@ -9,11 +9,12 @@ and any rho > 0, one iteration is
     f <- prox_{F/rho}(A x + u),   z <- prox_{g/rho}(C x + v)                     (3)
     u <- u + A x - f,             v <- v + C x - z                               (4)
 
-The matrix A^T A + C^T C of eq. (2) is the same in every iteration and factored once. Only
-proximal operators of F and g are used, so neither needs a gradient. The run ends when the
-primal residuals f - A x and z - C x and the dual residuals (changes of f and z) are small.
-rho is adapted after 10, 20, 40, ... iterations so that both kinds of residual shrink alike;
-ever more rarely, since convergence is not guaranteed while rho changes.
+The matrix A^T A + C^T C of eq. (2) is the same in every iteration and factored once.
+Only proximal operators of F and g are used, so neither needs a gradient. The run ends
+when the primal residuals f - A x and z - C x and the dual residuals (changes of f and
+z) are small. rho is adapted after 10, 20, 40, ... iterations so that both kinds of
+residual shrink alike; ever more rarely, since convergence is not guaranteed while rho
+changes.
 
 Shapes    A (n, m)   x (m,)   f, u (n,)   z, v (d,) with d <= m
 Refs      [Boyd2011]

@@ -6,8 +6,8 @@ one with B y = s is
     B <- (I - r s y^T) B (I - r y s^T) + r s s^T,     r = 1 / (y.s)              (1)
        = B + r (s v^T + v s^T),     v = (1 + r y.B y) s / 2 - B y                (2)
 
-Strong Wolfe steps ensure y.s > 0, which keeps B positive definite. A B that is too small
-would need many updates to grow, so it is first scaled up,
+Strong Wolfe steps ensure y.s > 0, which keeps B positive definite. A B that is too
+small would need many updates to grow, so it is first scaled up,
 
     B <- max(1, (y.s) / (y.B y)) B                                               (3)
 

@@ -2,8 +2,8 @@
 
     x_j <- argmin_u f(x_1, ..., x_{j-1}, u, x_{j+1}, ..., x_m),     j = 1, ..., m   (1)
 
-No update can raise f if each minimises over its block, so f converges; for smooth f with
-a unique minimiser in each block, the limit is a stationary point.
+No update can raise f if each minimises over its block, so f converges; for smooth f
+with a unique minimiser in each block, the limit is a stationary point.
 `alternating_minimization` takes blocks of any kind (k-means: centres and labels;
 factorisation: rows and columns); `block_descent` splits a vector into index sets and
 needs only f.
@@ -42,8 +42,8 @@ def alternating_minimization(
 ) -> Result:
     """Block coordinate descent with block solvers of the user, eq. (1).
 
-    `objective(*blocks)` is f and `updates[j](*blocks)` returns the new block j. An update
-    that raises f beyond rounding raises ValueError: its formula is wrong.
+    `objective(*blocks)` is f and `updates[j](*blocks)` returns the new block j. An
+    update that raises f beyond rounding raises ValueError: its formula is wrong.
     `history["half"]` has f at the start and after each single update.
 
     Examples

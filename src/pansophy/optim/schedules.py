@@ -1,8 +1,8 @@
 """Learning-rate schedules as functions of the step number t = 0, 1, 2, ...
 
 Used for learning rates, temperatures and exploration rates. A schedule is called with a
-step number or an array of step numbers. `Schedule` and `Restarts` are dataclasses rather
-than functions, so that a model that holds one can be printed and saved.
+step number or an array of step numbers. `Schedule` and `Restarts` are dataclasses
+rather than functions, so that a model that holds one can be printed and saved.
 
 Stochastic approximation converges for rates with sum eta_t = inf and sum eta_t^2 <
 inf [Robbins1951]; `check_schedule` judges both conditions from the growth of partial

@@ -2,10 +2,10 @@
 
 The band of a curve v(u) is a pointwise bootstrap interval: the curve is computed again
 for rows drawn with replacement, and the band at u is a pair of quantiles of these v(u).
-Rows keep their scores, so a bootstrap sample is a vector of row counts. At the ends of a
-curve, where v is 0 or 1 or rests on few rows, all samples agree although the value is
-uncertain. The band is therefore at least as wide as Wilson's interval for a proportion v
-of m rows.
+Rows keep their scores, so a bootstrap sample is a vector of row counts. At the ends of
+a curve, where v is 0 or 1 or rests on few rows, all samples agree although the value is
+uncertain. The band is therefore at least as wide as Wilson's interval for a proportion
+v of m rows.
 """
 
 import numpy as np
@@ -24,9 +24,9 @@ WORK = 4_000_000  # rows of all samples together: larger data get fewer samples
 def curves_to_draw(y, scores, positive=None):
     """List of (name, outcomes, scores), one entry for each curve.
 
-    With two classes a model has one curve, for `positive` or the second class. With more
-    classes a single model has one curve for each class against the rest; several models
-    have one micro-averaged curve each.
+    With two classes a model has one curve, for `positive` or the second class. With
+    more classes a single model has one curve for each class against the rest; several
+    models have one micro-averaged curve each.
     """
     y = np.asarray(y)
     models = named_series(scores)
