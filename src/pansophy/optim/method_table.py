@@ -71,7 +71,7 @@ def run_newton_cg(p, **options):
 
 
 def penalty_or_bounds(p):
-    """The penalty, or the bounds as an indicator penalty; without either, no penalty."""
+    """The penalty, or the bounds as an indicator penalty; without either, none."""
     if p.penalty is not None:
         return p.penalty
     if p.bounds is None:
