@@ -9,7 +9,7 @@ INCH = 90.0  # units of the layout per inch
 
 
 def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
-    """Draw a network in layers, arrows downwards.
+    """Draw a directed acyclic graph in layers, with arrows downwards.
 
     Parameters
     ----------
@@ -60,20 +60,26 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
         look = {"fc": "#ffd6d6" if i in marked else FILLS[round_], "ec": "0.35"}
         if round_:
             corner = x - widths[i] / 2, y - height / 2
-            how = "round,pad=0,rounding_size=8"
-            ax.add_patch(FancyBboxPatch(corner, widths[i], height, how, **look))
+            shape = "round,pad=0,rounding_size=8"
+            ax.add_patch(FancyBboxPatch(corner, widths[i], height, shape, **look))
         else:
             ax.add_patch(Ellipse((x, y), widths[i], height, **look))
         for k, text in enumerate(box):
             at = y - LINE * (len(box) - 1) / 2 + LINE * k
-            how = {"ha": "center", "va": "center", "fontsize": 12 * scale}
-            weight = "bold" if k == 0 and len(box) > 1 else "normal"
-            ax.text(x, at, text, weight=weight, **how)
+            ax.text(
+                x,
+                at,
+                text,
+                weight="bold" if k == 0 and len(box) > 1 else "normal",
+                ha="center",
+                va="center",
+                fontsize=12 * scale,
+            )
     return ax
 
 
 class Edges:
-    """A list of edges in the shape of a network: names and parents."""
+    """A list of edges with the attributes of a network: names and parents."""
 
     def __init__(self, edges):
         from ..graphical.names import Space
