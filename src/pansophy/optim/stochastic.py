@@ -191,7 +191,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     >>> balanced_rates(["a", "a", "a", "b"]).round(4)
     array([0.1667, 0.1667, 0.1667, 0.5   ])
     """
-    p = apply_class_weight("balanced", y)
+    p = np.asarray(apply_class_weight("balanced", y))
     if rates is not None:
         labels, codes = np.unique(y, return_inverse=True)
         class_rates = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
@@ -212,7 +212,7 @@ def row_probabilities(n, weight, y):
                 f"classes of {n} rows."
             )
         return balanced_rates(y)
-    w = check_sample_weight(weight, n)
+    w = np.asarray(check_sample_weight(weight, n))
     return w / w.sum()
 
 

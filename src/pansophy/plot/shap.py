@@ -25,7 +25,7 @@ def largest_features(V, limit):
 
 
 def shap_bar(explanation, *, output=None, limit=15, ax=None):
-    """Mean of |value| by feature.
+    """Bar chart of the mean absolute SHAP value of each feature.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def shap_bar(explanation, *, output=None, limit=15, ax=None):
 
 
 def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
-    """A dot per row and feature at its value, coloured by what the feature was.
+    """Beeswarm of SHAP values: a dot per row and feature, coloured by its value.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
-    """The units of a map, coloured.
+    """Units of a self-organising map, coloured by a value.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
     if len(values) != len(at):
         raise ValueError(f"{len(at)} units need as many values, got {len(values)}.")
     if model.topology == "hexagonal":
-        turn = np.pi / 6 + np.arange(6) * np.pi / 3
-        corner = np.stack([np.cos(turn), np.sin(turn)], axis=1) / np.sqrt(3)
+        angle = np.pi / 6 + np.arange(6) * np.pi / 3
+        corner = np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.sqrt(3)
     else:
         corner = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     ax = get_axes(ax)
