@@ -11,9 +11,9 @@ def differences(size):
 
 
 def ours_signed_rank(z):
-    from pansophy.compare import signed_rank
+    from pansophy.compare import bayesian_signed_rank
 
-    return tuple(signed_rank(z, 0.01, n_samples=20_000))
+    return tuple(bayesian_signed_rank(z, 0.01, n_samples=20_000))
 
 
 def baycomp_signed_rank(z):
@@ -25,9 +25,9 @@ def baycomp_signed_rank(z):
 
 def distance_to_many_draws(z, result):
     """Largest gap to probabilities from ten times as many draws."""
-    from pansophy.compare import signed_rank
+    from pansophy.compare import bayesian_signed_rank
 
-    truth = signed_rank(z, 0.01, n_samples=200_000, random_state=1)
+    truth = bayesian_signed_rank(z, 0.01, n_samples=200_000, random_state=1)
     return float(np.abs(np.subtract(result, truth)).max())
 
 

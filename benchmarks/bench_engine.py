@@ -10,9 +10,9 @@ OURS = ["ridge", "bayesian ridge", "linear regression", "decision tree"]
 def make(size):
     import pyarrow as pa
 
-    from pansophy.compare.data import Data
-    from pansophy.compare.methods.choice import choose
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
+    from pansophy.compare.samples import Samples
     from pansophy.compare.splits import make_splits
     from pansophy.tables import infer_schema
 
@@ -26,17 +26,19 @@ def make(size):
         | {"kind": rng.choice(list("abcd"), n), "y": y}
     )
     schema = infer_schema(table, "y")
-    data = Data(schema.frame(table), schema.goal(table))
-    methods = choose(schema, n, OURS)[0]
+    data = Samples(schema.frame(table), schema.goal(table))
+    methods = choose_methods(schema, n, OURS)[0]
     split = make_splits(data, schema, folds=5, repeats=2)
     return methods, data, schema, metrics_for(schema.task), split
 
 
 def run(payload, workers):
-    from pansophy.compare.running.plan import Running
-    from pansophy.compare.running.run import run
+    from pansophy.compare.execution.plan import ExecutionLimits
+    from pansophy.compare.execution.trials import run_trials
 
-    trials, complete = run(*payload, Running(workers=workers), None, False)
+    trials, complete = run_trials(
+        *payload, ExecutionLimits(workers=workers), None, False
+    )
     assert complete and not any(t.failure for t in trials)
     return [np.mean(t.scores["rmse"]) for t in trials]
 
@@ -48,16 +50,16 @@ def ours(payload):
 def sklearn(payload):
     from sklearn.model_selection import cross_validate
 
-    from pansophy.compare.methods.pipelines import pipeline
-    from pansophy.compare.running.fold import setting_of
-    from pansophy.compare.running.plan import Running
+    from pansophy.compare.execution.fit_fold import fit_context
+    from pansophy.compare.execution.plan import ExecutionLimits
+    from pansophy.compare.methods.pipelines import make_pipeline
 
     methods, data, schema, _, split = payload
-    setting = setting_of(schema, split.folds, Running())
+    setting = fit_context(schema, split.folds, ExecutionLimits())
     scoring = ["neg_root_mean_squared_error", "r2", "neg_mean_absolute_error"]
     frame, found = Rows(data.frame), []
     for method in methods:
-        model = pipeline(method, schema, setting)
+        model = make_pipeline(method, schema, setting)
         scores = cross_validate(model, frame, data.y, cv=split.folds, scoring=scoring)
         found.append(-scores["test_neg_root_mean_squared_error"].mean())
     return found

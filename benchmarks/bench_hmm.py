@@ -4,7 +4,7 @@ import numpy as np
 
 from .runner import Case
 
-TURNS = 10
+ITERATIONS = 10
 
 
 def chain_data(size):
@@ -36,7 +36,7 @@ def ours_chain(p, **more):
     from pansophy.state_space import CategoricalHMM
 
     model = CategoricalHMM(
-        p["k"], n_features=p["m"], n_iter=TURNS, tol=0.0, init_params="", **more
+        p["k"], n_features=p["m"], n_iter=ITERATIONS, tol=0.0, init_params="", **more
     )
     return put(model, p["first"])
 
@@ -45,7 +45,12 @@ def hmmlearn_chain(p, **more):
     from hmmlearn.hmm import CategoricalHMM
 
     model = CategoricalHMM(
-        p["k"], n_features=p["m"], n_iter=TURNS, tol=-np.inf, init_params="", **more
+        p["k"],
+        n_features=p["m"],
+        n_iter=ITERATIONS,
+        tol=-np.inf,
+        init_params="",
+        **more,
     )
     return put(model, p["first"])
 
@@ -80,16 +85,16 @@ def dynamax_fit(p):
             emission_probs=jnp.asarray(first["emissionprob_"])[:, None, :],
         )
 
-        def turn(params, X):
+        def iteration(params, X):
             stats, _ = jax.vmap(lambda x: model.e_step(params, x))(X)
             state = model.initialize_m_step_state(params, props)
             return model.m_step(params, props, stats, state)[0]
 
         X = jnp.asarray(p["X"].reshape(len(p["lengths"]), -1, 1).astype(np.int32))
-        p["kept"].update(turn=jax.jit(turn), params=params, X=X)
+        p["kept"].update(iteration=jax.jit(iteration), params=params, X=X)
     params = p["kept"]["params"]
-    for _ in range(TURNS):
-        params = p["kept"]["turn"](params, p["kept"]["X"])
+    for _ in range(ITERATIONS):
+        params = p["kept"]["iteration"](params, p["kept"]["X"])
     tables = {
         "startprob_": np.asarray(params.initial.probs),
         "transmat_": np.asarray(params.transitions.transition_matrix),
@@ -110,7 +115,7 @@ def pomegranate_model(p):
         edges=torch.tensor(first["transmat_"]),
         starts=torch.tensor(first["startprob_"]),
         ends=torch.full((p["k"],), 1e-300, dtype=torch.float64),
-        max_iter=TURNS,
+        max_iter=ITERATIONS,
         tol=1e-12,
     )
 
@@ -144,8 +149,8 @@ def chain_quality(p, model):
 def learning(name, what, sizes, **more):
     return Case(
         name=name,
-        what=f"Baum-Welch, categorical, 10 turns, {what}; (sequences, length, states, "
-        "symbols)",
+        what=f"Baum-Welch, categorical, 10 iterations, {what}; "
+        "(sequences, length, states, symbols)",
         sizes=sizes,
         data=chain_data,
         ours=lambda p: ours_chain(p).fit(p["X"], p["lengths"]),
@@ -180,6 +185,19 @@ def paths(name, what, sizes, **more):
     )
 
 
+def sequential_fit(p):
+    """Our fit with every sequence on its own: no batches, no blocks, not two-ended."""
+    from unittest import mock
+
+    from pansophy.core import hidden_chain
+
+    with (
+        mock.patch.object(hidden_chain, "MAX_BATCHED_STATES", 0),
+        mock.patch.object(hidden_chain, "LONG_SEQUENCE", 1 << 62),
+    ):
+        return ours_chain(p).fit(p["X"], p["lengths"])
+
+
 LONG = [(1, 200_000, 5, 16), (1, 200_000, 16, 32), (1, 200_000, 50, 32)]
 SHORT = [(2000, 100, 5, 16), (2000, 100, 16, 32), (2000, 100, 50, 32)]
 
@@ -188,6 +206,19 @@ CASES = [
              [(20, 200, 4, 8), (100, 500, 8, 16), (200, 1000, 16, 32)]),
     learning("hmm_categorical_long", "one long sequence, 5 to 50 states", LONG),
     learning("hmm_categorical_short", "2,000 short sequences, 5 to 50 states", SHORT),
+    Case(
+        name="hmm_batched",
+        what="Baum-Welch by batches and blocks of sequences against one sequence after "
+        "the other; (sequences, length, states, symbols)",
+        sizes=[(1000, 100, 2, 16), (1000, 100, 5, 16), (100, 1000, 12, 16),
+               (1, 100_000, 5, 16)],
+        data=chain_data,
+        ours=lambda p: ours_chain(p).fit(p["X"], p["lengths"]),
+        peers={"sequential": sequential_fit},
+        quality=chain_quality,
+        tolerance=1e-8,
+        target=1.3,
+    ),
     paths("hmm_viterbi", "sequences of 1,000",
           [(20, 200, 4, 8), (100, 500, 8, 16), (500, 1000, 16, 32)],
           pomegranate=pomegranate_decode),

@@ -1,10 +1,10 @@
-"""Gaussian hidden Markov models, from the same start as the peers, 10 turns each."""
+"""Gaussian hidden Markov models, from the same start as the peers, 10 iterations."""
 
 import numpy as np
 
 from .runner import Case
 
-TURNS = 10
+ITERATIONS = 10
 
 
 def data(size):
@@ -39,7 +39,7 @@ def ours(p):
     from pansophy.state_space import GaussianHMM
 
     model = GaussianHMM(
-        p["k"], p["shape"], n_iter=TURNS, tol=0.0, init_params="", covars_prior=0.0
+        p["k"], p["shape"], n_iter=ITERATIONS, tol=0.0, init_params="", covars_prior=0.0
     )
     return put(model, p).fit(p["X"], p["lengths"])
 
@@ -49,7 +49,7 @@ def hmmlearn(implementation):
         from hmmlearn.hmm import GaussianHMM
 
         model = GaussianHMM(
-            p["k"], p["shape"], n_iter=TURNS, tol=-np.inf, init_params="",
+            p["k"], p["shape"], n_iter=ITERATIONS, tol=-np.inf, init_params="",
             covars_prior=0.0, implementation=implementation,
         )  # fmt: skip
         return put(model, p).fit(p["X"], p["lengths"])
@@ -61,7 +61,7 @@ JITTED = {}  # by size: compiled in the first call, as its users would keep it
 
 
 def dynamax(p):
-    """jit around the turns of `fit_em`; float64, priors that say nothing."""
+    """jit around the iterations of `fit_em`; float64, priors that say nothing."""
     import jax
     import jax.numpy as jnp
 
@@ -90,20 +90,20 @@ def dynamax(p):
         state = model.initialize_m_step_state(params, props)
 
         @jax.jit
-        def turn(params, state, E):
+        def iteration(params, state, E):
             stats, lps = jax.vmap(lambda e: model.e_step(params, e))(E)
             params, state = model.m_step(params, props, stats, state)
             return params, state, lps.sum()
 
-        JITTED[key] = (turn, state)
-    turn, state = JITTED[key]
-    for _ in range(TURNS):
-        params, state, _ = turn(params, state, E)
+        JITTED[key] = (iteration, state)
+    iteration, state = JITTED[key]
+    for _ in range(ITERATIONS):
+        params, state, _ = iteration(params, state, E)
     return jax.block_until_ready(params)
 
 
 def quality(p, result):
-    """Minus the mean log-likelihood after the turns, by our own filter."""
+    """Minus the mean log-likelihood after the iterations, by our own filter."""
     from pansophy.state_space import GaussianHMM
 
     judge = GaussianHMM(p["k"], p["shape"], init_params="")
@@ -129,7 +129,7 @@ PEERS = {
     "hmmlearn scaling": hmmlearn("scaling"),
     "dynamax": dynamax,
 }
-WHAT = "Baum-Welch, Normals, 10 turns; (sequences, length, states, columns, shape)"
+WHAT = "Baum-Welch, Normals, 10 iterations; (sequences, length, states, columns, shape)"
 COMMON = {
     "data": data,
     "ours": ours,

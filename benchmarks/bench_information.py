@@ -55,9 +55,9 @@ def our_information(payload):
 
 
 def our_filter(payload):
-    from pansophy.feature_selection.filters import mutual_information
+    from pansophy.feature_selection.filters import mutual_information_of_codes
 
-    return mutual_information(*payload)
+    return mutual_information_of_codes(*payload)
 
 
 def sklearn_information(payload):

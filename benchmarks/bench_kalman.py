@@ -1,8 +1,9 @@
 """Kalman filter and smoother, and learning, against statsmodels, filterpy and others.
 
 Every contender gives filtered and smoothed means and covariances of every row; ours
-gives those that rows of a long series share once (`state_space.repeated`). Written out
-as filterpy's are, 10,000 rows of 20 states are 40 times faster than its, not 74.
+gives those that rows of a long series share once (`state_space.repeated_array`).
+Written out as filterpy's are, 10,000 rows of 20 states are 40 times faster than its,
+not 74.
 """
 
 import numpy as np
@@ -211,7 +212,8 @@ CASES += [
     ),
     Case(
         name="kalman_em",
-        what="5 turns of EM for both covariances and the start, 4 states, 2 observed",
+        what="5 iterations of EM for both covariances and the start, 4 states, "
+        "2 observed",
         sizes=[(n, 4, 2) for n in (200, 1_000, 5_000)],
         data=learn,
         ours=ours_em,

@@ -1,8 +1,8 @@
 """K-means and its relatives against scikit-learn, its Intel extension and faiss.
 
-Starts are given, one row of each group, so that every contender takes the same turns
-and no cell empties (what to do with an empty cell is a choice that differs between
-libraries, and changes which local optimum is found).
+Starts are given, one row of each group, so that every contender takes the same
+iterations and no cell empties (what to do with an empty cell is a choice that differs
+between libraries, and changes which local optimum is found).
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ def blobs(size):
 
 
 def faint(size):
-    """Groups that hardly differ: turns that go on, and bounds that clear little."""
+    """Groups that hardly differ: many iterations, bounds that clear little."""
     n, d, k = size
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, d)) + 0.1 * rng.normal(size=(k, d))[rng.integers(0, k, n)]
@@ -150,7 +150,7 @@ CASES = [
     ),
     Case(
         name="k_means_fit",
-        what="k-means++ seeds and turns until settled, float32",
+        what="k-means++ initialisation and iterations until convergence, float32",
         sizes=[(1_000, 2, 3), (20_000, 16, 16), (100_000, 32, 32)],
         data=blobs,
         ours=fitted("pansophy"),

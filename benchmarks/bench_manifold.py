@@ -45,15 +45,17 @@ def tsne_open(X):
 
 def divergence(X, Y):
     """KL of a map in float64, every pair of it, with one set of affinities for all."""
-    from pansophy.manifold.affinity import joint_sparse
-    from pansophy.manifold.descent import divergence, forces
-    from pansophy.manifold.neighbours import nearest_rows
-    from pansophy.manifold.repulsion import direct
+    from pansophy.manifold.any_metric_neighbors import neighbors_of_rows
+    from pansophy.manifold.tsne_affinities import joint_affinities_sparse
+    from pansophy.manifold.tsne_descent import attraction_and_repulsion, kl_divergence
+    from pansophy.manifold.tsne_repulsion import direct_repulsion
 
-    far, rows = nearest_rows(X, min(len(X) - 1, 91))
-    P = joint_sparse(far.astype(np.float64) ** 2, rows, 30.0, np.float64)
+    far, rows = neighbors_of_rows(X, min(len(X) - 1, 91))
+    P = joint_affinities_sparse(far.astype(np.float64) ** 2, rows, 30.0, np.float64)
     Y = np.ascontiguousarray(Y.T, dtype=np.float64)
-    return divergence(P, Y, 1, forces(P, Y, 1, direct)[2])
+    return kl_divergence(
+        P, Y, 1, attraction_and_repulsion(P, Y, 1, direct_repulsion)[2]
+    )
 
 
 def roll(size):

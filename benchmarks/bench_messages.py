@@ -180,7 +180,7 @@ def network(size):
 
 
 def ours_gibbs(payload):
-    from pansophy.graphical import BayesianNetwork, gibbs
+    from pansophy.graphical import BayesianNetwork, gibbs_sample
 
     tables = {}
     for i, above in enumerate(payload["parents"]):
@@ -188,7 +188,7 @@ def ours_gibbs(payload):
         key = f"v{i} | {given}" if above else f"v{i}"
         tables[key] = payload["tables"][i]
     model = BayesianNetwork.from_tables(tables)
-    draws = gibbs(model, payload["sweeps"], random_state=0)
+    draws = gibbs_sample(model, payload["sweeps"], random_state=0)
     return draws.codes[0].mean(axis=0)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .runner import Case
 
-TURNS = 20
+N_ITER = 20
 DRAWN = 0.12  # two standard deviations between seeds; the means over eight are equal
 SIZES = [(5_000, 4, 4), (20_000, 8, 8), (100_000, 16, 16)]
 
@@ -29,7 +29,7 @@ def start(X, k, shape):
         "means_init": X[:k].copy(),
         "precisions_init": P,
         "covariance_type": shape,
-        "max_iter": TURNS,
+        "max_iter": N_ITER,
         "tol": 0.0,
     }
 
@@ -56,7 +56,7 @@ def sklearn_mixture(shape, dtype=None):
 
 
 def pomegranate_mixture(shape):
-    """TURNS turns in float32, its native precision, from the same start."""
+    """N_ITER iterations in float32, its native precision, from the same start."""
 
     def run(payload):
         import torch
@@ -70,7 +70,7 @@ def pomegranate_mixture(shape):
         parts = [
             Normal(X[j].clone(), C.clone(), covariance_type=shape) for j in range(k)
         ]
-        model = GeneralMixtureModel(parts, max_iter=TURNS, tol=-np.inf)
+        model = GeneralMixtureModel(parts, max_iter=N_ITER, tol=-np.inf)
         return found(model.fit(X), shape)
 
     return run
@@ -116,7 +116,7 @@ def bayesian(module, shape):
         X, k = payload
         cls = importlib.import_module(module).BayesianGaussianMixture
         model = cls(
-            n_components=k, covariance_type=shape, max_iter=TURNS, tol=0.0,
+            n_components=k, covariance_type=shape, max_iter=N_ITER, tol=0.0,
             init_params="k-means++", random_state=0, n_init=1,
         )  # fmt: skip
         return model.fit(X)
@@ -168,7 +168,7 @@ def seen_quality(payload, model):
 def case(name, shape, what, target, peers, **more):
     return Case(
         name=name,
-        what=f"EM, {what}, {TURNS} turns from the same start, float64",
+        what=f"EM, {what}, {N_ITER} iterations from the same start, float64",
         sizes=SIZES,
         data=mixture_data,
         ours=ours_mixture(shape),
@@ -221,8 +221,8 @@ CASES = [
     ),
     Case(
         name="gmm_missing",
-        what=f"EM, full covariance, 5% of the values missing, {TURNS} turns; the peer "
-        "fills in column means",
+        what=f"EM, full covariance, 5% of the values missing, {N_ITER} iterations; "
+        "the peer fills in column means",
         sizes=[(1_000, 4, 3), (5_000, 6, 4), (20_000, 8, 4)],
         data=with_gaps,
         ours=seen_start,
@@ -235,7 +235,7 @@ CASES = [
     ),
     Case(
         name="gmm_bayesian",
-        what=f"variational, Dirichlet process, full covariance, {TURNS} turns",
+        what=f"variational, Dirichlet process, full covariance, {N_ITER} iterations",
         sizes=SIZES,
         data=mixture_data,
         ours=bayesian("pansophy.mixture", "full"),
@@ -248,7 +248,7 @@ CASES = [
     ),
     Case(
         name="gmm_bayesian_diag",
-        what=f"variational, Dirichlet process, diagonal covariance, {TURNS} turns",
+        what=f"variational, Dirichlet process, diagonal, {N_ITER} iterations",
         sizes=SIZES,
         data=mixture_data,
         ours=bayesian("pansophy.mixture", "diag"),

@@ -63,7 +63,7 @@ def density_of(payload, form):
 
 
 def plain_density(payload):
-    from pansophy.sampling import target
+    from pansophy.sampling import as_target_density
 
     if "P" in payload:
         P = payload["P"]
@@ -72,7 +72,7 @@ def plain_density(payload):
             g = -x @ P
             return 0.5 * (g * x).sum(axis=1), g
 
-        return target(both, True, batched=True)
+        return as_target_density(both, True, batched=True)
     Z = payload["Z"]
 
     def both(x):
@@ -81,13 +81,13 @@ def plain_density(payload):
         value = (np.minimum(f, 0) - np.log1p(e)).sum(axis=1) - 0.5 * (x**2).sum(axis=1)
         return value, (np.where(f > 0, e, 1.0) / (1 + e)) @ Z - x
 
-    return target(both, True, batched=True)
+    return as_target_density(both, True, batched=True)
 
 
 def numba_density(payload):
     from numba import njit
 
-    from pansophy.sampling import target
+    from pansophy.sampling import as_target_density
 
     if "compiled" in payload:
         return payload["compiled"]
@@ -129,9 +129,9 @@ def numba_density(payload):
         return total - np.log(product), g
 
     if "P" in payload:
-        payload["compiled"] = target(normal, True, data=(payload["P"],))
+        payload["compiled"] = as_target_density(normal, True, data=(payload["P"],))
     else:
-        payload["compiled"] = target(logistic, True, data=(payload["Z"].T,))
+        payload["compiled"] = as_target_density(logistic, True, data=(payload["Z"].T,))
     return payload["compiled"]
 
 

@@ -61,8 +61,8 @@ def newton_scipy(data):
             held[:] = w.copy(), product(w)
         return held[1](v)
 
-    how = {"method": "Newton-CG", "hessp": times}
-    return minimize(f, x, jac=True, options={"xtol": 1e-9, "maxiter": 500}, **how)
+    options = {"xtol": 1e-9, "maxiter": 500}
+    return minimize(f, x, jac=True, method="Newton-CG", hessp=times, options=options)
 
 
 def valley(size):
@@ -201,8 +201,15 @@ def evolution(data):
     from scipy.optimize import differential_evolution
 
     f, box = data
-    how = {"polish": False, "tol": 1e-8, "rng": 0, "updating": "deferred"}
-    return differential_evolution(lambda X: f(X.T), box, vectorized=True, **how)
+    return differential_evolution(
+        lambda X: f(X.T),
+        box,
+        vectorized=True,
+        polish=False,
+        tol=1e-8,
+        rng=0,
+        updating="deferred",
+    )
 
 
 def annealing(data):

@@ -1,12 +1,12 @@
-"""Reading and pruning trees: curves, held-out pruning and multiway trees."""
+"""Trees: growth curves, reduced-error pruning, and C4.5."""
 
 import numpy as np
 
 from .runner import Case
 
 
-def parted(size):
-    """Training, held-out and fresh rows of three noisy classes."""
+def three_way_split(size):
+    """Training, validation and test rows of three noisy classes."""
     from sklearn.datasets import make_classification
 
     n, d = size
@@ -45,7 +45,7 @@ def our_pruning(data):
 
 
 def pruning_path(data, most=30):
-    """The best of up to 30 prices of a leaf, on the held-out rows."""
+    """The best of up to 30 values of ccp_alpha on the validation rows."""
     from sklearn.tree import DecisionTreeClassifier
 
     X, y, Z, z = data[:4]
@@ -58,12 +58,12 @@ def pruning_path(data, most=30):
     return max((fit(a) for a in alphas), key=lambda tree: tree.score(Z, z))
 
 
-def fresh_error(data, model):
+def test_error(data, model):
     return 1.0 - model.score(data[-2], data[-1])
 
 
-def words(size):
-    """A table of levels and numbers, as a data frame."""
+def mixed_frame(size):
+    """A data frame of levels and numbers, split into training and test rows."""
     import pandas as pd
 
     n, d = size
@@ -105,7 +105,7 @@ CASES = [
         name="tree_growth_curve",
         what="held-out accuracy of a tree at every size; the peer at a few dozen sizes",
         sizes=[(500, 10), (2_000, 10), (8_000, 10)],
-        data=parted,
+        data=three_way_split,
         ours=our_curve,
         peers={"sklearn": refitted_curve},
         quality=lambda data, curve: 1.0 - float(curve.max()),
@@ -114,12 +114,12 @@ CASES = [
     ),
     Case(
         name="tree_reduced_error",
-        what="a tree grown and pruned on held-out rows; the peer by prices of a leaf",
+        what="a tree grown and pruned on held-out rows; the peer by ccp_alpha",
         sizes=[(500, 10), (2_000, 10), (8_000, 10)],
-        data=parted,
+        data=three_way_split,
         ours=our_pruning,
         peers={"sklearn": pruning_path},
-        quality=fresh_error,
+        quality=test_error,
         tolerance=0.02,
         target=5.0,
     ),
@@ -127,10 +127,10 @@ CASES = [
         name="tree_c45",
         what="C4.5 on a frame of levels and numbers; the peer one-hot coded",
         sizes=[(1_000, 5), (10_000, 5), (50_000, 5)],
-        data=words,
+        data=mixed_frame,
         ours=c45,
         peers={"sklearn": one_hot_tree},
-        quality=fresh_error,
+        quality=test_error,
         tolerance=0.01,
         target=1.0,
     ),

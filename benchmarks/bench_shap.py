@@ -21,7 +21,7 @@ def trees(size):
 
 def parts_of(data):
     from pansophy.tree import Tree
-    from pansophy.tree.additive import Additive
+    from pansophy.tree.additive_trees import AdditiveTrees
 
     if "parts" not in data:
         found = []
@@ -36,16 +36,16 @@ def parts_of(data):
             )  # fmt: skip
         values = [t.value[:, 0] / len(found) for t in found]
         offset, first = np.zeros(1), [0] * len(found)
-        data["parts"] = Additive(found, values, first, offset, None, None)
+        data["parts"] = AdditiveTrees(found, values, first, offset, None, None)
     return data["parts"]
 
 
 def ours(background=False):
     def run(data):
-        from pansophy.tree.shap import explain
+        from pansophy.tree.shap import explain_rows
 
         Z = data["Z"] if background else None
-        phi, base, _ = explain(parts_of(data), data["X"], Z)
+        phi, base, _ = explain_rows(parts_of(data), data["X"], Z)
         return phi[:, :, 0], float(base[0])
 
     return run

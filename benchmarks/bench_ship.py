@@ -48,7 +48,7 @@ def on_disk(name, form):
 def ours(payload):
     from pyarrow import csv, parquet
 
-    from pansophy.compare.keeping.streaming import predict_stream
+    from pansophy.compare.model.streaming import predict_stream
 
     model, path, *_ = payload
     out = path.replace("rows.", "out.")

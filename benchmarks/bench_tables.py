@@ -8,14 +8,17 @@ import numpy as np
 
 from .runner import Case
 
-NUMBERS, SHORT, LONG = 16, 8, 4
+NUMBERS = 16
+SHORT = 8
+LONG = 4
 LEVELS = (3, 4, 5, 6, 7, 8, 2, 3)
 
 
 def make_columns(n, seed=0):
     """30 columns: numbers with gaps, few and many levels, dates; a yes/no target."""
     rng = np.random.default_rng(seed)
-    columns, score = {}, np.zeros(n)
+    columns = {}
+    score = np.zeros(n)
     for j in range(NUMBERS):
         x = rng.normal(size=n).round(4)
         score += x * (0.3 if j < 4 else 0)
@@ -55,22 +58,25 @@ def ours_file(path):
 
     table = read_table(path)
     schema = infer_schema(table, "y")
-    frame, y = schema.frame(table), schema.goal(table)
+    frame = schema.frame(table)
+    y = schema.goal(table)
     prepare = Preparation(tuple(schema.used), task=schema.task, n_classes=2, scale=True)
     return prepare.fit_transform(frame, y), y
 
 
 def date_parts(frame):
-    """What a user would write by hand: elapsed days and the place in the year."""
+    """Date features as a user would write them: elapsed days, year, cyclic parts."""
     out = {}
     for name in frame.columns:
         when = frame[name]
-        turn = 2 * np.pi * when.dt.month / 12
+        month_angle = 2 * np.pi * when.dt.month / 12
         out[name] = (when - when.iloc[0]).dt.days
         out[f"{name} year"] = when.dt.year
-        out[f"{name} sin"], out[f"{name} cos"] = np.sin(turn), np.cos(turn)
-        week = 2 * np.pi * when.dt.weekday / 7
-        out[f"{name} wsin"], out[f"{name} wcos"] = np.sin(week), np.cos(week)
+        out[f"{name} sin"] = np.sin(month_angle)
+        out[f"{name} cos"] = np.cos(month_angle)
+        week_angle = 2 * np.pi * when.dt.weekday / 7
+        out[f"{name} wsin"] = np.sin(week_angle)
+        out[f"{name} wcos"] = np.cos(week_angle)
     return np.column_stack(list(out.values()))
 
 

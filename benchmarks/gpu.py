@@ -120,7 +120,7 @@ def cases():
         ("GaussianNB", GaussianNB, classes(5), rows, 50, f4),
         ("LinearSVC", lambda: LinearSVC(dual=False), classes(2), 500_000, 100, f8),
         (
-            "KMeans, k=64, 20 turns",
+            "KMeans, k=64, 20 iterations",
             starting(KMeans, 64, max_iter=20, tol=0.0),
             groups(64),
             rows,
@@ -128,7 +128,7 @@ def cases():
             f4,
         ),
         (
-            "GaussianMixture, k=16, 20 turns",
+            "GaussianMixture, k=16, 20 iterations",
             starting(GaussianMixture, 16, max_iter=20, tol=0.0),
             groups(16),
             1_000_000,
@@ -153,7 +153,7 @@ def cases():
             f4,
         ),
         (
-            "TSNE, exact, 500 turns",
+            "TSNE, exact, 500 iterations",
             lambda: TSNE(method="exact", max_iter=500, init="random", random_state=0),
             groups(10),
             3000,

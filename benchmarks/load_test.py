@@ -105,8 +105,9 @@ async def load(port, body, clients, seconds):
     request = head.encode() + b"content-type: application/json\r\n\r\n" + body
     times, wrong, begun = [], [], time.perf_counter()
     until = begun + seconds
-    await asyncio.gather(*(client(port, request, until, times, wrong)
-                           for _ in range(clients)))  # fmt: skip
+    await asyncio.gather(
+        *(client(port, request, until, times, wrong) for _ in range(clients))
+    )
     spent = time.perf_counter() - begun
     half, most = np.quantile(times, [0.5, 0.99])
     return len(times) / spent, 1000 * half, 1000 * most, len(wrong)
@@ -133,10 +134,12 @@ def main():
                     load(port, body, clients, given.seconds)
                 )
                 spent = cpu_seconds(child.pid) - before
-                print(f"{name:20} {clients:4} clients {rate:7.0f} requests/s, "
-                      f"{rate * given.seconds / spent:6.0f} a core second   "
-                      f"p50 {half:6.1f} ms   p99 {most:6.1f} ms   refused {wrong}",
-                      flush=True)  # fmt: skip
+                print(
+                    f"{name:20} {clients:4} clients {rate:7.0f} requests/s, "
+                    f"{rate * given.seconds / spent:6.0f} a core second   "
+                    f"p50 {half:6.1f} ms   p99 {most:6.1f} ms   refused {wrong}",
+                    flush=True,
+                )
             child.send_signal(signal.SIGTERM)
             child.wait(30)
 

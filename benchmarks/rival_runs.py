@@ -47,9 +47,14 @@ def pansophy(folder, job):
     test = read_table(str(folder / "test.parquet"))
     begun = time.perf_counter()
     found = compare(
-        table, target, repeats=job["repeats"], workers=job["threads"],
-        random_state=job["seed"], progress=False, **job.get("more", {}),
-    )  # fmt: skip
+        table,
+        target,
+        repeats=job["repeats"],
+        workers=job["threads"],
+        random_state=job["seed"],
+        progress=False,
+        **job.get("more", {}),
+    )
     kept = predicted(found, test, job)
     seconds = time.perf_counter() - begun
     best = found.leaderboard[0].method
@@ -61,14 +66,20 @@ def pansophy(folder, job):
     span = lambda s: [s.mean, s.low, s.high]
     metric = found.metric
     facts = {
-        "task": found.schema.task, "metric": metric, "kept": row.method, "best": best,
+        "task": found.schema.task,
+        "metric": metric,
+        "kept": row.method,
+        "best": best,
         "interval": span(row.scores[metric]),
         "over_rows": None if row.over_rows is None else span(row.over_rows),
-        "best_interval": span(first.scores[metric]), "expected": found.expected,
-        "verdict": found.verdict, "disqualified": found.disqualified,
-        "board": [(r.method, r.scores[metric].mean, r.verdict)
-                  for r in found.leaderboard],
-    }  # fmt: skip
+        "best_interval": span(first.scores[metric]),
+        "expected": found.expected,
+        "verdict": found.verdict,
+        "disqualified": found.disqualified,
+        "board": [
+            (r.method, r.scores[metric].mean, r.standing) for r in found.leaderboard
+        ],
+    }
     return entries, seconds, facts
 
 
@@ -88,10 +99,15 @@ def flaml(folder, job):
     begun = time.perf_counter()
     model = AutoML()
     model.fit(
-        X_train=X, y_train=y, task="classification" if classes else "regression",
-        metric="log_loss" if classes else "rmse", time_budget=job["budget"],
-        n_jobs=job["threads"], seed=job["seed"], verbose=0,
-    )  # fmt: skip
+        X_train=X,
+        y_train=y,
+        task="classification" if classes else "regression",
+        metric="log_loss" if classes else "rmse",
+        time_budget=job["budget"],
+        n_jobs=job["threads"],
+        seed=job["seed"],
+        verbose=0,
+    )
     if classes:
         p = ordered(model.predict_proba(new), model.classes_, job["classes"])
     else:
@@ -108,14 +124,19 @@ def autogluon(folder, job):
     kind = ("binary" if len(job["classes"]) == 2 else "multiclass") if classes else None
     begun = time.perf_counter()
     model = TabularPredictor(
-        job["target"], problem_type=kind or "regression",
+        job["target"],
+        problem_type=kind or "regression",
         eval_metric="log_loss" if classes else "rmse",
-        path=str(folder / "autogluon"), verbosity=0,
-    )  # fmt: skip
+        path=str(folder / "autogluon"),
+        verbosity=0,
+    )
     model.fit(
-        X.assign(**{job["target"]: y}), time_limit=job["budget"],
-        num_cpus=job["threads"], num_gpus=0, **job.get("autogluon", {}),
-    )  # fmt: skip
+        X.assign(**{job["target"]: y}),
+        time_limit=job["budget"],
+        num_cpus=job["threads"],
+        num_gpus=0,
+        **job.get("autogluon", {}),
+    )
     if classes:
         p = model.predict_proba(new)
         p = ordered(p.to_numpy(), p.columns, job["classes"])

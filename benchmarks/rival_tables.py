@@ -96,13 +96,16 @@ TABLES = {
     "breast cancer": Table(bundled("breast_cancer"), "diagnosis", CLASS),
     "digits": Table(digits, "digit", CLASS),
     "diabetes": Table(bundled("diabetes"), "progression", NUMBER),
-    "anes96": Table(statsmodels("anes96", word("vote", "Dole", "Clinton")), "vote",
-                    CLASS),
+    "anes96": Table(
+        statsmodels("anes96", word("vote", "Dole", "Clinton")), "vote", CLASS
+    ),
     "fair": Table(statsmodels("fair", word("affairs", "yes", "no")), "affairs", CLASS),
-    "spector": Table(statsmodels("spector", word("GRADE", "up", "same")), "GRADE",
-                     CLASS),
-    "modechoice": Table(statsmodels("modechoice", word("choice", "taken", "not")),
-                        "choice", CLASS),
+    "spector": Table(
+        statsmodels("spector", word("GRADE", "up", "same")), "GRADE", CLASS
+    ),
+    "modechoice": Table(
+        statsmodels("modechoice", word("choice", "taken", "not")), "choice", CLASS
+    ),
     "star98": Table(statsmodels("star98", passed), "above", NUMBER),
     "ccard": Table(statsmodels("ccard", lambda d: d), "AVGEXP", NUMBER),
     "engel": Table(statsmodels("engel", lambda d: d), "foodexp", NUMBER),
@@ -110,4 +113,4 @@ TABLES = {
     "messy": Table(messy(), "quit?", CLASS),
     "synthetic 10k": Table(synthetic(10_000), "y", CLASS, 0.5),
     "synthetic 200k": Table(synthetic(), "y", CLASS),
-}  # fmt: skip
+}

@@ -29,8 +29,11 @@ from .rival_tables import TABLES
 
 RUNS = Path(__file__).with_name("rival_runs.py")
 RIVALS = ("flaml", "autogluon", "lazypredict")
-METRIC = {"classification": "log loss", "regression": "rmse",
-          "count": "poisson deviance"}  # fmt: skip
+METRIC = {
+    "classification": "log loss",
+    "regression": "rmse",
+    "count": "poisson deviance",
+}
 LEAST = 5.0  # seconds of budget below which the others do not even begin
 PATIENCE = 4  # times our time, after which one that knows no budget is stopped
 OURS, BEST = "pansophy", "pansophy, best score"
@@ -57,8 +60,14 @@ def one_cut(name, seed, pythons, args):
 
     spec = TABLES[name]
     train, new, truth, classes = cut(spec.make(), spec, seed)
-    job = {"target": spec.target, "task": spec.task, "classes": classes, "seed": seed,
-           "threads": args.threads, "repeats": args.repeats}  # fmt: skip
+    job = {
+        "target": spec.target,
+        "task": spec.task,
+        "classes": classes,
+        "seed": seed,
+        "threads": args.threads,
+        "repeats": args.repeats,
+    }
     answers, facts = {}, {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -76,9 +85,16 @@ def one_cut(name, seed, pythons, args):
                 job["budget"] = max(LEAST, told["seconds"])
             with np.load(folder / f"{contender}.npz") as held:
                 answers |= {key: held[key] for key in held.files}
-    return {"table": name, "seed": seed, "rows": train.num_rows, "task": spec.task,
-            "columns": new.num_columns, "test": len(truth), "facts": facts,
-            **judge(truth, answers, spec.task)}  # fmt: skip
+    return {
+        "table": name,
+        "seed": seed,
+        "rows": train.num_rows,
+        "task": spec.task,
+        "columns": new.num_columns,
+        "test": len(truth),
+        "facts": facts,
+        **judge(truth, answers, spec.task),
+    }
 
 
 def start(contender, python, folder, job, args):
@@ -90,10 +106,13 @@ def start(contender, python, folder, job, args):
     threads["LOKY_MAX_CPU_COUNT"] = str(job["threads"])
     try:
         done = subprocess.run(
-            [python, str(RUNS), contender, str(folder)], cwd=folder,
-            env={**os.environ, **threads}, capture_output=True, text=True,
+            [python, str(RUNS), contender, str(folder)],
+            cwd=folder,
+            env={**os.environ, **threads},
+            capture_output=True,
+            text=True,
             timeout=limit,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         return {"failed": "stopped for taking too long"}
     if done.returncode:
@@ -103,7 +122,7 @@ def start(contender, python, folder, job, args):
 
 def judge(truth, answers, task):
     """Scores by contender, and ours against each by a paired bootstrap."""
-    from pansophy.compare import METRICS, compare_on_test
+    from pansophy.compare import METRICS, compare_on_test_set
 
     first = METRIC[task]
     kinds = {m.name: m for m in METRICS if m.task == task}
@@ -120,15 +139,22 @@ def judge(truth, answers, task):
         if task == "classification":
             hits[name] = kinds["accuracy"].score(truth, p)
     rivals = {k: p for k, p in comparable.items() if k != BEST}
-    found = compare_on_test(truth, rivals, first, reference=OURS)
+    found = compare_on_test_set(truth, rivals, first, reference=OURS)
     seen = {r.method: r for r in found.rows}
     ours = seen[OURS].score
-    out = {"metric": first, "scores": scores, "accuracy": hits,
-           "test_interval": [ours.mean, ours.low, ours.high],
-           "verdicts": {k: [r.verdict, r.difference.p] for k, r in seen.items()
-                        if r.difference is not None}}  # fmt: skip
+    out = {
+        "metric": first,
+        "scores": scores,
+        "accuracy": hits,
+        "test_interval": [ours.mean, ours.low, ours.high],
+        "verdicts": {
+            k: [r.verdict, r.difference.p]
+            for k, r in seen.items()
+            if r.difference is not None
+        },
+    }
     if task == "count":
-        found = compare_on_test(truth, rivals, "rmse", reference=OURS)
+        found = compare_on_test_set(truth, rivals, "rmse", reference=OURS)
         out["rmse"] = {r.method: r.score.mean for r in found.rows}
         out["rmse_verdicts"] = {r.method: r.verdict for r in found.rows}
     return out
@@ -148,10 +174,16 @@ def holds(cut) -> dict:
     f = cut["facts"][OURS]
     mean, low, high = f["interval"]
     score, at, to = cut["test_interval"]
-    room = np.hypot(high - mean if score > mean else mean - low,
-                    score - at if score > mean else to - score)  # fmt: skip
-    return {"alone": low <= score <= high, "noise": abs(score - mean) <= room,
-            "told": mean, "found": score}  # fmt: skip
+    room = np.hypot(
+        high - mean if score > mean else mean - low,
+        score - at if score > mean else to - score,
+    )
+    return {
+        "alone": low <= score <= high,
+        "noise": abs(score - mean) <= room,
+        "told": mean,
+        "found": score,
+    }
 
 
 def mean(values):
@@ -160,8 +192,12 @@ def mean(values):
 
 def row_of(name, cuts, rivals):
     """One line of the table: means over cuts."""
-    cells = [name, f"{cuts[0]['rows']} x {cuts[0]['columns']}", str(len(cuts)),
-             cuts[0]["metric"]]  # fmt: skip
+    cells = [
+        name,
+        f"{cuts[0]['rows']} x {cuts[0]['columns']}",
+        str(len(cuts)),
+        cuts[0]["metric"],
+    ]
     for who in (OURS, BEST, *rivals):
         found = [c["scores"][who] for c in cuts if who in c["scores"]]
         text = f"{mean(found):.4g}" if found else "-"
@@ -174,17 +210,31 @@ def row_of(name, cuts, rivals):
         cells.append(text)
     kept = sorted({c["facts"][OURS]["kept"] for c in cuts})
     inside = [holds(c) for c in cuts]
-    cells += [", ".join(kept), f"{sum(h['alone'] for h in inside)}, "
-              f"{sum(h['noise'] for h in inside)}"]  # fmt: skip
+    cells += [
+        ", ".join(kept),
+        f"{sum(h['alone'] for h in inside)}, {sum(h['noise'] for h in inside)}",
+    ]
     return "| " + " | ".join(cells) + " |"
 
 
 def written(cuts) -> str:
     """The table, and the counts below it."""
-    rivals = [n for n in ("FLAML", "AutoGluon", "LazyPredict")
-              if any(n in c["scores"] or n in c["accuracy"] for c in cuts)]  # fmt: skip
-    heads = ["table", "learnt from", "cuts", "score", "pansophy", "its best score",
-             *rivals, "kept", "interval holds"]  # fmt: skip
+    rivals = [
+        n
+        for n in ("FLAML", "AutoGluon", "LazyPredict")
+        if any(n in c["scores"] or n in c["accuracy"] for c in cuts)
+    ]
+    heads = [
+        "table",
+        "learnt from",
+        "cuts",
+        "score",
+        "pansophy",
+        "its best score",
+        *rivals,
+        "kept",
+        "interval holds",
+    ]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     names = dict.fromkeys(c["table"] for c in cuts)
     for name in names:
@@ -207,8 +257,11 @@ def counts(cuts, rivals):
             f"; it took {np.median(used):.2g} times our time (median)" if used else ""
         )
         line += f"; it failed on {len(lost)}" if lost else ""
-        pairs = [(c["accuracy"][who], c["accuracy"][OURS]) for c in cuts
-                 if who in c["accuracy"]]  # fmt: skip
+        pairs = [
+            (c["accuracy"][who], c["accuracy"][OURS])
+            for c in cuts
+            if who in c["accuracy"]
+        ]
         if pairs:
             theirs, ours = np.mean(pairs, 0)
             line += f"; mean accuracy {theirs:.3f}, ours {ours:.3f}"

@@ -23,8 +23,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from pansophy.compare.methods import costs
-from pansophy.compare.methods.choice import Setting, absent
-from pansophy.compare.methods.pipelines import fit_pipeline, pipeline
+from pansophy.compare.methods.method import FitContext, missing_requirement
+from pansophy.compare.methods.pipelines import fit_pipeline, make_pipeline
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.tables import Column, MixedFrame, Schema
 
@@ -96,7 +96,7 @@ def trim():
 def measure(method, n, d, k):
     """(seconds, megabytes, microseconds a row)."""
     schema, frame, y = made(n, d, k, method.task)
-    model = pipeline(method, schema, Setting(method.task, n, 0))
+    model = make_pipeline(method, schema, FitContext(method.task, n, 0))
     trim()
     with Watch() as watch:
         begun = time.process_time()
@@ -178,10 +178,10 @@ def calibrate(method, factor) -> dict:
 def main(names):
     warnings.simplefilter("ignore")
     kept = json.loads(FILE.read_text()) if FILE.exists() else {"methods": {}}
-    now = min(costs.work() for _ in range(20))
+    now = min(costs.time_reference_work() for _ in range(20))
     kept.setdefault("reference", now)
     for method in METHODS:
-        if method.task == "multilabel" or absent(method):
+        if method.task == "multilabel" or missing_requirement(method):
             continue
         key = f"{method.task}/{method.name}"
         known = method.name not in names and key in kept["methods"]

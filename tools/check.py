@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "pansophy"
 
 STATEMENTS_LIMIT = 60  # of a function, with those of functions inside it
+LOOP_STATEMENTS_LIMIT = 90  # of a compiled loop: each function called costs a compile
 PARAMETERS_LIMIT = 12
 SHARED_NAMES_LIMIT = 0.10  # of top-level functions
 ONE_WORD_LIMIT = 0.30  # of top-level functions
@@ -33,7 +34,13 @@ IMPORT_LIMIT = 0.2  # seconds
 HEAVY = ("torch", "numba", "matplotlib", "sklearn", "scipy", "pyarrow")
 
 # public functions that have a peer's signature, or all options of the main job
-MANY_PARAMETERS: dict[str, str] = {}
+MANY_PARAMETERS = {
+    "export_graphviz": "scikit-learn's signature",
+    "enet_path": "scikit-learn's signature",
+    "locally_linear_embedding": "scikit-learn's signature",
+    "minimize": "what a problem may have: gradient, bounds, constraints, penalty, ...",
+    "explore": "what is known about a table: target, group, time, weight, ...",
+}
 
 # module-level functions that are part of a contract: the same meaning in every module
 CONTRACT = {"__getattr__", "__dir__"}
@@ -191,7 +198,9 @@ def main():
     print(f"code lines                           {n_lines}")
     print(f"functions                            {len(sizes)}")
     print(f"most statements in a function        {sizes[0][0]} ({sizes[0][1]})")
-    print(f"most parameters of a function        {parameters[0][0]} ({parameters[0][1]})")
+    print(
+        f"most parameters of a function        {parameters[0][0]} ({parameters[0][1]})"
+    )
     print(f"top-level functions                  {total}")
     print(f"  name also in another module        {shared / total:.1%}")
     print(f"  name of one bare word              {one_word / total:.1%}")
@@ -202,7 +211,7 @@ def main():
     breaches += [
         f"{where}: {n} statements, {STATEMENTS_LIMIT} allowed"
         for n, where in sizes
-        if n > STATEMENTS_LIMIT
+        if n > (LOOP_STATEMENTS_LIMIT if "/_" in where else STATEMENTS_LIMIT)
     ]
     breaches += [
         f"{where}: {n} parameters, {PARAMETERS_LIMIT} allowed"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pansophy.catalogue import markdown
+from pansophy.catalogue import catalogue_page
 
 if __name__ == "__main__":
     page = Path(__file__).parents[1] / "docs" / "curriculum.md"
-    page.write_text(markdown(), "utf-8")
+    page.write_text(catalogue_page(), "utf-8")
     print(f"wrote {page.name}")

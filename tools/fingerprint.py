@@ -139,7 +139,7 @@ def fitted_digests(model, X, y, weight):
 def record(path, only=()):
     """Writes the digests of all estimators, or of those named, to a JSON file."""
     from pansophy.testing import all_estimators
-    from pansophy.testing.estimators import quick
+    from pansophy.testing.estimators import quick_instance
 
     signal.signal(signal.SIGPROF, out_of_time)
     warnings.simplefilter("ignore")
@@ -147,11 +147,11 @@ def record(path, only=()):
     for name, cls in all_estimators():
         if only and name not in only:
             continue
-        for setting in settings_of(cls, quick):
+        for setting in settings_of(cls, quick_instance):
             for table, X, y in tables():
                 for weight in (False, True):
                     np.random.seed(0)  # noqa: NPY002 - what scikit-learn draws from
-                    model = quick(cls)
+                    model = quick_instance(cls)
                     seeded = "random_state" in model.get_params(deep=False)
                     model.set_params(**({"random_state": 0} if seeded else {}))
                     model.set_params(**setting)

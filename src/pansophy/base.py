@@ -1,4 +1,4 @@
-"""Roles and the one class under every estimator: where scikit-learn is touched.
+"""Base class of every estimator, and its roles (classifier, clusterer, ...).
 
 An estimator is a dataclass with its roles left of `Estimator`::
 
@@ -6,10 +6,12 @@ An estimator is a dataclass with its roles left of `Estimator`::
     class KMeans(Clusterer, Estimator):
         n_clusters: Count = 8
 
-Roles carry tags and the methods scikit-learn expects of the kind, no fields.
-`Estimator` gives three helpers and nothing else: `_begin` checks parameters and data
-at the start of `fit`, `_ready` checks data before a prediction, `_drive` runs a
-driver with callbacks, records how it went and warns in one way for all methods.
+Roles carry tags and the methods that scikit-learn expects of them, no fields.
+`Estimator` gives three helpers and nothing else: `_check_training_data` checks
+parameters and data at the start of `fit`, `_check_new_data` checks data before a
+prediction, `_run_driver` runs a driver with callbacks, sets `n_iter_`, `history_` and
+`converged_`, and warns if it did not converge. This is the only module that uses
+scikit-learn's base classes.
 """
 
 import warnings
@@ -36,10 +38,11 @@ from sklearn.utils.validation import (
 
 from .core import arrays
 from .core.frames import text_column
-from .core.iterate import Result
+from .core.iterate import Result, best_of
 from .core.labels import refuse_missing
-from .core.progress import watched
+from .core.progress import fit_task
 from .core.rows import DatasetRows, is_dataset
+from .core.weighted import check_sample_weight
 from .params import check_params
 
 FLOATS = (np.float64, np.float32)
@@ -54,11 +57,11 @@ class Regressor(RegressorMixin):
 
 
 class Clusterer(ClusterMixin):
-    """Gives rows labels without being told any."""
+    """Assigns rows to clusters, without labels."""
 
 
 class Transformer(TransformerMixin):
-    """Turns rows into other rows."""
+    """Maps rows to other rows."""
 
 
 class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
@@ -69,7 +72,7 @@ class PrefixedOutput(ClassNamePrefixFeaturesOutMixin):
 
 
 class Density(DensityMixin):
-    """Models how rows are distributed."""
+    """Estimates the density of rows."""
 
 
 class OneClass(OutlierMixin):
@@ -81,10 +84,12 @@ class InterruptedFitWarning(UserWarning):
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
-    """Parameters checked once, data checked once, one way to run a driver."""
+    """Base class: checks parameters and data once, runs drivers with callbacks."""
 
-    def _begin(self, X, y=None, sample_weight=None, *, y_kind=None, **checks) -> tuple:
-        """Check parameters, then data. Returns X, y (if y_kind), weights or None.
+    def _check_training_data(
+        self, X, y=None, sample_weight=None, *, y_kind=None, **checks
+    ) -> tuple:
+        """Check parameters and training data. Returns X, y (if y_kind) and weights.
 
         y_kind is "class" (any labels), "labels" (the same, or columns of 0 and 1),
         "number" (one column), "numbers" (one or several columns) or None. Further
@@ -97,17 +102,19 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             X, y = self._check_foreign(X, y, reset=True)
         else:
             X, y = self._check_numpy(X, y, y_kind, checks)
-        w = check_weights(sample_weight, X)
+        w = check_sample_weight(sample_weight, X)
         return (X, w) if y_kind is None else (X, y, w)
 
     def _check_numpy(self, X, y, y_kind, checks):
         checks = {"dtype": FLOATS, **checks}
         if y_kind is None:
-            return validated(self, X, **checks), None
+            return validate_rows(self, X, **checks), None
         multi, numeric = y_kind in ("numbers", "labels"), "number" in y_kind
         if not numeric and y is not None:
             refuse_missing(y)
-        X, y = validated(self, X, y, multi_output=multi, y_numeric=numeric, **checks)
+        X, y = validate_rows(
+            self, X, y, multi_output=multi, y_numeric=numeric, **checks
+        )
         if numeric and y.dtype.kind not in "fiub":
             name = type(self).__name__
             raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
@@ -130,7 +137,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{name} needs at least one row and one column, got {tuple(X.shape)}."
             )
         X = arrays.as_float(X)
-        if not arrays.finite(X):
+        if not arrays.all_finite(X):
             raise ValueError(f"Input X of {name} contains NaN or infinity.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
@@ -142,7 +149,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise ValueError(
                     f"X has {X.shape[0]} rows, but y has {y.shape[0]} entries."
                 )
-            if arrays.is_float(y) and not arrays.finite(y):
+            if arrays.is_float(y) and not arrays.all_finite(y):
                 raise ValueError(f"Input y of {name} contains NaN or infinity.")
         return X, y
 
@@ -162,7 +169,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return X
 
-    def _ready(self, X, **checks):
+    def _check_new_data(self, X, **checks):
         """Check that the model is fitted and X fits it."""
         check_is_fitted(self)
         if is_dataset(X):
@@ -172,31 +179,40 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             return self._check_width(X)
         if arrays.is_foreign(X):
             return self._check_foreign(X)[0]
-        return validated(self, X, reset=False, **{"dtype": FLOATS, **checks})
+        return validate_rows(self, X, reset=False, **{"dtype": FLOATS, **checks})
 
-    def _drive(self, run, *, total, X=None, y=None, snapshot=None) -> Result:
+    def _run_driver(
+        self, run, *, total, n_init=None, X=None, y=None, snapshot=None
+    ) -> Result:
         """Call `run(task) -> Result` and record how it went.
 
+        With `n_init`, `run(i, task)` is called for each start i, and the result of the
+        lowest objective is kept. `total` is the number of iterations of one run.
         Sets n_iter_, history_, converged_ and interrupted_, and warns if the run was
         interrupted, diverged or reached max_iter.
         """
-        result = watched(
+        several = n_init is not None and n_init > 1
+        with fit_task(
             self,
-            run,
-            total=total,
+            total=n_init if several else total,
             X=X,
             y=y,
             snapshot=snapshot,
             verbose=getattr(self, "verbose", 0),
-        )
+        ) as task:
+            if n_init is None:
+                result = run(task)
+            else:
+                result = best_of(n_init, run, task=task)
+            task.end(getattr(result, "state", None))  # agents have none
         self.n_iter_ = result.n_iter
         self.history_ = result.history
         self.converged_ = result.converged
         self.interrupted_ = result.interrupted
-        self._warn_unsettled(result.reason)
+        self._warn_if_not_converged(result.reason)
         return result
 
-    def _warn_unsettled(self, reason):
+    def _warn_if_not_converged(self, reason):
         name = type(self).__name__
         limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
         if reason == "interrupted":
@@ -222,47 +238,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
 
-def validated(model, X, *y, **checks):
-    """scikit-learn's `validate_data`; words among the numbers are told by column."""
+def validate_rows(model, X, *y, **checks):
+    """scikit-learn's `validate_data`; an error about text names its column."""
     try:
         return validate_data(model, X, *y, **checks)
     except ValueError as error:
-        turned = any(word in str(error) for word in ("convert", "cast"))
-        column = text_column(X) if turned else None
+        is_conversion = any(part in str(error) for part in ("convert", "cast"))
+        column = text_column(X) if is_conversion else None
         if column is None:
             raise
-        way = "name it in categorical_features or encode it as numbers"
+        advice = "name it in categorical_features or encode it as numbers"
         if not hasattr(model, "categorical_features"):
-            way = "encode it as numbers"
+            advice = "encode it as numbers"
         raise ValueError(
-            f"column {column!r} of X holds text or categories: {way}."
+            f"column {column!r} of X holds text or categories: {advice}."
         ) from error
-
-
-def check_weights(w, X):
-    """Row weights as a float array of X's library, or None for all ones."""
-    if w is None:
-        return None
-    n = int(X.shape[0])
-    if isinstance(w, str):
-        raise ValueError(f"sample_weight must hold numbers, got {w!r}.")
-    if arrays.is_foreign(X):
-        w = arrays.asarray(w, like=X)
-        if w.ndim == 0:
-            w = w + arrays.namespace(X).zeros_like(X[:, 0])
-    else:
-        w = np.asarray(w, dtype=X.dtype if X.dtype in FLOATS else np.float64)
-        if w.ndim == 0:
-            w = np.full(n, w)
-    if w.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    if w.shape[0] != n:
-        raise ValueError(f"sample_weight.shape == {tuple(w.shape)}, expected {(n,)}!")
-    xp = arrays.namespace(w)
-    if not arrays.finite(w):
-        raise ValueError("Input sample_weight contains NaN or infinity.")
-    if bool(xp.any(w < 0)):
-        raise ValueError("Negative values in data passed to `sample_weight`.")
-    if not bool(xp.any(w > 0)):
-        raise ValueError("every sample_weight is zero: nothing to fit.")
-    return w

@@ -1,4 +1,4 @@
-"""The catalogue: every topic, its id, and the names that provide it.
+"""Catalogue of topics: the id of each, and the names in the library that cover it.
 
 `catalogue.csv` beside this file is the single source for `docs/curriculum.md`, for
 `pansophy methods`, and for the test that every name in it imports.
@@ -12,7 +12,7 @@ from importlib import resources
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class CatalogueEntry(NamedTuple):
     """One topic."""
 
     id: str  # K001...
@@ -22,19 +22,20 @@ class Entry(NamedTuple):
     references: tuple[str, ...]  # keys of docs/references.bib
 
 
-def read() -> list[Entry]:
+def read_catalogue() -> list[CatalogueEntry]:
     """All entries, in order of id.
 
     Examples
     --------
-    >>> from pansophy.catalogue import read
-    >>> entry = next(e for e in read() if "pansophy.cluster.KMeans" in e.names)
+    >>> from pansophy.catalogue import read_catalogue
+    >>> name = "pansophy.cluster.KMeans"
+    >>> entry = next(e for e in read_catalogue() if name in e.names)
     >>> entry.family
     'unsupervised'
     """
     text = resources.files("pansophy").joinpath("catalogue.csv").read_text("utf-8")
     return [
-        Entry(
+        CatalogueEntry(
             row["id"],
             row["topic"],
             row["family"],
@@ -45,7 +46,7 @@ def read() -> list[Entry]:
     ]
 
 
-def search(query, entries=None) -> list[Entry]:
+def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     """Entries that hold every word of a query, in topic, family or names; best first.
 
     A word counts most in the topic. Words that occur nowhere are compared with those
@@ -53,32 +54,37 @@ def search(query, entries=None) -> list[Entry]:
 
     Examples
     --------
-    >>> from pansophy.catalogue import search
-    >>> search("k-means")[0].id == search("kmean")[0].id
+    >>> from pansophy.catalogue import search_catalogue
+    >>> search_catalogue("k-means")[0].id == search_catalogue("kmean")[0].id
     True
     """
-    entries = read() if entries is None else entries
+    entries = read_catalogue() if entries is None else entries
     words = [w for w in re.split(r"[\s,]+", query.lower()) if w]
     texts = [
-        (e, plain(e.topic), plain(f"{e.family} {' '.join(e.names)}")) for e in entries
+        (
+            e,
+            searchable_text(e.topic),
+            searchable_text(f"{e.family} {' '.join(e.names)}"),
+        )
+        for e in entries
     ]
     known = sorted({w for _, topic, rest in texts for w in f"{topic} {rest}".split()})
     scored = []
     for entry, topic, rest in texts:
-        points = [score(w, topic, rest, known) for w in words]
+        points = [match_score(w, topic, rest, known) for w in words]
         if words and all(points):
             scored.append((-sum(points), entry.id, entry))
     return [entry for *_, entry in sorted(scored)]
 
 
-def plain(text) -> str:
+def searchable_text(text) -> str:
     """Lower case; dots, hyphens and capitals inside words become spaces as well."""
     split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     both = f"{text} {split} {text.replace('-', '')}"
     return re.sub(r"[^a-z0-9]+", " ", both.lower())
 
 
-def score(word, topic, rest, known) -> int:
+def match_score(word, topic, rest, known) -> int:
     """3 in the topic, 1 elsewhere; the nearest known word where it is nowhere."""
     word = re.sub(r"[^a-z0-9]+", " ", word).strip()
     if not word:  # signs alone
@@ -88,13 +94,13 @@ def score(word, topic, rest, known) -> int:
     return 3 if word in topic else 1 if word in rest else 0
 
 
-def resolve(name: str):
+def resolve_name(name: str):
     """The object behind a dotted name, importing as far down as needed.
 
     Examples
     --------
-    >>> from pansophy.catalogue import resolve
-    >>> resolve("pansophy.core.iterate.iterate").__name__
+    >>> from pansophy.catalogue import resolve_name
+    >>> resolve_name("pansophy.core.iterate.iterate").__name__
     'iterate'
     """
     parts = name.split(".")
@@ -112,7 +118,7 @@ def resolve(name: str):
     raise ModuleNotFoundError(f"no module in {name!r}")
 
 
-def markdown() -> str:
+def catalogue_page() -> str:
     """The catalogue as the page `docs/curriculum.md`."""
     lines = [
         "# Curriculum",
@@ -123,7 +129,7 @@ def markdown() -> str:
         "| id | family | topic | names |",
         "|---|---|---|---|",
     ]
-    for e in read():
+    for e in read_catalogue():
         names = ", ".join(f"`{n.removeprefix('pansophy.')}`" for n in e.names)
         lines.append(f"| {e.id} | {e.family} | {e.topic} | {names} |")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Links: the scale on which a model is linear, mu = g^-1(f).
+"""Link functions of generalised linear models: mu = g^-1(f).
 
 A link g maps the mean mu of a target to the raw prediction f. Calling a link gives
 g(mu), `inverse` gives g^-1(f), `slope` and `bend` its first and second derivative in
@@ -33,7 +33,7 @@ __all__ = [
     "Link",
     "cauchit",
     "cloglog",
-    "get",
+    "get_link",
     "identity",
     "inverse",
     "inverse_squared",
@@ -107,7 +107,7 @@ def softmax_slope(f):
     return p * (1 - p)
 
 
-def _host(function):
+def _via_numpy(function):
     """A SciPy special function for arrays of any library, by way of NumPy."""
 
     def call(x):
@@ -120,7 +120,7 @@ def _host(function):
     return call
 
 
-def normal_density(f):
+def standard_normal_pdf(f):
     xp = arrays.namespace(f)
     return xp.exp(-(f**2) / 2) / math.sqrt(2 * math.pi)
 
@@ -201,10 +201,10 @@ logit = Link(
 )
 probit = Link(
     "probit",
-    _host("ndtri"),
-    _host("ndtr"),
-    normal_density,
-    bend=lambda f: -f * normal_density(f),
+    _via_numpy("ndtri"),
+    _via_numpy("ndtr"),
+    standard_normal_pdf,
+    bend=lambda f: -f * standard_normal_pdf(f),
     upper=lambda f: probit.inverse(-f),
     code=3,
 )
@@ -289,7 +289,7 @@ LINKS = [
 ]
 
 
-def get(name: str) -> Link:
+def get_link(name: str) -> Link:
     """The link of that name."""
     for link in LINKS:
         if link.name == name:

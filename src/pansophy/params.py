@@ -1,14 +1,14 @@
-"""Parameter rules as types: what a field may hold is read off its annotation.
+"""Parameter rules as types: the annotation of a field says which values it may have.
 
 An estimator is a dataclass whose fields are its parameters::
 
     n_clusters: Count = 8
     init: Literal["k-means++", "random"] | Array = "k-means++"
 
-`check_params` compares every field with its annotation, once, at the start of
-`fit`. A rule is an ordinary type: a `Literal` lists the allowed words, `None` and
-unions mean what they say, a class means `isinstance`, and a number with limits is an
-`Annotated` type made by `number`. Nothing else is needed to add a rule.
+`check_params` compares every field with its annotation, once, at the start of `fit`. A
+rule is an ordinary type: a `Literal` lists the allowed values, `None` and unions have
+their usual meaning, a class means `isinstance`, and a number with limits is an
+`Annotated` type made by `number_rule`. Nothing else is needed to add a rule.
 """
 
 import math
@@ -26,14 +26,16 @@ class ParameterError(ValueError, TypeError):
     """A parameter has a value that its rule does not allow."""
 
 
-class Rule(NamedTuple):
-    """What a value must be, in words and as a test."""
+class ParameterRule(NamedTuple):
+    """A description of the allowed values, and the test of a value."""
 
-    says: str
-    holds: Callable[[Any], bool]
+    description: str
+    accepts: Callable[[Any], bool]
 
 
-def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
+def number_rule(
+    description, low=-math.inf, high=math.inf, *, open_low=False, whole=False
+):
     """A rule for a finite real (or whole) number between two limits.
 
     A field that means something for infinity adds `Infinite` to its annotation.
@@ -48,22 +50,53 @@ def number(says, low=-math.inf, high=math.inf, *, open_low=False, whole=False):
             return False
         return (low < number if open_low else low <= number) and number <= high
 
-    return Rule(says, holds)
+    return ParameterRule(description, holds)
 
 
-Count = Annotated[int, number("a whole number of at least 1", 1, whole=True)]
-Natural = Annotated[int, number("a whole number of at least 0", 0, whole=True)]
-Whole = Annotated[int, number("a whole number", whole=True)]
-Number = Annotated[float, number("a real number")]
-Positive = Annotated[float, number("a number above 0", 0, open_low=True)]
-NonNegative = Annotated[float, number("a number of at least 0", 0)]
-Fraction = Annotated[float, number("a number from 0 to 1", 0, 1)]
-Infinite = Annotated[float, Rule("inf", lambda v: v == math.inf)]
+def count_rule(minimum):
+    """A rule for a whole number of at least `minimum`."""
+    return number_rule(f"a whole number of at least {minimum}", minimum, whole=True)
+
+
+def check_count(name, value, minimum=1) -> int:
+    """`value` as an int, if it is a whole number of at least `minimum`.
+
+    For arguments of functions; parameters of estimators have a type such as `Count`.
+
+    Examples
+    --------
+    >>> from pansophy.params import check_count
+    >>> check_count("n", 3)
+    3
+    >>> check_count("n", 1.5, 2)
+    Traceback (most recent call last):
+    pansophy.params.ParameterError: n must be a whole number of at least 2, got 1.5.
+    """
+    rule = count_rule(minimum)
+    if not rule.accepts(value):
+        raise ParameterError(
+            f"{name} must be {rule.description}, got {short_repr(value)}."
+        )
+    return int(value)
+
+
+Count = Annotated[int, count_rule(1)]
+TwoOrMore = Annotated[int, count_rule(2)]
+Natural = Annotated[int, count_rule(0)]
+Whole = Annotated[int, number_rule("a whole number", whole=True)]
+Number = Annotated[float, number_rule("a real number")]
+Positive = Annotated[float, number_rule("a number above 0", 0, open_low=True)]
+NonNegative = Annotated[float, number_rule("a number of at least 0", 0)]
+AtLeastOne = Annotated[float, number_rule("a number of at least 1", 1)]
+Fraction = Annotated[float, number_rule("a number from 0 to 1", 0, 1)]
+Infinite = Annotated[float, ParameterRule("inf", lambda v: v == math.inf)]
 OpenFraction = Annotated[
-    float, Rule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
+    float, ParameterRule("a number strictly between 0 and 1", lambda v: 0 < v < 1)
 ]
-Flag = Annotated[bool, Rule("True or False", lambda v: isinstance(v, (bool, np.bool_)))]
-Verbosity = Annotated[int, number("0 (quiet) or more", 0, whole=True)] | bool
+Flag = Annotated[
+    bool, ParameterRule("True or False", lambda v: isinstance(v, (bool, np.bool_)))
+]
+Verbosity = Annotated[int, number_rule("0 (quiet) or more", 0, whole=True)] | bool
 
 
 def is_jobs(value):
@@ -71,61 +104,63 @@ def is_jobs(value):
     return whole and value != 0
 
 
-Jobs = Annotated[int, Rule("a whole number other than 0", is_jobs)] | None
+Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
 
 
-def rule_of(hint) -> Rule:
+def rule_of(hint) -> ParameterRule:
     """Read one annotation as a rule."""
-    origin, args = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    args = get_args(hint)
     if hint is Any:
-        return Rule("anything", lambda v: True)
+        return ParameterRule("anything", lambda v: True)
     if hint is None or hint is type(None):
-        return Rule("None", lambda v: v is None)
+        return ParameterRule("None", lambda v: v is None)
     if origin is Annotated:
         for extra in args[1:]:
-            if isinstance(extra, Rule):
-                return guarded(extra)
+            if isinstance(extra, ParameterRule):
+                return without_type_errors(extra)
         return rule_of(args[0])
     if origin is Literal:
-        return one_of(args)
+        return literal_rule(args)
     if origin in (Union, types.UnionType):
         rules = [rule_of(a) for a in args]
-        return Rule(
-            " or ".join(dict.fromkeys(r.says for r in rules)),
-            lambda v: any(r.holds(v) for r in rules),
+        return ParameterRule(
+            " or ".join(dict.fromkeys(r.description for r in rules)),
+            lambda v: any(r.accepts(v) for r in rules),
         )
     if origin is Callable or hint is Callable:
-        return Rule("a function", callable)
+        return ParameterRule("a function", callable)
     cls = origin or hint
     if isinstance(cls, type):
-        return Rule(f"of type {cls.__name__}", lambda v: isinstance(v, cls))
+        return ParameterRule(f"of type {cls.__name__}", lambda v: isinstance(v, cls))
     raise TypeError(f"no rule can be read from the annotation {hint!r}")
 
 
-def guarded(rule):
+def without_type_errors(rule):
     """A rule whose test may meet values of the wrong type altogether."""
 
     def holds(value: Any):
         try:
-            return bool(rule.holds(value))
+            return bool(rule.accepts(value))
         except (TypeError, ValueError):
             return False
 
-    return Rule(rule.says, holds)
+    return ParameterRule(rule.description, holds)
 
 
-def one_of(words):
+def literal_rule(words):
+    """A rule for one of several literal values."""
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
     same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
-    return Rule(
+    return ParameterRule(
         says,
         lambda v: isinstance(v, (str, bool, int)) and any(same(v, w) for w in words),
     )
 
 
 @cache
-def rules_of(cls) -> dict[str, Rule]:
+def rules_of(cls) -> dict[str, ParameterRule]:
     """The rule of every parameter of an estimator class, by name."""
     hints = type_hints(cls, include_extras=True)
     return {name: rule_of(hints[name]) for name in cls._get_param_names()}
@@ -136,13 +171,14 @@ def check_params(estimator) -> None:
     cls = type(estimator)
     for name, rule in rules_of(cls).items():
         value = getattr(estimator, name)
-        if not rule.holds(value):
+        if not rule.accepts(value):
+            given = short_repr(value)
             raise ParameterError(
-                f"{name} of {cls.__name__} must be {rule.says}, got {brief(value)}."
+                f"{name} of {cls.__name__} must be {rule.description}, got {given}."
             )
 
 
-def brief(value, limit=80):
+def short_repr(value, limit=80):
     """A short repr for error messages."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,12 +1,15 @@
-"""Types and contracts. Each protocol says what a member must give; `docs/design.md`
-says which lists they join and which battery tests them."""
+"""Types of parameters, and a protocol for each contract (Loss, Kernel, Sampler, ...).
+
+`docs/design.md` names the list of the members of each contract and the tests that run
+over it.
+"""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .params import Rule
+from .params import ParameterRule
 
 Array = Any  # NumPy array, torch tensor or any array of the array API standard
 
@@ -21,13 +24,16 @@ def _is_seed(value):
 
 Seed = Annotated[
     Any,
-    Rule("None, a whole number of at least 0, a RandomState or a Generator", _is_seed),
+    ParameterRule(
+        "None, a whole number of at least 0, a RandomState or a Generator", _is_seed
+    ),
 ]
 Matrix = Annotated[
-    Any, Rule("an array", lambda v: hasattr(v, "__array__") or hasattr(v, "shape"))
+    Any,
+    ParameterRule("an array", lambda v: hasattr(v, "__array__") or hasattr(v, "shape")),
 ]
-Words = Annotated[
-    Any, Rule("a list", lambda v: isinstance(v, (list, tuple, np.ndarray)))
+ListLike = Annotated[
+    Any, ParameterRule("a list", lambda v: isinstance(v, (list, tuple, np.ndarray)))
 ]
 
 
@@ -36,10 +42,10 @@ def _are_numbers(value):
     return listed and not bool(np.isnan(np.asarray(value, dtype=float)).any())
 
 
-Numbers = Annotated[Any, Rule("a list of numbers", _are_numbers)]
+NumberList = Annotated[Any, ParameterRule("a list of numbers", _are_numbers)]
 
 
-Fittable = Annotated[Any, Rule("an estimator", lambda v: hasattr(v, "fit"))]
+Fittable = Annotated[Any, ParameterRule("an estimator", lambda v: hasattr(v, "fit"))]
 
 
 def _is_splits(value):
@@ -52,7 +58,9 @@ def _is_splits(value):
 
 Splits = Annotated[
     Any,
-    Rule("None, a number of folds of at least 2, a splitter or splits", _is_splits),
+    ParameterRule(
+        "None, a number of folds of at least 2, a splitter or splits", _is_splits
+    ),
 ]
 
 
@@ -98,7 +106,7 @@ class Distribution(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """A Markov chain: what one step carries is state, what it tells is info.
+    """A Markov chain: a step returns the next state and information about the step.
 
     A sampler that tunes itself also gives `adapt(state, info, tuning, left)`, called
     during warm-up only.

@@ -15,9 +15,9 @@ from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
 import pansophy
-from pansophy.catalogue import read
+from pansophy.catalogue import read_catalogue
 from pansophy.cli import app
-from pansophy.cli.app import listed
+from pansophy.cli.app import split_names
 
 
 def call(*words):
@@ -52,9 +52,14 @@ def folder(table):
 def test_compare_writes_report_results_and_model(folder):
     names = {p.name for p in folder.iterdir() if not p.name.startswith(".")}
     assert names == {
-        "model.pansophy", "plan.json", "predictions", "report.html", "results.json",
-        "results.jsonl", "schema.toml",
-    }  # fmt: skip
+        "model.pansophy",
+        "plan.json",
+        "predictions",
+        "report.html",
+        "results.json",
+        "results.jsonl",
+        "schema.toml",
+    }
     told = json.loads((folder / "results.json").read_text())
     assert told["winner"] == "logistic regression"
     assert told["settings"]["folds"] == 3
@@ -175,8 +180,8 @@ def bad(text, folder, tmp_path):
 
 
 def test_lists_may_be_given_in_parts():
-    assert listed('a, "b, c"') == listed(["a", '"b, c"']) == ["a", "b, c"]
-    assert listed(None) is None and listed([]) is None
+    assert split_names('a, "b, c"') == split_names(["a", '"b, c"']) == ["a", "b, c"]
+    assert split_names(None) is None and split_names([]) is None
 
 
 @pytest.mark.parametrize(
@@ -290,7 +295,7 @@ def test_methods_finds_by_words():
 
 
 def test_methods_lists_the_catalogue():
-    entries = read()
+    entries = read_catalogue()
     done = call("methods")
     assert len(done.stdout.splitlines()) == len(entries)
     family = entries[0].family

@@ -26,7 +26,7 @@ def test_every_group_has_at_least_k_members(seed, k, n):
 
 def test_loss_grows_with_k_and_means_stay(rng):
     X = rng.normal(size=(400, 3))
-    shares = [anonymize(X, k).share for k in (1, 2, 5, 20, 400)]
+    shares = [anonymize(X, k).relative_loss for k in (1, 2, 5, 20, 400)]
     assert shares[0] == pytest.approx(0, abs=1e-20)
     assert (np.diff(shares) > 0).all()
     assert shares[-1] == pytest.approx(1)

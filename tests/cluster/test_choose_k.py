@@ -3,16 +3,15 @@
 import warnings
 
 import matplotlib as mpl
-
-mpl.use("Agg")
-
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 from pansophy import plot
-from pansophy.cluster import KMeans, choose_k, diagnose_kmeans
+from pansophy.cluster import KMeans, choose_k
 from pansophy.plot.voronoi import voronoi_polygons
+
+mpl.use("Agg")
 
 
 def three(n=150, seed=0, gap=9.0):
@@ -71,7 +70,7 @@ def test_what_many_fits_warn_of_is_said_once(method):
     assert choice.k == 3
     (one,) = caught
     assert "Only 3 of 4 clusters have rows" in str(one.message)
-    assert "(So for 6 fits.)" in str(one.message)
+    assert "(Same for 6 fits.)" in str(one.message)
     assert one.filename == __file__
 
 
@@ -99,39 +98,6 @@ def test_bad_questions():
         choose_k(three(), [0, 1])
     with pytest.raises(ValueError, match="needs a k of at least 2"):
         choose_k(three(), [1], method="silhouette")
-
-
-def test_sticking_and_restarts_as_worked():
-    X = np.array([[0.0], [0.5], [5.0], [5.5], [20.0], [20.5]])
-    stuck = [[0.0], [20.0], [20.5]]
-    report = diagnose_kmeans(X, 3, starts=[stuck], n_init=6, random_state=0)
-    assert report.costs[0] == pytest.approx(25.25)
-    assert report.model.inertia_ == pytest.approx(0.375)
-    assert report.model.inertia_ == report.costs.min()
-    assert report.agreement.max() == 1
-    alone = diagnose_kmeans(
-        X, 3, starts=[stuck, stuck, [[0.0], [5.0], [20.0]]], n_init=0
-    )
-    assert alone.reached == pytest.approx(1 / 3)
-    assert any("stick in local optima" in s for s in alone.warnings)
-
-
-def test_single_rows_and_outliers_are_flagged():
-    X = np.vstack([three(), [[300.0, 300.0]]])
-    report = diagnose_kmeans(X, 4, random_state=0)
-    assert len(report.singles) == 1
-    assert report.sizes[report.singles[0]] == 1
-    assert "a single row" in str(report)
-    two = diagnose_kmeans(np.vstack([three(), [[40.0, 40.0]]]), 3, random_state=0)
-    assert two.outliers.tolist() == [150] or len(two.singles)
-    clean = diagnose_kmeans(three(), 3, random_state=0)
-    assert clean.warnings == ()
-    assert clean.reached == 1
-    with pytest.raises(ValueError, match="at least one run"):
-        diagnose_kmeans(X, 2, n_init=0)
-
-
-# -- pictures ----------------------------------------------------------------------
 
 
 def test_elbow_picture():

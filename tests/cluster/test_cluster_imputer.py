@@ -38,7 +38,7 @@ def test_clusters_fill_better_than_means(rng):
     assert error < 0.3 * plain
 
 
-def test_fill_is_the_mean_of_what_the_group_knows(rng):
+def test_fill_is_the_mean_of_the_observed_values_of_the_cluster(rng):
     _, X, _ = holes(rng)
     model = ClusterImputer(3, random_state=0).fit(X)
     out = model.transform(X)
@@ -61,14 +61,14 @@ def test_objective_never_rises_and_is_k_means_without_holes(rng):
     )
 
 
-def test_nothing_known_of_a_row_or_of_a_column():
+def test_nothing_observed_of_a_row_or_of_a_column():
     X = np.array([[0.0, 1.0], [np.nan, np.nan], [4.0, 5.0], [4.0, 7.0]])
     model = ClusterImputer(2, random_state=0).fit(X)
     assert model.labels_[1] == -1
     out = model.transform(X)
     np.testing.assert_allclose(out[1], np.nanmean(X, axis=0))
     X[:, 1] = np.nan
-    with pytest.raises(ValueError, match="no row knows column 1"):
+    with pytest.raises(ValueError, match="column 1 has no observed value"):
         ClusterImputer(2).fit(X)
 
 

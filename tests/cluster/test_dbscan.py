@@ -8,17 +8,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from scipy.spatial.distance import cdist
 from sklearn import cluster as peer
 from sklearn.metrics import pairwise_distances
 
 from pansophy import plot
 from pansophy.cluster import DBSCAN, dbscan_labels
 from pansophy.cluster import dbscan as module
-from pansophy.cluster import dbscan_tiles as tiles
 from tests.oracles import hierarchy as oracle
 
 LINE = np.array([0, 0.5, 1, 1.55, 5])[:, None]
+
+
 SHAPES = [(300, 1, 0.01, 4), (500, 2, 0.15, 5), (600, 3, 0.5, 8), (300, 6, 1.2, 5),
           (300, 30, 6.0, 5), (200, 2, 50.0, 5), (200, 2, 1e-6, 1)]  # fmt: skip
 
@@ -86,8 +86,8 @@ def test_equals_the_slow_walk(n, d, seed, enough):
         labels, core = oracle.dbscan(X, eps, enough, w)
         ways = {
             "cells": dbscan_labels(X, eps, enough, w),
-            "lists": module.by_lists(
-                partial(module.given_blocks, pairwise_distances(X), eps),
+            "lists": module.dbscan_by_neighbor_lists(
+                partial(module.precomputed_neighbor_blocks, pairwise_distances(X), eps),
                 n, enough, w,
             ),
         }  # fmt: skip
@@ -119,41 +119,6 @@ def test_weights_are_repetition(d):
     z = DBSCAN(eps=eps, min_samples=6).fit(X, sample_weight=w).labels_
     many = DBSCAN(eps=eps, min_samples=6).fit(np.repeat(X, w, axis=0)).labels_
     assert_array_equal(np.repeat(z, w), many)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("spread", [0.0, 1.5, 20.0, 1e6])
-def test_tiles_equal_scikit_learn(spread, weighted, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 64)
-    monkeypatch.setattr(tiles, "SMALL", 16)
-    monkeypatch.setattr(tiles, "PIVOTS", 20)
-    rng = np.random.default_rng(0)
-    X = (
-        rng.normal(size=(900, 20))
-        + spread * rng.normal(size=(6, 20))[rng.integers(6, size=900)]
-    )
-    w = rng.integers(0, 3, 900) if weighted else None
-    for eps in (3.5, 4.2, 5.5):
-        for least in (5, 80):
-            how = {"eps": eps, "min_samples": least}
-            a, b = (c(**how).fit(X, sample_weight=w) for c in (DBSCAN, peer.DBSCAN))
-            assert_array_equal(a.labels_, b.labels_)
-            assert_array_equal(a.core_sample_indices_, b.core_sample_indices_)
-
-
-@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_tiles_of_any_scale(scale):
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (300, 20)).astype(float)
-    X[150:, 0] += 1e9
-    D = cdist(X, X)
-    for eps in (3.0, 3.05):  # many distances are exactly 3
-        how = {"eps": eps, "min_samples": 2}
-        expected = DBSCAN(metric="precomputed", **how).fit_predict(D)
-        assert_array_equal(DBSCAN(**how).fit_predict(X), expected)
-    found = DBSCAN(eps=3.05 * scale, min_samples=2).fit_predict(scale * X)
-    assert_array_equal(found, expected)
-    assert expected.max() > 5
 
 
 def test_lists_beyond_the_limit_are_looked_up_again(monkeypatch):

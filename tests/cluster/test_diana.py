@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 
-from pansophy.cluster import Diana, cut, diana_splits
-from pansophy.cluster._diana import split
+from pansophy.cluster import Diana, cut_tree, diana_splits
+from pansophy.cluster._diana import splinter_group
 from tests.oracles import hierarchy as oracle
 
 
@@ -17,7 +17,7 @@ def rows(n=30, d=2, seed=0):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_split_equals_the_slow_one(seed):
     D = squareform(pdist(rows(15, 2, seed)))
-    out = split(D, np.arange(15))
+    out = splinter_group(D, np.arange(15))
     stay, leave = oracle.splinter(D, list(range(15)))
     assert_array_equal(np.flatnonzero(out), leave)
     assert_array_equal(np.flatnonzero(~out), stay)
@@ -43,7 +43,7 @@ def test_splits_partition_their_parents_down_to_single_rows():
     assert full.n_clusters_ == 25
     assert (np.diff(full.heights_) <= 1e-12).all()
     for k in (2, 5, 11):
-        assert_array_equal(cut(full.linkage_matrix_, k), Diana(k).fit(X).labels_)
+        assert_array_equal(cut_tree(full.linkage_matrix_, k), Diana(k).fit(X).labels_)
 
 
 def test_threshold_bounds_diameters():

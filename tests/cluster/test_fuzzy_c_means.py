@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.cluster import FuzzyCMeans, KMeans, Partition
-from pansophy.cluster.fuzzy_c_means import degrees
+from pansophy.cluster.fuzzy_c_means import fuzzy_memberships
 
 
 def objective(X, w, C, U, m):
@@ -15,7 +15,7 @@ def objective(X, w, C, U, m):
 @pytest.mark.parametrize("m", [1.3, 2.0, 4.0])
 def test_degrees_are_the_best_for_their_centres(m, rng):
     X, C = rng.normal(size=(40, 2)), rng.normal(size=(3, 2))
-    U, cost = degrees(X, C, m)
+    U, cost = fuzzy_memberships(X, C, m)
     np.testing.assert_allclose(U.sum(axis=1), 1)
     one = np.ones(40)
     best = objective(X, one, C, U, m)
@@ -62,7 +62,9 @@ def test_nearly_hard_is_k_means(rng):
 
 
 def test_a_row_on_a_centre_belongs_to_it_alone():
-    U, cost = degrees(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0], [3.0]]), 2.0)
+    U, cost = fuzzy_memberships(
+        np.array([[0.0], [1.0]]), np.array([[0.0], [0.0], [3.0]]), 2.0
+    )
     np.testing.assert_allclose(U[0], [0.5, 0.5, 0.0])
     assert cost[0] == 0
     assert np.isfinite(U).all()

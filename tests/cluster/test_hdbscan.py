@@ -15,10 +15,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from pansophy.cluster import HDBSCAN
 from pansophy.cluster import hdbscan as module
-from pansophy.cluster.boruvka import boruvka_tree, pays
-from pansophy.cluster.hdbscan import condensed, stabilities
-from pansophy.cluster.linkage import linkage_matrix
-from pansophy.graphs import connected_components, spanning_tree
+from pansophy.cluster.hdbscan import cluster_stabilities, condense_tree
 
 
 def blobs(n=300, d=2, k=4, seed=0, noise=8):
@@ -107,10 +104,10 @@ def test_condensed_tree_by_hand():
     X = np.array([[0.0], [1], [2], [10], [11], [12], [30]])
     model = HDBSCAN(3, min_samples=1).fit(X)
     # at 18 row 6 drops out; at 8 two clusters of three; each falls apart at 1
-    tree = condensed(model.linkage_matrix_, 3)
+    tree = condense_tree(model.linkage_matrix_, 3)
     tops = tree[tree[:, 1] >= 7]
     assert_allclose(tops, [[7, 8, 1 / 8, 3], [7, 9, 1 / 8, 3]])
-    S, birth = stabilities(tree, 7)
+    S, birth = cluster_stabilities(tree, 7)
     assert_allclose(S, [1 / 18 + 6 / 8, 3 * 7 / 8, 3 * 7 / 8])
     assert_allclose(birth, [0, 1 / 8, 1 / 8])
     assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 1, -1])
@@ -191,48 +188,11 @@ def test_refusals():
         HDBSCAN(metric="precomputed", store_centers="both").fit(pairwise_distances(X))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "minkowski"])
-@pytest.mark.parametrize("d", [1, 3, 4])
-@pytest.mark.parametrize("kind", ["apart", "ties", "equal"])
-def test_rounds_in_a_tree_of_boxes_find_the_lightest_tree(metric, d, kind):
-    rng = np.random.default_rng(d)
-    X = rng.normal(size=(300, d)) + 20 * rng.integers(0, 3, (300, 1))
-    X = {"apart": X, "ties": np.round(X / 3), "equal": 0 * X}[kind]
-    c = np.round(rng.uniform(0, 2, 300), 1) if d > 1 else None
-    how = {"metric": metric, "p": 3.0, "core": c}
-    a, b = boruvka_tree(X, **how), spanning_tree(X, **how)
-    np.testing.assert_allclose(a.weight, b.weight, rtol=1e-12)
-    edges = sp.coo_array((np.ones(299), (a.left, a.right)), shape=(300, 300))
-    assert connected_components(edges)[0] == 1
-
-
-def test_rounds_with_two_rows_and_with_squares_too_large():
-    tree = boruvka_tree(np.array([[3.0], [1.0]]))
-    assert tree.weight.tolist() == [2.0]
-    X = np.array([[0.0, 0.0], [1.0, 3.0], [1.0, 4.0]])
-    tree = boruvka_tree(X, metric="minkowski", p=np.inf, core=np.full(3, 2.0))
-    assert tree.weight.tolist() == [2.0, 3.0]
-    X = np.array([[1e200], [-1e200], [0.0]])
-    with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(boruvka_tree(X).weight, spanning_tree(X).weight)
-
-
 def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 3)) + 6 * rng.normal(size=(8, 3))[rng.integers(0, 8, 700)]
     labels = {}
     for way in (True, False):
-        monkeypatch.setattr(module, "pays", lambda *_, way=way: way)
+        monkeypatch.setattr(module, "boruvka_is_faster", lambda *_, way=way: way)
         labels[way] = HDBSCAN(min_cluster_size=10).fit(X).labels_
     np.testing.assert_array_equal(labels[True], labels[False])
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
-def test_single_linkage_of_many_rows_is_scipys(metric):
-    X = np.random.default_rng(1).normal(size=(3100, 1))
-    assert pays(X.shape, metric)
-    assert not pays(X.shape, "cosine")
-    assert not pays(X.shape, "infinity")
-    a = linkage_matrix(X, "single", metric=metric)
-    b = hierarchy.linkage(X, "single", metric)
-    assert_allclose(a[:, 2:], b[:, 2:], rtol=1e-12)

@@ -1,6 +1,10 @@
 """K-means: worked traces, the oracle, scikit-learn, and where the rows may live."""
 
 import itertools
+import json
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sklearn.cluster as peer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -161,8 +165,8 @@ def test_bounds_never_change_an_answer():
         X = blobs(3000, 16, 30, gap=0.7, seed=seed, dtype=np.float32)
         w = np.ones(len(X), np.float32)
         C = X[:30].astype(float)
-        kept = lloyd(X, w, C, keep=True)
-        plain = lloyd(X, w, C, keep=False)
+        kept = lloyd(X, w, C, keep_bounds=True)
+        plain = lloyd(X, w, C, keep_bounds=False)
         np.testing.assert_array_equal(kept.state.labels, plain.state.labels)
         J, J0 = kept.history["objective"], plain.history["objective"]
         np.testing.assert_allclose(J, J0)
@@ -256,16 +260,16 @@ def test_text_in_a_table_is_named_and_columns_can_be_picked(tmp_path):
 
 
 def test_table_larger_than_the_sample_is_seeded_from_it(tmp_path, monkeypatch):
-    from pansophy.cluster import seeding
+    from pansophy.cluster import initialization
 
-    monkeypatch.setattr(seeding, "SAMPLE_BYTES", 8 * 4 * 300)
+    monkeypatch.setattr(initialization, "SAMPLE_BYTES", 8 * 4 * 300)
     X = blobs(5000, 4, 6, gap=20)
     model = KMeans(6, random_state=0).fit(write(tmp_path / "x.parquet", X))
     best = KMeans(6, n_init=10, random_state=0).fit(X)
     assert model.inertia_ == pytest.approx(best.inertia_)
 
 
-def test_table_with_a_hole_is_refused(tmp_path):
+def test_table_with_nan_is_refused(tmp_path):
     X = blobs(50, 3)
     X[7, 1] = np.nan
     with pytest.raises(ValueError, match="column 'x1' contains NaN"):
@@ -317,7 +321,7 @@ def test_sparse_rows(kind):
 
 
 @pytest.mark.parametrize("kind", ["numpy", "torch", "csr"])
-def test_empty_cells_take_the_farthest_rows(kind):
+def test_empty_clusters_take_the_farthest_rows(kind):
     X, C = column(1, 2, 3, 9, 10), column(0, 100, 101)
     data = {
         "numpy": lambda: X,
@@ -341,7 +345,7 @@ def test_zero_weight_rows_never_become_centres():
         assert model.cluster_centers_.max() <= 2
 
 
-def test_fewer_distinct_rows_than_clusters_is_said():
+def test_fewer_distinct_rows_than_clusters_is_warned_of():
     with pytest.warns(ConvergenceWarning, match="Only 2 of 3 clusters"):
         model = KMeans(3, random_state=0).fit(column(1, 1, 1, 5, 5))
     assert model.inertia_ == pytest.approx(0, abs=1e-25)
@@ -410,17 +414,17 @@ def test_every_parameter_of_sklearn_exists_with_its_default():
 # -- interruption, resuming, callbacks ---------------------------------------------
 
 
-def interrupt_after(monkeypatch, turns):
+def interrupt_after(monkeypatch, iterations):
     """Make the update of the centres raise Ctrl-C once."""
-    real, calls = module.update, []
+    real, calls = module.updated_centers, []
 
     def update(*args):
         calls.append(1)
-        if len(calls) == turns + 1:
+        if len(calls) == iterations + 1:
             raise KeyboardInterrupt
         return real(*args)
 
-    monkeypatch.setattr(module, "update", update)
+    monkeypatch.setattr(module, "updated_centers", update)
 
 
 def test_interrupted_fit_is_usable_and_resumes(monkeypatch):
@@ -441,13 +445,13 @@ def test_interrupted_fit_is_usable_and_resumes(monkeypatch):
     np.testing.assert_allclose(model.cluster_centers_, whole.cluster_centers_)
 
 
-def test_max_iter_is_said():
+def test_max_iter_is_warned_of():
     X = blobs(1000, 5, 10, gap=0.2)
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 iterations"):
         KMeans(10, init=X[:10], max_iter=2, tol=0).fit(X)
 
 
-def test_scoring_monitor_sees_the_turns():
+def test_scoring_monitor_sees_the_iterations():
     from sklearn.callback import ScoringMonitor
 
     X = blobs(500, 3, 6, gap=0.5)
@@ -478,3 +482,133 @@ def test_unconverged_warning_is_silenced_only_by_asking():
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning):
             KMeans(10, init=X[:10], max_iter=1, tol=0).fit(X)
+
+
+def test_three_forms_of_the_objective():
+    # joint form J(C, z): least over z is the form of centres, over C that of clusters
+    X = np.array([[0.0], [1.0], [4.0], [6.0]])
+    C, w = np.array([[0.0], [5.0]]), np.ones(4)
+    labels = list(itertools.product([0, 1], repeat=4))
+    joint = [oracle.objective(X, w, C, np.array(z)) for z in labels]
+    assert min(joint) == kmeans_objective(X, C) == 3
+    z = np.array([0, 0, 1, 1])
+    means = oracle.means(X, w, z, C)
+    by_clusters = oracle.objective(X, w, means, z)
+    grid = np.linspace(-1, 7, 81)
+    tried = (
+        oracle.objective(X, w, np.array([[a], [b]]), z) for a in grid for b in grid
+    )
+    assert by_clusters == pytest.approx(min(tried))
+    assert kmeans_objective(X, X) == 0
+
+
+def cosine_oracle(X, C, turns):
+    U = X / np.linalg.norm(X, axis=1, keepdims=True)
+    C = C / np.linalg.norm(C, axis=1, keepdims=True)
+    for _ in range(turns):
+        z = (U @ C.T).argmax(axis=1)
+        C = np.array([U[z == j].sum(axis=0) for j in range(len(C))])
+        C /= np.linalg.norm(C, axis=1, keepdims=True)
+    return C, (U @ C.T).argmax(axis=1), 2 * np.sum(1 - (U @ C.T).max(axis=1))
+
+
+def test_spherical_k_means():
+    X = blobs(400, 4, 5) + 1.0
+    C, z, J = cosine_oracle(X, X[:5], 200)
+    model = KMeans(5, init=X[:5], tol=0, metric="cosine").fit(X)
+    np.testing.assert_allclose(model.cluster_centers_, C)
+    np.testing.assert_array_equal(model.labels_, z)
+    assert model.inertia_ == pytest.approx(J)
+    assert np.all(np.diff(model.history_["objective"]) <= 1e-9)
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+    scale = np.random.default_rng(0).uniform(0.1, 50, size=(400, 1))
+    np.testing.assert_array_equal(model.predict(X * scale), z)
+    other = KMeans(5, init=X[:5], tol=0, metric="cosine").fit(X * scale)
+    np.testing.assert_array_equal(other.labels_, z)
+    assert model.score(X) == pytest.approx(-J)
+    sparse_ = KMeans(5, init=X[:5], tol=0, metric="cosine").fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(sparse_.labels_, z)
+    torch = pytest.importorskip("torch")
+    tensor = KMeans(5, init=X[:5], tol=0, metric="cosine").fit(torch.asarray(X))
+    np.testing.assert_array_equal(tensor.labels_.numpy(), z)
+
+
+def test_directions_need_length(tmp_path):
+    X = blobs(20, 4, 5)
+    X[3] = 0
+    with pytest.raises(ValueError, match="row 3 of X has length 0"):
+        KMeans(2, metric="cosine").fit(X)
+    with pytest.raises(ValueError, match="metric of KMeans must be one of"):
+        KMeans(2, metric="manhattan").fit(X)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_fixed_rows_take_part_and_keep_their_label(seed):
+    X, rng = blobs(80, 4, 5, seed=seed), np.random.default_rng(seed)
+    held = np.arange(80) < 15
+    z, w = rng.integers(0, 3, 80), np.ones(80)
+    z[:3] = [0, 1, 2]
+    C = np.array([X[held & (z == j)].mean(axis=0) for j in range(3)])
+    free = (X[~held], w[~held], C)
+    run = lloyd(*free, fixed=(X[held], w[held], z[held]), max_iter=50)
+    D = C.copy()
+    for _ in range(50):  # by the book
+        z[~held] = oracle.assign(X[~held], D)
+        D = oracle.means(X, w, z, D)
+    np.testing.assert_allclose(run.state.centers, D, atol=1e-9)
+    np.testing.assert_array_equal(run.state.labels, z[~held])
+    assert run.state.objective == pytest.approx(oracle.objective(X, w, D, z))
+    J = run.history["objective"]
+    assert np.all(np.diff(J) <= 1e-9 * J[0])
+
+
+FIT = """
+import json, resource, sys
+from pansophy.cluster import KMeans
+
+def peak():  # MB; ru_maxrss begins with what the parent held
+    try:
+        with open("/proc/self/status") as file:
+            return int(file.read().split("VmHWM:")[1].split()[0]) / 1024
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+small, large = sys.argv[1:]
+KMeans(2, random_state=0).fit(small)  # imports and compiled loops
+before = peak()
+model = KMeans(4, random_state=0).fit(large)
+print(json.dumps({
+    "grown": peak() - before,
+    "inertia": model.inertia_,
+    "centers": model.cluster_centers_[:, 0].tolist(),
+}))
+"""
+
+
+def table(rng, n, d):
+    side = rng.integers(0, 4, n)
+    return pa.table({f"x{j}": rng.normal(size=n) + 10.0 * side for j in range(d)})
+
+
+def test_fit_needs_less_memory_than_the_table(tmp_path):
+    rng = np.random.default_rng(0)
+    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
+    pq.write_table(table(rng, 2000, 4), small)
+    plain = {"use_dictionary": False, "compression": "none"}
+    n, d = 200_000, 128
+    pq.write_table(table(rng, n, d), large, **plain)  # one row group
+    megabytes = os.path.getsize(large) / 2**20
+    assert megabytes > 190
+    done = subprocess.run(
+        [sys.executable, "-c", FIT, str(small), str(large)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "2"},  # each thread holds a block
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["grown"] < 0.65 * megabytes
+    assert sorted(round(c) for c in told["centers"]) == [0, 10, 20, 30]
+    assert told["inertia"] / (n * d) == pytest.approx(1, rel=0.01)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.cluster import KMeans, KMedians
-from pansophy.cluster.kmedians import assign, weighted_median
+from pansophy.cluster.kmedians import nearest_l1_center, weighted_median
 
 
 @given(st.integers(0, 10**6))
@@ -63,7 +63,7 @@ def test_weights_equal_repetition(rng):
     a = KMedians(3, random_state=0).fit(X, sample_weight=w)
     b = KMedians(3, random_state=0).fit(np.repeat(X, w, axis=0))
     np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_)
-    z, own = assign(X, a.cluster_centers_)
+    z, own = nearest_l1_center(X, a.cluster_centers_)
     assert a.inertia_ == pytest.approx(float(w @ own))
     np.testing.assert_array_equal(z, a.labels_)
 
@@ -71,3 +71,11 @@ def test_weights_equal_repetition(rng):
 def test_bad_start_is_refused(rng):
     with pytest.raises(ValueError, match="init must be 2 rows"):
         KMedians(2, init=[[1.0]]).fit(rng.normal(size=(9, 2)))
+
+
+def test_fractional_weights_have_the_median_of_unit_weights():
+    """Six weights of 0.1 do not add up to twice the first three exactly."""
+    X = np.arange(1.0, 7.0)[:, None]
+    for w in (None, np.full(6, 0.1)):
+        model = KMedians(1, init=[[1.0]]).fit(X, sample_weight=w)
+        assert model.cluster_centers_.item() == 3.5

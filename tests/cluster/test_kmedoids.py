@@ -30,26 +30,28 @@ def test_loops_equal_the_definition(D, rng):
     for mine, theirs in zip((first, second, a, b), slow.two_nearest(M)):
         np.testing.assert_array_equal(mine, theirs)
     loss, room = np.empty((2, 3))
-    _kmedoids.losses(w, first, second, a, loss)
+    _kmedoids.removal_losses(w, first, second, a, loss)
     np.testing.assert_allclose(loss, slow.losses(D, w, list(at)))
     np.testing.assert_allclose(
-        _kmedoids.gains(D, np.arange(40), w, first), slow.gains(D, w, first), atol=1e-12
+        _kmedoids.build_gains(D, np.arange(40), w, first),
+        slow.gains(D, w, first),
+        atol=1e-12,
     )
     for c in (0, 5, 39):
-        out, by = _kmedoids.change(D[c], w, first, second, a, loss, room)
+        out, by = _kmedoids.best_swap(D[c], w, first, second, a, loss, room)
         want = slow.changes(D, w, list(at), c)
         assert out == want.argmin()
         np.testing.assert_allclose(by, want.min())
-    _kmedoids.replace(D[5], 1, M, first, second, a, b)
+    _kmedoids.replace_medoid(D[5], 1, M, first, second, a, b)
     for mine, theirs in zip((first, second, a, b), slow.two_nearest(D[[3, 5, 30]])):
         np.testing.assert_array_equal(mine, theirs)
 
 
 def test_build_by_bounds_is_build(D, rng):
     w = rng.integers(1, 4, size=40).astype(float)
-    source = kmedoids.Distances(D, "precomputed")
+    source = kmedoids.DistanceSource(D, "precomputed")
     order = np.argsort(D @ w, kind="stable")
-    found = kmedoids.build(source, w, 6, order)
+    found = kmedoids.pam_build(source, w, 6, order)
     np.testing.assert_array_equal(found, slow.build(D, w, 6))
 
 

@@ -19,9 +19,9 @@ def test_all_forms_convert_back_exactly(labels):
     np.testing.assert_array_equal(back.labels, labels)
     assert back.k == p.k
     r = Partition.from_representatives(p.representatives)
-    assert r.same(p) and p.same(r)
+    assert r.is_equivalent(p) and p.is_equivalent(r)
     np.testing.assert_array_equal(r.representatives, p.representatives)
-    soft = Partition.from_membership(p.soft())
+    soft = Partition.from_membership(p.membership_matrix())
     np.testing.assert_array_equal(soft.labels, labels)
     np.testing.assert_array_equal(p.sizes, [len(m) for m in p.members])
 
@@ -36,16 +36,16 @@ def test_names_come_back():
     names = np.array(["red", "blue", "red", "green"])
     p = Partition.from_labels(names)
     assert p.k == 3
-    np.testing.assert_array_equal(p.named(), names)
+    np.testing.assert_array_equal(p.labels_by_name(), names)
     sparse_numbers = Partition.from_labels([7, 30, -1, 7])
     assert sparse_numbers.k == 2
-    np.testing.assert_array_equal(sparse_numbers.named(), [7, 30, -1, 7])
+    np.testing.assert_array_equal(sparse_numbers.labels_by_name(), [7, 30, -1, 7])
 
 
 def test_soft_rows_sum_to_one_and_argmax_is_hard():
     U = np.random.default_rng(1).dirichlet(np.ones(4), size=30)
     p = Partition.from_membership(U)
-    np.testing.assert_allclose(p.soft().sum(axis=1), 1)
+    np.testing.assert_allclose(p.membership_matrix().sum(axis=1), 1)
     np.testing.assert_array_equal(p.labels, U.argmax(axis=1))
     assert "soft" in repr(p)
 
@@ -55,9 +55,9 @@ def test_the_same_groups_by_other_names():
         Partition.from_labels([0, 0, 1, 2]),
         Partition.from_labels(["x", "x", "a", "b"]),
     )
-    assert a.same(b)
-    assert not a.same(Partition.from_labels([0, 1, 1, 2]))
-    assert not a.same(Partition.from_labels([0, 0, 1, -1]))
+    assert a.is_equivalent(b)
+    assert not a.is_equivalent(Partition.from_labels([0, 1, 1, 2]))
+    assert not a.is_equivalent(Partition.from_labels([0, 0, 1, -1]))
 
 
 def test_centroids_and_exemplars():
@@ -67,7 +67,7 @@ def test_centroids_and_exemplars():
     np.testing.assert_allclose(C[:2, 0], [2.0, 10.0])
     assert np.isnan(C[2]).all()
     np.testing.assert_array_equal(p.exemplars(X), [1, 3, -1])
-    np.testing.assert_array_equal(p.spoken_for([1, 3, -1]), [1, 1, 1, 3])
+    np.testing.assert_array_equal(p.representatives_from([1, 3, -1]), [1, 1, 1, 3])
     weighted = p.centroids(X, sample_weight=[1, 1, 0, 1])
     np.testing.assert_allclose(weighted[0], 0.5)
 
@@ -83,7 +83,10 @@ def test_centroids_and_exemplars():
         (lambda: Partition.from_representatives([1, 0]), "stands for itself"),
         (lambda: Partition.from_membership([[0.4, 0.4]]), "sum to 1"),
         (lambda: Partition.from_membership([[-1.0, 2.0]]), ">= 0"),
-        (lambda: Partition.from_labels([0, 1]).spoken_for([1, 0]), "own group"),
+        (
+            lambda: Partition.from_labels([0, 1]).representatives_from([1, 0]),
+            "own group",
+        ),
     ],
 )
 def test_what_is_no_partition_is_refused(make, match):

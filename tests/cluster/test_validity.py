@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from pansophy.cluster import cophenetic_correlation, dunn, purity, validity
+from pansophy.cluster import cophenetic_correlation, dunn_index, purity_score, validity
 from pansophy.cluster import validity as module_or_function
 
 
@@ -22,15 +22,15 @@ def test_dunn_by_definition(rng):
     D = squareform(pdist(X))
     same = z[:, None] == z
     want = D[~same].min() / D[same].max()
-    assert dunn(X, z) == pytest.approx(want)
-    assert dunn(D, z, metric="precomputed") == pytest.approx(want)
+    assert dunn_index(X, z) == pytest.approx(want)
+    assert dunn_index(D, z, metric="precomputed") == pytest.approx(want)
     noisy = np.append(z, -1)
-    assert dunn(np.vstack([X, [[99, 0, 0]]]), noisy) == pytest.approx(want)
+    assert dunn_index(np.vstack([X, [[99, 0, 0]]]), noisy) == pytest.approx(want)
 
 
 def test_purity_by_hand():
-    assert purity([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]) == pytest.approx(5 / 6)
-    assert purity(range(6), [0, 0, 1, 1, 1, 1]) == 1
+    assert purity_score([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]) == pytest.approx(5 / 6)
+    assert purity_score(range(6), [0, 0, 1, 1, 1, 1]) == 1
 
 
 @pytest.mark.parametrize("method", ["single", "complete", "average"])
@@ -53,7 +53,7 @@ def test_cophenetic_correlation_in_blocks(rng, monkeypatch):
     want = cophenetic_correlation(Z, X)
     monkeypatch.setattr(sys.modules["pansophy.cluster.validity"], "BLOCK", 10)
     assert cophenetic_correlation(Z, X) == pytest.approx(want)
-    assert dunn(X, np.arange(40) % 3) > 0
+    assert dunn_index(X, np.arange(40) % 3) > 0
 
 
 @given(st.integers(0, 10**6))
@@ -93,7 +93,7 @@ def test_noise_one_group_and_the_table(rng):
     alone = validity(X, np.zeros(90))
     assert alone["n_clusters"] == 1 and "silhouette" not in alone
     assert alone["within_ss"] == pytest.approx(((X - X.mean(axis=0)) ** 2).sum())
-    assert "silhouette" not in validity(X, z, most=10)
+    assert "silhouette" not in validity(X, z, max_pairwise_rows=10)
     nothing = validity(X, np.full(90, -1))
     assert nothing["n_clusters"] == 0
     assert module_or_function is validity
@@ -102,10 +102,10 @@ def test_noise_one_group_and_the_table(rng):
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda X: dunn(X, np.zeros(9)), "two groups"),
-        (lambda X: dunn(X, [0, 1]), "9 rows"),
-        (lambda X: dunn(X, [0, 1] * 4 + [1], metric="precomputed"), "square"),
-        (lambda X: purity([0, 1], [0]), "compared"),
+        (lambda X: dunn_index(X, np.zeros(9)), "two groups"),
+        (lambda X: dunn_index(X, [0, 1]), "9 rows"),
+        (lambda X: dunn_index(X, [0, 1] * 4 + [1], metric="precomputed"), "square"),
+        (lambda X: purity_score([0, 1], [0]), "compared"),
         (lambda X: validity(X, [0]), "9 rows"),
         (lambda X: cophenetic_correlation(np.zeros((3, 4)), X), "8 merges"),
         (lambda X: cophenetic_correlation([[0, 1, 1.0, 2]], X[:2]), "three rows"),

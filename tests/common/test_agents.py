@@ -13,7 +13,7 @@ from pansophy.rl import (
     Boltzmann,
     Policy,
     QLearning,
-    Visits,
+    VisitDecay,
     discounted_return,
     rollout,
     value_iteration,
@@ -26,7 +26,7 @@ AGENTS = {
     "table": lambda env: Policy(np.zeros(env.observation_space.n, int)),
     "q-learning": lambda env: QLearning(exploration=0.2).learner(env),
     "q-learning, softmax": lambda env: QLearning(
-        exploration=Boltzmann(0.1), learning_rate=Visits(0.7)
+        exploration=Boltzmann(0.1), learning_rate=VisitDecay(0.7)
     ).learner(env),
 }
 LEARNERS = [name for name in AGENTS if name.startswith("q")]

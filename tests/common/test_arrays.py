@@ -74,16 +74,18 @@ def test_as_float_keeps_floats_and_turns_the_rest(xp):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_finite(xp, bad):
     x = xp.ones((4, 3), dtype=xp.float64)
-    assert arrays.finite(x)
-    assert arrays.finite(xp.asarray([1, 2]))
-    assert arrays.finite(xp.asarray([1e308, 1e308], dtype=xp.float64))  # sum overflows
+    assert arrays.all_finite(x)
+    assert arrays.all_finite(xp.asarray([1, 2]))
+    assert arrays.all_finite(
+        xp.asarray([1e308, 1e308], dtype=xp.float64)
+    )  # sum overflows
     x[2, 1] = bad
-    assert not arrays.finite(x)
+    assert not arrays.all_finite(x)
 
 
 def test_finite_sees_infinities_that_cancel_in_a_sum(xp):
     x = xp.asarray([np.inf, -np.inf, 1.0], dtype=xp.float64)
-    assert not arrays.finite(x)
+    assert not arrays.all_finite(x)
 
 
 # --- core.numerics ----------------------------------------------------------------

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from pansophy.testing import all_estimators, roles
+from pansophy.testing import all_estimators, role_names
 
 N, D = 40, 3
 ESTIMATORS = [pytest.param(cls, id=name) for name, cls in all_estimators()]
@@ -38,7 +38,7 @@ def table(estimator, rng):
         X = rng.standard_normal((N, D))
     if get_tags(estimator).input_tags.positive_only:
         X = np.abs(X)
-    if "classifier" in roles(type(estimator)):
+    if "classifier" in role_names(type(estimator)):
         y = np.arange(N) % 3
     else:
         y = X[:, 0] + 0.1 * rng.standard_normal(N)

@@ -17,8 +17,8 @@ from pansophy.distances import (
     manhattan,
     minkowski,
     mutual_neighbour,
-    nearest,
     pairwise,
+    pairwise_argmin,
     squared_euclidean,
 )
 
@@ -69,11 +69,11 @@ def test_same_as_scipy(library, ours, options, scipys, theirs, points):
 
 @pytest.mark.parametrize("ours, options, scipys, theirs", CASES)
 def test_tiles_and_float32(ours, options, scipys, theirs, points, monkeypatch):
-    from pansophy.distances import dense
+    from pansophy.distances import pairwise_metrics
 
     right = pairwise(*points, metric=ours, **options)
-    monkeypatch.setattr(dense, "TILE", 7)
-    monkeypatch.setattr(dense, "DEVICE", 100)
+    monkeypatch.setattr(pairwise_metrics, "TILE", 7)
+    monkeypatch.setattr(pairwise_metrics, "DEVICE", 100)
     np.testing.assert_allclose(pairwise(*points, metric=ours, **options), right)
     torch = pytest.importorskip("torch")
     T = (torch.asarray(a) for a in points)
@@ -151,15 +151,15 @@ def test_mahalanobis_is_affine_invariant(points, rng):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_nearest(library, rng, monkeypatch):
-    from pansophy.distances import dense
+    from pansophy.distances import pairwise_metrics
 
     xp = pytest.importorskip(library)
     X, C = rng.standard_normal((500, 6)) + 1e3, rng.standard_normal((7, 6)) + 1e3
     D = cdist(X, C, "sqeuclidean")
-    for tile, device in ((dense.TILE, dense.DEVICE), (9, 64)):
-        monkeypatch.setattr(dense, "TILE", tile)
-        monkeypatch.setattr(dense, "DEVICE", device)
-        found = nearest(xp.asarray(X), xp.asarray(C))
+    for tile, device in ((pairwise_metrics.TILE, pairwise_metrics.DEVICE), (9, 64)):
+        monkeypatch.setattr(pairwise_metrics, "TILE", tile)
+        monkeypatch.setattr(pairwise_metrics, "DEVICE", device)
+        found = pairwise_argmin(xp.asarray(X), xp.asarray(C))
         np.testing.assert_array_equal(to_numpy(found.index), D.argmin(axis=1))
         np.testing.assert_allclose(to_numpy(found.squared), D.min(axis=1), rtol=1e-9)
 

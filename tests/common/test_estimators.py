@@ -8,13 +8,18 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from pansophy.base import Estimator
 from pansophy.params import rules_of
-from pansophy.testing import all_estimators, expected_failures, quick, roles
+from pansophy.testing import (
+    all_estimators,
+    expected_failures,
+    quick_instance,
+    role_names,
+)
 
 ESTIMATORS = all_estimators()
 CHECKS = [
     pytest.param(est, check, id=f"{name}-{getattr(check, 'func', check).__name__}")
     for name, cls in ESTIMATORS
-    for est, check in estimator_checks_generator(quick(cls))
+    for est, check in estimator_checks_generator(quick_instance(cls))
 ]
 
 
@@ -46,7 +51,7 @@ def test_anatomy(name, cls):
     """A final dataclass with typed parameters, its roles left of Estimator."""
     assert is_dataclass(cls)
     assert cls.__eq__ is object.__eq__, "use @dataclass(eq=False, repr=False)"
-    assert roles(cls)
+    assert role_names(cls)
     last = cls.__bases__[-1]
     assert last is Estimator or last.__name__.startswith("Abstract")
     assert not cls.__subclasses__(), "concrete classes are final"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.core import chain_work, filtering, lanes, likeliest, threads
+from pansophy.core import batched_chains, filtering, hidden_chain, threads
+from pansophy.core import viterbi as viterbi_module
 from pansophy.core.filtering import (
     Chain,
     Evidence,
@@ -18,8 +19,8 @@ from pansophy.core.filtering import (
     bayes_filter,
     bayes_smoother,
     expected_counts,
-    filtered,
-    smooth,
+    filter_chain,
+    smooth_chain,
     viterbi,
 )
 from pansophy.distributions import Normal
@@ -82,10 +83,10 @@ def test_loops_equal_enumeration(seed, k, n):
         assert np.allclose(E.trans, pairs)
         assert np.allclose(E.counts, G)
         assert np.allclose(E.start, G[0])
-        posterior, logliks = smooth(chain, seen, log=log)
+        posterior, logliks = smooth_chain(chain, seen, log=log)
         assert np.allclose(posterior, G)
         assert np.allclose(logliks, math.log(total))
-    belief, logliks = filtered(chain, seen)
+    belief, logliks = filter_chain(chain, seen)
     assert np.allclose(belief, slow.filtered(start, trans, L))
     assert np.allclose(logliks, math.log(total))
     z, score = viterbi(chain, seen)
@@ -120,7 +121,7 @@ def test_impossible_observations_say_so(log):
     E = expected_counts(chain, seen, log=log)
     assert E.loglik == -np.inf
     assert np.allclose(E.trans, [[1, 0], [0, 0]])  # of the possible sequence
-    assert list(smooth(chain, seen, log=log)[1]) == [-np.inf, 0.0]
+    assert list(smooth_chain(chain, seen, log=log)[1]) == [-np.inf, 0.0]
     assert list(viterbi(chain, seen)[1]) == [-np.inf, 0.0]
 
 
@@ -146,17 +147,22 @@ def test_same_sums_for_any_number_of_threads(rng, monkeypatch):
     seen = Evidence(np.log(table), rng.integers(m, size=n), ends)
     got = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        monkeypatch.setattr(threads, "available_threads", lambda count=count: count)
         got.append(expected_counts(Chain(start, trans), seen))
-    assert len(filtering.groups(ends)) > 2
+    assert len(filtering.group_sequences(ends)) > 2
     for other in got[1:]:
         for a, b in zip(got[0], other, strict=True):
             assert np.array_equal(a, b)
 
 
 def everything(chain, seen):
-    return (*expected_counts(chain, seen), *smooth(chain, seen), *filtered(chain, seen),
-            *viterbi(chain, seen), filtering.log_likelihoods(chain, seen))  # fmt: skip
+    return (
+        *expected_counts(chain, seen),
+        *smooth_chain(chain, seen),
+        *filter_chain(chain, seen),
+        *viterbi(chain, seen),
+        filtering.sequence_log_likelihoods(chain, seen),
+    )
 
 
 @pytest.mark.parametrize("k", [1, 4, 10])
@@ -170,8 +176,8 @@ def test_sequences_side_by_side_are_as_one_after_the_other(rng, monkeypatch, k):
         seen = Evidence(np.log(L), None, ends)
     both = []
     for few in (0, 16):
-        monkeypatch.setattr(chain_work, "FEW", few)
-        monkeypatch.setattr(likeliest, "FEW", few)
+        monkeypatch.setattr(hidden_chain, "MAX_BATCHED_STATES", few)
+        monkeypatch.setattr(viterbi_module, "MAX_BATCHED_STATES", few)
         both.append(everything(Chain(start, trans), seen))
     for one, two in zip(*both, strict=True):
         assert np.allclose(one, two, rtol=1e-10)
@@ -184,12 +190,12 @@ def test_a_long_sequence_is_cut_up_if_the_chain_forgets(rng, monkeypatch, sticky
     start, trans, table = random_chain(rng, k, 6)
     chain = Chain(start, sticky * np.eye(k) + (1 - sticky) * trans)
     seen = Evidence(np.log(table), rng.integers(6, size=n), np.array([n]))
-    work = chain_work.Work(chain, seen)
-    cut = lanes.long_sequence(work, 0, n, None, paired=True)
+    work = hidden_chain.ChainLayout(chain, seen)
+    cut = batched_chains.blockwise_forward_backward(work, 0, n, None, paired=True)
     assert (cut is None) == (sticky == 1)
     both = [everything(chain, seen)]
-    monkeypatch.setattr(lanes, "STEPS", ())
-    monkeypatch.setattr(likeliest, "STEPS", ())
+    monkeypatch.setattr(batched_chains, "BURN_IN_STEPS", ())
+    monkeypatch.setattr(viterbi_module, "BURN_IN_STEPS", ())
     both.append(everything(chain, seen))
     for i, (one, two) in enumerate(zip(*both, strict=True)):
         if i != 8:  # paths of symbols may be equally likely
@@ -240,10 +246,13 @@ def test_what_a_few_steps_say_of_a_cut_is_proved_afterwards():
     k, n = 3, 40_000
     chain = Chain(np.array([0.2, 0.7, 0.1]), np.eye(k))
     seen = Evidence(np.zeros((1, k)), np.zeros(n, np.int64), np.array([n]))
-    work = likeliest.Climb(chain, seen)
-    begins, lengths = lanes.blocks(0, n)
-    assert likeliest.forgotten(work, begins[1:], int(lengths[-1])) is not None
-    assert likeliest.cut_up(work, 0, n) is None
+    work = viterbi_module.ViterbiLayout(chain, seen)
+    begins, lengths = batched_chains.split_into_blocks(0, n)
+    assert (
+        viterbi_module.scores_after_burn_in(work, begins[1:], int(lengths[-1]))
+        is not None
+    )
+    assert viterbi_module.blockwise_viterbi(work, 0, n) is None
     path, scores = viterbi(chain, seen)
     assert (path == 1).all()
     assert scores == pytest.approx(np.log(0.7))

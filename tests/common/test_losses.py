@@ -8,29 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pansophy import links, losses
-from pansophy.losses import LOSSES, _pointwise, family, glm
-from pansophy.losses.base import weighted_quantile
+from pansophy.core.weighted import weighted_quantile
+from pansophy.losses import LOSSES, _pointwise, get_family, glm_loss
 from pansophy.typing import Loss
 
 UNIT = [links.logit, links.probit, links.cloglog, links.loglog, links.cauchit]
 MADE = [
-    *(glm(family("binomial"), link) for link in [*UNIT[1:], links.tanh]),
-    glm(family("gaussian"), links.log),
-    glm(family("gaussian"), links.inverse),
-    glm(family("poisson"), links.identity),
-    glm(family("poisson"), links.sqrt),
-    glm(family("gamma")),
-    glm(family("gamma"), links.inverse_squared),
-    glm(family("inverse_gaussian")),
-    glm(family("inverse_gaussian"), links.log),
-    glm(family("tweedie", 1.5), links.sqrt),
-    glm(family("negative_binomial", 0.7)),
+    *(glm_loss(get_family("binomial"), link) for link in [*UNIT[1:], links.tanh]),
+    glm_loss(get_family("gaussian"), links.log),
+    glm_loss(get_family("gaussian"), links.inverse),
+    glm_loss(get_family("poisson"), links.identity),
+    glm_loss(get_family("poisson"), links.sqrt),
+    glm_loss(get_family("gamma")),
+    glm_loss(get_family("gamma"), links.inverse_squared),
+    glm_loss(get_family("inverse_gaussian")),
+    glm_loss(get_family("inverse_gaussian"), links.log),
+    glm_loss(get_family("tweedie", 1.5), links.sqrt),
+    glm_loss(get_family("negative_binomial", 0.7)),
     losses.tweedie(3.0),
     losses.tweedie(0.0),
     losses.lp(1.0),
     losses.lp(0.5),
     losses.lp(4.0),
-    losses.weighted(losses.squared_hinge, 3.0, 0.5),
+    losses.class_weighted_loss(losses.squared_hinge, 3.0, 0.5),
 ]
 ALL = LOSSES + MADE
 POINTWISE = [loss for loss in ALL if loss.domain != "label"]
@@ -65,7 +65,7 @@ def test_contract(loss):
     assert isinstance(loss, Loss)
     assert isinstance(loss.link, links.Link)
     if loss in LOSSES:
-        assert losses.get(loss.name).kind == loss.kind
+        assert losses.get_loss(loss.name).kind == loss.kind
 
 
 @by_name
@@ -126,7 +126,7 @@ def test_constant_is_best(loss, weighted, rng):
 def test_compiled_twin(loss, rng):
     y, f = targets(loss, 20, rng), 3 * predictions(loss, 20, rng)
     for name in ("value", "gradient", "curvature"):
-        scalar = getattr(_pointwise, name)
+        scalar = getattr(_pointwise, f"loss_{name}")
         twin = [scalar(loss.kind, yi, fi, loss.parameter) for yi, fi in zip(y, f)]
         ours = getattr(loss, name)(y, f)
         if loss.kind < 0:
@@ -242,7 +242,7 @@ def test_bad_parameters():
         lambda: losses.huber(0),
         lambda: losses.quantile(1.0),
         lambda: losses.epsilon_insensitive(-1),
-        lambda: losses.get("cubic"),
+        lambda: losses.get_loss("cubic"),
     ):
         with pytest.raises(ValueError, match=r"must be|no loss"):
             make()

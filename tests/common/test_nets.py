@@ -9,11 +9,13 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import nn  # noqa: E402
-from pansophy.nn.optimisers import pack  # noqa: E402
+from pansophy.nn.optimisers import flatten_parameters  # noqa: E402
 
 
 def random_mlp(head="softmax", activation="relu", **options):
-    coefs, intercepts = nn.glorot([5, 16, 9, 3], np.random.default_rng(1), activation)
+    coefs, intercepts = nn.glorot_uniform(
+        [5, 16, 9, 3], np.random.default_rng(1), activation
+    )
     return nn.MLP(coefs, intercepts, head=head, activation=activation, **options)
 
 
@@ -141,7 +143,11 @@ def test_same_seed_same_run(case, rng):
 
 def test_resumed_run_is_the_same_run(case, rng, tmp_path):
     data = case.data(rng)
-    options = {"batch_size": 5, "schedule": nn.schedules.cosine(3), "valid": data}
+    options = {
+        "batch_size": 5,
+        "schedule": nn.schedules.warmup_cosine(3),
+        "valid": data,
+    }
     whole = run(case, data, epochs=6, **options, checkpoint=tmp_path / "whole")
     file = tmp_path / "part"
     # a schedule is a function of the planned length, so the plan is the same: the
@@ -189,7 +195,7 @@ def test_gradients_by_hand_are_those_of_autograd(name, rng):
     net = case.make()
     batch = tuple(torch.as_tensor(a) for a in case.data(rng))
     losses, wanted = autograd(net, batch)
-    pack(net.parameters())
+    flatten_parameters(net.parameters())
     with torch.no_grad():
         found = net.gradients(batch)
     assert found.keys() == losses.keys()

@@ -59,10 +59,12 @@ def test_compiled_twin(penalty, rng):
         g, step, one = rng.normal(), rng.uniform(0.1, 2), np.array([w])
         numbers = penalty.kind, penalty.a, penalty.b
         kind, a, b = numbers
-        assert _separable.value(kind, w, a, b) == pytest.approx(penalty.value(one))
-        prox = _separable.prox(kind, w, step, a, b)
+        assert _separable.penalty_value(kind, w, a, b) == pytest.approx(
+            penalty.value(one)
+        )
+        prox = _separable.penalty_prox(kind, w, step, a, b)
         assert prox == pytest.approx(penalty.prox(one, step)[0], abs=1e-15)
-        distance = _separable.distance(kind, w, g, a, b)
+        distance = _separable.penalty_distance(kind, w, g, a, b)
         assert distance == pytest.approx(penalty.distance(one, np.array([g]))[0])
 
 

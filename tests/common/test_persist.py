@@ -77,12 +77,12 @@ def forge(path, model, tensors, **changes):
     manifest = {
         "format": "pansophy model",
         "schema": file.SCHEMA,
-        "versions": {"pansophy": "0.1.0", **file.versions()},
+        "versions": {"pansophy": "0.1.0", **file.library_versions()},
         "model": model,
         **changes,
     }
     text = json.dumps(manifest)
-    note = {"manifest": text, "sha256": file.digest(text, tensors)}
+    note = {"manifest": text, "sha256": file.checksum(text, tensors)}
     save_file(tensors, path, metadata=note)
 
 
@@ -379,10 +379,10 @@ def test_leaves_that_point_outside_are_refused(data):
 
     X, _, c = data
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, c).tree_
-    assert foreign.checked(tree) is tree
+    assert foreign.checked_leaf(tree) is tree
     tree.feature[0] = 99
     with pytest.raises(PersistError, match="points outside"):
-        foreign.checked(tree)
+        foreign.checked_leaf(tree)
     boosted = HistGradientBoostingClassifier(max_iter=2, random_state=0).fit(X, c)
     foreign.check_predictors(boosted)
     boosted._predictors[0][0].nodes["left"][0] = 10_000
@@ -654,9 +654,11 @@ def test_malicious_values_are_refused(name, tmp_path):
 
 
 def test_deep_nesting_is_refused(tmp_path):
-    text = json.dumps({"format": "pansophy model", "schema": 1, "versions": {}})
+    text = json.dumps(
+        {"format": "pansophy model", "schema": file.SCHEMA, "versions": {}}
+    )
     deep = text[:-1] + ', "model": ' + "[" * 100_000 + "]" * 100_000 + "}"
-    note = {"manifest": deep, "sha256": file.digest(deep, {})}
+    note = {"manifest": deep, "sha256": file.checksum(deep, {})}
     save_file({}, tmp_path / "deep", metadata=note)
     with pytest.raises(PersistError):
         persist.load(tmp_path / "deep")
@@ -737,21 +739,29 @@ def test_newer_schema_asks_to_upgrade(tmp_path):
     refuse(None, tmp_path, schema=file.SCHEMA + 1, match="newer pansophy")
 
 
-def test_older_schema_is_lifted(tmp_path, monkeypatch):
+def test_older_schema_is_migrated(tmp_path, monkeypatch):
     path = tmp_path / "old"
     forge(path, {"$": "list", "v": [1]}, {}, schema=-1)
-    with pytest.raises(PersistError, match="no longer read"):
+    with pytest.raises(PersistError, match="older pansophy"):
         persist.load(path)
     steps = {
         -1: lambda m: {**m, "model": {"$": "tuple", "v": m["model"]["v"]}},
         0: lambda m: m,
+        1: lambda m: m,
     }
     monkeypatch.setattr(file, "MIGRATIONS", steps)
     assert persist.load(path) == (1,)
 
 
-def test_file_of_the_first_schema_still_loads():
-    model = persist.load(HERE / "data" / "schema1.pansophy")
+def test_file_of_the_first_schema_gets_one_clear_sentence():
+    with pytest.raises(
+        PersistError, match=r"schema 1; .* fit the model again and save it"
+    ):
+        persist.load(HERE / "data" / "schema1.pansophy")
+
+
+def test_file_of_this_schema_still_loads():
+    model = persist.load(HERE / "data" / "schema2.pansophy")
     assert np.allclose(model.predict([[1.0, 2.0], [np.nan, 1.0]]), [2.5, 0.75])
 
 
@@ -791,7 +801,7 @@ def test_failure_at_any_step_leaves_the_old_file(step, saved, monkeypatch):
         raise KeyboardInterrupt
 
     targets = {"save_file": "safetensors.numpy.save_file", "replace": "os.replace"}
-    monkeypatch.setattr(targets.get(step, "pansophy.persist.file.flush"), fail)
+    monkeypatch.setattr(targets.get(step, "pansophy.persist.file.flush_to_disk"), fail)
     with pytest.raises(KeyboardInterrupt):
         persist.save(Ridge(alpha=5), saved)
     assert saved.read_bytes() == before

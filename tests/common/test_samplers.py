@@ -12,11 +12,11 @@ from pansophy.sampling import (
     MALA,
     NUTS,
     Gibbs,
-    Independent,
+    IndependenceProposal,
     Metropolis,
     ParallelTempering,
     RandomWalk,
-    Slice,
+    SliceSampler,
     mcse_mean,
     sample,
 )
@@ -54,7 +54,7 @@ def on_grid(f, j, grid=np.arange(-9.0, 11.0, 0.1)):
 SAMPLERS = {
     "metropolis": (lambda f, g, d: Metropolis(f), 6000),
     "metropolis, fixed": (
-        lambda f, g, d: Metropolis(f, proposal=RandomWalk(1.0, learn=False)),
+        lambda f, g, d: Metropolis(f, proposal=RandomWalk(1.0, adapt=False)),
         6000,
     ),
     "metropolis, a chain at a time": (
@@ -62,7 +62,7 @@ SAMPLERS = {
         1500,
     ),
     "metropolis, independent": (
-        lambda f, g, d: Metropolis(f, proposal=Independent(Wide(d))),
+        lambda f, g, d: Metropolis(f, proposal=IndependenceProposal(Wide(d))),
         1500,
     ),
     "nuts": (lambda f, g, d: NUTS(f, grad=g), 500),
@@ -73,7 +73,7 @@ SAMPLERS = {
         1000,
     ),
     "mala": (lambda f, g, d: MALA(f, grad=g), 2000),
-    "slice": (lambda f, g, d: Slice(f), 500),
+    "slice": (lambda f, g, d: SliceSampler(f), 500),
     "gibbs": (
         lambda f, g, d: Gibbs([on_grid(f, j) for j in range(d)], log_prob=f),
         1000,

@@ -157,9 +157,17 @@ def test_coordinate_loops_match_the_oracle(rng):
         C = X - mean
         r = y - X @ w
         shift = loops.sparse_lasso_epochs(
-            S.data, S.indices, S.indptr, np.ones(20), mean, r, float(mean @ w), w,
-            (C * C).sum(axis=0), order, *numbers, 3,
-        )  # fmt: skip
+            (S.data, S.indices, S.indptr),
+            np.ones(20),
+            mean,
+            r,
+            float(mean @ w),
+            w,
+            (C * C).sum(axis=0),
+            order,
+            *numbers,
+            3,
+        )
         np.testing.assert_allclose(w, oracle.elastic_net_epochs(C, *how), rtol=1e-10)
         np.testing.assert_allclose(r + shift, y - C @ w, atol=1e-12)
     design = Design(S, centre=True)

@@ -27,10 +27,10 @@ def test_weights_are_repeated_rows_and_row_losses_add_up(metric, rng):
     assert metric.score(y, p, w) == pytest.approx(metric.score(y[again], p[again]))
     order = rng.permutation(len(y))
     assert metric.score(y[order], p[order]) == pytest.approx(metric.score(y, p))
-    if metric.rows is not None:
-        losses = metric.rows(y, p)
+    if metric.row_losses is not None:
+        losses = metric.row_losses(y, p)
         assert losses.shape == (len(y),) and (losses >= 0).all()
-        assert metric.undo(losses.mean()) == pytest.approx(metric.score(y, p))
+        assert metric.from_mean_loss(losses.mean()) == pytest.approx(metric.score(y, p))
 
 
 def test_as_scikit_learn(rng):

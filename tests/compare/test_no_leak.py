@@ -12,9 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from pansophy.compare import Comparison, TableError, compare
-from pansophy.compare.intake import take_in
-from pansophy.compare.running.fold import Shelf, fit_fold
-from pansophy.compare.unseen import unseen_rows
+from pansophy.compare.execution.fit_fold import PreparationCache, fit_fold
+from pansophy.compare.holdout import load_holdout
+from pansophy.compare.loading import load_dataset
+from pansophy.compare.options import Options
 
 QUICK = {"workers": 0, "repeats": 1, "progress": False}
 
@@ -72,11 +73,14 @@ class Stubborn(GaussianNB):
         return self
 
 
-@pytest.mark.parametrize("made", [
-    lambda X, y: FrozenEstimator(KNeighborsClassifier(1).fit(X, y)),
-    frozen_selection,
-    lambda X, y: Stubborn().fit(X, y),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda X, y: FrozenEstimator(KNeighborsClassifier(1).fit(X, y)),
+        frozen_selection,
+        lambda X, y: Stubborn().fit(X, y),
+    ],
+)
 def test_what_was_fitted_beforehand_is_refused(made):
     table = noise()
     X = np.column_stack([table[f"x{j}"] for j in range(3)])
@@ -134,34 +138,49 @@ def test_encoded_answers_and_future_dates_are_named():
 
 def test_rows_of_the_test_table_that_were_learned_from_are_counted():
     table = noise()
-    new = {k: np.r_[v[:10], w[:20]] for (k, v), w in
-           zip(table.items(), noise(seed=5).values())}  # fmt: skip
+    new = {
+        k: np.r_[v[:10], w[:20]]
+        for (k, v), w in zip(table.items(), noise(seed=5).values())
+    }
     found = compare(table, "y", methods={"nb": GaussianNB()}, test=new, **QUICK)
     assert any(n.startswith("10 of 30 rows of the test table") for n in found.notes)
-    assert found.on_test.n == 30
+    assert found.holdout.n == 30
     with pytest.raises(TableError, match=r"test table: .*unknown class 'maybe'"):
-        unseen_rows(found.schema, {**new, "y": ["maybe"] * 30})
+        load_holdout(found.schema, {**new, "y": ["maybe"] * 30})
 
 
 def test_predictions_of_a_fold_do_not_depend_on_its_answers():
     """Other answers in the test rows, the same predictions."""
-    from pansophy.compare.methods.choice import choose
+    from pansophy.compare.execution.fit_fold import Workload, fit_context
+    from pansophy.compare.execution.plan import ExecutionLimits
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
-    from pansophy.compare.running.fold import Work, setting_of
-    from pansophy.compare.running.plan import Running
     from pansophy.compare.splits import make_splits
 
     rng = np.random.default_rng(0)
     table = {**noise(80), "k": rng.choice([f"k{i}" for i in range(15)], 80)}
-    data, schema = take_in(table, "y")[3:1:-1]
+    dataset = load_dataset(table, Options(target="y"))
+    data, schema = dataset.data, dataset.schema
     split = make_splits(data, schema, folds=4)
-    methods, _ = choose(schema, 60, ["naive Bayes", "calibrated naive Bayes"], tune=3)
+    methods, _ = choose_methods(
+        schema, 60, ["naive Bayes", "calibrated naive Bayes"], tune=3
+    )
     run = lambda data: [
         fit_fold(
-            Work(data, schema, metrics_for(schema.task), split.folds, methods,
-                 setting_of(schema, split.folds, Running())), m, 0, Shelf()
-        ).predictions for m in range(len(methods))
-    ]  # fmt: skip
+            Workload(
+                data,
+                schema,
+                metrics_for(schema.task),
+                split.folds,
+                methods,
+                fit_context(schema, split.folds, ExecutionLimits()),
+            ),
+            m,
+            0,
+            PreparationCache(),
+        ).predictions
+        for m in range(len(methods))
+    ]
     y = data.y.copy()
     y[split.folds[0][1]] ^= 1
     other = type(data)(data.frame, y)
@@ -171,19 +190,20 @@ def test_predictions_of_a_fold_do_not_depend_on_its_answers():
 
 def test_tuning_never_sees_the_rows_held_out(monkeypatch):
     """Every row that is prepared or learned from during a fit is a training row."""
-    from pansophy.compare.methods.choice import choose
+    from pansophy.compare.execution import fit_fold as folds
+    from pansophy.compare.execution.plan import ExecutionLimits
+    from pansophy.compare.methods.method_choice import choose_methods
     from pansophy.compare.metrics import metrics_for
-    from pansophy.compare.running import fold as folds
-    from pansophy.compare.running.plan import Running
     from pansophy.compare.splits import make_splits
     from pansophy.tables import Preparation
 
     table = noise(60)
     row = {x: i for i, x in enumerate(table["x0"].tolist())}  # which one it is
-    data, schema = take_in(table, "y")[3:1:-1]
+    dataset = load_dataset(table, Options(target="y"))
+    data, schema = dataset.data, dataset.schema
     split = make_splits(data, schema, folds=3)
     named = ["naive Bayes", "logistic regression"]
-    methods, _ = choose(schema, 40, named, tune=2)
+    methods, _ = choose_methods(schema, 40, named, tune=2)
     seen: list = []
     for name in ("fit", "fit_transform", "transform"):
         real = getattr(Preparation, name)
@@ -204,14 +224,14 @@ def test_tuning_never_sees_the_rows_held_out(monkeypatch):
             inside.pop()
 
     monkeypatch.setattr(folds, "fit_pipeline", watched)
-    setting = folds.setting_of(schema, split.folds, Running(), "log loss")
+    setting = folds.fit_context(schema, split.folds, ExecutionLimits(), "log loss")
     metrics = metrics_for(schema.task)
-    work = folds.Work(data, schema, metrics, split.folds, methods, setting)
+    work = folds.Workload(data, schema, metrics, split.folds, methods, setting)
     tuned = [m for m, k in enumerate(methods) if k.trials]
     assert len(tuned) == 2
     for m in tuned:
         seen.clear()
-        assert fit_fold(work, m, 0, Shelf()).failure == ""
+        assert fit_fold(work, m, 0, PreparationCache()).failure == ""
         assert set(seen) == set(split.folds[0][0].tolist())
 
 
@@ -245,9 +265,22 @@ def told_by_shell(table, folder, *more):
 
     lines = [",".join(table), *(",".join(map(str, r)) for r in zip(*table.values()))]
     (folder / "t.csv").write_text("\n".join(lines))
-    words = ["compare", folder / "t.csv", "--target", "y", "--methods", "dummy",
-             "--repeats", 1, "--folds", 3, "--out", folder / "run", "--json",
-             *more]  # fmt: skip
+    words = [
+        "compare",
+        folder / "t.csv",
+        "--target",
+        "y",
+        "--methods",
+        "dummy",
+        "--repeats",
+        1,
+        "--folds",
+        3,
+        "--out",
+        folder / "run",
+        "--json",
+        *more,
+    ]
     done = CliRunner().invoke(app, [str(w) for w in words])
     assert done.exit_code == 0, done.output
     return {(f["column"], f["kind"]) for f in json.loads(done.stdout)["findings"]}

@@ -81,8 +81,13 @@ def test_messy_table_from_a_file(tmp_path):
         c.name for c in same.schema.columns
     ]
     assert {c.role for c in found.schema.columns} >= {
-        "number", "category", "date", "text", "id", "constant",
-    }  # fmt: skip
+        "number",
+        "category",
+        "date",
+        "text",
+        "id",
+        "constant",
+    }
     assert gain(found) == pytest.approx(gain(same), rel=0.02)
     assert gain(found) < 0.95
 

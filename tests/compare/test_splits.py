@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from pansophy.compare.data import Data
-from pansophy.compare.splits import duplicate_groups, make_splits, merged
+from pansophy.compare.samples import Samples
+from pansophy.compare.splits import duplicate_groups, make_splits, merge_groups
 from pansophy.params import ParameterError
 from pansophy.tables import Column, MixedFrame, Schema, TableError
 
@@ -24,7 +24,9 @@ def schema(task="classification", classes=("a", "b"), **more):
 
 def data(y, n_columns=2, seed=0, **more):
     rng = np.random.default_rng(seed)
-    return Data(MixedFrame(rng.normal(size=(len(y), n_columns))), np.asarray(y), **more)
+    return Samples(
+        MixedFrame(rng.normal(size=(len(y), n_columns))), np.asarray(y), **more
+    )
 
 
 def cover(split, n):
@@ -123,10 +125,10 @@ def test_copies_stay_together():
     code = duplicate_groups(MixedFrame(values[:, :0], (words,)))
     assert code[0] == code[1] and len(set(code)) == 4
     assert duplicate_groups(MixedFrame(values[[0, 1, 4]])) is None
-    assert merged([0, 0, 1, 2, 3], [9, 8, 8, 7, 6]).tolist() == [0, 0, 0, 1, 2]
+    assert merge_groups([0, 0, 1, 2, 3], [9, 8, 8, 7, 6]).tolist() == [0, 0, 0, 1, 2]
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)
-    d = Data(MixedFrame(X), rng.normal(size=60))
+    d = Samples(MixedFrame(X), rng.normal(size=60))
     s = make_splits(d, schema("regression"), folds=3, together=True)
     assert s.kind == "grouped" and "same inputs" in s.why
     for train, test in s.folds:

@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
 from pansophy import base
-from pansophy.base import Estimator, InterruptedFitWarning, check_weights
+from pansophy.base import Estimator, InterruptedFitWarning
 from pansophy.core.iterate import iterate
 from pansophy.core.rows import DatasetRows
+from pansophy.core.weighted import check_sample_weight
 from pansophy.params import Count, ParameterError
 
 
@@ -25,7 +26,7 @@ class Probe(Estimator):
     k: Count = 1
 
     def fit(self, X):
-        self._begin(X)
+        self._check_training_data(X)
         self.done_ = True
         return self
 
@@ -38,37 +39,41 @@ X = np.arange(12.0).reshape(6, 2)
 
 def test_parameters_come_before_data():
     with pytest.raises(ParameterError, match="k of Probe"):
-        Probe(0)._begin("no such file.parquet")
+        Probe(0)._check_training_data("no such file.parquet")
 
 
 def test_numpy_input():
     model = Probe()
-    Y, w = model._begin(X.tolist(), sample_weight=np.ones(6))
+    Y, w = model._check_training_data(X.tolist(), sample_weight=np.ones(6))
     assert Y.dtype == np.float64
     assert w.dtype == np.float64
     assert model.n_features_in_ == 2
-    Y, w = model._begin(X.astype(np.float32), sample_weight=2)
+    Y, w = model._check_training_data(X.astype(np.float32), sample_weight=2)
     assert Y.dtype == w.dtype == np.float32
     assert w.tolist() == [2] * 6
-    assert model._begin(X.astype(int))[0].dtype == np.float64
-    assert model._begin(X)[1] is None
+    assert model._check_training_data(X.astype(int))[0].dtype == np.float64
+    assert model._check_training_data(X)[1] is None
 
 
 def test_kinds_of_targets():
     model = Probe()
-    _, y, _ = model._begin(X, list("ababab"), y_kind="class")
+    _, y, _ = model._check_training_data(X, list("ababab"), y_kind="class")
     assert y.tolist() == list("ababab")
     with pytest.raises(ValueError, match="Unknown label type"):
-        model._begin(X, np.linspace(0, 1, 6), y_kind="class")
+        model._check_training_data(X, np.linspace(0, 1, 6), y_kind="class")
     with pytest.warns(DataConversionWarning):
-        assert model._begin(X, np.ones((6, 1)), y_kind="class")[1].ndim == 1
+        assert (
+            model._check_training_data(X, np.ones((6, 1)), y_kind="class")[1].ndim == 1
+        )
     y = np.array([1, 2.5, 3, 4, 5, 6], dtype=object)
-    assert model._begin(X, y, y_kind="number")[1].dtype == np.float64
+    assert model._check_training_data(X, y, y_kind="number")[1].dtype == np.float64
     with pytest.raises(ValueError, match="y of Probe must hold numbers, got <U1"):
-        model._begin(X, ["1"] * 6, y_kind="number")
+        model._check_training_data(X, ["1"] * 6, y_kind="number")
     with pytest.raises(ValueError):
-        model._begin(X, np.ones((6, 2)), y_kind="number")
-    assert model._begin(X, np.ones((6, 2)), y_kind="numbers")[1].shape == (6, 2)
+        model._check_training_data(X, np.ones((6, 2)), y_kind="number")
+    assert model._check_training_data(X, np.ones((6, 2)), y_kind="numbers")[
+        1
+    ].shape == (6, 2)
 
 
 @pytest.mark.parametrize(
@@ -80,34 +85,42 @@ def test_bad_rows_are_refused(bad, library):
     if library == "torch":
         bad = pytest.importorskip("torch").asarray(bad)
     with pytest.raises(ValueError):
-        Probe()._begin(bad)
+        Probe()._check_training_data(bad)
 
 
 def test_sparse_only_where_asked():
     S = sparse.csr_array(X)
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        Probe()._begin(S)
-    assert sparse.issparse(Probe()._begin(S, accept_sparse="csr")[0])
+        Probe()._check_training_data(S)
+    assert sparse.issparse(Probe()._check_training_data(S, accept_sparse="csr")[0])
 
 
 def test_tensors_are_checked_and_kept():
     torch = pytest.importorskip("torch")
     T, model = torch.asarray(X), Probe()
-    Y, y, w = model._begin(T, torch.arange(6.0), torch.ones(6), y_kind="number")
+    Y, y, w = model._check_training_data(
+        T, torch.arange(6.0), torch.ones(6), y_kind="number"
+    )
     assert Y is T
     assert model.n_features_in_ == 2
     assert isinstance(y, torch.Tensor)
     assert w.dtype == T.dtype
-    assert model._begin(torch.arange(6).reshape(3, 2))[0].dtype == torch.float64
-    assert model._begin(T.float(), sample_weight=np.ones(6))[1].dtype == torch.float32
+    assert (
+        model._check_training_data(torch.arange(6).reshape(3, 2))[0].dtype
+        == torch.float64
+    )
+    assert (
+        model._check_training_data(T.float(), sample_weight=np.ones(6))[1].dtype
+        == torch.float32
+    )
     with pytest.raises(ValueError, match="X has 6 rows, but y has 5 entries"):
-        model._begin(T, torch.ones(5), y_kind="number")
+        model._check_training_data(T, torch.ones(5), y_kind="number")
     with pytest.raises(ValueError, match="Input y of Probe contains NaN"):
-        model._begin(T, torch.full((6,), math.nan), y_kind="number")
+        model._check_training_data(T, torch.full((6,), math.nan), y_kind="number")
     with pytest.raises(ValueError, match="Input X of Probe contains NaN or infinity"):
-        model._begin(T * math.nan)
+        model._check_training_data(T * math.nan)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
-        model._begin(T[0])
+        model._check_training_data(T[0])
 
 
 def test_tables(tmp_path):
@@ -115,19 +128,19 @@ def test_tables(tmp_path):
     pq.write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), path)
     model = Probe().fit(path)
     assert model.feature_names_in_.tolist() == ["a", "b"]
-    R = model._begin(path, sample_weight=np.arange(6))[0]
+    R = model._check_training_data(path, sample_weight=np.arange(6))[0]
     assert isinstance(R, DatasetRows)
-    assert isinstance(model._ready(path), DatasetRows)
+    assert isinstance(model._check_new_data(path), DatasetRows)
     pq.write_table(pa.table({"b": X[:, 1], "c": X[:, 0], "a": X[:, 0]}), path)
-    np.testing.assert_array_equal(model._ready(path).map(lambda X: X), X)
+    np.testing.assert_array_equal(model._check_new_data(path).map(lambda X: X), X)
     pq.write_table(pa.table({"b": X[:, 1]}), path)
     with pytest.raises(ValueError, match="no column named 'a'"):
-        model._ready(path)
+        model._check_new_data(path)
     with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
-        Probe().fit(X)._ready(path)
+        Probe().fit(X)._check_new_data(path)
     pq.write_table(pa.table({"a": np.zeros(0)}), path)
     with pytest.raises(ValueError, match="needs at least one row"):
-        model._begin(path)
+        model._check_training_data(path)
 
 
 # -- _ready ------------------------------------------------------------------------
@@ -135,15 +148,15 @@ def test_tables(tmp_path):
 
 def test_ready_wants_a_fitted_model_and_as_many_columns():
     with pytest.raises(NotFittedError):
-        Probe()._ready(X)
+        Probe()._check_new_data(X)
     model = Probe().fit(X)
-    np.testing.assert_array_equal(model._ready(X), X)
+    np.testing.assert_array_equal(model._check_new_data(X), X)
     with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
-        model._ready(X[:, :1])
+        model._check_new_data(X[:, :1])
     torch = pytest.importorskip("torch")
-    assert model._ready(torch.asarray(X)).shape == (6, 2)
+    assert model._check_new_data(torch.asarray(X)).shape == (6, 2)
     with pytest.raises(ValueError, match="X has 1 features, but Probe is expecting 2"):
-        model._ready(torch.asarray(X[:, :1]))
+        model._check_new_data(torch.asarray(X[:, :1]))
 
 
 # -- weights -----------------------------------------------------------------------
@@ -165,17 +178,17 @@ def test_ready_wants_a_fitted_model_and_as_many_columns():
 def test_bad_weights(w, words, library):
     data = X if library == "numpy" else pytest.importorskip("torch").asarray(X)
     with pytest.raises(ValueError, match=words):
-        check_weights(w, data)
+        check_sample_weight(w, data)
 
 
 def test_good_weights():
-    assert check_weights(None, X) is None
-    assert check_weights(3, X).tolist() == [3.0] * 6
-    assert check_weights(np.arange(6), X).dtype == np.float64
+    assert check_sample_weight(None, X) is None
+    assert check_sample_weight(3, X).tolist() == [3.0] * 6
+    assert check_sample_weight(np.arange(6), X).dtype == np.float64
     torch = pytest.importorskip("torch")
     T = torch.asarray(X, dtype=torch.float32)
-    assert check_weights(np.arange(6), T).dtype == torch.float32
-    assert check_weights(2, T).tolist() == [2.0] * 6
+    assert check_sample_weight(np.arange(6), T).dtype == torch.float32
+    assert check_sample_weight(2, T).tolist() == [2.0] * 6
 
 
 # -- _drive ------------------------------------------------------------------------
@@ -188,7 +201,7 @@ class State(NamedTuple):
 def drive(step, most=20):
     model = Probe()
     run = lambda task: iterate(step, State(8.0), max_iter=most, tol=1e-3, task=task)
-    return model, lambda: model._drive(run, total=most)
+    return model, lambda: model._run_driver(run, total=most)
 
 
 def test_a_run_is_recorded():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pansophy.core.iterate import (
     absolute_change,
     best_of,
+    is_lower,
     iterate,
-    lower,
     relative_change,
 )
 
@@ -132,9 +132,9 @@ def test_a_run_that_is_not_a_number_never_wins():
     values = [math.nan, 3.0, math.nan, 2.0]
     best = best_of(4, lambda i, task: make(values[i]))
     assert best.objective == 2
-    assert lower(1.0, math.nan)
-    assert not lower(math.nan, 1.0)
-    assert not lower(math.nan, math.nan)
+    assert is_lower(1.0, math.nan)
+    assert not is_lower(math.nan, 1.0)
+    assert not is_lower(math.nan, math.nan)
 
 
 def test_interruption_ends_the_series_and_marks_the_best():

@@ -10,8 +10,14 @@ import pytest
 
 from pansophy import params
 from pansophy.base import Estimator
-from pansophy.params import ParameterError, check_params, rule_of, rules_of
-from pansophy.typing import Matrix, Numbers, Seed, Words
+from pansophy.params import (
+    ParameterError,
+    check_count,
+    check_params,
+    rule_of,
+    rules_of,
+)
+from pansophy.typing import ListLike, Matrix, NumberList, Seed
 
 NAN, INF = math.nan, math.inf
 
@@ -47,11 +53,11 @@ CASES = {
     ),
     "Matrix": (Matrix, [np.ones(3), np.float64(1)], [[1.0], "abc", 3]),
     "Numbers": (
-        Numbers,
+        NumberList,
         [[1, 2.5], (0,), np.ones((2, 2))],
         [[], ["a"], [NAN], 3, "12", None],
     ),
-    "Words": (Words, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
+    "Words": (ListLike, [["a"], ("b",), np.array(["c"])], ["abc", {"a"}, None]),
     "Literal": (Literal["a", "b"], ["a", np.str_("b")], ["c", None, 1, ["a"]]),
     "one word": (Literal["auto"], ["auto"], ["other"]),
     "Literal of bools": (
@@ -74,11 +80,11 @@ CASES = {
 def test_rule(name):
     hint, good, bad = CASES[name]
     rule = rule_of(hint)
-    assert rule.says
+    assert rule.description
     for value in good:
-        assert rule.holds(value), value
+        assert rule.accepts(value), value
     for value in bad:
-        assert not rule.holds(value), value
+        assert not rule.accepts(value), value
 
 
 def test_annotation_without_a_rule():
@@ -126,7 +132,21 @@ def test_rules_are_read_once_per_class():
 
 
 def test_long_values_are_cut():
-    text = params.brief(np.arange(1000).tolist())
+    text = params.short_repr(np.arange(1000).tolist())
     assert len(text) == 80
     assert text.endswith("...")
-    assert params.brief("x") == "'x'"
+    assert params.short_repr("x") == "'x'"
+
+
+@pytest.mark.parametrize("value", [0, 1.0, True, "3", None, np.nan])
+def test_what_is_no_count_is_refused(value):
+    with pytest.raises(ParameterError, match="n must be a whole number of at least 1"):
+        check_count("n", value)
+
+
+def test_counts_are_whole_numbers_from_a_minimum_on():
+    assert check_count("n", np.int64(3)) == 3
+    assert type(check_count("n", np.int64(3))) is int
+    assert check_count("n", 0, 0) == 0
+    with pytest.raises(ValueError, match="of at least 2, got 1"):
+        check_count("n", 1, 2)

@@ -10,7 +10,7 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 
 from pansophy.base import Estimator, Regressor
 from pansophy.core.iterate import best_of, iterate
-from pansophy.core.progress import SILENT, Task, watched
+from pansophy.core.progress import SILENT, FitTask, run_with_progress
 from pansophy.params import Count, Verbosity
 
 
@@ -28,7 +28,7 @@ class Mean(Regressor, Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y):
-        X, y, _ = self._begin(X, y, y_kind="number")
+        X, y, _ = self._check_training_data(X, y, y_kind="number")
         cost = lambda m: State(m, float(np.mean((y - m) ** 2)))
         turn = lambda s: cost((s.mean + y.mean()) / 2)
 
@@ -36,7 +36,7 @@ class Mean(Regressor, Estimator):
             limits = {"max_iter": self.max_iter, "tol": 1e-9}
             return iterate(turn, cost(float(i)), task=task, **limits)
 
-        r = self._drive(
+        r = self._run_driver(
             lambda task: best_of(self.n_init, start, task=task),
             total=self.n_init if self.n_init > 1 else self.max_iter,
             X=X,
@@ -47,7 +47,7 @@ class Mean(Regressor, Estimator):
         return self
 
     def predict(self, X):
-        return np.full(len(self._ready(X)), self.mean_)
+        return np.full(len(self._check_new_data(X)), self.mean_)
 
 
 class Diary:
@@ -156,8 +156,8 @@ def test_verbose_is_a_progress_bar_for_one_fit(data):
 def test_a_silent_task_does_nothing():
     assert SILENT.child("x", 3) is SILENT
     assert SILENT.end(object()) is False
-    assert Task() == SILENT
-    assert watched(object(), lambda task: task, total=1) is SILENT
+    assert FitTask() == SILENT
+    assert run_with_progress(object(), lambda task: task, total=1) is SILENT
 
 
 def test_a_failing_fit_still_tears_down(data):
@@ -168,5 +168,5 @@ def test_a_failing_fit_still_tears_down(data):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        watched(model, fail, total=3)
+        run_with_progress(model, fail, total=3)
     assert diary.events == ["setup", ("begin", "fit"), "teardown"]

@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pansophy.core import rows as floor
-from pansophy.core.rows import DatasetRows, Rows, add, is_dataset, rows, total
+from pansophy.core.rows import (
+    DatasetRows,
+    Rows,
+    add_statistics,
+    as_rows,
+    is_dataset,
+    sum_statistics,
+)
 
 
 @pytest.fixture
@@ -53,7 +60,7 @@ def moments(X, *_):
 def test_add_follows_the_structure():
     a = {"n": 1, "pair": (np.ones(2), 2.0), "m": Moments(1, np.ones(2), np.eye(2))}
     b = {"n": 2, "pair": (np.ones(2), 3.0), "m": Moments(4, np.ones(2), np.eye(2))}
-    c = add(a, b)
+    c = add_statistics(a, b)
     assert c["n"] == 3
     assert c["pair"][1] == 5.0
     assert isinstance(c["m"], Moments)
@@ -69,8 +76,8 @@ def test_a_sum_never_writes_into_the_rows(X):
 
 
 def test_total_of_numbers_and_single_parts():
-    assert total(iter([1, 2, 3])) == 6
-    assert total(iter([5.0])) == 5.0
+    assert sum_statistics(iter([1, 2, 3])) == 6
+    assert sum_statistics(iter([5.0])) == 5.0
 
 
 # -- arrays ------------------------------------------------------------------------
@@ -205,13 +212,13 @@ def test_formats(X, tmp_path, ending):
         "feather": pyarrow.feather.write_feather,
     }[ending]
     write(table(X), path)
-    np.testing.assert_allclose(rows(path, block=300).map(lambda X: X), X)
+    np.testing.assert_allclose(as_rows(path, block=300).map(lambda X: X), X)
 
 
 def test_a_folder_of_files(X, tmp_path):
     for i in range(4):
         pq.write_table(table(X[250 * i : 250 * i + 250]), tmp_path / f"{i}.parquet")
-    np.testing.assert_array_equal(rows(tmp_path).map(lambda X: X), X)
+    np.testing.assert_array_equal(as_rows(tmp_path).map(lambda X: X), X)
 
 
 def test_columns_are_chosen_and_ordered(X, tmp_path):
@@ -223,8 +230,8 @@ def test_columns_are_chosen_and_ordered(X, tmp_path):
 
 def test_datasets_with_filters_and_tables_in_memory(X, parquet):
     kept = ds.dataset(parquet).filter(ds.field("x0") > 0)
-    np.testing.assert_array_equal(rows(kept).map(lambda X: X), X[X[:, 0] > 0])
-    np.testing.assert_array_equal(rows(table(X), block=90).map(lambda X: X), X)
+    np.testing.assert_array_equal(as_rows(kept).map(lambda X: X), X[X[:, 0] > 0])
+    np.testing.assert_array_equal(as_rows(table(X), block=90).map(lambda X: X), X)
 
 
 def test_a_column_of_whole_numbers_with_a_hole_is_nan(tmp_path):
@@ -248,7 +255,7 @@ def test_columns_that_are_not_numbers_are_named_not_left_out(tmp_path):
     pq.write_table(t, path)
     words = r"not numbers: 'city' \(string\), 'at' \(timestamp.*columns=\['age'\]"
     with pytest.raises(ValueError, match=words):
-        rows(path)
+        as_rows(path)
     with pytest.raises(ValueError, match="'city'"):
         DatasetRows(path, columns=["age", "city"])
     picked = DatasetRows(path, columns=["age"])
@@ -267,10 +274,10 @@ def test_the_index_of_a_dataframe_is_no_column(tmp_path):
 
 def test_clear_words_for_bad_tables(tmp_path, parquet):
     with pytest.raises(FileNotFoundError, match="no such table"):
-        rows(tmp_path / "absent.parquet")
+        as_rows(tmp_path / "absent.parquet")
     pq.write_table(pa.table({"name": ["a", "b"]}), tmp_path / "w.parquet")
     with pytest.raises(ValueError, match="no numeric column"):
-        rows(tmp_path / "w.parquet")
+        as_rows(tmp_path / "w.parquet")
     with pytest.raises(ValueError, match="no column named 'y'"):
         DatasetRows(parquet, columns=["x0", "y"])
 
@@ -283,8 +290,8 @@ def test_what_counts_as_a_table(parquet, X):
     assert not is_dataset(X)
     assert not is_dataset([[1.0]])
     R = DatasetRows(parquet)
-    assert rows(R) is R
-    assert rows(R, X[:, 0], block=5).block == 5
+    assert as_rows(R) is R
+    assert as_rows(R, X[:, 0], block=5).block == 5
 
 
 SUM = """

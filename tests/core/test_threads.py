@@ -13,13 +13,13 @@ from pansophy.core import threads
 
 @pytest.fixture
 def two(monkeypatch):
-    monkeypatch.setattr(threads, "count", lambda: 2)
+    monkeypatch.setattr(threads, "available_threads", lambda: 2)
 
 
 def test_count_respects_the_environment(monkeypatch):
     cores = len(os.sched_getaffinity(0))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert threads.count() == cores
+    assert threads.available_threads() == cores
     for told, want in [
         ("1", 1),
         ("1,4", 1),
@@ -28,13 +28,13 @@ def test_count_respects_the_environment(monkeypatch):
         ("x", cores),
     ]:
         monkeypatch.setenv("OMP_NUM_THREADS", told)
-        assert threads.count() == want
+        assert threads.available_threads() == want
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 50])
 def test_results_come_in_order(two, n):
     tasks = ((lambda i=i: (time.sleep(0.001 * (i % 3)), i)[1]) for i in range(n))
-    assert list(threads.run(tasks)) == list(range(n))
+    assert list(threads.run_tasks(tasks)) == list(range(n))
 
 
 def test_work_is_spread_over_threads(two):
@@ -44,21 +44,21 @@ def test_work_is_spread_over_threads(two):
         barrier.wait()  # passes only if two tasks run at once
         return threading.get_ident()
 
-    assert len(set(threads.run([task, task]))) == 2
+    assert len(set(threads.run_tasks([task, task]))) == 2
 
 
 def test_few_results_wait_at_any_moment(two):
     begun, seen = [], []
     tasks = ((lambda i=i: begun.append(i)) for i in range(40))
-    for i, _ in enumerate(threads.run(tasks)):
+    for i, _ in enumerate(threads.run_tasks(tasks)):
         time.sleep(0.002)
         seen.append(len(begun) - i)
     assert max(seen) <= 2 + 2
 
 
 def test_a_worker_starts_no_workers(two):
-    inner = lambda: set(threads.run([threading.get_ident] * 5))
-    for idents in threads.run([inner, inner, inner]):
+    inner = lambda: set(threads.run_tasks([threading.get_ident] * 5))
+    for idents in threads.run_tasks([inner, inner, inner]):
         assert len(idents) == 1
 
 
@@ -76,7 +76,7 @@ def test_errors_come_through_and_nothing_is_left_running(two):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        list(threads.run([fail, slow, slow, slow, slow]))
+        list(threads.run_tasks([fail, slow, slow, slow, slow]))
     done = len(finished)
     time.sleep(0.3)
     assert len(finished) == done  # no task outlived the call
@@ -84,7 +84,7 @@ def test_errors_come_through_and_nothing_is_left_running(two):
 
 def test_leaving_early_stops_the_rest(two):
     begun = []
-    results = threads.run((lambda i=i: begun.append(i)) for i in range(100))
+    results = threads.run_tasks((lambda i=i: begun.append(i)) for i in range(100))
     next(results)
     results.close()
     assert len(begun) < 10
@@ -100,32 +100,32 @@ def test_blas_is_single_threaded_inside(two):
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         assert before and all(n == 2 for n in before)
-        for inside in threads.run([blas_threads] * 4, blas=True):
+        for inside in threads.run_tasks([blas_threads] * 4, blas=True):
             assert all(n == 1 for n in inside)
         assert blas_threads() == before
 
 
 def test_limited(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    cores = threads.count()
-    with threads.limited(1):
-        assert threads.count() == 1
-        with threads.limited(None):
-            assert threads.count() == 1
-    with threads.limited(-1):
-        assert threads.count() == cores
-    with threads.limited(-2):
-        assert threads.count() == max(1, cores - 1)
-    assert threads.count() == cores
+    cores = threads.available_threads()
+    with threads.limit_threads(1):
+        assert threads.available_threads() == 1
+        with threads.limit_threads(None):
+            assert threads.available_threads() == 1
+    with threads.limit_threads(-1):
+        assert threads.available_threads() == cores
+    with threads.limit_threads(-2):
+        assert threads.available_threads() == max(1, cores - 1)
+    assert threads.available_threads() == cores
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_works_in_a_forked_child(two):
-    list(threads.run([lambda: 1, lambda: 2]))
+    list(threads.run_tasks([lambda: 1, lambda: 2]))
     read, write = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - runs in the child
-        answer = sum(threads.run([lambda: 1, lambda: 2, lambda: 3]))
+        answer = sum(threads.run_tasks([lambda: 1, lambda: 2, lambda: 3]))
         os.write(write, str(answer).encode())
         os._exit(0)
     os.close(write)

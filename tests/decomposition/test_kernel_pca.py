@@ -1,4 +1,4 @@
-"""Kernel PCA: its equations, PCA as a special case, every solver, the way back."""
+"""Kernel PCA: equations, PCA as a special case, every solver, inverse transform."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_bad_requests(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(ValueError, match="square"):
         KernelPCA(kernel="precomputed").fit(X)
-    with pytest.raises(ValueError, match="no way back"):
+    with pytest.raises(ValueError, match="no inverse transform"):
         KernelPCA(kernel="precomputed", fit_inverse_transform=True).fit(X)
     with pytest.raises(ValueError, match="negative eigenvalues"):
         KernelPCA(kernel="precomputed").fit(-np.eye(4))

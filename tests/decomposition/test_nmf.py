@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy.core import threads
 from pansophy.decomposition import NMF, _nmf
-from pansophy.decomposition import nmf_multiply as mu
-from pansophy.decomposition.nmf_start import start
+from pansophy.decomposition import nmf_multiplicative as mu
+from pansophy.decomposition.nmf import initial_nmf_factors
 from tests.oracles import nmf as oracle
 
 
@@ -31,7 +32,7 @@ def test_the_loop_is_its_oracle(n, k, most, seed):
     G, order = A.T @ A, rng.permutation(k)
     right, total = oracle.sweeps(W, G, C, 0.1, order, most, 0.1)
     found = W.copy()
-    met = _nmf.sweeps(found, G, C, 0.1, order, most, 0.1)
+    met = _nmf.coordinate_sweeps(found, G, C, 0.1, order, most, 0.1)
     np.testing.assert_allclose(found, right, atol=1e-10)
     assert met == pytest.approx(total)
 
@@ -39,7 +40,7 @@ def test_the_loop_is_its_oracle(n, k, most, seed):
 def test_entries_of_a_product(rng):
     X = sp.random_array((9, 7), density=0.4, rng=rng, format="csr")
     W, H = rng.random((9, 3)), rng.random((7, 3))
-    found = _nmf.at_entries(W, H, X.indptr, X.indices)
+    found = _nmf.product_at_entries(W, H, X.indptr, X.indices)
     np.testing.assert_allclose(found, oracle.at_entries(W, H, X))
 
 
@@ -134,17 +135,19 @@ def test_sparse_rows_give_what_dense_ones_give(how):
 def test_starts_and_divergences():
     X = parts()
     for kind in ("random", "nndsvd", "nndsvda", "nndsvdar"):
-        W, H = start(X.astype(np.float32), 4, kind, np.random.default_rng(0))
+        W, H = initial_nmf_factors(
+            X.astype(np.float32), 4, kind, np.random.default_rng(0)
+        )
         assert W.shape == (60, 4) and H.shape == (20, 4) and W.dtype == np.float32
         assert (W >= 0).all() and (H >= 0).all()
         assert ((W == 0).any() or (H == 0).any()) == (kind == "nndsvd")
     x, y = np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]])
-    assert mu.divergence(x, y, 2) == 1
-    assert mu.divergence(x, y, 1) == pytest.approx(np.log(2))
-    assert mu.divergence(x, y, 0) == pytest.approx(0.5)
+    assert mu.beta_divergence(x, y, 2) == 1
+    assert mu.beta_divergence(x, y, 1) == pytest.approx(np.log(2))
+    assert mu.beta_divergence(x, y, 0) == pytest.approx(0.5)
     for near, b in ((1.0001, 1), (0.0001, 0)):
-        assert mu.divergence(x, y, near) == pytest.approx(
-            mu.divergence(x, y, b), rel=1e-3
+        assert mu.beta_divergence(x, y, near) == pytest.approx(
+            mu.beta_divergence(x, y, b), rel=1e-3
         )
 
 
@@ -176,3 +179,30 @@ def test_bad_requests():
         NMF(3, init="nndsvd", solver="mu", tol=0.1).fit(X)
     with pytest.warns(RuntimeWarning, match="only with init"):
         NMF(3, tol=0.1).fit_transform(X, W=np.ones((60, 3)))
+
+
+def test_single_precision_nmf_stops_at_its_rounding(rng):
+    X = rng.random((60, 6)) + 0.1
+    small = NMF(1, random_state=0).fit(X.astype(np.float32))
+    assert small.converged_
+    known = NMF(1, random_state=0).fit(X).reconstruction_err_
+    assert small.reconstruction_err_ == pytest.approx(known, rel=1e-5)
+
+
+@pytest.mark.parametrize("rank", [None, 3], ids=["far", "near"])
+def test_the_error_of_sparse_nmf_is_exact(rank, rng):
+    X = rng.random((80, 30)) * (rng.random((80, 30)) < 0.3)
+    if rank:
+        X = rng.random((80, rank)) @ rng.random((rank, 30))
+    model = NMF(3, random_state=0, max_iter=500, tol=1e-4)
+    W = model.fit_transform(sp.csr_array(X))
+    right = np.linalg.norm(X - W @ model.components_)
+    assert model.reconstruction_err_ == pytest.approx(right, rel=1e-6, abs=1e-9)
+
+
+def test_sparse_nmf_does_not_depend_on_threads(rng):
+    X = sp.random_array((3000, 200), density=0.05, rng=0).tocsr()
+    run = lambda: NMF(4, random_state=0, tol=1e-2).fit(X).components_
+    with threads.limit_threads(1):
+        one = run()
+    np.testing.assert_array_equal(one, run())

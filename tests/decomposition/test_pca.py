@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from pansophy.decomposition import PCA, IncrementalPCA, KernelPCA, svd
-from pansophy.decomposition.pca import energy_rank, evidence
+from pansophy.decomposition.pca import minka_evidence, rank_for_variance_share
 from pansophy.discriminant_analysis import LinearDiscriminantAnalysis
 
 EIGHT = np.array(
@@ -189,7 +189,7 @@ def test_energy(share):
     k = model.n_components_
     assert ratios[:k].sum() >= share > ratios[: k - 1].sum()
     assert k == peer.PCA(share).fit(X).n_components_
-    assert energy_rank(np.array([0.5, 0.5]), 0.999) == 2
+    assert rank_for_variance_share(np.array([0.5, 0.5]), 0.999) == 2
 
 
 @pytest.mark.parametrize("rank", [1, 3, 6])
@@ -199,7 +199,7 @@ def test_mle(rank, rng):
     ours, right = PCA("mle").fit(X), peer.PCA("mle", svd_solver="full").fit(X)
     assert ours.n_components_ == right.n_components_ == rank
     assert ours.noise_variance_ == pytest.approx(right.noise_variance_)
-    scores = evidence(PCA().fit(X).explained_variance_, 500)
+    scores = minka_evidence(PCA().fit(X).explained_variance_, 500)
     assert int(np.argmax(scores)) == rank
     with pytest.raises(ValueError, match="at least as many rows"):
         PCA("mle").fit(X[:5])

@@ -1,4 +1,4 @@
-"""`explore` on good, bad and impossible tables, and the overview."""
+"""`explore` on good, bad and impossible tables."""
 
 import datetime
 import json
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.datasets import load, names
-from pansophy.diagnose import Exploration, detect_task, explore, overview
+from pansophy.diagnose import Exploration, detect_task, explore
 from pansophy.tables import TableError, infer_schema
 
 
@@ -57,29 +57,6 @@ def test_a_table_is_read_as_a_comparison_would(rng, tmp_path):
     odd = explore({"a": [[1, 2]] * n, "b": [{"u": "v" * 99}] * n, "c": range(n)})
     texts = [f.text for f in odd.findings]
     assert not any("copy" in t for t in texts) and max(map(len, texts)) < 150
-
-
-def test_rows_along_time_and_of_one_person_are_told(rng):
-    n = 300
-    day = np.arange("2022-01-01", "2022-10-28", dtype="M8[D]")
-    x, walk = rng.normal(size=n), np.cumsum(rng.normal(size=n))
-    table = {"day": day[rng.permutation(n)], "x": x}
-    order = np.argsort(table["day"])
-    table["y"] = np.empty(n)
-    table["y"][order] = walk
-    (told,) = explore(pa.table(table), "y", whole=False).warnings
-    assert (told.kind, told.column) == ("time order", "day")
-    assert "time='day'" in told.text and told.facts["correlation"] > 0.8
-    assert not explore(pa.table(table), "y", time="day", whole=False).warnings
-    fair = pa.table({**table, "y": rng.random(n) < 0.5})
-    assert not explore(fair, "y", whole=False).warnings
-    who = np.repeat(np.arange(30), 10)
-    table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
-    (told,) = explore(table, "y", whole=False).warnings
-    assert told.kind == "repeated group" and "group='patient_id'" in told.text
-    assert not explore(table, "y", group="patient_id", whole=False).warnings
-    unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings
-    assert [(f.kind, f.severity) for f in unlike] == [("repeated group", "note")]
 
 
 def test_all_planted_faults_at_once(rng):
@@ -147,6 +124,8 @@ def test_other_table_and_context(rng):
 
 
 N = 40
+
+
 MESSY = {
     "one column": {"a": [1.0, 2.0, 3.0]},
     "one row": {"a": [1], "b": ["x"]},
@@ -204,33 +183,6 @@ def test_large_tables_are_sampled_and_say_so(rng):
     assert "sample of 1000" in str(found)
     again = explore(table, "y", max_rows=1000, splits=splits, whole=False)
     assert again.findings == found.findings
-
-
-def test_overview_is_plain_numbers(rng):
-    table = made(rng, 3000)
-    table["x1"][:10] = np.nan
-    about = overview(table, rows=1500)
-    assert (about.rows, about.sampled) == (3000, 1500)
-    first, second, kind = about.columns[0], about.columns[1], about.columns[8]
-    assert sum(first.counts) == 3000 and len(first.edges) == len(first.counts) + 1
-    assert first.quantiles[3] == pytest.approx(np.median(table["x0"]), abs=0.01)
-    assert second.missing == 10 and sum(second.counts) == 2990
-    assert sum(k for _, k in kind.top) == 3000 and kind.distinct == 3
-    points = about.components["points"]
-    assert len(points) == len(about.components["rows"]) == 1000
-    assert len(about.clusters["labels"]) == len(about.outliers["scores"]) == 1000
-    assert len(about.density["log_density"]) == 1000
-    matrix = np.array(about.association["matrix"], float)
-    assert matrix.shape == (len(about.association["names"]),) * 2
-    text = json.dumps(about.to_dict(), allow_nan=False)
-    assert len(text) < 300_000
-
-
-def test_overview_finds_clusters(rng):
-    X = rng.normal(size=(600, 3)) + np.repeat([[0], [9], [-9]], 200, axis=0)
-    assert overview(X).clusters["sizes"] == [200, 200, 200]
-    for lump in (rng.normal(size=(600, 3)), rng.random((600, 2))):
-        assert overview(lump).clusters["k"] == 1
 
 
 def test_tasks_are_told():

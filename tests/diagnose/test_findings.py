@@ -44,7 +44,7 @@ def test_intervals_are_those_of_their_books(rng):
     from scipy import stats
 
     from pansophy.compare import corrected_interval
-    from pansophy.compare import holm as reference
+    from pansophy.compare import holm_adjust as reference
 
     s = rng.normal(size=10)
     ours, theirs = fold_interval(s, 0.25), corrected_interval(s, 0.25)

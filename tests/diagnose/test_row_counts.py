@@ -1,18 +1,18 @@
-"""Rows that weights stand for: ranks and quantiles as of repeated rows."""
+"""Row weights as counts: the same answers as for repeated rows."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.diagnose.column_parts import parts_of_column
-from pansophy.diagnose.intervals import mean_gap, mean_interval
+from pansophy.core.weighted import (
+    check_sample_weight,
+    repeated_quantile,
+    values_at_ranks,
+)
 from pansophy.diagnose.row_counts import (
     are_whole,
-    at_ranks,
-    counted_quantiles,
     effective_counts,
-    row_weight_array,
     weights_as_counts,
 )
 
@@ -22,25 +22,14 @@ rows = st.lists(
 
 
 @given(rows)
-def test_ranks_and_quantiles(rows):
-    x, k = np.array([v for v, _ in rows]), np.array([c for _, c in rows], float)
+def test_ranks_and_quantiles_are_those_of_repeated_rows(rows):
+    x = np.array([v for v, _ in rows])
+    k = np.array([c for _, c in rows], float)
     many = np.repeat(x, k.astype(int))
     ranks = np.arange(len(many)) + 1
-    assert (at_ranks(x, k, ranks) == np.sort(many)).all()
+    assert (values_at_ranks(x, k, ranks) == np.sort(many)).all()
     q = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
-    assert (counted_quantiles(x, k, q) == np.quantile(many, q)).all()
-
-
-@given(rows, rows)
-def test_means(a, b):
-    (x, k), (z, m) = (map(np.array, zip(*part)) for part in (a, b))
-    many, more = np.repeat(x, k), np.repeat(z, m)
-    found, expected = mean_interval(x, 0.9, k), mean_interval(many, 0.9)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-6, nan_ok=True)
-    found, expected = mean_gap(x, z, 0.9, (k, m)), mean_gap(many, more, 0.9)
-    apart = min(np.ptp(many), np.ptp(more)) > 1e-3  # else rounding rules the errors
-    if apart or min(len(many), len(more)) < 2:
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+    assert (repeated_quantile(x, k, q) == np.quantile(many, q)).all()
 
 
 def test_weights_that_are_no_counts():
@@ -54,12 +43,4 @@ def test_weights_that_are_no_counts():
     assert effective_counts(np.full(7, 0.2), False) == pytest.approx(np.ones(7))
     assert effective_counts(w, True) is w
     with pytest.raises(ValueError, match="weights must be 2 numbers"):
-        row_weight_array([1.0, -1.0], 2)
-
-
-def test_levels_of_rows_that_count(rng):
-    k = rng.integers(1, 9, 200)
-    for column in (rng.normal(size=200), rng.integers(0, 40, 200).astype(str)):
-        labels, codes = parts_of_column(column, most=5, counts=k.astype(float))
-        again, many = parts_of_column(np.repeat(column, k), most=5)
-        assert labels == again and (np.repeat(codes, k) == many).all()
+        check_sample_weight([1.0, -1.0], 2, "weights")

@@ -73,40 +73,6 @@ def test_classes_by_other_names_and_split_levels(honest, rng):
     assert found == {"renamed": "target copy", "split": "near-perfect column"}
 
 
-def means(group, t, smooth=0.0, leave_out=False):
-    z = np.unique(group, return_inverse=True)[1]
-    total, count = np.bincount(z, t)[z], np.bincount(z)[z]
-    if leave_out:
-        return (total - t) / (count - 1)
-    return (total + smooth * t.mean()) / (count + smooth)
-
-
-@pytest.mark.parametrize("how", [{}, {"smooth": 10.0}], ids=["mean", "smooth"])
-@pytest.mark.parametrize("kind", [number, classes])
-@pytest.mark.parametrize("seed", range(3))
-def test_target_encoded_column(honest, kind, how, seed):
-    rng = np.random.default_rng(seed)
-    y = kind(honest, rng)
-    t = y if kind is number else (y == "yes").astype(float)
-    town = rng.integers(0, 35, N)
-    made = means(town, t, **how)
-    assert alarms(honest | {"enc": made, "y": y}) == {"enc": "target encoding"}
-
-
-def test_leave_one_out_encoding_beside_its_group(honest, rng):
-    y = number(honest, rng)
-    made = means(honest["kind"], y, leave_out=True)
-    (found,) = find_leaks(honest | {"enc": made, "y": y}, "y")
-    assert found.kind == "target encoding" and "'kind'" in found.text
-
-
-def test_encoding_learned_elsewhere_is_no_leak(honest, rng):
-    town = rng.integers(0, 35, N)
-    level = rng.normal(size=35)[town]  # of the town, known beforehand
-    y = 2 * level + rng.normal(size=N)
-    assert alarms(honest | {"level": level, "y": y}) == {}
-
-
 def test_missing_where_the_target_says_so(honest, rng):
     y = classes(honest, rng)
     gap = np.where(y == "yes", np.nan, rng.normal(size=N))
@@ -138,24 +104,6 @@ def test_sum_of_columns(honest):
     y = honest["x1"] + 3 * honest["x2"] - honest["k"]
     (found,) = find_leaks(honest | {"y": y}, "y")
     assert found.kind == "target sum" and set(found.facts["parts"]) == {"x1", "x2", "k"}
-
-
-def test_future_dates(honest, rng):
-    y = classes(honest, rng)
-    opened = np.datetime64("2021-01-01") + rng.integers(0, 700, N)
-    closed = opened + rng.integers(1, 60, N)
-    table = honest | {"opened": opened, "closed": closed, "y": y}
-    assert alarms(table, time="opened") == {"closed": "future dates"}
-    (note,) = find_leaks(table, "y")
-    assert (note.column, note.severity) == ("closed", "note")
-    short, long = rng.integers(1, 30, N), rng.integers(31, 60, N)
-    told = opened + np.where(y == "yes", short, long)
-    found = find_leaks(honest | {"opened": opened, "closed": told, "y": y}, "y")
-    assert [(f.column, f.severity) for f in found] == [("closed", "alarm")]
-    written = np.datetime_as_string(closed)  # dates that a file holds as text
-    assert alarms(table | {"closed": written}, time="opened") == {
-        "closed": "future dates"
-    }
 
 
 def test_several_labels_and_unknown_targets(honest, rng):

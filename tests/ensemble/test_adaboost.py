@@ -1,4 +1,4 @@
-"""AdaBoost: the worked example, bounds, parity with scikit-learn, any member."""
+"""AdaBoost for classes and for numbers."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from pansophy.core import threads
-from pansophy.ensemble import AdaBoostClassifier, AdaBoostRegressor, screen
+from pansophy.ensemble import AdaBoostClassifier, AdaBoostRegressor
 from pansophy.ensemble import _adaboost as loops
 from pansophy.ensemble.adaboost import loss_factor, vote_weight
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from pansophy.tree.columns import columns
 from tests.oracles import ensemble as oracle
 
 X10 = np.arange(10.0)[:, None]
+
+
 T10 = np.array([1, 1, 1, -1, -1, -1, 1, 1, 1, -1])
 
 
@@ -41,9 +42,6 @@ def exponential_loss(model, X, y):
     total = np.cumsum(model.estimator_weights_[: len(model)])
     decisions = list(model.staged_decision_function(X))
     return [np.mean(np.exp(-t * d * a / 4)) for d, a in zip(decisions, total)]
-
-
-# --- the worked example
 
 
 def test_ten_points():
@@ -82,7 +80,7 @@ def test_ten_points_against_the_literal_version():
 def test_weights_after_a_round():
     w, wrong = np.full(10, 0.1), np.zeros(10, np.uint8)
     wrong[6:9] = 1
-    assert loops.reweigh(w, wrong, np.exp(vote_weight(0.3, 2)), 0.0)
+    assert loops.reweight_rows(w, wrong, np.exp(vote_weight(0.3, 2)), 0.0)
     np.testing.assert_allclose(w[wrong == 0], 0.071429, atol=1e-6)
     np.testing.assert_allclose(w[wrong == 1], 0.166667, atol=1e-6)
     assert w[wrong == 1].sum() == pytest.approx(0.5)  # the learner's error now
@@ -98,14 +96,11 @@ def test_the_learner_has_error_one_half_after_reweighting(share, raw):
     wrong[: max(1, int(share * len(w)))] = 1
     w /= w.sum()
     e = float(w[wrong == 1].sum())
-    loops.reweigh(w, wrong, np.exp(vote_weight(e, 2)), 0.0)
+    loops.reweight_rows(w, wrong, np.exp(vote_weight(e, 2)), 0.0)
     assert w[wrong == 1].sum() == pytest.approx(0.5)
     assert loss_factor(e, vote_weight(e, 2), 2) == pytest.approx(
         2 * np.sqrt(e * (1 - e))
     )
-
-
-# --- bounds
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.5])
@@ -130,9 +125,6 @@ def test_loss_of_several_classes_never_rises(three):
     X, y = three
     model = AdaBoostClassifier(n_estimators=40).fit(X, y)
     assert np.all(np.diff(model.error_bounds_) <= 1e-12)
-
-
-# --- parity
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -210,9 +202,6 @@ def test_regression_weights_follow_the_formula():
     assert np.all((e > 0) & (e < 0.5))
 
 
-# --- any member, any table
-
-
 def test_any_member(two):
     X, y = two
     model = AdaBoostClassifier(LogisticRegression(), n_estimators=5).fit(X, y)
@@ -257,7 +246,7 @@ def test_row_order_and_threads(two):
     a = AdaBoostClassifier(n_estimators=20).fit(X, y)
     b = AdaBoostClassifier(n_estimators=20).fit(X[order], y[order])
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X))
-    with threads.limited(1):
+    with threads.limit_threads(1):
         c = AdaBoostClassifier(n_estimators=20).fit(X, y)
     np.testing.assert_array_equal(a.decision_function(X), c.decision_function(X))
 
@@ -286,41 +275,3 @@ def test_weights_too_large_are_told(two):
     with pytest.warns(UserWarning, match="infinite"):
         model.fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
-
-
-# --- the screen
-
-
-@pytest.mark.parametrize("places", [None, 2])
-def test_the_screen_changes_nothing(places, monkeypatch):
-    X, y = make_classification(
-        3000, 6, n_informative=3, flip_y=0.2, random_state=3, shuffle=True
-    )
-    X = X if places is None else X.round(places)  # ties, yet more than 255 values
-    fast = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    monkeypatch.setattr(screen, "ENOUGH", 10**9)
-    slow = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    for a, b in zip(fast, slow):
-        for p, q in zip(a.tree_, b.tree_):
-            np.testing.assert_array_equal(p, q)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_bounds_hold_at_every_place(seed):
-    rng = np.random.default_rng(seed)
-    n = 700
-    X = rng.normal(size=(n, 3)).astype(np.float32)
-    y = rng.integers(0, 2, (n, 1)).astype(float)
-    w = rng.exponential(size=n)
-    made = screen.Screen(columns(X))
-    kept = made.columns(y, w)
-    W, S = w.sum(), w @ y[:, 0]
-    best = []
-    for f in range(3):
-        order = np.argsort(X[:, f])
-        v, u = np.cumsum(w[order])[:-1], np.cumsum((w * y[:, 0])[order])[:-1]
-        gains = (u - S / W * v) ** 2 / (v * (W - v))
-        assert gains.max() <= made.most[f] * (1 + 1e-12)
-        assert gains.max() >= made.found[f] * (1 - 1e-12)
-        best.append(gains.max())
-    assert np.argmax(best) in kept

@@ -1,4 +1,4 @@
-"""Bags: the base model, draws, out-of-bag predictions, any estimator inside."""
+"""Bagging of any estimator."""
 
 import numpy as np
 import pytest
@@ -13,15 +13,9 @@ from sklearn.svm import LinearSVC
 
 from pansophy.core import threads
 from pansophy.ensemble import BaggingClassifier, BaggingRegressor
-from pansophy.ensemble.members import fit_member, member
-from pansophy.ensemble.resample import (
-    Scheme,
-    bootstrap,
-    columns_to_draw,
-    distinct_share,
-    draw_columns,
-    member_seeds,
-    rows_to_draw,
+from pansophy.ensemble.members import (
+    clone_with_seed,
+    fit_member,
 )
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -43,61 +37,6 @@ def numbers():
 def same_tree(a, b):
     for x, y in zip(a, b):
         np.testing.assert_array_equal(x, y)
-
-
-# --- draws
-
-
-def test_distinct_share_tends_to_one_less_one_over_e():
-    rng = np.random.default_rng(0)
-    shares = [distinct_share(bootstrap(rng, 20_000)) for _ in range(5)]
-    np.testing.assert_allclose(shares, 1 - np.exp(-1), atol=0.01)
-
-
-@pytest.mark.parametrize("f", [10, 100, 1000])
-def test_exact_distinct_share(f):
-    rng = np.random.default_rng(1)
-    shares = [distinct_share(bootstrap(rng, f)) for _ in range(4000)]
-    exact = 1 - (1 - 1 / f) ** f
-    assert np.mean(shares) == pytest.approx(exact, abs=0.012 / np.sqrt(f / 10))
-
-
-def test_counts_follow_the_weights():
-    p = np.array([0.0, 0.1, 0.2, 0.7, 0.0])
-    counts = bootstrap(np.random.default_rng(0), 5, 20_000, p)
-    assert counts.sum() == 20_000
-    assert counts[0] == counts[4] == 0
-    np.testing.assert_allclose(counts / 20_000, p, atol=0.02)
-
-
-def test_seeds_do_not_depend_on_how_many_are_asked_for():
-    long = member_seeds(7, 20)
-    np.testing.assert_array_equal(member_seeds(7, 5), long[:5])
-    np.testing.assert_array_equal(member_seeds(7, 20, skip=5), long[5:])
-
-
-def test_a_scheme_draws_the_same_again():
-    scheme = Scheme(50, 9, 30, 4, False, False)
-    columns, counts = scheme.draw(3)
-    assert len(np.unique(columns)) == 4
-    assert counts.sum() == 30
-    assert counts.max() == 1
-    for a, b in zip(scheme.draw(3), (columns, counts)):
-        np.testing.assert_array_equal(a, b)
-    assert len(draw_columns(np.random.default_rng(0), 5, 9, True)) == 9
-
-
-def test_sizes():
-    assert rows_to_draw(None, 10) == 10
-    assert rows_to_draw(7, 10) == 7
-    assert rows_to_draw(0.5, 10) == 5
-    assert rows_to_draw(0.5, 10, np.full(10, 3.0)) == 15
-    assert rows_to_draw(0.001, 10) == 1
-    assert columns_to_draw(0.01, 10) == 1
-    assert columns_to_draw(3, 10) == 3
-
-
-# --- the bag and its base
 
 
 def test_one_member_without_resampling_is_the_base_model(classes, numbers):
@@ -135,10 +74,10 @@ def test_weights_are_handed_on_where_nothing_is_drawn(classes):
 def test_members_on_one_table_are_those_fitted_by_themselves(base, classes):
     X, y = classes
     bag = BaggingClassifier(base, n_estimators=4, random_state=3).fit(X, y)
-    [(scheme, seeds)] = bag._draws
+    [(plan, seeds)] = bag._draws
     for seed, model in zip(seeds, bag):
-        _, counts = scheme.draw(seed)
-        alone = member(base, seed).fit(X, y, sample_weight=counts)
+        _, counts = plan.draw(seed)
+        alone = clone_with_seed(base, seed).fit(X, y, sample_weight=counts)
         same_tree(alone.tree_, model.tree_)
         assert alone.get_params() == model.get_params()
         np.testing.assert_array_equal(alone.predict(X), model.predict(X))
@@ -150,9 +89,9 @@ def test_members_on_some_columns_too(replace, classes):
     bag = BaggingClassifier(
         max_features=5, bootstrap_features=replace, n_estimators=4, random_state=3
     ).fit(X, y)
-    [(scheme, seeds)] = bag._draws
+    [(plan, seeds)] = bag._draws
     for seed, model in zip(seeds, bag):
-        columns, counts = scheme.draw(seed)
+        columns, counts = plan.draw(seed)
         alone = fit_member(bag.estimator_, seed, X, y, columns, counts)
         same_tree(alone.tree_, model.tree_)
         np.testing.assert_array_equal(
@@ -163,9 +102,9 @@ def test_members_on_some_columns_too(replace, classes):
 def test_regression_members_too(numbers):
     X, y = numbers
     bag = BaggingRegressor(n_estimators=3, random_state=0).fit(X, y)
-    [(scheme, seeds)] = bag._draws
+    [(plan, seeds)] = bag._draws
     for seed, model in zip(seeds, bag):
-        counts = scheme.draw(seed)[1]
+        counts = plan.draw(seed)[1]
         alone = fit_member(bag.estimator_, seed, X, y, None, counts)
         np.testing.assert_allclose(alone.predict(X), model.predict(X), atol=1e-9)
 
@@ -221,9 +160,6 @@ def test_as_good_as_scikit_learn(classes):
     assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=0.03)
 
 
-# --- out of the bag
-
-
 @pytest.mark.filterwarnings("ignore:.*drawn by every member")
 @pytest.mark.parametrize("features", [1.0, 0.5])
 def test_out_of_bag_equals_a_slow_computation(features, classes, numbers):
@@ -264,9 +200,6 @@ def test_a_row_is_out_of_about_a_third_of_the_bags(classes):
         [np.bincount(r, minlength=300) > 0 for r in bag.estimators_samples_]
     )
     assert np.mean(~drawn) == pytest.approx(np.exp(-1), abs=0.01)
-
-
-# --- any estimator
 
 
 @pytest.mark.parametrize(
@@ -319,13 +252,10 @@ def test_classes_missing_from_a_draw():
     assert bag.predict_proba(X).shape == (12, 3)
 
 
-# --- threads, warm start, errors
-
-
 def test_threads_change_nothing(classes):
     X, y = classes
     fit = lambda jobs: BaggingClassifier(random_state=0, n_jobs=jobs).fit(X, y)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         alone = fit(None).predict_proba(X)
     for jobs in (1, 2, -1):
         np.testing.assert_array_equal(fit(jobs).predict_proba(X), alone)

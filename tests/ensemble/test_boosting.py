@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from pansophy import losses
+from pansophy.core.weighted import weighted_quantile
 from pansophy.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    _boosting,
-    _gradients,
-    targets,
+    boosting,
 )
-from pansophy.losses.base import weighted_quantile
+from pansophy.ensemble import _boosting as loops
 from tests.oracles import boosting as oracle
 
 SMALL = {"max_leaf_nodes": 4, "min_samples_leaf": 2, "max_iter": 6}
@@ -31,14 +30,14 @@ def numbers(n=60, d=4, seed=0):
 
 def test_exponentials_are_exact_to_rounding():
     few = np.zeros(4)
-    _gradients.logistic(few, few, np.empty(0), False, 0, 4, few.copy(), few.copy())
+    loops.logistic_gradients(few, few, np.empty(0), False, 0, 4, few.copy(), few.copy())
     x = np.linspace(-708, 709, 4001)
     e = np.empty_like(x)
-    _gradients.exponentials(x, np.empty(len(x), np.int64), e, len(x))
+    loops.exp_block(x, np.empty(len(x), np.int64), e, len(x))
     assert np.max(np.abs(e / np.exp(x) - 1)) < 5e-16
 
 
-POINTWISE = [x for x in losses.LOSSES if x.kind not in targets.SEVERAL]
+POINTWISE = [x for x in losses.LOSSES if x.kind not in boosting.MULTICLASS_KINDS]
 
 
 @pytest.mark.parametrize("loss", POINTWISE, ids=lambda x: x.name)
@@ -50,12 +49,12 @@ def test_gradients_are_those_of_the_loss(loss, weigh):
     if loss.domain == "sign":
         y = np.sign(y - 0.5)
     f, w = rng.normal(size=(1, n)), rng.uniform(0.5, 2, n) if weigh else None
-    G, H = targets.room(loss, 1, n)
-    total = targets.gradients(loss, y, f, w, True, G, H)
+    G, H = boosting.allocate_gradients(loss, 1, n)
+    total = boosting.compute_gradients(loss, y, f, w, True, G, H)
     u = np.ones(n) if w is None else w
     np.testing.assert_allclose(G[0], -u * loss.gradient(y, f[0]), rtol=1e-12)
     np.testing.assert_allclose(total, np.sum(u * loss.value(y, f[0])), rtol=1e-12)
-    if targets.is_curved(loss):
+    if boosting.uses_curvature(loss):
         h = np.maximum(loss.curvature(y, f[0]), 0)
         np.testing.assert_allclose(H[0], u * h, rtol=1e-12)
 
@@ -67,8 +66,8 @@ def test_softmax_gradients(weigh, K):
     n = 600
     y, f = rng.integers(0, K, n).astype(np.int32), 3 * rng.normal(size=(K, n))
     w = rng.uniform(0.5, 2, n) if weigh else None
-    G, H = targets.room(losses.softmax, K, n)
-    total = targets.gradients(losses.softmax, y, f, w, True, G, H)
+    G, H = boosting.allocate_gradients(losses.softmax, K, n)
+    total = boosting.compute_gradients(losses.softmax, y, f, w, True, G, H)
     u = np.ones(n) if w is None else w
     p = np.exp(f - logsumexp(f, axis=0))
     hot = y == np.arange(K)[:, None]
@@ -81,12 +80,23 @@ def test_softmax_gradients(weigh, K):
 def test_a_loss_without_loops_goes_by_arrays():
     rng = np.random.default_rng(3)
     y, f = np.where(rng.random(50) < 0.5, 0.0, 1.0), rng.normal(size=(1, 50))
-    loss = losses.weighted(losses.logistic, positive=2.0)
-    G, H = targets.room(loss, 1, 50)
-    total = targets.gradients(loss, y, f, None, True, G, H)
+    loss = losses.class_weighted_loss(losses.logistic, positive=2.0)
+    G, H = boosting.allocate_gradients(loss, 1, 50)
+    total = boosting.compute_gradients(loss, y, f, None, True, G, H)
     np.testing.assert_allclose(G[0], -loss.gradient(y, f[0]))
     np.testing.assert_allclose(H[0], loss.curvature(y, f[0]))
     np.testing.assert_allclose(total, loss.value(y, f[0]).sum())
+
+
+def leaf_quantile(r, w, level):
+    """The value of a tree of one leaf whose residuals are r."""
+    rows = np.arange(len(r), dtype=np.int32)
+    ends = np.array([0]), np.array([len(r)])
+    nodes = loops.NodeRows(rows, *ends, np.array([-1]), False)
+    value = np.zeros(1)
+    f = np.zeros(len(r))
+    loops.quantile_leaf_values(nodes, r, f, w, level, 0.0, 0, 1, value)
+    return value[0]
 
 
 @given(st.integers(1, 30), st.integers(0, 1000), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
@@ -94,11 +104,11 @@ def test_a_loss_without_loops_goes_by_arrays():
 def test_quantiles_of_leaves(n, seed, level):
     rng = np.random.default_rng(seed)
     r, w = rng.integers(-5, 6, n).astype(float), rng.integers(1, 4, n).astype(float)
-    plain = _boosting.quantile(r, np.empty(0), level)
-    assert plain == weighted_quantile(r, None, level)
-    heavy = _boosting.quantile(r, w, level)
-    assert heavy == weighted_quantile(r, w, level)
-    assert heavy == _boosting.quantile(np.repeat(r, w.astype(int)), np.empty(0), level)
+    assert leaf_quantile(r, np.empty(0), level) == weighted_quantile(r, None, level)
+    weighted = leaf_quantile(r, w, level)
+    assert weighted == weighted_quantile(r, w, level)
+    repeated = np.repeat(r, w.astype(int))
+    assert weighted == leaf_quantile(repeated, np.empty(0), level)
 
 
 # -- the oracle ------------------------------------------------------------------
@@ -198,7 +208,7 @@ def test_threads_change_nothing():
     codes = np.digitize(y, np.quantile(y, [0.2, 0.5, 0.8]))
     fit = lambda: HistGradientBoostingClassifier(max_iter=5).fit(X, codes)
     wide = fit().decision_function(X)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         narrow = fit().decision_function(X)
     np.testing.assert_array_equal(wide, narrow)
 

@@ -1,4 +1,4 @@
-"""Random forests and extremely randomised trees."""
+"""Random forests, and what all forests share."""
 
 import pickle
 import warnings
@@ -18,9 +18,9 @@ from pansophy.ensemble import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    abstract_forest,
 )
-from pansophy.ensemble.resample import distinct_share, draw_columns
+from pansophy.ensemble import forest as abstract_forest
+from pansophy.ensemble.members import draw_feature_subset, share_of_distinct_rows
 from pansophy.params import ParameterError
 from pansophy.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.oracles import forest as oracle
@@ -69,7 +69,9 @@ def test_features_drawn_with_replacement(f):
     rng = np.random.default_rng(0)
     exact = {10: 0.6513, 100: 0.6340, 1000: 0.6323}[f]
     assert round(1 - (1 - 1 / f) ** f, 4) == exact
-    kept = [len(np.unique(draw_columns(rng, f, f, True))) / f for _ in range(3000)]
+    kept = [
+        len(np.unique(draw_feature_subset(rng, f, f, True))) / f for _ in range(3000)
+    ]
     assert abs(np.mean(kept) - exact) < 4 * np.std(kept) / np.sqrt(3000)
 
 
@@ -79,7 +81,7 @@ def test_a_row_is_out_of_the_bag_of_one_tree_in_e(numbers):
     seen = [np.bincount(s, minlength=200) for s in model.estimators_samples_]
     out = np.mean(np.array(seen) == 0)
     assert abs(out - np.exp(-1)) < 0.005
-    assert abs(distinct_share(seen[0]) - (1 - np.exp(-1))) < 0.1
+    assert abs(share_of_distinct_rows(seen[0]) - (1 - np.exp(-1))) < 0.1
 
 
 def test_out_of_bag_equals_a_slow_one(classes, numbers):
@@ -141,7 +143,7 @@ def test_as_good_as_scikit_learns(cls, classes, numbers):
 @pytest.mark.parametrize("cls", ALL)
 def test_same_for_any_number_of_threads(cls, classes):
     X, y = classes
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = cls(12, random_state=3).fit(X, y)
     two = cls(12, random_state=3, n_jobs=2).fit(X, y)
     for a, b in zip(one.forest_, two.forest_):
@@ -163,12 +165,13 @@ def test_warm_start_equals_one_fit(cls, classes):
         grown.set_params(n_estimators=3).fit(X, y)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])
 @pytest.mark.parametrize("cls", [ExtraTreesClassifier, RandomForestClassifier])
-def test_weights_are_repetitions_without_bootstrap(cls, classes):
+def test_weights_are_repetitions_without_bootstrap(cls, class_weight, classes):
     X, y = classes
     k = np.random.default_rng(0).integers(0, 4, size=300)
     options = {"bootstrap": False, "max_features": None, "max_bins": None}
-    options |= {"random_state": 0, "max_depth": 5}
+    options |= {"random_state": 0, "max_depth": 5, "class_weight": class_weight}
     a = cls(3, **options).fit(X, y, k)
     b = cls(3, **options).fit(np.repeat(X, k, axis=0), np.repeat(y, k))
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-12)
@@ -199,6 +202,28 @@ def test_rows_of_weight_zero_are_never_drawn(numbers):
     assert not np.isnan(model.oob_prediction_[:50]).any()
 
 
+def test_balanced_subsample_without_bootstrap_is_balanced(classes):
+    X, y = classes
+    options = {"bootstrap": False, "random_state": 0, "max_depth": 4}
+    a = RandomForestClassifier(5, class_weight="balanced_subsample", **options)
+    b = RandomForestClassifier(5, class_weight="balanced", **options)
+    p, q = (model.fit(X, y).predict_proba(X) for model in (a, b))
+    np.testing.assert_array_equal(p, q)
+
+
+def test_each_bootstrap_is_balanced_by_its_own_counts(classes):
+    """The weights of the classes among the rows that a tree draws are equal."""
+    X, y = classes
+    model = RandomForestClassifier(
+        4, class_weight="balanced_subsample", max_depth=2, random_state=0
+    ).fit(X, y)
+    for tree in model.estimators_:
+        leaf = tree.tree_.children_left < 0
+        weight = tree.tree_.weighted_n_node_samples[leaf]
+        by_class = weight @ tree.tree_.value[leaf, 0]
+        np.testing.assert_allclose(by_class, by_class[0])
+
+
 def test_class_weights(classes):
     X, y = classes
     rare = (y == 0) & (np.arange(300) % 10 > 0)
@@ -213,21 +238,6 @@ def test_class_weights(classes):
         assert recall(class_weight=rule) > recall() + 0.2
     with pytest.raises(ParameterError, match="class_weight"):
         RandomForestClassifier(class_weight="even").fit(X, y)
-
-
-def test_several_outputs(classes, numbers):
-    X, y = classes
-    Y = np.array(["a", "b", "c"])[np.stack([y, y[::-1]], axis=1)]
-    model = ExtraTreesClassifier(20, random_state=0).fit(X, Y)
-    assert [p.shape for p in model.predict_proba(X)] == [(300, 3), (300, 3)]
-    np.testing.assert_array_equal(model.predict(X), Y)
-    X, y = numbers
-    model = RandomForestRegressor(20, random_state=0, keep_targets=True)
-    model.fit(X, np.stack([y, -y], axis=1))
-    p = model.predict(X)
-    np.testing.assert_allclose(p[:, 0], -p[:, 1], atol=1e-9)
-    assert model.predict_quantiles(X, [0.1, 0.9]).shape == (200, 2, 2)
-    assert model.predict_dist(X).variance.shape == (200, 2)
 
 
 def test_criteria_monotone_pruning_and_limits(numbers):
@@ -271,72 +281,6 @@ def test_missing_sparse_and_categories(classes):
     odd = np.array([["new", 0.0], [None, np.nan]], object)
     assert model.predict(odd).shape == (2,)
     assert np.mean(model.estimators_[3].predict(C.astype(object)) == t) > 0.95
-
-
-def test_gaussian_predictive_distribution(numbers):
-    X, y = numbers
-    model = RandomForestRegressor(30, min_samples_leaf=5, random_state=0).fit(X, y)
-    each = np.stack([m.predict(X) for m in model.estimators_])
-    mean, variance = model.predict_dist(X, within=False)
-    np.testing.assert_allclose(mean, each.mean(axis=0))
-    np.testing.assert_allclose(variance, each.var(axis=0), atol=1e-12)
-    leaf = [m.tree_.impurity[m.apply(X)] for m in model.estimators_]
-    _, total = model.predict_dist(X)
-    np.testing.assert_allclose(total, variance + np.mean(leaf, axis=0), rtol=1e-9)
-    again, std = model.predict(X, return_std=True)
-    np.testing.assert_allclose(std**2, total)
-    np.testing.assert_allclose(again, model.predict(X))
-    # the Gaussian covers held-out targets about as often as it says
-    Z, t = make_friedman1(400, noise=0.5, random_state=1)
-    m, s = model.predict(Z, return_std=True)
-    assert 0.85 < np.mean(np.abs(t - m) < 1.96 * s) <= 1.0
-
-
-def test_quantiles_equal_a_slow_one(numbers):
-    X, y = numbers
-    X = X.astype(np.float32)
-    model = RandomForestRegressor(
-        15, min_samples_leaf=4, random_state=0, keep_targets=True
-    ).fit(X, y)
-    W = oracle.weights(model.estimators_, model.estimators_samples_, X, X[:40])
-    q = [0.9, 0.05, 0.5]
-    slow = [[oracle.quantile(y, w, level) for level in q] for w in W]
-    np.testing.assert_array_equal(model.predict_quantiles(X[:40], q), slow)
-    np.testing.assert_allclose(W @ y, model.predict(X[:40]), rtol=1e-9)
-    assert model.predict_quantiles(X[:40], 0.5).shape == (40,)
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        model.predict_quantiles(X, 1.5)
-    with pytest.raises(ParameterError, match="keep_targets=True"):
-        RandomForestRegressor(2).fit(X, y).predict_quantiles(X)
-
-
-def test_jackknife_equals_a_slow_one(numbers):
-    X, y = numbers
-    model = RandomForestRegressor(300, max_depth=3, random_state=0).fit(X[:50], y[:50])
-    args = model.estimators_, model.estimators_samples_, 50, X[50:60]
-    slow = oracle.infinitesimal_jackknife(*args)
-    np.testing.assert_allclose(model.predict_variance(X[50:60]), slow, rtol=1e-9)
-    slow = oracle.jackknife_after_bootstrap(*args)
-    fast = model.predict_variance(X[50:60], method="bootstrap")
-    np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ParameterError, match="method must be"):
-        model.predict_variance(X, method="delta")
-    with pytest.raises(ParameterError, match="bootstrap=True"):
-        ExtraTreesRegressor(3).fit(X, y).predict_variance(X)
-
-
-def test_proximity(classes):
-    X, y = classes
-    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y)
-    slow = oracle.proximity(model.estimators_, X, X[:30])
-    np.testing.assert_allclose(model.proximity(X, X[:30]), slow)
-    sparse = model.proximity(X, X[:30], dense_output=False)
-    assert sp.issparse(sparse)
-    np.testing.assert_allclose(sparse.toarray(), slow)
-    own = model.proximity(X)
-    np.testing.assert_array_equal(np.diag(own), 1.0)
-    same = y[:, None] == y[None]
-    assert own[same].mean() > 1.5 * own[~same].mean()
 
 
 def test_decision_path_and_members(classes):
@@ -397,7 +341,7 @@ def test_iris_as_good_as_known():
 def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
     X, y = np.arange(60.0)[:, None], np.arange(60.0)
     whole = RandomForestRegressor(7, random_state=0).fit(X, y)
-    grow_all = abstract_forest.grow_all
+    grow_all = abstract_forest.grow_forest_trees
 
     def interrupted(recipe, seeds):
         for k, plant in enumerate(grow_all(recipe, seeds)):
@@ -405,7 +349,7 @@ def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
                 raise KeyboardInterrupt
             yield plant
 
-    monkeypatch.setattr(abstract_forest, "grow_all", interrupted)
+    monkeypatch.setattr(abstract_forest, "grow_forest_trees", interrupted)
     model = RandomForestRegressor(7, random_state=0, warm_start=True)
     with pytest.warns(InterruptedFitWarning, match="after 3 trees"):
         model.fit(X, y)

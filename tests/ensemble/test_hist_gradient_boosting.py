@@ -1,4 +1,4 @@
-"""Histogram boosters: parity with scikit-learn, inputs of every kind, stopping."""
+"""Histogram gradient boosting."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,6 @@ def classes(n=600, k=3, seed=0):
     return make_classification(
         n, 8, n_informative=5, n_classes=k, flip_y=0.1, random_state=seed
     )
-
-
-# -- parity ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
@@ -93,9 +90,6 @@ def test_exponential_probabilities():
     assert log_loss(y, p) < 0.45
 
 
-# -- stages ----------------------------------------------------------------------
-
-
 def test_stages_end_at_the_prediction():
     X, y = classes(300, 3)
     model = Classifier(max_iter=7).fit(X, y)
@@ -151,9 +145,6 @@ def test_interruption_leaves_a_model(monkeypatch):
     np.testing.assert_allclose(model.fit(X, y).predict(X), whole.predict(X))
 
 
-# -- early stopping --------------------------------------------------------------
-
-
 def test_early_stopping_by_own_validation_rows():
     X, y = classes(900, 3)
     model = Classifier(early_stopping=True, max_iter=300, learning_rate=0.3)
@@ -190,9 +181,6 @@ def test_no_early_stopping_on_small_tables():
     model = Regressor(max_iter=3).fit(*numbers(100))
     assert not model.do_early_stopping_
     assert len(model.train_score_) == 0
-
-
-# -- inputs ----------------------------------------------------------------------
 
 
 def test_missing_values_are_used():
@@ -254,14 +242,22 @@ def test_constant_target():
     np.testing.assert_allclose(model.predict(X), 2.5)
 
 
+def test_balanced_classes_count_rows_by_weight():
+    X, y = classes(300, 3)
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    options = {"max_iter": 8, "min_samples_leaf": 1, "class_weight": "balanced"}
+    weighted = Classifier(**options).fit(X, y, w)
+    repeated = Classifier(**options).fit(np.repeat(X, w, 0), np.repeat(y, w))
+    np.testing.assert_allclose(
+        weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7, atol=1e-9
+    )
+
+
 def test_class_weight_is_sample_weight():
     X, y = classes(300, 2)
     a = Classifier(max_iter=10, class_weight={0: 1, 1: 5}).fit(X, y)
     b = Classifier(max_iter=10).fit(X, y, np.where(y == 1, 5.0, 1.0))
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X))
-
-
-# -- constraints -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
@@ -295,7 +291,7 @@ def test_interaction_constraints_hold(rule):
     y = X[:, 0] * X[:, 1] + X[:, 1] * X[:, 2]
     model = Regressor(max_iter=20, interaction_cst=rule).fit(X, y)
     allowed = [{0}, {1}, {2}] if isinstance(rule, str) else [{0}, {1, 2}]
-    for tree in model.trees_.all():
+    for tree in model.trees_.to_list():
         paths = [(0, set())]
         while paths:
             node, used = paths.pop()
@@ -307,9 +303,6 @@ def test_interaction_constraints_hold(rule):
                                           tree.children_right[node])]  # fmt: skip
     with pytest.raises(ValueError, match="columns are 0 to 2"):
         Regressor(interaction_cst=[[0, 7]]).fit(X, y)
-
-
-# -- reading ---------------------------------------------------------------------
 
 
 def test_importances_find_the_columns_that_matter():
@@ -333,11 +326,11 @@ def test_partial_dependence_display():
 
 
 def test_the_model_is_a_sum_of_trees():
-    from pansophy.tree.additive import trees_of
+    from pansophy.tree.additive_trees import as_additive_trees
 
     X, y = classes(200, 3)
     model = Classifier(max_iter=4).fit(X, y)
-    parts = trees_of(model)
+    parts = as_additive_trees(model)
     total = np.tile(parts.offset, (len(X), 1))
     for tree, value, k in zip(parts.trees, parts.values, parts.first):
         total[:, k] += value[tree.apply(parts.rows(X)), 0]
@@ -371,37 +364,6 @@ def test_save_and_load(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     again.set_params(warm_start=True, max_iter=6).fit(X, y)
     assert again.n_iter_ == 6
-
-
-# -- tables on disk --------------------------------------------------------------
-
-
-def parquet(X, path):
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])}), path)
-    return path
-
-
-@pytest.mark.parametrize("sample", [100, 10_000])
-def test_a_file_gives_the_trees_of_the_same_rows_in_memory(
-    tmp_path, monkeypatch, sample
-):
-    from pansophy.ensemble import binning
-
-    monkeypatch.setattr(binning, "SAMPLE", sample)
-    X, y = classes(1500, 3)
-    X[::7, 2] = np.nan
-    path = parquet(X, tmp_path / "t.parquet")
-    options = {"max_iter": 4, "early_stopping": True, "random_state": 0}
-    a, b = Classifier(**options).fit(X, y), Classifier(**options).fit(path, y)
-    for left, right in zip(a.trees_, b.trees_):
-        np.testing.assert_array_equal(left, right)
-    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(path))
-    w = np.random.default_rng(0).integers(0, 3, 1500)
-    a, b = (Regressor(max_iter=4).fit(t, y, w) for t in (X, path))
-    np.testing.assert_array_equal(a.predict(X), b.predict(path))
 
 
 def test_large_targets_start_at_their_mean():

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from pansophy.core import threads
 from pansophy.ensemble import IsolationForest, RandomTreesEmbedding
-from pansophy.ensemble.isolation_forest import mean_path
+from pansophy.ensemble.isolation_forest import mean_path_length
 from pansophy.params import ParameterError
 
 
@@ -25,8 +25,8 @@ def test_mean_path():
     harmonic = lambda k: sum(1 / i for i in range(1, k + 1))
     for m in (10, 256, 1000):  # ln k + gamma stands for the k-th harmonic number
         exact = 2 * harmonic(m - 1) - 2 * (m - 1) / m
-        assert abs(mean_path(m) - exact) < 1.2 / m
-    np.testing.assert_array_equal(mean_path([0, 1, 2]), [0, 0, 1])
+        assert abs(mean_path_length(m) - exact) < 1.2 / m
+    np.testing.assert_array_equal(mean_path_length([0, 1, 2]), [0, 0, 1])
 
 
 def test_scores_are_path_lengths(rows):
@@ -34,8 +34,8 @@ def test_scores_are_path_lengths(rows):
     total = np.zeros(len(rows))
     for tree in (m.tree_ for m in model.estimators_):
         leaf = tree.apply(rows.astype(np.float32))
-        total += tree.places[0][leaf] + mean_path(tree.n_node_samples[leaf])
-    expected = -(2.0 ** -(total / 20 / mean_path(256)))
+        total += tree.places[0][leaf] + mean_path_length(tree.n_node_samples[leaf])
+    expected = -(2.0 ** -(total / 20 / mean_path_length(256)))
     np.testing.assert_allclose(model.score_samples(rows), expected)
     assert max(m.get_depth() for m in model.estimators_) <= 8
     assert all(m.tree_.n_node_samples[0] == 256 for m in model.estimators_)
@@ -81,7 +81,7 @@ def test_draws(rows):
 
 
 def test_threads_warm_start_sparse_missing(rows):
-    with threads.limited(1):
+    with threads.limit_threads(1):
         one = IsolationForest(n_estimators=10, random_state=0).fit(rows)
     grown = IsolationForest(n_estimators=4, random_state=0, warm_start=True).fit(rows)
     grown.set_params(n_estimators=10).fit(rows)

@@ -1,4 +1,4 @@
-"""What ensembles share: going on from an earlier fit, and fits that were cut short."""
+"""Members of ensembles: seeds, draws, warm starts and interruptions."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,16 @@ from sklearn.linear_model import LogisticRegression
 
 from pansophy import ensemble
 from pansophy.base import InterruptedFitWarning
-from pansophy.ensemble import bag, isolation_forest, members, rotation_forest
+from pansophy.ensemble import bagging, isolation_forest, members, rotation_forest
+from pansophy.ensemble.members import (
+    ResamplingPlan,
+    bootstrap_counts,
+    draw_feature_subset,
+    member_seeds,
+    number_of_columns_to_draw,
+    number_of_rows_to_draw,
+    share_of_distinct_rows,
+)
 
 WARM = [
     ensemble.BaggingClassifier(n_estimators=2, random_state=0),
@@ -20,6 +29,8 @@ WARM = [
     ensemble.IsolationForest(n_estimators=2, random_state=0),
     ensemble.RandomTreesEmbedding(n_estimators=2, random_state=0),
 ]
+
+
 NAMED = {"argvalues": WARM, "ids": lambda m: type(m).__name__}
 
 
@@ -76,7 +87,7 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(model), "_scheme", interrupt)
+    monkeypatch.setattr(type(model), "_resampling", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
@@ -98,7 +109,8 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*out of the bag")
 def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
     X, y = data
-    whole, gather = clone(model).fit(X, y), members.gather
+    whole = clone(model).fit(X, y)
+    collect = members.collect_members
 
     def cut(made, after):
         for k, member in enumerate(made):
@@ -106,9 +118,9 @@ def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
                 raise KeyboardInterrupt
             yield member
 
-    for module in (bag, rotation_forest, isolation_forest):
-        stopped = lambda m, made, *a, **kw: gather(m, cut(made, after), *a, **kw)
-        monkeypatch.setattr(module, "gather", stopped)
+    for module in (bagging, rotation_forest, isolation_forest):
+        stopped = lambda m, made, *a, **kw: collect(m, cut(made, after), *a, **kw)
+        monkeypatch.setattr(module, "collect_members", stopped)
     after = 0
     with pytest.raises(KeyboardInterrupt):  # nothing to keep
         model.fit(X, y)
@@ -146,13 +158,6 @@ def test_missing_labels_are_named(model, gone, data):
         model.fit(data[0], y)
 
 
-def test_embedding_of_a_frame(data):
-    frame = pd.DataFrame(data[0], columns=list("abcd"))
-    model = ensemble.RandomTreesEmbedding(3, random_state=0)
-    code = model.fit_transform(frame)
-    assert (code != model.transform(frame)).nnz == 0
-
-
 def test_isolation_leaves_rows_of_weight_zero_out(data):
     X = data[0]
     model = ensemble.IsolationForest(n_estimators=20, random_state=0)
@@ -168,3 +173,52 @@ def test_rows_on_disk_are_refused_by_experts(data):
     table = pa.table({"a": X[:, 0], "b": X[:, 1]})
     with pytest.raises(TypeError, match="rows in memory"):
         ensemble.MixtureOfExperts().fit(table, y)
+
+
+def test_distinct_share_tends_to_one_less_one_over_e():
+    rng = np.random.default_rng(0)
+    shares = [share_of_distinct_rows(bootstrap_counts(rng, 20_000)) for _ in range(5)]
+    np.testing.assert_allclose(shares, 1 - np.exp(-1), atol=0.01)
+
+
+@pytest.mark.parametrize("f", [10, 100, 1000])
+def test_exact_distinct_share(f):
+    rng = np.random.default_rng(1)
+    shares = [share_of_distinct_rows(bootstrap_counts(rng, f)) for _ in range(4000)]
+    exact = 1 - (1 - 1 / f) ** f
+    assert np.mean(shares) == pytest.approx(exact, abs=0.012 / np.sqrt(f / 10))
+
+
+def test_counts_follow_the_weights():
+    p = np.array([0.0, 0.1, 0.2, 0.7, 0.0])
+    counts = bootstrap_counts(np.random.default_rng(0), 5, 20_000, p)
+    assert counts.sum() == 20_000
+    assert counts[0] == counts[4] == 0
+    np.testing.assert_allclose(counts / 20_000, p, atol=0.02)
+
+
+def test_seeds_do_not_depend_on_how_many_are_asked_for():
+    long = member_seeds(7, 20)
+    np.testing.assert_array_equal(member_seeds(7, 5), long[:5])
+    np.testing.assert_array_equal(member_seeds(7, 20, skip=5), long[5:])
+
+
+def test_a_plan_draws_the_same_again():
+    plan = ResamplingPlan(50, 9, 30, 4, False, False)
+    columns, counts = plan.draw(3)
+    assert len(np.unique(columns)) == 4
+    assert counts.sum() == 30
+    assert counts.max() == 1
+    for a, b in zip(plan.draw(3), (columns, counts)):
+        np.testing.assert_array_equal(a, b)
+    assert len(draw_feature_subset(np.random.default_rng(0), 5, 9, True)) == 9
+
+
+def test_sizes():
+    assert number_of_rows_to_draw(None, 10) == 10
+    assert number_of_rows_to_draw(7, 10) == 7
+    assert number_of_rows_to_draw(0.5, 10) == 5
+    assert number_of_rows_to_draw(0.5, 10, np.full(10, 3.0)) == 15
+    assert number_of_rows_to_draw(0.001, 10) == 1
+    assert number_of_columns_to_draw(0.01, 10) == 1
+    assert number_of_columns_to_draw(3, 10) == 3

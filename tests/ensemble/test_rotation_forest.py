@@ -12,11 +12,11 @@ from pansophy.ensemble import (
     RotationForestRegressor,
 )
 from pansophy.ensemble.rotation_forest import (
-    components,
-    covariance,
-    groups_of,
-    rows_for_group,
-    some_classes,
+    covariance_of_counts,
+    draw_rows_of_group,
+    principal_components,
+    random_class_mask,
+    random_column_groups,
 )
 from tests.oracles import ensemble as oracle
 
@@ -68,7 +68,7 @@ def test_the_literal_version_draws_the_same(weights, data):
         groups = [order[:3], order[3:6], order[6:]]
         draws = []
         for _ in groups:
-            rows, counts = rows_for_group(rng, y, 3, 0.75, w)
+            rows, counts = draw_rows_of_group(rng, y, 3, 0.75, w)
             draws.append(np.repeat(rows, counts))
         R = oracle.rotation(X, groups, draws)
         np.testing.assert_allclose(turn.matrix, R, atol=1e-8)
@@ -95,20 +95,20 @@ def test_identity_is_a_plain_bag(data):
 
 def test_parts():
     rng = np.random.default_rng(0)
-    order = groups_of(rng, 7, 3)
+    order = random_column_groups(rng, 7, 3)
     assert order.shape == (3, 3)
     assert sorted(order[order >= 0]) == list(range(7))
-    assert all(some_classes(rng, 4).any() for _ in range(50))
+    assert all(random_class_mask(rng, 4).any() for _ in range(50))
     Z, c = rng.normal(size=(6, 2)), np.array([1, 3, 2, 1, 1, 2])
     np.testing.assert_allclose(
-        covariance(Z, c), np.cov(np.repeat(Z, c, 0).T, bias=True), atol=1e-12
+        covariance_of_counts(Z, c), np.cov(np.repeat(Z, c, 0).T, bias=True), atol=1e-12
     )
-    C = covariance(Z, c)[None]
-    B = components(C)[0]
+    C = covariance_of_counts(Z, c)[None]
+    B = principal_components(C)[0]
     variances = np.diag(B.T @ C[0] @ B)
     assert variances[0] >= variances[1]
     assert np.all(B[np.argmax(np.abs(B), axis=0), [0, 1]] > 0)
-    rows, counts = rows_for_group(rng, np.array([0, 0, 1, 1, 1]), 2, 1.0, None)
+    rows, counts = draw_rows_of_group(rng, np.array([0, 0, 1, 1, 1]), 2, 1.0, None)
     assert counts.min() > 0
     assert len(rows) <= 5
 

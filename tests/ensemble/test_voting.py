@@ -14,8 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pansophy import persist
+from pansophy.core.weighted import weighted_median
 from pansophy.ensemble import VotingClassifier, VotingRegressor
-from pansophy.ensemble.voting import vote_shares, weighted_mean, weighted_median
+from pansophy.ensemble.voting import mean_of_members, vote_shares
 from pansophy.params import ParameterError
 
 
@@ -90,6 +91,32 @@ def test_one_hot_weights_choose_a_member(data):
     np.testing.assert_allclose(model.predict(X), Ridge(100.0).fit(X, y).predict(X))
 
 
+def constants(values):
+    """Regressors that predict one number each."""
+    make = lambda v: DummyRegressor(strategy="constant", constant=float(v))
+    return [(f"m{i}", make(v)) for i, v in enumerate(values)]
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.3, 0.7, 1.0])
+@pytest.mark.parametrize("M", [2, 4, 6, 10, 14, 22, 46])
+def test_equal_fractional_weights_give_the_plain_median(M, weight):
+    """Sums of weights meet one half only within rounding; the tie must be seen."""
+    X = np.zeros((2, 1))
+    model = VotingRegressor(
+        constants(range(M)), weights=[weight] * M, combine="median"
+    ).fit(X, [0.0, 1.0])
+    np.testing.assert_array_equal(model.predict(X), (M - 1) / 2)
+
+
+@pytest.mark.parametrize("gap", [1e-9, 1e-6, 1e-2])
+def test_unequal_weights_are_no_tie(gap):
+    """A difference far above rounding decides for the heavier member."""
+    X = np.zeros((2, 1))
+    for weights, expected in (([1 + gap, 1], 3.0), ([1, 1 + gap], 8.0)):
+        model = VotingRegressor(constants([3, 8]), weights=weights, combine="median")
+        np.testing.assert_array_equal(model.fit(X, [0.0, 1.0]).predict(X), expected)
+
+
 def test_median_ignores_a_bad_member(data):
     X, y, _ = data
     bad = DummyRegressor(strategy="constant", constant=1e6)
@@ -107,7 +134,7 @@ def test_median_ignores_a_bad_member(data):
 )
 def test_weights_are_repeated_members(outputs, w):
     many = np.repeat(outputs, w, axis=1)
-    mean, median = weighted_mean(outputs, w), weighted_median(outputs, w)
+    mean, median = mean_of_members(outputs, w), weighted_median(outputs, w, axis=1)
     np.testing.assert_allclose(mean, many.mean(axis=1), atol=1e-9)
     np.testing.assert_allclose(median, np.median(many, axis=1))
     assert np.all(mean <= outputs.max(axis=1) + 1e-9)

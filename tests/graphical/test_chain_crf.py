@@ -12,12 +12,12 @@ from sklearn.linear_model import LogisticRegression
 import pansophy
 from pansophy import optim
 from pansophy.graphical import ChainCRF
-from pansophy.graphical.chain_field import (
-    Layout,
-    counted,
-    features,
-    label_pairs,
-    surprise,
+from pansophy.graphical.chain_crf import (
+    WeightLayout,
+    build_features,
+    feature_counts,
+    label_pair_counts,
+    neg_log_likelihood,
 )
 from pansophy.params import ParameterError
 
@@ -55,18 +55,18 @@ def problem(seed, n=7, d=4, k=3, boundary=True, everything=True):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
     ends = np.array([3, 4, n])
     codes = rng.integers(0, k, n)
-    F = features(X, codes, k, everything)
-    pairs = label_pairs(codes, ends, k)
+    F = build_features(X, codes, k, everything)
+    pairs = label_pair_counts(codes, ends, k)
     moves = np.arange(k * k) if everything else np.flatnonzero(pairs.ravel())
-    layout = Layout(k, len(F.label), moves, boundary)
+    layout = WeightLayout(k, len(F.label), moves, boundary)
     Y = np.eye(k)[codes]
-    observed = counted(F, layout, Y, pairs, ends)
+    observed = feature_counts(F, layout, Y, pairs, ends)
     return X, F, layout, ends, codes, observed, rng.normal(size=layout.size)
 
 
 def slow_surprise(theta, X, F, layout, ends, codes):
     """The same by writing out every labelling."""
-    w, T, b, e = layout.parts(theta)
+    w, T, b, e = layout.split(theta)
     W = np.zeros((X.shape[1], layout.k))
     for a in range(X.shape[1]):
         for q in range(F.first[a], F.first[a + 1]):
@@ -91,7 +91,7 @@ def test_objective_is_that_of_enumeration_and_gradient_its_slope(seed, ends_too,
     X, F, layout, ends, codes, observed, theta = problem(
         seed, boundary=ends_too, everything=every
     )
-    f = lambda v: surprise(v, F, layout, ends, observed)
+    f = lambda v: neg_log_likelihood(v, F, layout, ends, observed)
     assert f(theta)[0] == pytest.approx(
         slow_surprise(theta, X, F, layout, ends, codes), abs=1e-9
     )
@@ -102,7 +102,7 @@ def test_objective_is_that_of_enumeration_and_gradient_its_slope(seed, ends_too,
 def test_large_weights_do_not_overflow():
     X, F, layout, ends, codes, observed, theta = problem(0)
     for scale in (100, -100):
-        value, g = surprise(scale * theta, F, layout, ends, observed)
+        value, g = neg_log_likelihood(scale * theta, F, layout, ends, observed)
         slow = slow_surprise(scale * theta, X, F, layout, ends, codes)
         assert value == pytest.approx(slow, rel=1e-9) and np.isfinite(g).all()
 

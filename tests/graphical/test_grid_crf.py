@@ -9,7 +9,11 @@ from sklearn.linear_model import LogisticRegression
 import pansophy
 from pansophy import optim
 from pansophy.graphical import FactorGraph, GridCRF, loopy_bp
-from pansophy.graphical.grid_crf import Problem, picture, propagate
+from pansophy.graphical.grid_crf import (
+    GridObjective,
+    make_pixel_grid,
+    propagate_beliefs,
+)
 
 
 def noisy(seed, size=24, noise=1.0, k=2):
@@ -32,9 +36,9 @@ def test_single_pixels_are_logistic_regression():
 
 def problem(pseudo, shapes):
     rng = np.random.default_rng(1)
-    pictures = [picture(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
+    pictures = [make_pixel_grid(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
     codes = [rng.integers(0, 3, len(p.X)) for p in pictures]
-    made = Problem(pictures, codes, 3, 0.3, pseudo)
+    made = GridObjective(pictures, codes, 3, 0.3, pseudo)
     return made, 0.5 * rng.normal(size=made.size)
 
 
@@ -42,12 +46,12 @@ def test_pseudo_likelihood_and_its_slope():
     f, theta = problem(True, [(3, 4), (2, 2)])
     slope = optim.numeric_gradient(lambda v: f(v)[0], theta)
     np.testing.assert_allclose(f(theta)[1], slope, atol=1e-6)
-    W, b, v = f.parts(theta)
+    W, b, v = f.split(theta)
     slow = 0.3 * ((W**2).sum() + v @ v)
-    for p, y in zip(f.pictures, f.codes, strict=True):
+    for p, y in zip(f.grids, f.codes, strict=True):
         for i in range(len(y)):
             z = p.X[i] @ W + b
-            for (a, c), near in zip(p.pairs, p.near, strict=True):
+            for (a, c), near in zip(p.pairs, p.similarity, strict=True):
                 if i in (a, c):
                     z[y[c if i == a else a]] += near @ v
             slow += np.logaddexp.reduce(z) - z[y[i]]
@@ -69,10 +73,10 @@ def enumerated(p, U, a):
 
 def test_one_row_is_exact_and_has_the_right_slope():
     f, theta = problem(False, [(1, 5), (4, 1)])
-    W, b, v = f.parts(theta)
-    for p in f.pictures:
-        U, a = p.X @ W + b, p.near @ v
-        found = propagate(p, U, a)
+    W, b, v = f.split(theta)
+    for p in f.grids:
+        U, a = p.X @ W + b, p.similarity @ v
+        found = propagate_beliefs(p, U, a)
         log_z, marginal, agree, _ = enumerated(p, U, a)
         assert found.log_z == pytest.approx(log_z, abs=1e-4)
         np.testing.assert_allclose(found.marginals, marginal, atol=1e-5)
@@ -85,10 +89,10 @@ def test_small_picture_by_enumeration():
     x, y = noisy(2, 20)
     model = GridCRF(contrast=True, decode="map").fit([x], [y])
     small = x[8:11, 4:7]
-    p, U, a = next(model._look([small]))
+    p, U, a = next(model._potentials([small]))
     log_z, marginal, agree, best = enumerated(p, U, a)
     np.testing.assert_array_equal(model.predict([small])[0].ravel(), best)
-    found = propagate(p, U, a)
+    found = propagate_beliefs(p, U, a)
     np.testing.assert_allclose(found.marginals, marginal, atol=0.05)
     np.testing.assert_allclose(found.agree, agree, atol=0.05)
     assert found.log_z == pytest.approx(log_z, abs=0.2)
@@ -123,7 +127,7 @@ def test_bad_input():
         GridCRF().fit([x], [y[:-1]])
     with pytest.raises(ValueError, match="NaN"):
         GridCRF().fit([np.full((2, 2), np.nan)], [np.zeros((2, 2))])
-    with pytest.raises(ValueError, match="list of pictures"):
+    with pytest.raises(ValueError, match="list of images"):
         GridCRF().fit([[1, 2]], [[0, 1]])
     model = GridCRF().fit([x], [y])
     with pytest.raises(ValueError, match="1 numbers a pixel"):
@@ -132,12 +136,12 @@ def test_bad_input():
 
 def test_messages_are_those_of_loopy_belief_propagation():
     rng = np.random.default_rng(0)
-    p, U = picture(rng.normal(size=(3, 3, 1)), None), rng.normal(size=(9, 2))
+    p, U = make_pixel_grid(rng.normal(size=(3, 3, 1)), None), rng.normal(size=(9, 2))
     names = [f"p{i}" for i in range(9)]
     tables = [((name,), np.exp(u)) for name, u in zip(names, U, strict=True)]
     tables += [((names[i], names[j]), np.exp(0.4 * np.eye(2))) for i, j in p.pairs]
     general = loopy_bp(FactorGraph(dict.fromkeys(names, 2), tables))
-    found = propagate(p, U, np.full(len(p.pairs), 0.4))
+    found = propagate_beliefs(p, U, np.full(len(p.pairs), 0.4))
     assert found.log_z == pytest.approx(general.log_z, abs=1e-4)
     for name, marginal in zip(names, found.marginals, strict=True):
         np.testing.assert_allclose(general[name], marginal, atol=1e-5)

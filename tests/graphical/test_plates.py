@@ -6,15 +6,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.graphical import (
     BayesianNetwork,
-    ErgodicityWarning,
-    JunctionTree,
     Plate,
-    gibbs,
-    sprinkler,
     sum_product,
     to_bayesian_network,
     to_factor_graph,
-    unroll,
+    unroll_plates,
 )
 from pansophy.mixture import GaussianMixture
 from pansophy.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB
@@ -44,10 +40,10 @@ def test_unrolled_equals_hand_written():
     assert made.space == by_hand.space and made.parents == by_hand.parents
     a, b = (to_factor_graph(n).joint() for n in (made, by_hand))
     np.testing.assert_allclose(a, b)
-    tables = unroll(parts)
+    tables = unroll_plates(parts)
     assert tables["x[0] | z[0]"] is tables["x[2] | z[2]"]  # shared, not copied
     inner = Plate("j", 2, {"x[i][j] | y[i]": MOVE})
-    nested = unroll(Plate("i", 2, [{"y[i]": START}, inner]))
+    nested = unroll_plates(Plate("i", 2, [{"y[i]": START}, inner]))
     assert list(nested)[:3] == ["y[0]", "x[0][0] | y[0]", "x[0][1] | y[0]"]
     assert len(nested) == 6
 
@@ -122,23 +118,16 @@ def test_naive_bayes():
     assert p == pytest.approx(model.predict_proba(X[:1])[0, 1])
 
 
-def test_networks_as_factor_graphs():
-    network = sprinkler()
-    graph = to_factor_graph(network)
-    assert graph.log_partition() == pytest.approx(0.0, abs=1e-12)  # Z = 1
-    exact = JunctionTree(network).observe(wet=True).marginals()
-    with pytest.warns(ErgodicityWarning, match="has zeros"):
-        draws = gibbs(network, 30000, evidence={"wet": True}, random_state=0)
-    for name in ("rain", "sprinkler"):
-        np.testing.assert_allclose(draws[name], exact[name], atol=0.02)
-
-
 @pytest.mark.parametrize(
     "use, error, words",
     [
-        (lambda: unroll(Plate("i", 2, {"x": START})), ValueError, "twice"),
-        (lambda: unroll({"x[i]": START}), ValueError, "no plate"),
-        (lambda: unroll(Plate("t", 2, {"z[t] | z[t-1]": MOVE})), ValueError, "start="),
+        (lambda: unroll_plates(Plate("i", 2, {"x": START})), ValueError, "twice"),
+        (lambda: unroll_plates({"x[i]": START}), ValueError, "no plate"),
+        (
+            lambda: unroll_plates(Plate("t", 2, {"z[t] | z[t-1]": MOVE})),
+            ValueError,
+            "start=",
+        ),
         (lambda: Plate("i", -1, {}), ValueError, "size"),
         (lambda: Plate("1", 1, {}), ValueError, "index"),
         (lambda: to_bayesian_network(3), TypeError, "no network is known"),

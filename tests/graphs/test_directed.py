@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from pansophy import graphs
 from pansophy.graphs.directed import find_cycle
-from pansophy.graphs.layered import layered
 
 
 @st.composite
@@ -40,14 +39,16 @@ def test_orders_and_ancestors(parents):
         assert graphs.descendants(parents, [i]) == below
     M = A | A.T | (A.astype(int) @ A.T > 0)
     np.fill_diagonal(M, False)
-    assert graphs.moral(parents) == [set(np.flatnonzero(row).tolist()) for row in M]
-    assert graphs.markov_blanket(parents, 0) == set(np.flatnonzero(M[0]).tolist())
+    assert graphs.moral_graph(parents) == [
+        set(np.flatnonzero(row).tolist()) for row in M
+    ]
+    assert graphs.node_markov_blanket(parents, 0) == set(np.flatnonzero(M[0]).tolist())
 
 
 @settings(max_examples=50, deadline=None)
 @given(dags(), st.sampled_from(["min_fill", "min_weight", "min_degree"]))
 def test_cliques_of_an_order(parents, heuristic):
-    around = graphs.moral(parents)
+    around = graphs.moral_graph(parents)
     sizes = [2 + i % 3 for i in range(len(parents))]
     before = [set(s) for s in around]
     order, cliques = graphs.elimination_order(around, sizes, heuristic)
@@ -65,7 +66,7 @@ def test_cliques_of_an_order(parents, heuristic):
 
 
 def test_a_chordal_graph_needs_no_fill():
-    around = graphs.moral([(), (0,), (1,), (2,)])
+    around = graphs.moral_graph([(), (0,), (1,), (2,)])
     _, cliques = graphs.elimination_order(around, [2] * 4, "min_fill")
     assert max(map(len, cliques)) == 2
     with pytest.raises(ValueError, match="heuristic must be"):
@@ -78,22 +79,3 @@ def test_cycles_are_shown():
         graphs.topological_order([(2,), (0,), (1,)], "abc")
     with pytest.raises(ValueError, match="cycle: 1 -> 1"):
         graphs.topological_order([(), (1,)])
-
-
-@settings(max_examples=40, deadline=None)
-@given(dags())
-def test_layers_do_not_overlap_and_arrows_go_down(parents):
-    widths = [30.0 + 7 * i for i in range(len(parents))]
-    page = layered(parents, widths)
-    for i, above in enumerate(parents):
-        for p in above:
-            assert page.y[p] < page.y[i]
-            path = page.paths[p, i]
-            assert path[0] == (page.x[p], page.y[p])
-            assert path[-1] == (page.x[i], page.y[i])
-        for j in range(i):
-            if page.y[i] == page.y[j]:
-                gap = abs(page.x[i] - page.x[j])
-                assert gap >= (widths[i] + widths[j]) / 2 + 20
-    assert (page.x - np.array(widths) / 2 >= -1e-9).all()
-    assert (page.x + np.array(widths) / 2 <= page.width + 1e-9).all()

@@ -6,7 +6,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.linear_model import Adaline, LinearRegression
-from pansophy.linear_model.adaline import delta_rule, error, largest_step
+from pansophy.linear_model.adaline import (
+    delta_rule,
+    largest_step,
+    squared_error_and_gradient,
+)
 
 X5, Y5 = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])  # W5 of 004
 HOW = {"max_iter": 5000, "tol": 1e-9}
@@ -43,12 +47,12 @@ def test_sequential_comes_near_and_gradient_is_right(rng):
     )
     np.testing.assert_allclose(run.state.W[:, 0], [2, 1], atol=1e-3)
     X, t = np.column_stack([np.ones(4), np.arange(4)]), np.array([1.0, 2, 2, 4])
-    run = delta_rule(X, t, eta=0.02, **HOW)  # W16 of 000
+    run = delta_rule(X, t, eta=0.02, **HOW)
     np.testing.assert_allclose(run.state.W[:, 0], [0.9, 0.9], atol=1e-6)
     W, v, h = rng.standard_normal((2, 1)), np.ones(4), 1e-6
-    J = lambda W: error(X, t[:, None], v, W)[0]
+    J = lambda W: squared_error_and_gradient(X, t[:, None], v, W)[0]
     moves = [J(W + h * e) - J(W - h * e) for e in np.eye(2)[:, :, None]]
-    exact = error(X, t[:, None], v, W)[1][:, 0]
+    exact = squared_error_and_gradient(X, t[:, None], v, W)[1][:, 0]
     np.testing.assert_allclose(exact, np.array(moves) / (2 * h), rtol=1e-6)
 
 

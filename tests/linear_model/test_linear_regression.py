@@ -157,7 +157,7 @@ def test_positive(t, rng):
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("limit", [1000, 10])
 def test_sparse(limit, weighted, rng, monkeypatch):
-    monkeypatch.setattr("pansophy.linear_model.linear.DENSE_WIDTH", limit)
+    monkeypatch.setattr("pansophy.linear_model.base.DENSE_WIDTH", limit)
     n, d = 300, 40
     X = sp.random_array((n, d), density=0.2, rng=rng, format="csr")
     y = X @ rng.standard_normal(d) + 2 + 0.1 * rng.standard_normal(n)

@@ -10,13 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import losses
 from pansophy.base import InterruptedFitWarning
-from pansophy.linear_model import LogisticRegression, _saga, logistic_l1, risk
-from pansophy.linear_model import _logistic_l1 as loops
-from pansophy.linear_model.logistic_l1 import recentre
+from pansophy.linear_model import LogisticRegression, risk
 from pansophy.optim import newton
 from pansophy.params import ParameterError
-from tests.oracles import logistic as oracle
-from tests.oracles import saga as slow
 
 SMOOTH = ["auto", "lbfgs", "newton-cholesky", "newton-cg"]
 
@@ -121,44 +117,6 @@ def test_l1_as_scikit_learn(k, ratio):
     assert np.any(ours.coef_ == 0)
 
 
-def test_recentre_lowers_the_penalty(rng):
-    W = rng.normal(size=(4, 7))
-    for a, b2 in [(1.0, 0.0), (0.5, 0.3), (0.0, 1.0)]:
-        size = lambda V, a=a, b2=b2: (a * np.abs(V) + b2 / 2 * V * V).sum(axis=0)
-        best = size(recentre(W, a, b2))
-        for _ in range(50):
-            assert np.all(best <= size(W - rng.normal(size=7)) + 1e-12)
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("block", [0, 3, 8])
-def test_newton_passes_match_the_oracle(intercept, block, rng, monkeypatch):
-    monkeypatch.setattr(logistic_l1, "BLOCK", block)
-    X = rng.normal(size=(30, 8)) * (rng.uniform(size=(30, 8)) < 0.6)
-    h, r, w = rng.uniform(size=30), rng.normal(size=30), rng.normal(size=8)
-    best, move = oracle.newton_move(X, h, r, w, 1.5, 0.2, intercept, 500)
-    columns = logistic_l1.prepare(sp.csc_matrix(X))
-    mass = h.sum() if intercept else 0.0
-    mean, curve = np.empty((2, 8))
-    loops.curvatures(*columns.arrays, h, mass, mean, curve)
-    G = np.zeros((block, block))
-    loops.weighted_gram(*columns.inside, h, G)
-    B = X[:, columns.block]
-    np.testing.assert_allclose(G, np.tril(B.T @ (h[:, None] * B)), atol=1e-12)
-    means = mean[columns.block]
-    G = G + np.tril(G, -1).T - mass * np.outer(means, means)
-    shift = loops.newton_epochs(
-        *columns.arrays,
-        *(h, r.copy(), mass, mean, curve, w, columns.block, G, columns.others),
-        *(1.5, 0.2, 0.0, 1e-10, 1000),
-    )
-    np.testing.assert_allclose(w, best, atol=1e-8)
-    assert shift == pytest.approx(move, abs=1e-8)
-    out = np.zeros(30)
-    loops.add_columns(*columns.arrays, w, out)
-    np.testing.assert_allclose(out, X @ w, atol=1e-12)
-
-
 @given(st.integers(0, 2**31 - 1), st.sampled_from([2, 3]), st.sampled_from([0.0, 0.7]))
 @settings(max_examples=12, deadline=None)
 def test_weights_are_repetitions(seed, k, ratio):
@@ -258,44 +216,6 @@ def test_liblinear_penalises_the_intercept(dual, intercept):
         assert again.n_iter_[0] <= 2
 
 
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("keep", [1.0, 1 / 25])
-@pytest.mark.parametrize("strength", [(0.0, 1.0), (0.02, 1.0), (0.02, 0.9), (0.0, 0.9)])
-def test_saga_epochs_match_the_oracle(k, keep, strength, rng):
-    n, d = 25, 6
-    X = rng.normal(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.4)
-    y, v = rng.integers(0, max(k, 2), size=n), rng.uniform(size=n) / n
-    W, b, M = rng.normal(size=(k, d)), rng.normal(size=k), rng.normal(size=(n, k))
-    A = np.column_stack([M.T @ X, M.sum(axis=0)]) / n
-    order = rng.integers(n, size=4 * n)
-    slow_state = [a.copy() for a in (W, b, M, A)]
-    rule = (0.1, keep, *strength, True)
-    slow.epoch(X, y, v, order, *slow_state, *rule)
-    dense = [a.copy() for a in (W, b, M, A)]
-    _saga.dense_epoch(X, y, v, order, *dense, *rule)
-    S = sp.csr_matrix(X)
-    rows = (S.data, S.indices.view("u4"), S.indptr.view("u4"))
-    sparse = [np.array(W.T, order="C"), b.copy(), M.copy(), np.array(A.T, order="C")]
-    last = np.zeros(d, np.int64)
-    _saga.sparse_epoch(*rows, y, v, order, *sparse, last, *rule)
-    sparse[0], sparse[3] = sparse[0].T, sparse[3].T
-    for found in (dense, sparse):
-        for a, expected in zip(found, slow_state, strict=True):
-            np.testing.assert_allclose(a, expected, rtol=1e-8, atol=1e-10)
-
-
-@given(
-    st.floats(-2, 2),
-    st.floats(-0.5, 0.5),
-    st.floats(0, 0.4),
-    st.integers(0, 40),
-    st.sampled_from([1.0, 0.99, 0.7]),
-)
-@settings(max_examples=200, deadline=None)
-def test_many_steps_at_once(w, c, t, m, q):
-    assert _saga.lag(w, c, t, q, m) == pytest.approx(slow.lag(w, c, t, q, m), abs=1e-9)
-
-
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "newton-cg"])
 def test_separable_data_warn(solver):
     X, y = np.array([[-2.0], [-1], [1], [2]]), np.array([0, 0, 1, 1])
@@ -390,9 +310,9 @@ def test_summary_of_several_classes():
     theirs = sm.MNLogit(codes, sm.add_constant(X)).fit(disp=0)
     J = risk.Risk(X, codes, np.ones(len(y)), losses.softmax, k=3)
     assert table["log-likelihood"] == pytest.approx(theirs.llf)
-    from pansophy.linear_model.logistic_summary import covariance
+    from pansophy.linear_model.logistic import logistic_covariance
 
-    V = covariance(J, np.column_stack([model.coef_, model.intercept_]).ravel())
+    V = logistic_covariance(J, np.column_stack([model.coef_, model.intercept_]).ravel())
     gap = np.diagonal(V[1, :, 1] + V[0, :, 0] - V[1, :, 0] - V[0, :, 1])
     np.testing.assert_allclose(np.sqrt(gap)[:6], theirs.bse[1:, 0], rtol=1e-5)
 

@@ -12,9 +12,9 @@ from pansophy.optim import mistake_driven
 from pansophy.params import ParameterError
 from tests.oracles import perceptron as oracle
 
-POINTS = np.array([[2.0, 1.0], [1.0, 3.0], [1.0, -1.0], [-1.0, 0.5]])  # W17
+POINTS = np.array([[2.0, 1.0], [1.0, 3.0], [1.0, -1.0], [-1.0, 0.5]])
 SIGNS = np.array([1, 1, -1, -1])
-CORNERS = np.array([[1.0, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])  # W11
+CORNERS = np.array([[1.0, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
 
 
 def cloud(n=80, d=4, gap=0.3, seed=0):
@@ -45,7 +45,7 @@ def test_three_mistakes():
 
 
 def zero_one(y):
-    """The rule of W11: outputs 0 and 1, with 0 at 0."""
+    """The rule with outputs 0 and 1, and 0 at a score of 0."""
     return lambda w, i: (
         None
         if (w @ CORNERS[i] > 0) == y[i]

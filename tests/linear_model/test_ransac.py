@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
 
 from pansophy.linear_model import LinearRegression, RANSACRegressor, Ridge
-from pansophy.linear_model.ransac import enough
+from pansophy.linear_model.ransac import trials_needed
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def test_an_outlier_has_no_pull(rng):
 
 
 def test_number_of_trials():
-    assert enough(50, 100, 2, 0.99) == math.ceil(math.log(0.01) / math.log(0.75))
-    assert enough(100, 100, 3, 0.99) == 1
-    assert enough(0, 100, 3, 0.99) == math.inf
-    assert enough(50, 100, 3, 0.0) == 0
-    assert enough(50, 100, 3, 1.0) == math.inf
+    assert trials_needed(50, 100, 2, 0.99) == math.ceil(math.log(0.01) / math.log(0.75))
+    assert trials_needed(100, 100, 3, 0.99) == 1
+    assert trials_needed(0, 100, 3, 0.99) == math.inf
+    assert trials_needed(50, 100, 3, 0.0) == 0
+    assert trials_needed(50, 100, 3, 1.0) == math.inf
 
 
 def test_batched_equals_one_by_one(spoilt):

@@ -82,7 +82,7 @@ def test_risk_never_falls_along_the_path(loss, penalty):
     np.testing.assert_allclose(fits[0].coef_, plain.coef_, atol=1e-6)
     for fit in fits:  # the penalty is not part of what is reported as error
         f = X @ fit.coef_ + fit.intercept_
-        assert fit.risk_ == pytest.approx(np.mean(losses.get(loss).value(y, f)))
+        assert fit.risk_ == pytest.approx(np.mean(losses.get_loss(loss).value(y, f)))
 
 
 def test_classes():
@@ -99,7 +99,7 @@ def test_classes():
     with pytest.raises(ValueError, match="one for numbers"):
         RegularizedRisk("hinge").fit(X, y)
     with pytest.raises(ValueError, match="must be convex"):
-        RegularizedRisk(losses.get("tukey")).fit(X, y)
+        RegularizedRisk(losses.get_loss("tukey")).fit(X, y)
 
 
 def test_targets_at_the_end_of_a_link(rng):

@@ -10,8 +10,13 @@ from pansophy import losses
 from pansophy.core.rows import DatasetRows
 from pansophy.linear_model import _risk as loops
 from pansophy.linear_model import risk
-from pansophy.linear_model.precondition import block_jacobi, fullest, whitening
-from pansophy.linear_model.risk import Risk, unsigned
+from pansophy.linear_model.risk import (
+    Risk,
+    block_jacobi_preconditioner,
+    densest_columns,
+    unsigned_csr,
+    whitening_factor,
+)
 from pansophy.optim import check_gradient, lbfgs, newton_cg
 from tests.oracles import logistic as oracle
 
@@ -41,7 +46,7 @@ def kinds(X, tmp_path):
 def values(J, x, u):
     """Everything a risk says at x."""
     value, g = J(x)
-    return [value, g, J.hessian(x), J.product(x)(u), J.diagonal(x)]
+    return [value, g, J.hessian(x), J.hessian_product(x)(u), J.diagonal(x)]
 
 
 @pytest.mark.parametrize("loss", [*POINTWISE, losses.softmax], ids=lambda a: a.name)
@@ -80,21 +85,21 @@ def test_passes_match_the_oracle(loss, rng):
     y, kind, a = targets(loss, n, rng), loss.kind, loss.parameter
     value, gradient = oracle.risk_pass(X, y, v, w, 0.3, loss)
     f, g = np.zeros(n), np.zeros(d + 1)
-    got = loops.dense_pass(X, y, v, w, 0.3, kind, a, f, g)
+    got = loops.dense_loss_gradient(X, y, v, w, 0.3, kind, a, f, g)
     assert got == pytest.approx(value)
     np.testing.assert_allclose(g, gradient, rtol=1e-10)
     np.testing.assert_allclose(f, X @ w + 0.3, rtol=1e-12, atol=1e-12)
     f, g = np.zeros(n), np.zeros(d + 1)
-    rows = unsigned(sp.csr_matrix(X))
-    got = loops.sparse_pass(*rows, y, v, w, 0.3, kind, a, f, g)
+    rows = unsigned_csr(sp.csr_matrix(X))
+    got = loops.sparse_loss_gradient(*rows, y, v, w, 0.3, kind, a, f, g)
     assert got == pytest.approx(value)
     np.testing.assert_allclose(g, gradient, rtol=1e-10)
     H = oracle.curvature_matrix(X, y, v, w, 0.3, loss)
     h, u = np.empty(n), rng.normal(size=d + 1)
-    loops.bends(kind, a, y, v, f, h)
+    loops.loss_curvature(kind, a, y, v, f, h)
     for product in (
-        lambda g: loops.dense_product(X, h, u[:d], u[d], g),
-        lambda g: loops.sparse_product(*rows, h, u[:d], u[d], g),
+        lambda g: loops.dense_hessian_product(X, h, u[:d], u[d], g),
+        lambda g: loops.sparse_hessian_product(*rows, h, u[:d], u[d], g),
     ):
         g = np.zeros(d + 1)
         product(g)
@@ -109,12 +114,12 @@ def test_softmax_loops_match_the_oracle(rng):
     )
     loss, P, R = oracle.softmax_pass(F, y, v)
     found, out = F.copy(), np.empty_like(F)
-    assert loops.softmax_rows(found, y, v, out) == pytest.approx(loss)
+    assert loops.softmax_loss_gradient(found, y, v, out) == pytest.approx(loss)
     np.testing.assert_allclose(found, P, atol=1e-14)
     np.testing.assert_allclose(out, R, atol=1e-14)
     D = rng.normal(size=(20, 4))
     own = [v[i] * (np.diag(P[i]) - np.outer(P[i], P[i])) @ D[i] for i in range(20)]
-    loops.softmax_curve(P, v, D)
+    loops.softmax_curvature_product(P, v, D)
     np.testing.assert_allclose(D, own, atol=1e-14)
 
 
@@ -124,7 +129,7 @@ def test_head_matches_the_oracle(rng):
     place = np.full(6, -1, dtype=np.int32)
     place[top] = [0, 1]
     D, G = np.zeros(7), np.zeros((3, 3))
-    loops.sparse_head(*unsigned(sp.csr_matrix(X)), h, place, D, G)
+    loops.sparse_diagonal_and_block(*unsigned_csr(sp.csr_matrix(X)), h, place, D, G)
     Z = np.column_stack([X, np.ones(30)])
     H = Z.T @ (h[:, None] * Z)
     np.testing.assert_allclose(D, np.diagonal(H))
@@ -136,7 +141,7 @@ def test_blocks_and_threads_change_nothing(rng, monkeypatch, tmp_path):
     y = (X[:, 0] + rng.logistic(size=3000) > 0).astype(float)
     x = rng.normal(size=5)
     one = Risk(X, y, v, losses.logistic)
-    assert len(one.cuts) == 3
+    assert len(one.block_slices) == 3
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(4)}), path)
     disk = Risk(DatasetRows(path), y, v, losses.logistic)
@@ -165,13 +170,13 @@ def test_preconditioned_steps_are_fewer(k, rng):
     y = rng.integers(0, max(k, 2), size=n)
     loss = losses.logistic if k == 1 else losses.softmax
     J = Risk(X, y, np.full(n, 1 / n), loss, 1 / n, k=k)
-    assert set(fullest(X, 2)) == {0, 1}
+    assert set(densest_columns(X, 2)) == {0, 1}
     counts, found = [], []
-    for M in (None, block_jacobi(J)):
+    for M in (None, block_jacobi_preconditioner(J)):
         calls = []
 
         def product(x, calls=calls):
-            times = J.product(x)
+            times = J.hessian_product(x)
             return lambda u: (calls.append(1), times(u))[1]
 
         start = np.zeros(k * (d + 1))
@@ -197,10 +202,10 @@ def test_whitened_steps_are_fewer(k, library, rng):
     J = Risk(X, y, v, loss, 1e-3, k=k)
     x = np.zeros(k * (d + 1))
     plain = lbfgs(J, x, tol=1e-6)
-    white = lbfgs(J, x, tol=1e-6, root=whitening(J, x))
+    white = lbfgs(J, x, tol=1e-6, root=whitening_factor(J, x))
     assert white.n_iter < 0.6 * plain.n_iter
     assert np.abs(J(white.state.position)[1]).max() <= 1e-6
     np.testing.assert_allclose(white.state.position, plain.state.position, atol=1e-2)
-    assert whitening(Risk(X[:50], y[:50], v[:50], loss, k=k), x) is None
+    assert whitening_factor(Risk(X[:50], y[:50], v[:50], loss, k=k), x) is None
     with pytest.raises(ValueError, match="not both"):
         lbfgs(J, x, root=np.eye(d + 1), bounds=[(0, 1)])

@@ -1,30 +1,26 @@
-"""SGDClassifier and SGDRegressor: worked numbers, oracles, scikit-learn, chunks."""
-
-import warnings
+"""The SGD engine against a plain oracle, for every loss, penalty and step rule."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import sklearn.linear_model as peer
-from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import losses, optim
-from pansophy.core import threads
 from pansophy.linear_model import (
-    LogisticRegression,
-    Ridge,
     SGDClassifier,
     SGDRegressor,
     sgd,
 )
-from pansophy.linear_model.sgd_classifier import named_loss
+from pansophy.linear_model.sgd_classifier import loss_by_name
 from pansophy.params import ParameterError
 from tests.oracles import sgd as oracle
 
 CLASS_LOSSES = SGDClassifier.__annotations__["loss"].__args__
+
+
 NUMBER_LOSSES = SGDRegressor.__annotations__["loss"].__args__
+
+
 PENALTIES = ("l2", "l1", "elasticnet", None)
-TWO = np.array([[1.0, 2.0], [1.0, -1.0]])  # W17: the two points, constant first
 
 
 @pytest.fixture(scope="module")
@@ -42,90 +38,10 @@ def objective(model, X, y):
     f = X @ np.ravel(model.coef_) + model.intercept_
     if classify:
         y = np.where(y > 0, 1.0, 0.0 if loss.domain == "fraction" else -1.0)
-    l1, l2 = sgd.strengths(model.penalty, model.alpha, model.l1_ratio)
+    l1, l2 = sgd.l1_l2_strengths(model.penalty, model.alpha, model.l1_ratio)
     w = model.coef_
     return float(np.mean(loss.value(y, f)) + l1 * abs(w).sum() + l2 / 2 * (w**2).sum())
 
-
-# -- worked numbers ----------------------------------------------------------------
-
-
-def one_batch_step(loss):
-    model = SGDClassifier(
-        loss,
-        penalty=None,
-        learning_rate="constant",
-        eta0=1.0,
-        fit_intercept=False,
-        batch_size=2,
-        max_iter=1,
-        tol=None,
-    )
-    return model.fit(TWO, [1, -1])
-
-
-def test_one_batch_step_of_hinge_and_logistic():
-    np.testing.assert_allclose(one_batch_step("hinge").coef_, [[0, 1.5]])
-    model = one_batch_step("log_loss")
-    np.testing.assert_allclose(model.coef_, [[0, 0.75]])
-    np.testing.assert_allclose(model.history_["objective"], [np.log(2)])
-    loss = np.logaddexp(0, -np.array([1, -1]) * (TWO @ model.coef_[0])).mean()
-    np.testing.assert_allclose(loss, 0.2941421, atol=5e-8)
-
-
-def logistic_points(**options):
-    X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0, 1, 0])
-    model = SGDClassifier(
-        "log_loss",
-        penalty=None,
-        learning_rate="constant",
-        batch_size=3,
-        tol=None,
-        **options,
-    )
-    return model.fit(X, y)
-
-
-def test_logistic_gradient_at_zero_and_the_irls_optimum():
-    model = logistic_points(eta0=3.0, max_iter=1)  # 3 times the mean is the sum
-    np.testing.assert_allclose(model.intercept_, [-0.5])
-    np.testing.assert_allclose(model.coef_, [[0.0]], atol=1e-15)
-    model = logistic_points(eta0=1.0, max_iter=2000)
-    np.testing.assert_allclose(model.intercept_, [-0.950033], atol=1e-6)
-    np.testing.assert_allclose(model.coef_, [[0.338548]], atol=1e-6)
-
-
-def test_hinge_reaches_zero_loss_only_where_rows_separate():
-    X = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
-    how = {"penalty": None, "learning_rate": "constant", "eta0": 0.5, "tol": None}
-    model = SGDClassifier(max_iter=200, random_state=0, **how)
-    model.fit(X, [0, 0, 0, 1])
-    assert model.history_["objective"][-1] == 0
-    model.fit(X, [0, 1, 1, 0])
-    assert model.history_["objective"].min() > 0.5
-
-
-def test_least_squares_by_the_delta_rule():
-    """Steps below 2 / lambda_max come to least squares, others do not (W5, W16)."""
-    X, y = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
-    limit = 2 / np.linalg.eigvalsh(X.T @ X / 3)[-1]
-    how = {
-        "penalty": None,
-        "learning_rate": "constant",
-        "fit_intercept": False,
-        "batch_size": 3,
-        "tol": None,
-    }
-    model = SGDRegressor(eta0=0.99 * limit, max_iter=3000, **how).fit(X, y)
-    np.testing.assert_allclose(model.coef_, [2, 1], atol=1e-6)
-    model = SGDRegressor(eta0=1.01 * limit, max_iter=3000, **how).fit(X, y)
-    assert np.abs(model.coef_).max() > 1e9
-    X, y = np.column_stack([np.ones(4), np.arange(4)]), np.array([1.0, 2, 2, 4])
-    model = SGDRegressor(eta0=0.1, max_iter=3000, **{**how, "batch_size": 4}).fit(X, y)
-    np.testing.assert_allclose(model.coef_, [0.9, 0.9], atol=1e-6)
-
-
-# -- oracles -----------------------------------------------------------------------
 
 RULES = [
     ("hinge", "optimal"),
@@ -160,7 +76,7 @@ def test_rows_against_the_oracle(data, loss, step, penalty, average, sparse):
     )
     model.fit(sp.csr_matrix(X) if sparse else X, y, sample_weight=w)
     rule = model._rule()._asdict() | {"step": step}
-    part = named_loss(loss, 0.1)
+    part = loss_by_name(loss, 0.1)
     low = 0.0 if part.domain == "fraction" else -1.0
     targets = np.where(y > 0, 1.0, low)
     u, b = oracle.run(X, targets, w, part, rule, passes=2, average=average)
@@ -189,7 +105,7 @@ def test_vector_rules_against_the_chains_of_optim(data, step, batch, penalty):
     model = SGDRegressor(
         learning_rate=step, eta0=0.01, shuffle=False, max_iter=2, tol=None, **how
     )
-    l1, l2 = sgd.strengths(penalty, 0.05, 0.5)
+    l1, l2 = sgd.l1_l2_strengths(penalty, 0.05, 0.5)
     chain, divisor = CHAINS[step]
     args = (losses.half_squared, chain, divisor, l1, l2, 0.01, batch, 2)
     w, b = oracle.run_batches(X, y, *args)
@@ -199,10 +115,7 @@ def test_vector_rules_against_the_chains_of_optim(data, step, batch, penalty):
         np.testing.assert_allclose(model.intercept_, [b], rtol=1e-8, atol=1e-12)
 
 
-# -- every loss, penalty and step rule ---------------------------------------------
-
-
-@pytest.mark.parametrize("step", sgd.STEPS)
+@pytest.mark.parametrize("step", sgd.LEARNING_RATES)
 @pytest.mark.parametrize("kind", ["class", "number"])
 def test_every_loss_and_penalty_lowers_the_objective(data, kind, step):
     X, y = data
@@ -229,228 +142,3 @@ def test_every_loss_and_penalty_lowers_the_objective(data, kind, step):
                 assert model.score(X, targets) > 0.85
             else:
                 assert after < 0.99 * objective(before, X, targets), (loss, penalty)
-
-
-# -- scikit-learn ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", ["hinge", "log_loss", "modified_huber"])
-def test_objective_of_scikit_learn(data, loss, penalty, average):
-    X, y = data[0], (data[1] > 0).astype(int)
-    how = {"penalty": penalty, "alpha": 0.02, "average": average, "random_state": 0}
-    how |= {"max_iter": 60, "tol": None}
-    ours = SGDClassifier(loss, **how).fit(X, y)
-    theirs = peer.SGDClassifier(loss=loss, **how).fit(X, y)
-    mine = objective(ours, X, y)
-    ours.coef_, ours.intercept_ = theirs.coef_, theirs.intercept_
-    assert mine < objective(ours, X, y) * 1.02 + 1e-3
-
-
-@pytest.mark.parametrize("step", ["constant", "invscaling", "adaptive"])
-def test_regression_comes_to_ridge(data, step):
-    X, y = data
-    how = {"learning_rate": step, "random_state": 0, "eta0": 0.01, "alpha": 0.1}
-    how |= {"max_iter": 50, "tol": None, "average": 3000}
-    model = SGDRegressor(**how).fit(X, y)
-    exact = Ridge(alpha=0.1 * len(y)).fit(X, y)
-    np.testing.assert_allclose(model.coef_, exact.coef_, atol=0.02)
-    theirs = peer.SGDRegressor(**how).fit(X, y)
-    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.02)
-
-
-def test_log_loss_comes_to_logistic_regression(data):
-    X, y = data[0], (data[1] > 0).astype(int)
-    model = SGDClassifier("log_loss", alpha=0.01, average=True, random_state=0)
-    model.set_params(max_iter=200, tol=None).fit(X, y)
-    exact = LogisticRegression(C=1 / (0.01 * len(y)), tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(model.coef_, exact.coef_, atol=0.03)
-    p = model.predict_proba(X)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p)
-
-
-@pytest.mark.parametrize("loss", ["log_loss", "modified_huber"])
-def test_probabilities_of_several_classes_are_those_of_scikit_learn(data, loss):
-    X, y = data[0], np.digitize(data[1], [-1, 1])
-    ours = SGDClassifier(loss, random_state=0).fit(X, y)
-    theirs = peer.SGDClassifier(loss=loss, random_state=0).fit(X, y)
-    theirs.coef_, theirs.intercept_ = ours.coef_, ours.intercept_
-    far = np.vstack([X, 100 * X])
-    p, q = ours.predict_proba(far), theirs.predict_proba(far)
-    np.testing.assert_allclose(p, q, atol=1e-300)
-    with pytest.raises(AttributeError, match="predict_proba"):
-        SGDClassifier("hinge").fit(X, y).predict_proba(X)
-
-
-def test_pa_steps_are_those_of_scikit_learn(data):
-    X, y = data
-    how = {"shuffle": False, "max_iter": 1, "tol": None, "penalty": None, "eta0": 0.3}
-    for step in ("pa1", "pa2"):
-        ours = SGDClassifier(learning_rate=step, **how).fit(X, y > 0)
-        theirs = peer.SGDClassifier(learning_rate=step, **how).fit(X, y > 0)
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-10)
-        more = {"loss": "epsilon_insensitive", "learning_rate": step, **how}
-        ours, theirs = (m(**more).fit(X, y) for m in (SGDRegressor, peer.SGDRegressor))
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-10)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-10)
-
-
-@pytest.mark.parametrize("average", [False, 10])
-def test_unshuffled_rows_give_the_numbers_of_scikit_learn(data, average):
-    X, y = data[0], np.digitize(data[1], [-1, 1])
-    how = {"shuffle": False, "max_iter": 3, "tol": None, "average": average}
-    how |= {"class_weight": {0: 2.0, 2: 0.5}}
-    ours = SGDClassifier(**how).fit(X, y)
-    theirs = peer.SGDClassifier(**how).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8)
-    assert ours.t_ == theirs.t_ and ours.n_iter_ == theirs.n_iter_
-
-
-# -- streams, shapes, options ------------------------------------------------------
-
-
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("step", ["optimal", "adagrad", "adam", "momentum"])
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_chunks_in_order_are_one_pass(data, penalty, step, average):
-    X, y = data[0], np.digitize(data[1], [-1, 1])
-    how = {"shuffle": False, "penalty": penalty, "learning_rate": step}
-    how |= {"average": average, "alpha": 0.01}
-    whole = SGDClassifier(max_iter=1, tol=None, **how).fit(X, y)
-    parts = SGDClassifier(**how)
-    for rows in np.array_split(np.arange(len(X)), 7):
-        parts.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-9)
-    assert parts.t_ == whole.t_
-
-
-def test_partial_fit_of_the_regressor_and_its_errors(data):
-    X, y = data
-    whole = SGDRegressor(shuffle=False, max_iter=1, tol=None).fit(X, y)
-    parts = SGDRegressor(shuffle=False)
-    for rows in np.array_split(np.arange(len(X)), 5):
-        parts.partial_fit(X[rows], y[rows])
-    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-12)
-    model = SGDClassifier()
-    with pytest.raises(ValueError, match="classes must be passed"):
-        model.partial_fit(X, y > 0)
-    model.partial_fit(X, y > 0, classes=[False, True])
-    with pytest.raises(ValueError, match="not the same as on last call"):
-        model.partial_fit(X, y > 0, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="labels"):
-        SGDClassifier().partial_fit(X, np.arange(len(X)) % 3, classes=[0, 1])
-    with pytest.raises(ValueError, match="balanced"):
-        SGDClassifier(class_weight="balanced").partial_fit(X, y > 0, classes=[0, 1])
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("step", ["optimal", "constant", "adam"])
-def test_sparse_is_dense(data, penalty, step):
-    X, y = data[0] * (np.abs(data[0]) > 1), np.digitize(data[1], [-1, 1])
-    how = {"penalty": penalty, "learning_rate": step, "random_state": 3, "alpha": 0.01}
-    dense = SGDClassifier(max_iter=5, tol=None, **how).fit(X, y)
-    sparse = SGDClassifier(max_iter=5, tol=None, **how).fit(sp.csr_matrix(X), y)
-    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-8, atol=1e-10)
-    np.testing.assert_array_equal(sparse.coef_ == 0, dense.coef_ == 0)
-    np.testing.assert_allclose(
-        sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X)
-    )
-
-
-def test_float32_stays_and_threads_change_nothing(data):
-    X, y = data[0], np.digitize(data[1], [-1, 1])
-    how = {"random_state": 0, "max_iter": 20, "tol": None, "alpha": 0.01}
-    wide = SGDClassifier("log_loss", **how).fit(X, y)
-    narrow = SGDClassifier("log_loss", **how).fit(X.astype(np.float32), y)
-    assert narrow.coef_.dtype == narrow.intercept_.dtype == np.float32
-    np.testing.assert_allclose(narrow.coef_, wide.coef_, atol=1e-3)
-    one = SGDClassifier("log_loss", n_jobs=1, **how).fit(X, y)
-    np.testing.assert_array_equal(one.coef_, wide.coef_)
-    assert threads.count() >= 1
-
-
-def test_weights_are_repetition_in_expectation(data):
-    X, y = data[0], (data[1] > 0).astype(int)
-    w = np.arange(len(y)) % 3
-    how = {"average": True, "alpha": 0.05, "random_state": 0, "tol": None}
-    weighted = SGDClassifier("log_loss", max_iter=300, **how)
-    weighted.fit(X, y, sample_weight=w * (len(w) / w.sum()))
-    repeated = SGDClassifier("log_loss", max_iter=300, **how)
-    repeated.fit(np.repeat(X, w, axis=0), np.repeat(y, w))
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=0.02)
-
-
-def test_l1_gives_exact_zeros_and_sparsify_keeps_predictions(data):
-    X, y = data
-    model = SGDRegressor(penalty="l1", alpha=0.1, random_state=0).fit(X, y)
-    assert np.all(model.coef_[[2, 4, 5]] == 0) and np.all(model.coef_[[0, 1]] != 0)
-    before = model.predict(X)
-    for rows in (X, sp.csr_matrix(X)):
-        np.testing.assert_allclose(model.sparsify().predict(rows), before)
-    assert sp.issparse(model.coef_)
-    np.testing.assert_allclose(np.ravel(model.densify().coef_), model.coef_.ravel())
-    model.partial_fit(X, y)
-    clf = SGDClassifier(penalty="l1", random_state=0).fit(X, y > 0)
-    before = clf.decision_function(X)
-    np.testing.assert_allclose(clf.sparsify().decision_function(X), before)
-
-
-def test_early_stopping_warm_start_and_callers_start(data):
-    X, y = data[0], (data[1] > 0).astype(int)
-    model = SGDClassifier(early_stopping=True, random_state=0).fit(X, y)
-    assert model.converged_ and model.score(X, y) > 0.9
-    again = SGDClassifier(warm_start=True, random_state=0, max_iter=5, tol=None)
-    again.fit(X, y)
-    first = again.history_["objective"][0]
-    again.fit(X, y)
-    assert again.history_["objective"][0] < first
-    start = SGDClassifier(max_iter=1, tol=None, learning_rate="constant", eta0=1e-9)
-    start.fit(X, y, coef_init=np.arange(6.0), intercept_init=[2.0])
-    np.testing.assert_allclose(start.coef_, [np.arange(6.0)], atol=1e-5)
-    with pytest.raises(ValueError, match="coef_init does not match"):
-        start.fit(X, y, coef_init=np.zeros(5))
-    smooth = SGDRegressor(early_stopping=True, random_state=0).fit(X, data[1])
-    assert smooth.score(X, data[1]) > 0.9
-
-
-def test_limits_are_told(data):
-    X, y = data[0], data[1] > 0
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
-        SGDClassifier(max_iter=2, tol=1e-9).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SGDClassifier(max_iter=2, tol=None).fit(X, y)
-    for wrong, words in (
-        ({"alpha": 0}, "alpha must be > 0"),
-        ({"learning_rate": "pa1", "loss": "log_loss"}, "only works with"),
-        ({"learning_rate": "pa2", "batch_size": 4}, "batch_size"),
-        ({"penalty": "elasticnet", "l1_ratio": None}, "l1_ratio must be set"),
-        ({"loss": "nothing"}, "loss of SGDClassifier"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            SGDClassifier(**wrong).fit(X, y)
-    with pytest.raises(ValueError, match="of at least 0"):
-        SGDRegressor("poisson").fit(X, data[1])
-
-
-def test_log_links_predict_means_and_quantiles_are_quantiles(data):
-    X, rng = data[0], np.random.default_rng(1)
-    y = rng.poisson(np.exp(0.3 * X[:, 0] + 1)).astype(float)
-    model = SGDRegressor("poisson", random_state=0, average=True).fit(X, y)
-    np.testing.assert_allclose(model.predict(X).mean(), y.mean(), rtol=0.05)
-    high = SGDRegressor("quantile", quantile=0.9, random_state=0, average=300)
-    high.set_params(max_iter=100, tol=None, learning_rate="constant").fit(X, data[1])
-    assert abs(np.mean(data[1] < high.predict(X)) - 0.9) < 0.03
-
-
-def test_tensors(data):
-    torch = pytest.importorskip("torch")
-    X, y = data[0], (data[1] > 0).astype(int)
-    a = SGDClassifier(random_state=0).fit(X, y)
-    b = SGDClassifier(random_state=0).fit(torch.asarray(X), torch.asarray(y))
-    np.testing.assert_array_equal(a.coef_, b.coef_)
-    np.testing.assert_array_equal(a.predict(X), b.predict(torch.asarray(X)))

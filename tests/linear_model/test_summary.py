@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.linear_model import LinearRegression, Summary
-from pansophy.linear_model.summary import wald
+from pansophy.linear_model.summary import wald_table
 from pansophy.params import ParameterError
 
 KINDS = ["nonrobust", "HC0", "HC1", "HC2", "HC3"]
@@ -198,7 +198,7 @@ def test_it_prints_as_text_html_and_frames(rng):
 
 
 def test_normal_quantiles_and_plain_tables():
-    table = wald(np.array([1.0, 0.0]), np.array([0.5, 0.0]))
+    table = wald_table(np.array([1.0, 0.0]), np.array([0.5, 0.0]))
     assert table["z"][0] == 2 and np.isnan(table["z"][1])
     s = Summary("t", {"n": 3, "odd": 1.5, "last": "yes"}, ("a", "b"), {"p": [0.2, 0.0]})
     assert "<0.001" in str(s) and "yes" in str(s)

@@ -1,13 +1,10 @@
 """Theil-Sen: median slopes, spatial medians, subsets, parity."""
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn import linear_model as peer
 
 from pansophy.linear_model import TheilSenRegressor
-from pansophy.linear_model.subsets import draw, fit_batch, fit_subsets
 from pansophy.linear_model.theil_sen import breakdown_point, spatial_median
 
 
@@ -52,32 +49,6 @@ def test_outliers_up_to_the_breakdown_point(rng):
     np.testing.assert_array_equal(model.coef_, again.coef_)
     more = TheilSenRegressor(random_state=0, n_subsamples=10).fit(X, y)
     assert more.breakdown_ < model.breakdown_
-
-
-def test_subsets_are_distinct_and_even(rng):
-    for n, k in ((6, 2), (6, 5), (50, 3)):
-        index = draw(rng, n, k, 3000)
-        assert index.shape == (3000, k)
-        assert np.all(np.diff(index, axis=1) > 0)
-        counts = np.bincount(index.ravel(), minlength=n)
-        np.testing.assert_allclose(counts, 3000 * k / n, rtol=0.35)
-
-
-@pytest.mark.parametrize(("k", "intercept"), [(4, True), (3, False), (7, True)])
-def test_batches_equal_one_by_one(k, intercept, rng):
-    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
-    index = draw(rng, 30, k, 20)
-    found = fit_subsets(X, y, index, intercept=intercept)
-    for i, c in zip(index, found, strict=True):
-        A = np.column_stack([np.ones(k), X[i]]) if intercept else X[i]
-        np.testing.assert_allclose(c, np.linalg.lstsq(A, y[i])[0], atol=1e-8)
-
-
-def test_singular_subsets_take_the_least_norm(rng):
-    X = np.ones((5, 1))
-    index = np.array(list(itertools.combinations(range(5), 2)))
-    found = fit_batch(X, np.full(5, 4.0), index, intercept=True)
-    np.testing.assert_allclose(found, 2.0)
 
 
 def test_bad_subset_sizes(rng):

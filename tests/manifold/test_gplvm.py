@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from pansophy.kernels import RBF, Constant, Linear, Polynomial
 from pansophy.manifold import GPLVM
-from pansophy.manifold.gplvm import objective, slope_in_places
+from pansophy.manifold.gplvm import gplvm_objective, latent_gradient
 
 KERNELS = [
     Constant(1.5) * RBF(0.8),
@@ -27,8 +27,8 @@ def rows(n=12, d=5, seed=0):
 def test_slopes_against_finite_differences(kernel):
     Y, Z = rows(), rows(12, 2, 1)
     S, d, noise = Y @ Y.T, Y.shape[1], 0.3
-    _, dZ, dtheta, dnoise = objective(Z, kernel, noise, S, d)
-    value = lambda Z, k, s: objective(Z, k, s, S, d)[0]
+    _, dZ, dtheta, dnoise = gplvm_objective(Z, kernel, noise, S, d)
+    value = lambda Z, k, s: gplvm_objective(Z, k, s, S, d)[0]
     for i, c in [(0, 0), (5, 1), (11, 0)]:
         step = np.zeros_like(Z)
         step[i, c] = 1e-5
@@ -52,7 +52,7 @@ def test_objective_is_the_density_of_the_columns():
     Y, Z, kernel = rows(), rows(12, 2, 1), Constant(1.5) * RBF(0.8)
     K = kernel(Z) + 0.3 * np.eye(12)
     slow = -multivariate_normal(cov=K).logpdf(Y.T).sum()
-    assert objective(Z, kernel, 0.3, Y @ Y.T, 5)[0] == pytest.approx(slow)
+    assert gplvm_objective(Z, kernel, 0.3, Y @ Y.T, 5)[0] == pytest.approx(slow)
 
 
 def test_linear_kernel_is_dual_probabilistic_pca():
@@ -98,6 +98,6 @@ def test_scaling_the_data_scales_the_model():
 
 def test_refuses_a_kernel_without_a_slope():
     with pytest.raises(ValueError, match="cannot be learnt"):
-        slope_in_places(RBF(1.0) ** 2, rows(5, 2), np.eye(5))
+        latent_gradient(RBF(1.0) ** 2, rows(5, 2), np.eye(5))
     with pytest.raises(ValueError, match="init has shape"):
         GPLVM(init=np.zeros((3, 2))).fit(rows())

@@ -5,148 +5,19 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from pansophy.manifold import TSNE, placing, repulsion, trustworthiness
-from pansophy.manifold.affinity import conditional, joint_dense, joint_sparse
-from pansophy.manifold.descent import Plan, array_steps, compiled_steps, gradient
-from pansophy.manifold.neighbours import nearest_rows
-from tests.oracles import manifold as oracle
+from pansophy.manifold import TSNE, trustworthiness
+from pansophy.manifold.any_metric_neighbors import neighbors_of_rows
+from pansophy.manifold.tsne import place_rows
+from pansophy.manifold.tsne_affinities import (
+    conditional_affinities,
+)
 
 
 def blobs(n=150, d=6, k=3, seed=0, far=15.0):
     rng = np.random.default_rng(seed)
     z = np.arange(n) % k
     return rng.normal(size=(n, d)) + far * np.eye(k, d)[z], z
-
-
-def totals(found):
-    """F (n, m) and Z from the tasks of a push."""
-    F, tasks, _ = found
-    Z = sum(task() for task in tasks)
-    return F.T, Z
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 40), st.floats(1.5, 10))
-def test_affinities_have_the_perplexity_asked_for(seed, n, perplexity):
-    rng = np.random.default_rng(seed)
-    D = rng.exponential(size=(3, n)) * 10 ** rng.uniform(-6, 6)
-    perplexity = min(perplexity, 0.9 * n)
-    P = conditional(D, perplexity)
-    np.testing.assert_allclose(P, oracle.conditional(D, perplexity), atol=1e-4)
-    entropy = -np.sum(P * np.log(np.where(P > 0, P, 1)), axis=1)
-    np.testing.assert_allclose(np.exp(entropy), perplexity, rtol=1e-4)
-
-
-def test_affinities_with_equal_and_missing_neighbours():
-    P = conditional(np.array([[1.0, 1, 1, np.inf], [0, 0, 0, 0]]), 2.0)
-    np.testing.assert_allclose(P[0], [1 / 3, 1 / 3, 1 / 3, 0])
-    np.testing.assert_allclose(P[1], 0.25)
-
-
-def test_joint_affinities_are_those_of_scikit_learn():
-    from scipy.spatial.distance import squareform
-    from sklearn.manifold import _t_sne
-
-    X, _ = blobs(60)
-    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    theirs = squareform(_t_sne._joint_probabilities(D.copy(), 10.0, 0))
-    np.testing.assert_allclose(joint_dense(D, 10.0), theirs, rtol=1e-3, atol=1e-7)
-    far, rows = nearest_rows(X, 31)
-    P = joint_sparse(far**2, rows, 10.0, np.float64)
-    P = sp.csr_array((P.data, P.indices.astype(int), P.indptr.astype(int)), (60, 60))
-    np.testing.assert_allclose(P.sum(), 1)
-    np.testing.assert_allclose(P.toarray(), P.toarray().T)
-
-
-@pytest.mark.parametrize(("m", "a"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)])
-def test_direct_push_equals_the_oracle(m, a):
-    Y = np.random.default_rng(m).normal(size=(40, m)) * 3
-    F, Z = totals(repulsion.direct(np.ascontiguousarray(Y.T), a))
-    slow_F, slow_Z = oracle.push(Y, a)
-    np.testing.assert_allclose(F, slow_F, atol=1e-10)
-    np.testing.assert_allclose(Z, slow_Z)
-
-
-@pytest.mark.parametrize(("m", "a"), [(1, 1), (2, 1), (3, 2)])
-def test_tree_push(m, a):
-    Y = np.random.default_rng(m).normal(size=(m, 300)) * 5
-    Y[:, :20] = Y[:, :1]  # points that coincide
-    F, Z = totals(repulsion.direct(Y, a))
-    for angle, room in [(0.0, 1e-9), (0.2, 0.01), (0.5, 0.06)]:
-        G, near_Z = totals(repulsion.tree(Y, a, angle))
-        assert np.linalg.norm(F - G) <= room * np.linalg.norm(F)
-        assert abs(near_Z - Z) <= room * Z
-
-
-@pytest.mark.parametrize("scale", [1e-5, 0.1, 3.0, 20.0, 60.0])
-@pytest.mark.parametrize("m", [1, 2])
-def test_grid_push(scale, m):
-    """Both with the whole kernel and with the split, eq. (3)."""
-    rng = np.random.default_rng(0)
-    Y = (rng.normal(size=(m, 3000)) * scale).astype(np.float32)
-    F, Z = totals(repulsion.direct(Y))
-    G, near_Z = totals(repulsion.grid(Y))
-    assert np.linalg.norm(F - G) <= 0.01 * np.linalg.norm(F)
-    assert abs(near_Z - Z) <= 1e-3 * Z
-
-
-def test_grid_of_one_place():
-    F, tasks, _ = repulsion.grid(np.ones((2, 5), np.float32))
-    assert abs(tasks[0]() - 20) < 1e-4
-    assert np.abs(F).max() < 1e-3
-
-
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_gradient_against_finite_differences(m, dense):
-    X, _ = blobs(25)
-    a = max(m - 1, 1)
-    if dense:
-        P = full = joint_dense(((X[:, None] - X[None]) ** 2).sum(axis=2), 5.0)
-    else:
-        far, rows = nearest_rows(X, 12)
-        P = joint_sparse(far**2, rows, 5.0, np.float64)
-        at = (P.data, P.indices.astype(int), P.indptr.astype(int))
-        full = sp.csr_array(at, (25, 25)).toarray()
-    Y = np.random.default_rng(1).normal(size=(25, m))
-    push = lambda Y: repulsion.direct(Y, a)
-    g, kl = gradient(P, np.ascontiguousarray(Y.T), a, push)
-    np.testing.assert_allclose(kl, oracle.divergence(full, Y, a), rtol=1e-9)
-    for i, c in [(0, 0), (7, m - 1), (24, 0)]:
-        up, down = Y.copy(), Y.copy()
-        up[i, c] += 1e-5
-        down[i, c] -= 1e-5
-        slope = oracle.divergence(full, up, a) - oracle.divergence(full, down, a)
-        np.testing.assert_allclose(g[c, i], slope / 2e-5, rtol=1e-5, atol=1e-9)
-
-
-def test_objective_and_gradient_are_those_of_scikit_learn():
-    from scipy.spatial.distance import squareform
-    from sklearn.manifold import _t_sne
-
-    X, _ = blobs(40)
-    P = joint_dense(((X[:, None] - X[None]) ** 2).sum(axis=2), 8.0)
-    Y = np.random.default_rng(0).normal(size=(40, 2))
-    kl, slope = _t_sne._kl_divergence(Y.ravel(), squareform(P, checks=False), 1, 40, 2)
-    g, ours = gradient(P, np.ascontiguousarray(Y.T), 1, repulsion.direct)
-    np.testing.assert_allclose(ours, kl, rtol=1e-6)
-    np.testing.assert_allclose(g.T.ravel(), slope, rtol=1e-5, atol=1e-9)
-
-
-def test_steps_as_array_mathematics_are_the_same():
-    X, _ = blobs(50)
-    P = joint_dense(((X[:, None] - X[None]) ** 2).sum(axis=2), 8.0)
-    Y = np.random.default_rng(0).normal(size=(50, 2)) * 1e-2
-    plan = Plan(rate=50.0)
-    slow = array_steps(P, 1, plan)(Y, np.zeros_like(Y), np.ones_like(Y), 0, 8)
-    columns = np.ascontiguousarray(Y.T)
-    take = compiled_steps(P, 1, repulsion.direct, plan)
-    fast = take(columns, np.zeros_like(columns), np.ones_like(columns), 0, 8)
-    np.testing.assert_allclose(fast[0].T, slow[0], rtol=1e-6, atol=1e-10)
-    np.testing.assert_allclose(fast[3:], slow[3:], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["auto", "exact", "barnes_hut", "fft"])
@@ -157,7 +28,7 @@ def test_blobs_stay_apart_and_the_objective_falls(method):
     assert Y.shape == (150, 2)
     # every row of a blob is far from all others, so only its own blob can be near
     assert trustworthiness(X, Y, n_neighbors=15) > 0.95
-    near = nearest_rows(np.asarray(Y, float), 10)[1]
+    near = neighbors_of_rows(np.asarray(Y, float), 10)[1]
     assert np.all(z[near] == z[:, None])
     kl = model.history_["objective"]
     assert kl[-1] < 0.5 * kl[0]
@@ -282,8 +153,8 @@ def test_new_rows_land_at_a_minimum(m):
     Y, a = 5.0 * rng.normal(size=(80, m)), max(m - 1, 1)
     D = np.sort(rng.uniform(1.0, 9.0, size=(6, 16)), axis=1)
     rows = np.array([np.argsort(((Y - y) ** 2).sum(axis=1))[:16] for y in Y[:6]])
-    Z, value = placing.place(D, rows, np.ascontiguousarray(Y.T), a, 5.0)
-    P = conditional(D, 5.0)
+    Z, value = place_rows(D, rows, np.ascontiguousarray(Y.T), a, 5.0)
+    P = conditional_affinities(D, 5.0)
     for i in range(6):
         here = kl_at(Z[i], P[i], rows[i], Y, a)
         assert value[i] == pytest.approx(here, rel=1e-9)

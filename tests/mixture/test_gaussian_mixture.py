@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.core import threads
-from pansophy.core.rows import rows
-from pansophy.distributions import Normal, natural
-from pansophy.mixture import DegenerateWarning, GaussianMixture, steps
+from pansophy.core.rows import as_rows
+from pansophy.distributions import Normal, natural_parameters
+from pansophy.mixture import DegenerateWarning, GaussianMixture, gaussian_em
 from pansophy.params import ParameterError
 from tests.oracles.mixture import em_turn
 
@@ -72,7 +72,8 @@ def on_the_line(variance, means, **more):
 FOUR = np.array([[0.0], [1.0], [4.0], [5.0]])
 
 
-def test_w12_of_004_and_w35_of_001():
+def test_two_components_worked_by_hand():
+    """Log-likelihood, responsibilities, means and BIC of four points on a line."""
     one = np.ones((2, 1, 1))
     start = fit(on_the_line(one, [1, 4], max_iter=0), FOUR)
     assert start.lower_bound_ * 4 == pytest.approx(-7.425142, abs=1e-6)
@@ -91,7 +92,7 @@ def test_w12_of_004_and_w35_of_001():
     assert np.allclose(model.covariances_, 0.2533532, atol=1e-7)
 
 
-def test_w22_of_000():
+def test_shared_variance_worked_by_hand():
     """A shared variance; free numbers 2 means, 1 variance, 1 weight."""
     start = fit(on_the_line(4.25, [0.5, 4.5], max_iter=0), FOUR)
     assert start.lower_bound_ * 4 == pytest.approx(-8.8419542, abs=1e-7)
@@ -108,8 +109,8 @@ def test_w22_of_000():
     assert one.bic(FOUR) / -2 == pytest.approx(-9.9558865, abs=1e-7)
 
 
-def test_free_numbers():
-    """W34 of 001 plus means and weights; W12 of 004: K = 3, d = 2 has 17."""
+def test_free_parameters():
+    """Numbers of free parameters by shape; three full components in the plane: 17."""
     X = np.random.default_rng(0).normal(size=(50, 4))
     for shape, free in zip(SHAPES, (30, 10, 12, 3), strict=True):
         model = fit(GaussianMixture(3, covariance_type=shape, random_state=0), X)
@@ -118,7 +119,7 @@ def test_free_numbers():
 
 
 def test_degenerate_component_is_held_up_and_reported(rng):
-    """W37 of 001: the likelihood of one point has no bound; the floor gives it one."""
+    """The likelihood of one point has no bound; reg_covar gives it one."""
     point = np.array([[1.0]])
     for s, value in [(1, 0.9189385), (0.1, -1.3836466), (0.001, -5.9888167)]:
         assert -Normal(1.0, s * s).log_prob(point)[0] == pytest.approx(value, abs=1e-7)
@@ -136,7 +137,7 @@ def test_degenerate_component_is_held_up_and_reported(rng):
 
 
 @given(seed=st.integers(0, 1000))
-def test_one_turn_equals_the_oracle(seed):
+def test_one_iteration_equals_the_oracle(seed):
     rng = np.random.default_rng(seed)
     X, w = blobs(rng, n=40, d=2), rng.uniform(0, 2, 40)
     model = GaussianMixture(3, max_iter=1, **given_start(X, 3, "full"))
@@ -256,21 +257,21 @@ def test_same_result_for_any_number_of_threads(rng, monkeypatch):
     X = blobs(rng, n=50_000, d=8)
     got = []
     for count in (1, 2, 3):
-        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        monkeypatch.setattr(threads, "available_threads", lambda count=count: count)
         got.append(fit(GaussianMixture(3, max_iter=3, **given_start(X, 3, "full")), X))
     assert np.array_equal(got[0].means_, got[1].means_)
     assert np.array_equal(got[0].covariances_, got[2].covariances_)
 
 
 @each_shape
-def test_quick_and_careful_turns_agree(shape, rng, monkeypatch):
+def test_matrix_products_and_direct_e_steps_agree(shape, rng, monkeypatch):
     """The two ways of an E-step; the guard picks the careful one for tight clusters."""
     X, w = blobs(rng, n=700, d=4), rng.random(700)
-    data = steps.table(rows(X, w), shape, w.sum())
+    data = gaussian_em.em_data_from_rows(as_rows(X, w), shape, w.sum())
     p = fit(GaussianMixture(3, max_iter=2, **given_start(X, 3, shape)), X)._params()
-    quick = steps.expect(data, p)
-    monkeypatch.setattr(natural, "ERROR", -1.0)
-    careful = steps.expect(data, p)
+    quick = gaussian_em.e_step(data, p)
+    monkeypatch.setattr(natural_parameters, "ERROR", -1.0)
+    careful = gaussian_em.e_step(data, p)
     assert quick[1] == pytest.approx(careful[1], rel=1e-12)
     for name in ("weight", "mean", "scatter"):
         a, b = getattr(quick[0], name), getattr(careful[0], name)
@@ -425,12 +426,12 @@ def test_sample(rng):
         model.sample(0)
 
 
-def test_verbose_two_prints_turns(rng, capsys):
+def test_verbose_two_prints_iterations(rng, capsys):
     X = blobs(rng, n=60)
     fit(GaussianMixture(2, verbose=2, verbose_interval=2, max_iter=4, tol=0.0), X)
     out = capsys.readouterr().out
-    assert "turn 2: mean log-likelihood" in out
-    assert "turn 3:" not in out
+    assert "iteration 2: mean log-likelihood" in out
+    assert "iteration 3:" not in out
 
 
 @pytest.mark.parametrize(

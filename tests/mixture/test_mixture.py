@@ -52,7 +52,7 @@ EACH = {
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), weighted=st.booleans())
 def test_likelihood_never_falls(family, seed, weighted):
-    """K234."""
+    """EM never lowers the likelihood, for any family."""
     rng = np.random.default_rng(seed)
     X = EACH[family](rng).astype(float)
     w = rng.uniform(0.5, 2, len(X)) if weighted else None
@@ -65,7 +65,7 @@ def test_likelihood_never_falls(family, seed, weighted):
 
 
 def test_gaussian_components_equal_gaussian_mixture(rng):
-    """K234: from the same start, the same turns."""
+    """From the same start, the same iterations."""
     X = rng.normal(size=(150, 2)) + 5 * rng.integers(2, size=(150, 1))
     model = Mixture(2, random_state=0, tol=0.0, max_iter=1)
     fit(model, X)
@@ -166,7 +166,7 @@ def test_bad_parameters_are_named(params, match, rng):
         Mixture(**{"n_components": 2, **params}).fit(X)
     with pytest.raises(ValueError, match="n_samples"):
         fit(Mixture(2, family=MIXED), X).sample(0)
-    assert module.positions(slice(0, 2), 3, None).tolist() == [0, 1]
+    assert module.column_positions(slice(0, 2), 3, None).tolist() == [0, 1]
 
 
 def test_samples_of_a_model_fitted_to_a_frame(rng):

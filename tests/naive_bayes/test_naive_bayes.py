@@ -1,4 +1,4 @@
-"""Naive Bayes: worked numbers, peers, weights, sparse, streams and missing values."""
+"""Naive Bayes: what all models share, and GaussianNB."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import naive_bayes as peers
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder
 
-from pansophy.core.threads import limited
-from pansophy.distributions import Beta, Dirichlet, Gamma
+from pansophy.core.threads import limit_threads
 from pansophy.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
@@ -22,17 +19,6 @@ from pansophy.naive_bayes import (
     NaiveBayes,
 )
 from pansophy.params import ParameterError
-
-WEATHER = [
-    row.split()
-    for row in """Rainy Hot High F n; Rainy Hot High T n; Overcast Hot High F y
-    Sunny Mild High F y; Sunny Cool Normal F y; Sunny Cool Normal T n
-    Overcast Cool Normal T y; Rainy Mild High F n; Rainy Cool Normal F y
-    Sunny Mild Normal F y; Rainy Mild Normal T y; Overcast Mild High T y
-    Overcast Hot Normal F y; Sunny Mild High T n""".replace("\n", ";").split(";")
-]
-DOCS = np.array([[2, 1, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1]])  # aab+, ab+, cdb-
-SIGNS = np.array([1, 1, -1])
 
 
 @pytest.fixture
@@ -69,6 +55,8 @@ MODELS = [
         "C",
     ),
 ]
+
+
 OURS = [
     *((model, kind) for model, _, kind in MODELS),
     (GaussianNB(shared_variance=True), "X"),
@@ -78,6 +66,8 @@ OURS = [
         "C",
     ),
 ]
+
+
 each = pytest.mark.parametrize(("model", "kind"), OURS)
 
 
@@ -88,9 +78,6 @@ def pick(tables, kind):
 
 def close(a, b, tol=1e-10):
     np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
-
-
-# --- peers ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -112,18 +99,6 @@ def test_equals_scikit_learn(model, peer, kind, weighted, tables):
                 close(a, b, tol)
         elif not (name == "epsilon_" and weighted):
             close(one, other, tol)
-
-
-def test_small_alpha(tables):
-    _, C, y, _ = tables
-    with pytest.warns(UserWarning, match="alpha too small"):
-        ours = MultinomialNB(alpha=0.0, force_alpha=False).fit(C, y)
-    with pytest.warns(UserWarning, match="alpha too small"):
-        theirs = peers.MultinomialNB(alpha=0.0, force_alpha=False).fit(C, y)
-    close(ours.feature_log_prob_, theirs.feature_log_prob_)
-
-
-# --- the same from every angle ----------------------------------------------------
 
 
 @each
@@ -213,12 +188,9 @@ def test_threads_change_nothing(model, kind, tables):
     X, y, w = pick(tables, kind)
     X, y, w = (np.concatenate([a] * 40) for a in (X, y, w))
     many = clone(model).fit(X, y, w).predict_joint_log_proba(X)
-    with limited(1):
+    with limit_threads(1):
         one = clone(model).fit(X, y, w).predict_joint_log_proba(X)
     np.testing.assert_array_equal(many, one)
-
-
-# --- missing values ---------------------------------------------------------------
 
 
 @each
@@ -270,24 +242,6 @@ def test_fit_counts_what_was_seen(tables, rng):
             close(model.var_[c, j], var)
 
 
-# --- worked numbers ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("day", "n"),
-    [("Rainy Cool High T", 0.795417), ("Sunny Cool High T", 0.633431)],
-)
-def test_weather(day, n):
-    X = np.array([row[:4] for row in WEATHER], dtype=object)
-    y = [row[4] for row in WEATHER]
-    model = make_pipeline(OrdinalEncoder(), NaiveBayes("categorical", alpha=0))
-    p = model.fit(X, y).predict_proba([day.split()])[0]
-    np.testing.assert_allclose(p, [n, 1 - n], atol=1e-6)
-    joint = model[-1].predict_joint_log_proba(model[0].transform([day.split()]))
-    expected = {"Rainy": [0.0205714, 0.0052910], "Sunny": [0.0137143, 1 / 126]}
-    np.testing.assert_allclose(np.exp(joint[0]), expected[day[:5]], atol=1e-7)
-
-
 def test_gaussian_boundaries():
     X, y = np.array([[1.0], [2], [3], [5], [7], [9]]), [-1] * 3 + [1] * 3
     shared = GaussianNB(shared_variance=True, var_smoothing=0).fit(X, y)
@@ -301,150 +255,6 @@ def test_gaussian_boundaries():
     )
 
 
-def test_bernoulli_numbers():
-    X = np.array([[1, 0], [1, 1], [1, 1], [0, 1], [0, 0], [1, 0]])
-    y = [1, 1, 1, 0, 0, 0]
-    likely = BernoulliNB(alpha=0).fit(X, y)
-    p = likely.distribution_[0].prob
-    close(p, [[1 / 3, 1 / 3], [1, 2 / 3]])
-    smooth = BernoulliNB().fit(X, y)
-    close(np.exp(smooth.feature_log_prob_), [[0.4, 0.4], [0.8, 0.6]])
-    close(smooth.predict_proba([[1, 1]]), [[0.25, 0.75]])
-    assert likely.predict_proba([[0, 1]])[0, 1] == 0  # never seen with class 1
-    counts = BernoulliNB().fit([[1], [1], [1], [0]], [0, 0, 0, 0])
-    after = counts.posterior()
-    close([after.a[0, 0], after.b[0, 0]], [4, 2])
-    close(after.mean, np.exp(counts.feature_log_prob_))  # add-one is that mean
-
-
-def test_multinomial_numbers():
-    likely = MultinomialNB(alpha=0).fit(DOCS, SIGNS)
-    close(np.exp(likely.feature_log_prob_[1]), [3 / 5, 2 / 5, 0, 0])
-    joint = likely.predict_joint_log_proba(DOCS)
-    np.testing.assert_allclose(
-        np.exp([joint[0, 1], joint[1, 1], joint[2, 0]]), [0.096, 0.16, 1 / 81]
-    )
-    assert abs(joint[0, 1] + joint[1, 1] + joint[2, 0] + 8.5704377) < 1e-7
-    odds = lambda model, docs: np.diff(model.predict_joint_log_proba(docs))[:, 0]
-    b, bb, ab = [0, 1, 0, 0], [0, 2, 0, 0], [1, 1, 0, 0]
-    np.testing.assert_allclose(
-        odds(likely, [b, bb, ab]), [0.8754687, 1.0577903, np.inf], atol=1e-7
-    )
-    smooth = MultinomialNB().fit(DOCS, SIGNS)
-    np.testing.assert_allclose(
-        odds(smooth, [*DOCS, b, [1, 1, 1, 0]]),
-        [3.1172577, 1.9822778, -1.0416254, 0.8472979, 1.0378162],
-        atol=1e-7,
-    )
-    close(smooth.posterior().mean, np.exp(smooth.feature_log_prob_))
-
-
-def test_closed_form_is_the_maximum(rng):
-    """Any other probabilities make the training documents less likely."""
-    model = MultinomialNB(alpha=0).fit(DOCS, SIGNS)
-    best = -8.5704377
-    for _ in range(20):
-        theta = rng.dirichlet(np.ones(4), size=2)
-        pi = rng.dirichlet(np.ones(2))
-        code = (SIGNS > 0).astype(int)
-        value = np.sum(np.log(pi[code]) + np.sum(DOCS * np.log(theta[code]), axis=1))
-        assert value < best
-    assert model.predict(DOCS).tolist() == SIGNS.tolist()
-
-
-def test_categorical_tables(tables):
-    _, C, y, _ = tables
-    model = CategoricalNB().fit(C, y)
-    for table in model.feature_log_prob_:
-        close(np.exp(table).sum(axis=1), 1)
-    for before, after in zip(model.feature_log_prob_, model.posterior(), strict=True):
-        close(after.mean, np.exp(before))
-    B = (C > 1).astype(int)
-    two, bern = CategoricalNB().fit(B, y), BernoulliNB().fit(B, y)
-    close(two.predict_joint_log_proba(B), bern.predict_joint_log_proba(B))
-    new = np.full((1, 5), 40)
-    with pytest.raises(ValueError, match=r"column 0 .* min_categories"):
-        model.predict(new)
-    assert np.isfinite(
-        CategoricalNB(min_categories=41).fit(C, y).predict_log_proba(new)
-    ).all()
-    with pytest.raises(ValueError, match="not whole"):
-        model.fit(C + 0.5, y)
-
-
-# --- mixed ------------------------------------------------------------------------
-
-
-def test_mixed_equals_pure_models(tables):
-    X, C, y, w = tables
-    for family, pure, A in [
-        ("gaussian", GaussianNB(), X),
-        ("multinomial", MultinomialNB(), C),
-        ("categorical", CategoricalNB(), C),
-        ("bernoulli", BernoulliNB(), (C > 1).astype(float)),
-        ("poisson", NaiveBayes("poisson"), C),
-    ]:
-        mixed = MixedNB([family] * 5).fit(A, y, w)
-        pure = pure.fit(A, y, w)
-        close(mixed.predict_joint_log_proba(A), pure.predict_joint_log_proba(A))
-
-
-def test_mixed_likelihood_is_the_product_of_its_blocks(rng):
-    """Twenty columns, ten of categories and ten of numbers."""
-    y = rng.integers(0, 2, 100)
-    A = rng.integers(0, 3, (100, 10)).astype(float)
-    B = rng.standard_normal((100, 10)) + y[:, None]
-    X = np.hstack([A, B])
-    cols = [("categorical", range(10)), ("gaussian", range(10, 20))]
-    mixed = MixedNB(cols).fit(X, y)
-    one, two = CategoricalNB().fit(A, y), GaussianNB().fit(B, y)
-    log_prior = one.class_log_prior_
-    close(
-        mixed.predict_joint_log_proba(X),
-        one.predict_joint_log_proba(A) + two.predict_joint_log_proba(B) - log_prior,
-    )
-    found = MixedNB().fit(X, y)
-    close(found.predict_proba(X), mixed.predict_proba(X))
-    assert [name for name, _ in found.groups_] == ["categorical", "gaussian"]
-
-
-def test_mixed_columns_by_name_and_bad_ones(tables):
-    pd = pytest.importorskip("pandas")
-    X, _, y, _ = tables
-    frame = pd.DataFrame({"a": X[:, 0], "b": (X[:, 1] > 0) * 1, "n": np.arange(240)})
-    named = MixedNB({"gaussian": ["a"], "bernoulli": "b", "poisson": ["n"]})
-    auto = MixedNB().fit(frame, y)
-    close(named.fit(frame, y).predict_proba(frame), auto.predict_proba(frame))
-    for bad, word in [
-        (["gaussian"], "each of 3"),
-        ([("gaussian", [0, 1])], "in one group"),
-        ({"gaussian": ["a", "b"], "normal": ["n"]}, "normal"),
-        ({"gaussian": ["a", "b", "z"]}, "'z'"),
-    ]:
-        with pytest.raises(ParameterError, match=word):
-            MixedNB(bad).fit(frame, y)
-
-
-def test_conjugate_priors(tables):
-    _, C, y, _ = tables
-    B = (C > 1).astype(float)
-    pairs = [
-        ("bernoulli", B, Beta(2.0, 2.0)),
-        ("multinomial", C, Dirichlet(np.full(5, 2.0))),
-    ]
-    for family, A, prior in pairs:  # the mode under 1 + alpha is smoothing by alpha
-        a = NaiveBayes(family, prior=prior).fit(A, y)
-        b = NaiveBayes(family, alpha=1).fit(A, y)
-        close(a.predict_proba(A), b.predict_proba(A))
-    strong = NaiveBayes("poisson", prior=Gamma(3e9, 1e9)).fit(C, y)
-    np.testing.assert_allclose(strong.distribution_[0].rate, 3, rtol=1e-6)
-    with pytest.raises(ParameterError, match="conjugate"):
-        NaiveBayes("bernoulli", prior=Gamma(1.0, 1.0)).fit(B, y)
-
-
-# --- properties -------------------------------------------------------------------
-
-
 def test_duplicated_feature_doubles_its_log_odds(tables):
     _, C, y, _ = tables
     y = (y > 0).astype(int)
@@ -453,21 +263,6 @@ def test_duplicated_feature_doubles_its_log_odds(tables):
         prior = np.diff(np.log(np.bincount(y)))
         once = odds(clone(model), C[:, :1]) - prior
         close(odds(clone(model), C[:, [0, 0]]) - prior, 2 * once)
-
-
-def test_no_underflow_at_ten_thousand_features(rng):
-    X = rng.integers(0, 2, (30, 10_000))
-    y = np.arange(30) % 2
-    p = BernoulliNB().fit(X, y).predict_log_proba(X)
-    assert np.isfinite(p).all()
-    close(np.exp(p).sum(axis=1), 1)
-
-
-def test_impossible_rows_get_the_prior():
-    model = CategoricalNB(alpha=0).fit([[0, 0], [1, 1], [1, 1]], [0, 1, 1])
-    p = model.predict_proba([[0, 1]])[0]  # no class has ever shown this
-    close(p, [1 / 3, 2 / 3])
-    assert model.predict([[0, 1]])[0] == 1
 
 
 @each
@@ -534,24 +329,3 @@ def test_clear_errors(tables):
     for columns in ({}, (1,), [["gaussian"]]):
         with pytest.raises(ParameterError, match="columns of MixedNB must be"):
             MixedNB(columns=columns).fit(X, y)
-
-
-def test_entries_of_a_sparse_matrix_may_be_sums(tables):
-    X, _, y, _ = tables
-    X = np.abs(X)
-    n, d = X.shape
-    halves = np.repeat(X.ravel() / 2, 2)
-    places = np.repeat(np.tile(np.arange(d), n), 2)
-    S = sp.csr_matrix((halves, places, np.arange(0, 2 * n * d + 1, 2 * d)), (n, d))
-    ours, dense = BernoulliNB().fit(S, y), BernoulliNB().fit(X, y)
-    np.testing.assert_array_equal(ours.feature_count_, dense.feature_count_)
-    np.testing.assert_array_equal(ours.predict(S), dense.predict(X))
-    assert S.nnz == 2 * n * d  # the caller's matrix is as it was
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
-def test_floats_of_other_lengths(dtype, rng):
-    X = rng.integers(0, 3, size=(30, 2))
-    y = X[:, 0] > 1
-    a, b = CategoricalNB().fit(X.astype(dtype), y), CategoricalNB().fit(X, y)
-    np.testing.assert_array_equal(a.predict_proba(X.astype(dtype)), b.predict_proba(X))

@@ -124,7 +124,7 @@ def test_same_path_as_scikit_learn(name, kind, options, weighted, monkeypatch):
 
     monkeypatch.setattr(type(peer), "_init_coef", recorded)
     quiet(peer, X, y, sample_weight=w)
-    monkeypatch.setattr(nn, "glorot", lambda *_: (start["W"], start["b"]))
+    monkeypatch.setattr(nn, "glorot_uniform", lambda *_: (start["W"], start["b"]))
     model = quiet(getattr(ours, name)(device="cpu", **options), X, y, sample_weight=w)
     assert model.n_iter_ == peer.n_iter_ and model.t_ == peer.t_
     assert model.out_activation_ == peer.out_activation_

@@ -1,18 +1,13 @@
 """The training loop: what is special beyond the battery in tests/common/test_nets."""
 
-import math
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-torch.set_num_threads(1)  # nets this small lose time to a second thread
-
 from pansophy import nn  # noqa: E402
-from pansophy.core.progress import Task  # noqa: E402
-from pansophy.nn.batches import Batches  # noqa: E402
-from pansophy.nn.optimisers import Pack  # noqa: E402
-from pansophy.nn.stopping import Patience  # noqa: E402
+from pansophy.core.progress import FitTask  # noqa: E402
+
+torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 
 class Linear(torch.nn.Module):
@@ -45,79 +40,19 @@ def test_full_batch_small_steps_lower_the_loss(data):
     assert (np.diff(result.history["loss"]) < 0).all()
 
 
-@pytest.mark.parametrize(
-    ("rule", "peer"),
-    [
-        (nn.Adam(0.05, 0.8, 0.9, 1e-6), {"lr": 0.05, "betas": (0.8, 0.9), "eps": 1e-6}),
-        (nn.SGD(0.05, 0.9), {"lr": 0.05, "momentum": 0.9}),
-        (nn.SGD(0.05, 0.9, True), {"lr": 0.05, "momentum": 0.9, "nesterov": True}),
-        (nn.SGD(0.05), {"lr": 0.05}),
-    ],
-)
-def test_optimisers_are_torch_s(rule, peer, data):
-    options = {"epochs": 20, "batch_size": 40, "shuffle": False}
-    ours = train(Linear(), data, optimiser=rule, **options)
-    net = Linear()
-    make = torch.optim.Adam if isinstance(rule, nn.Adam) else torch.optim.SGD
-    optimiser = make(net.parameters(), **peer)
-    batch = tuple(map(torch.as_tensor, data))
-    for _ in range(20):
-        optimiser.zero_grad()
-        net.losses(batch)["loss"].backward()
-        optimiser.step()
-    torch.testing.assert_close(ours.state.net.w, net.w, rtol=1e-9, atol=1e-12)
-
-
-def test_plain_adam_is_the_fused_one(rng):
-    grads = [torch.as_tensor(rng.normal(size=7)) for _ in range(5)]
-    packs = [Pack([torch.nn.Parameter(torch.ones(7).double())]) for _ in range(2)]
-    rule = nn.Adam(0.1)
-    fused, plain = (rule.init(p) for p in packs)
-    for t, g in enumerate(grads, 1):
-        for p in packs:
-            p.g.copy_(g)
-        rule.step(packs[0], fused, 1.0)
-        rule.plain(packs[1], plain["m"], plain["v"], t, 0.1)
-    torch.testing.assert_close(packs[0].w, packs[1].w)
-
-
-def test_decay_pulls_matrices_and_spares_biases():
-    net = Linear()
-    with torch.no_grad():
-        net.w.fill_(1.0)
-        net.b.fill_(1.0)
-    net.losses = lambda batch: {"loss": 0.0 * (net.w.sum() + net.b.sum())}
-    rule = nn.SGD(0.1, decay=0.5)
-    train(net, np.zeros((1, 3)), epochs=2, optimiser=rule)
-    assert net.w.detach().numpy() == pytest.approx(0.95**2)
-    assert net.b.detach().numpy() == pytest.approx(1.0)
-
-
 def test_penalised_linear_net_is_ridge(data):
     from sklearn.linear_model import Ridge
 
-    from pansophy.neural_network.full_batch import minimise
+    from pansophy.neural_network.lbfgs_training import train_lbfgs
 
     X, Y = data
     net = nn.MLP([np.zeros((3, 1))], [np.zeros(1)], head="identity", alpha=7.0)
-    result = minimise(net, (X, Y), tol=1e-10, device="cpu")
+    result = train_lbfgs(net, (X, Y), tol=1e-10, device="cpu")
     peer = Ridge(7.0).fit(X, Y[:, 0])  # |y - Xw|^2 + alpha |w|^2, bias exempt
     assert result.converged
     W, b = net.layers[0]
     assert W.detach().numpy()[:, 0] == pytest.approx(peer.coef_, rel=1e-7)
     assert b.item() == pytest.approx(peer.intercept_, rel=1e-7)
-
-
-def test_custom_optimiser_resumes_exactly(data, tmp_path):
-    rule = nn.Custom(torch.optim.Adagrad, {"lr": 0.1})
-    options = {"optimiser": rule, "batch_size": 16}
-    whole = train(Linear(), data, epochs=6, **options)
-    train(Linear(), data, epochs=3, checkpoint=tmp_path / "c", **options)
-    rest = train(
-        Linear(), data, epochs=6, checkpoint=tmp_path / "c", resume=True, **options
-    )
-    assert torch.equal(whole.state.net.w, rest.state.net.w)
-    assert not torch.equal(whole.state.net.w, torch.zeros_like(whole.state.net.w))
 
 
 def test_an_epoch_may_end_inside_a_pass(data, tmp_path):
@@ -131,65 +66,10 @@ def test_an_epoch_may_end_inside_a_pass(data, tmp_path):
     assert torch.equal(whole.state.net.w, rest.state.net.w)
 
 
-def test_passes_take_every_row_once(rng):
-    data = {"x": np.arange(23)}
-    batches = Batches(data, 5, rng)
-    seen = [b["x"] for b, _ in batches.pass_()]
-    assert [len(s) for s in seen] == [5, 5, 5, 5, 3]
-    assert sorted(torch.cat(seen).tolist()) == list(range(23))
-    inner = Batches(data, 5)
-    inner.source.chunk = 7  # gathered in pieces
-    assert torch.cat([b["x"] for b, _ in inner.pass_()]).tolist() == list(range(23))
-
-
-def test_rows_must_match():
-    with pytest.raises(ValueError, match="equally many rows"):
-        train(Linear(), (np.zeros((3, 3)), np.zeros((2, 1))))
-    with pytest.raises(ValueError, match="at least one row"):
-        train(Linear(), (np.zeros((0, 3)), np.zeros((0, 1))))
-
-
 def scripted(values):
     """`evaluate` that reports these values, one per epoch."""
     stream = iter(values)
     return lambda net: {"score": next(stream)}
-
-
-def test_patience_is_counted_exactly_and_the_best_restored(data):
-    kept = []
-
-    def evaluate(net):
-        kept.append(net.w.detach().clone())
-        return {"score": [5.0, 3.0, 4.0, 3.5, 3.2, 2.0][len(kept) - 1]}
-
-    stop = nn.EarlyStopping("score", patience=2)
-    result = train(Linear(), data, epochs=99, evaluate=evaluate, stop=stop)
-    assert result.reason == "tolerance" and result.converged
-    assert result.n_iter == 5  # 5, 3, then three that are no better
-    assert torch.equal(result.state.net.w, kept[1])
-
-
-def test_best_of_a_score_that_rises(data):
-    values = [0.1, 0.5, 0.4, math.nan, 0.3]
-    stop = nn.EarlyStopping("score", patience=2, mode="max", tol=0.01)
-    result = train(Linear(), data, epochs=5, evaluate=scripted(values), stop=stop)
-    assert result.reason == "tolerance" and result.n_iter == 5
-    assert np.isnan(result.history["score"][3])
-
-
-def test_rate_is_cut_before_stopping():
-    rule = nn.EarlyStopping("loss", patience=0, cut=0.1, floor=0.05)
-    p, over = rule.judge(Patience(best=1.0), 2.0)
-    assert p.rate == pytest.approx(0.1) and p.bad == 0 and not over
-    p, over = rule.judge(p, 2.0)
-    assert p.rate == pytest.approx(0.01) and not over
-    p, over = rule.judge(p, 2.0)
-    assert over
-
-
-def test_unknown_monitor_is_named(data):
-    with pytest.raises(ValueError, match="'scroe'"):
-        train(Linear(), data, stop=nn.EarlyStopping("scroe"))
 
 
 def test_early_stopping_on_own_data_by_loss(rng):
@@ -242,7 +122,7 @@ def test_callback_may_stop(data):
         def call_on_fit_task_end(self, **_):
             return True
 
-    result = train(Linear(), data, epochs=9, task=Task(Root()))
+    result = train(Linear(), data, epochs=9, task=FitTask(Root()))
     assert result.reason == "callback" and result.n_iter == 1
 
 
@@ -252,20 +132,6 @@ def test_clipped_gradient_has_the_given_norm(data):
     train(net, data, epochs=1, batch_size=40, optimiser=rule, clip=1e-3)
     moved = torch.cat([net.w.detach().view(-1), net.b.detach()])
     assert float(moved.norm()) == pytest.approx(1e-3, rel=1e-6)
-
-
-def test_schedules():
-    clock = lambda step, total=10, epoch=0, seen=0: nn.schedules.Clock(
-        step, epoch, seen, total
-    )
-    cosine = nn.schedules.cosine(2, floor=0.1)
-    assert cosine(clock(0)) == 0.5 and cosine(clock(1)) == 1.0
-    assert cosine(clock(6)) == pytest.approx(0.55)
-    assert cosine(clock(10)) == pytest.approx(0.1)
-    linear = nn.schedules.linear(floor=0.2)
-    assert linear(clock(0)) == 1.0 and linear(clock(5)) == pytest.approx(0.6)
-    assert nn.schedules.inverse(0.5)(clock(3, seen=99)) == pytest.approx(0.1)
-    assert nn.schedules.staircase(2, 0.5)(clock(0, epoch=5)) == 0.25
 
 
 def test_bfloat16_trains(data):
@@ -324,28 +190,3 @@ def test_resuming_a_stopped_run_changes_nothing(data, tmp_path):
     again = train(Linear(), data, **options, evaluate=scripted(values), resume=True)
     assert first.reason == again.reason == "tolerance" and again.n_iter == 4
     assert torch.equal(first.state.net.w, again.state.net.w)
-
-
-def test_small_steps_take_few_threads_and_give_them_back(rng):
-    seen = []
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        for width in (8, 400):
-            coefs, intercepts = nn.glorot([50, width, width, 3], rng)
-            data = rng.normal(size=(256, 50)), rng.integers(0, 3, 256)
-            watch = lambda net: seen.append(torch.get_num_threads())
-            net = nn.MLP(coefs, intercepts)
-            train(net, data, epochs=1, batch_size=256, after_step=watch)
-            assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-    assert seen == [1, 2]
-
-
-def test_missing_device_is_a_clear_error(data):
-    if torch.cuda.is_available():
-        assert nn.train(Linear(), data, device="cuda", epochs=1).n_iter == 1
-        return
-    with pytest.raises(ValueError, match="no CUDA device"):
-        nn.train(Linear(), data, device="cuda")

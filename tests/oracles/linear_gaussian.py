@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pansophy.state_space.linear_gaussian import at
+from pansophy.state_space.linear_gaussian import at_time
 
 
 def joint(model, n):
@@ -13,12 +13,12 @@ def joint(model, n):
     R, d = np.zeros((n * p, n * p)), np.zeros(n * p)
     for t in range(n):
         zs, xs = slice(t * k, t * k + k), slice(t * p, t * p + p)
-        b[zs] = at(model.c, t, 1) if t else model.m
-        S[zs, zs] = at(model.Q, t, 2) if t else model.P
+        b[zs] = at_time(model.c, t, 1) if t else model.m
+        S[zs, zs] = at_time(model.Q, t, 2) if t else model.P
         if t:
-            A[zs, (t - 1) * k : t * k] = at(model.F, t, 2)
-        C[xs, zs], R[xs, xs] = at(model.H, t, 2), at(model.R, t, 2)
-        d[xs] = at(model.d, t, 1)
+            A[zs, (t - 1) * k : t * k] = at_time(model.F, t, 2)
+        C[xs, zs], R[xs, xs] = at_time(model.H, t, 2), at_time(model.R, t, 2)
+        d[xs] = at_time(model.d, t, 1)
     G = np.linalg.inv(np.eye(n * k) - A)
     mz, Z = G @ b, G @ S @ G.T
     mean = np.concatenate([mz, C @ mz + d])

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def sweeps(W, G, C, l1, order, most, enough):
-    """What `pansophy.decomposition._nmf.sweeps` does, coordinate by coordinate."""
+    """What `decomposition._nmf.coordinate_sweeps` does, one coordinate at a time."""
     W, total = W.copy(), 0.0
     for i in range(len(W)):
         first = None

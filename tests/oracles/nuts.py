@@ -3,12 +3,12 @@
 import numpy as np
 from numba import njit
 
-from pansophy.core._random import normal, uniform
+from pansophy.core._random import random_normal, random_uniform
 
 
 @njit
 def draw(stream, gaussian):
-    return normal(stream) if gaussian else uniform(stream)
+    return random_normal(stream) if gaussian else random_uniform(stream)
 
 
 def transition(value_and_grad, x, seed, eps, inv, max_depth=10):

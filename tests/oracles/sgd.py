@@ -5,7 +5,7 @@ import numpy as np
 
 def rate(rule, t):
     if rule["step"] == "optimal":
-        return 1 / (rule["alpha"] * (rule["start"] + t - 1))
+        return 1 / (rule["alpha"] * (rule["t0"] + t - 1))
     if rule["step"] == "invscaling":
         return rule["eta0"] / t ** rule["power"]
     return rule["eta0"]

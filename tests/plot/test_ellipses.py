@@ -19,13 +19,13 @@ def test_outline_lies_at_its_level(rng):
 
 
 @pytest.mark.parametrize("shape", ["full", "tied", "diag", "spherical", "low_rank"])
-def test_ellipses_over_turns(shape, rng):
+def test_ellipses_over_iterations(shape, rng):
     X = rng.normal(size=(90, 3)) + 6 * (np.arange(90) % 2)[:, None]
     model = GaussianMixture(
         2, covariance_type=shape, random_state=0, keep_path=True, tol=1e-2
     ).fit(X)
     turns = len(model.history_["means"])
-    ax = plot.covariance_ellipses(model, X, columns=(0, 2), over_turns=True)
+    ax = plot.covariance_ellipses(model, X, columns=(0, 2), over_iterations=True)
     # ellipses of the turns before the last, ways and starts, two levels and a centre
     assert len(ax.get_lines()) == 2 * (turns - 1) + 4 + 2 * 3
     assert len(ax.collections) == 1
@@ -39,7 +39,7 @@ def test_ellipses_over_turns(shape, rng):
     mpl.pyplot.close("all")
 
 
-def test_turns_must_have_been_kept(rng):
+def test_iterations_must_have_been_kept(rng):
     model = GaussianMixture(2, random_state=0).fit(rng.normal(size=(40, 2)))
     with pytest.raises(ValueError, match="keep_path"):
-        plot.covariance_ellipses(model, over_turns=True)
+        plot.covariance_ellipses(model, over_iterations=True)

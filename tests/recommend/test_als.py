@@ -12,8 +12,8 @@ from pansophy.core import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import ALS, Ratings
 from pansophy.recommend import _als as loops
-from pansophy.recommend.als import Side, half, sides
-from pansophy.recommend.bias import offsets
+from pansophy.recommend.als import RidgeProblems, half_sweep, ridge_problems
+from pansophy.recommend.bias_model import fit_offsets
 from tests.oracles import recommend as slow
 
 NAN = np.nan
@@ -35,9 +35,9 @@ def some(seed, n=15, m=12, share=0.5):
 def test_worked_row(steps, dtype):
     """V = (1, 2), ratings (3, 5), penalty 1: U = 13 / 6."""
     R = Ratings.from_matrix(np.array([[3, 5]], dtype))
-    users, _, constant = sides(R, offsets(R, "none"), 1.0)
+    users, _, constant = ridge_problems(R, fit_offsets(R, "none"), 1.0)
     V, U = np.array([[1], [2]], dtype), np.zeros((1, 1), dtype)
-    U, value = half(users, V, U, steps, 0.0)
+    U, value = half_sweep(users, V, U, steps, 0.0)
     np.testing.assert_allclose(U, 13 / 6, rtol=1e-6)
     u = 13 / 6
     right = 0.5 * ((3 - u) ** 2 + (5 - 2 * u) ** 2 + u**2)
@@ -111,17 +111,19 @@ def test_conjugate_gradients_run_to_the_end_are_exact():
     R = Ratings.from_matrix(some(5))
     V = np.random.default_rng(0).normal(size=(12, 4))
     for implicit in (False, True):
-        users, _, _ = sides(R, offsets(R, "global"), 0.1, implicit=implicit)
-        exact, a = half(users, V, np.zeros((15, 4)), 0)
-        steps, b = half(users, V, np.ones((15, 4)), 12, 0.0)
+        users, _, _ = ridge_problems(
+            R, fit_offsets(R, "global"), 0.1, implicit=implicit
+        )
+        exact, a = half_sweep(users, V, np.zeros((15, 4)), 0)
+        steps, b = half_sweep(users, V, np.ones((15, 4)), 12, 0.0)
         np.testing.assert_allclose(exact, steps, atol=1e-8)
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
 def test_without_a_penalty_what_ratings_do_not_say_is_zero():
     R = Ratings.from_matrix([[3.0, NAN], [NAN, 2.0]])
-    users, _, _ = sides(R, offsets(R, "none"), 0.0)
-    U, _ = half(users, np.array([[1.0, 2.0], [0.5, 1.0]]), np.zeros((2, 2)), 0)
+    users, _, _ = ridge_problems(R, fit_offsets(R, "none"), 0.0)
+    U, _ = half_sweep(users, np.array([[1.0, 2.0], [0.5, 1.0]]), np.zeros((2, 2)), 0)
     np.testing.assert_allclose(U, [[3.0, 0.0], [4.0, 0.0]])
 
 
@@ -149,7 +151,7 @@ def test_row_order_threads_and_float32(monkeypatch):
     assert model.fit(single).user_factors_.dtype == np.float32
     rough = model.objective_
     np.testing.assert_allclose(rough, model.fit(R).objective_, rtol=1e-3)
-    monkeypatch.setattr(threads, "count", lambda: 1)
+    monkeypatch.setattr(threads, "available_threads", lambda: 1)
     np.testing.assert_array_equal(model.fit(R).user_factors_, a)
 
 
@@ -208,12 +210,14 @@ def test_same_factors_as_implicit_from_the_same_start():
     theirs.user_factors = np.zeros((n, 8), np.float32)
     V = theirs.item_factors.copy()
     theirs.fit(sp.csr_matrix(C), show_progress=False)
-    users, items, _ = sides(R32, offsets(R32, "none"), 0.5, implicit=True, alpha=2.0)
+    users, items, _ = ridge_problems(
+        R32, fit_offsets(R32, "none"), 0.5, implicit=True, alpha=2.0
+    )
     U = np.zeros((n, 8), np.float32)
     for _ in range(3):
-        U, _ = half(users, V, U, 0)
-        V, _ = half(items, U, V, 0)
-    assert isinstance(users, Side)
+        U, _ = half_sweep(users, V, U, 0)
+        V, _ = half_sweep(items, U, V, 0)
+    assert isinstance(users, RidgeProblems)
     np.testing.assert_allclose(U, theirs.user_factors, atol=2e-3)
 
 
@@ -229,9 +233,9 @@ def test_rows_taken_four_at_a_time_are_the_plain_sums(k, count):
     A = np.diag(e) + rows.T @ (a[own, None] * rows)
     b, q = rows.T @ t[own], np.empty(k)
     args = (1, count + 1, at, a, t, V, e)
-    loops.product(*args, x, q, False)
+    loops.normal_matrix_product(*args, x, q, False)
     np.testing.assert_allclose(q, A @ x, rtol=1e-10, atol=1e-10)
-    value = loops.product(*args, x, q, True)
+    value = loops.normal_matrix_product(*args, x, q, True)
     np.testing.assert_allclose(q, A @ x - b, rtol=1e-10, atol=1e-10)
     assert value == pytest.approx(b @ x, rel=1e-10, abs=1e-10)
 
@@ -247,8 +251,8 @@ def test_steps_towards_what_all_rows_have_in_common(implicit, weighted):
     rng = np.random.default_rng(0)
     V, start, alpha, reg = rng.normal(size=(12, 4)), rng.normal(size=(15, 4)), 0.6, 0.2
     how = {"implicit": implicit, "alpha": alpha, "scale": weighted}
-    users, _, _ = sides(R, offsets(R, "none"), reg, **how)
-    U, _ = half(users, V, start, 2, 0.0)
+    users, _, _ = ridge_problems(R, fit_offsets(R, "none"), reg, **how)
+    U, _ = half_sweep(users, V, start, 2, 0.0)
     known = ~np.isnan(Y)
     W = np.where(known, W if weighted else 1.0, 0.0)
     a = alpha * W * np.nan_to_num(Y) if implicit else W

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pansophy import persist
 from pansophy.recommend import BiasModel, Ratings
-from pansophy.recommend.inputs import as_ratings
-from pansophy.recommend.names import coded, find
+from pansophy.recommend.ratings import as_ratings
 
 NAN = np.nan
 
@@ -129,19 +128,6 @@ def test_weights_are_repetition_and_zero_is_absence():
     repeated = BiasModel().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     ask = X[:4]
     np.testing.assert_array_equal(weighted.predict(ask), repeated.predict(ask))
-
-
-def test_names_of_every_kind():
-    for labels in ([3, 1, 3], [10**12, 5, 10**12], [0.5, 0.25, 0.5], ["b", "a", "b"],
-                   np.array(["b", "a", "b"], object), [True, False, True],
-                   np.array(["2020-01-02", "2020-01-01", "2020-01-02"], "M8[D]"),
-                   pa.array(["b", "a", "b"])):  # fmt: skip
-        codes, names = coded(labels)
-        assert codes.tolist() == [1, 0, 1] and len(names) == 2
-    long = [f"n{i % 700}" for i in range(2000)]
-    codes, names = coded(long)
-    assert names[codes].tolist() == long and (names[1:] > names[:-1]).all()
-    assert find(names, ["n3", "zz"]).tolist() == [names.tolist().index("n3"), -1]
 
 
 def test_bad_names_and_values():

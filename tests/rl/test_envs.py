@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from pansophy.rl import Policy, evaluate_policy, mdp, rollout, tabular, value_iteration
+from pansophy.rl import (
+    as_transition_table,
+    value_iteration,
+)
 from pansophy.rl.envs import Corridor, GridWorld, TabularEnv
-from pansophy.rl.tabular import from_dict
+from pansophy.rl.transition_table import table_from_dict
 
 WORLDS = {
     "grid": lambda: GridWorld(),
@@ -90,38 +93,10 @@ def test_drawing_and_rendering():
     assert corridor.render() == "state 0" and Corridor(3).render() is None
 
 
-@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"])
-def test_tables_of_gymnasium(name):
-    env = gymnasium.make(name)
-    world = tabular(env)
-    assert world.n_states == env.observation_space.n
-    assert world.n_actions == env.action_space.n
-    assert world.max_steps == (env.spec.max_episode_steps or 0)
-    P = env.unwrapped.P
-    for s in (0, 5, world.n_states - 1):
-        for a in range(world.n_actions):
-            for mine, theirs in zip(world.outcomes()[s][a], P[s][a], strict=True):
-                assert mine == pytest.approx(tuple(theirs))
-
-
 def test_frozen_lake_by_formula():
     # the best policy of the 4 x 4 lake reaches the goal with probability 14/17
     V = value_iteration(gymnasium.make("FrozenLake-v1"), gamma=1.0, tol=1e-12).V
     assert V[0] == pytest.approx(14 / 17, abs=1e-8)
-
-
-def test_policy_played_is_policy_evaluated():
-    """Mean return of 4000 episodes within 4.5 standard errors of the linear solve."""
-    env = Corridor(4, slip=0.3, reward=5.0)
-    policy = np.full((4, 2), [0.25, 0.75])
-    steps = evaluate_policy(
-        mdp({s: {a: [(p, k, 1.0, e) for p, k, _, e in o] for a, o in row.items()}
-             for s, row in env.P.items()}), policy, gamma=1.0,
-    )[0]  # fmt: skip
-    played = rollout(env, Policy(policy), n_episodes=4000, random_state=0)
-    assert (played.returns == 5).all()
-    error = played.lengths.std() / np.sqrt(4000)
-    assert abs(played.lengths.mean() - steps) < 4.5 * error
 
 
 def test_errors_say_what_is_wrong():
@@ -132,14 +107,17 @@ def test_errors_say_what_is_wrong():
         (lambda: GridWorld(slip=2), "slip"),
         (lambda: GridWorld(render_mode="human"), "render_mode"),
         (lambda: Corridor(0), "n >= 1"),
-        (lambda: from_dict({0: {0: [(0.5, 0, 0, False)]}}), "sum to 1"),
-        (lambda: from_dict({0: {0: [(1.0, 3, 0, False)]}}), "from 0 to 0"),
+        (lambda: table_from_dict({0: {0: [(0.5, 0, 0, False)]}}), "sum to 1"),
+        (lambda: table_from_dict({0: {0: [(1.0, 3, 0, False)]}}), "from 0 to 0"),
         (
-            lambda: from_dict({0: {0: [(1.0, 0, 0, True)]}, 1: {}}),
+            lambda: table_from_dict({0: {0: [(1.0, 0, 0, True)]}, 1: {}}),
             "state 1 has 0 actions",
         ),
-        (lambda: from_dict({0: {0: [(1.0, 0, 0, True)]}}, [0.5]), "start must hold"),
-        (lambda: tabular(gymnasium.make("CartPole-v1")), "does not show P"),
+        (
+            lambda: table_from_dict({0: {0: [(1.0, 0, 0, True)]}}, [0.5]),
+            "start must hold",
+        ),
+        (lambda: as_transition_table(gymnasium.make("CartPole-v1")), "does not show P"),
     ):
         with pytest.raises(ValueError, match=words):
             make()

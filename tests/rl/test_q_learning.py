@@ -15,22 +15,19 @@ from pansophy.rl import (
     EpsilonGreedy,
     QLearning,
     Schedule,
-    Visits,
+    VisitDecay,
     _q_learning,
     q_learning,
     rollout,
-    tabular,
     value_iteration,
 )
 from pansophy.rl.envs import Corridor, GridWorld, TabularEnv
-from pansophy.rl.exploration import choose
 from pansophy.rl.rollout import Transition
-from pansophy.rl.schedules import values
-from pansophy.rl.spaces import describe, encoder
-from pansophy.rl.tabular import from_dict
+from pansophy.rl.schedules import schedule_values
+from pansophy.rl.transition_table import table_from_dict
 from tests.oracles import q_learning as slow
 
-# ex. B46: stay, or go, which succeeds with probability 0.8; 1 for staying in state 1
+# stay, or go, which succeeds with probability 0.8; 1 for staying in state 1
 STAY_OR_GO = {
     0: {0: [(1.0, 0, 0.0, False)], 1: [(0.8, 1, 0.0, False), (0.2, 0, 0.0, False)]},
     1: {0: [(1.0, 1, 1.0, False)], 1: [(0.8, 0, 0.0, False), (0.2, 1, 0.0, False)]},
@@ -43,7 +40,7 @@ def lake(**options):
 
 @pytest.mark.parametrize("engine", ["table", "env"])
 def test_corridor_rises_to_81_90_81_100(engine):
-    # ex. B45 and W29: rewards >= 0, no chance, alpha 1: 0 <= Q_n <= Q_n+1 <= Q*
+    # rewards >= 0, no chance, alpha 1: 0 <= Q_n <= Q_n+1 <= Q*
     want = np.array([[81.0, 90], [81, 100]])
     world = Corridor(2, reward=100.0)
     model = QLearning(
@@ -60,10 +57,10 @@ def test_corridor_rises_to_81_90_81_100(engine):
 
 @pytest.mark.parametrize("exploration", [1.0, Boltzmann(20.0)])
 def test_stochastic_world_tends_to_the_best(exploration):
-    # ex. B46; with rates k^-0.6 the error after 10^6 steps is below 0.1
+    # with rates k^-0.6 the error after 10^6 steps is below 0.1
     model = QLearning(
         1_000_000,
-        learning_rate=Visits(0.6),
+        learning_rate=VisitDecay(0.6),
         gamma=0.9,
         exploration=exploration,
         random_state=0,
@@ -77,7 +74,7 @@ def test_frozen_lake_tends_to_value_iteration():
     best = value_iteration(lake(), gamma=0.95)
     model = QLearning(
         2_000_000,
-        learning_rate=Visits(0.7),
+        learning_rate=VisitDecay(0.7),
         gamma=0.95,
         exploration=1.0,
         random_state=0,
@@ -101,18 +98,27 @@ def test_loop_equals_its_plain_twin(kind, power, max_steps, rng):
             rows = zip(p, to, rng.normal(size=3), rng.random(3) < 0.1, strict=True)
             P[s][a] = [(float(x), int(y), float(z), bool(e)) for x, y, z, e in rows]
     start = rng.dirichlet(np.ones(S))
-    world = from_dict(P, start, max_steps)
+    world = table_from_dict(P, start, max_steps)
     level = np.linspace(1.0, 0.1, n)
     rate = np.linspace(0.9, 0.1, n)
     U = rng.random((n, 4))
     Q, visits = np.zeros((S, A)), np.zeros((S, A), np.int64)
     returns, lengths = np.empty(n), np.empty(n, np.int64)
-    place, total, ended = np.array([-1, 0]), np.zeros(1), 0
+    position, total, ended = np.array([-1, 0]), np.zeros(1), 0
     for cut in (slice(0, 1234), slice(1234, n)):  # an episode goes on in the next call
-        steps, more = _q_learning.learn(
-            *world[:6], max_steps, Q, visits, 0.9, rate[cut], power, kind, level[cut],
-            U[cut], place, total, n, returns[ended:], lengths[ended:],
-        )  # fmt: skip
+        rule = _q_learning.LearningRule(0.9, rate[cut], power, kind, level[cut])
+        steps, more = _q_learning.q_learning_steps(
+            world,
+            Q,
+            visits,
+            rule,
+            U[cut],
+            position,
+            total,
+            n,
+            returns[ended:],
+            lengths[ended:],
+        )
         ended += more
         assert steps == cut.stop - cut.start
     got = slow.learn(
@@ -145,11 +151,11 @@ class Script:
 @pytest.mark.parametrize("exploration", [EpsilonGreedy(0.3), Boltzmann(0.5)])
 def test_agent_equals_the_loop_number_by_number(exploration, rng):
     env = GridWorld(slip=0.3, max_steps=25)
-    model = QLearning(800, exploration=exploration, learning_rate=Visits(0.8))
+    model = QLearning(800, exploration=exploration, learning_rate=VisitDecay(0.8))
     U = rng.random((800, 4))
     fixed = type("Fixed", (), {"random": lambda self, shape: U})()
     Q, visits = np.zeros((11, 4)), np.zeros((11, 4), int)
-    seen = q_learning.learn_table(env.table, model, Q, visits, 0, fixed, SILENT)
+    seen = q_learning.learn_in_table(env.table, model, Q, visits, 0, fixed, SILENT)
     agent, returns = model.learner(env), []
     state, total = None, 0.0
     for u in U.tolist():
@@ -219,7 +225,7 @@ def test_seeds_budgets_and_history(engine):
 @pytest.mark.parametrize("engine", ["table", "env"])
 def test_warm_start_goes_on(engine):
     model = QLearning(
-        500, learning_rate=Visits(), engine=engine, random_state=0, warm_start=True
+        500, learning_rate=VisitDecay(), engine=engine, random_state=0, warm_start=True
     ).fit(lake())
     first = model.visits_.sum()
     model.fit(lake())
@@ -237,10 +243,11 @@ def test_schedules_reach_both_engines():
         return np.full(np.shape(t), 0.5)
 
     np.testing.assert_allclose(
-        values(schedules.linear_decay(1.0, 0.0, 4), 2, 4), [0.5, 0.25, 0, 0]
+        schedule_values(schedules.linear_decay(1.0, 0.0, 4), 2, 4), [0.5, 0.25, 0, 0]
     )
     np.testing.assert_allclose(
-        values(schedules.inverse_time_decay(0.5), 1, 4), [0.5, 0.5, 1 / 3, 0.25]
+        schedule_values(schedules.inverse_time_decay(0.5), 1, 4),
+        [0.5, 0.5, 1 / 3, 0.25],
     )
     for engine in ("table", "env"):
         model = QLearning(
@@ -273,7 +280,7 @@ def test_interruption_leaves_a_usable_model(monkeypatch):
     assert model.interrupted_ and model.visits_.sum() == 299
     assert model.predict([0, 3]).shape == (2,)
     calls = []
-    real = _q_learning.learn
+    real = _q_learning.q_learning_steps
 
     def tired(*arguments):
         calls.append(1)
@@ -281,84 +288,10 @@ def test_interruption_leaves_a_usable_model(monkeypatch):
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(_q_learning, "learn", tired)
+    monkeypatch.setattr(_q_learning, "q_learning_steps", tired)
     with pytest.warns(InterruptedFitWarning):
         model.set_params(n_steps=10**6).fit(lake())
-    assert model.n_iter_ == 2 * q_learning.BLOCK == model.visits_.sum()
-
-
-def test_other_discrete_spaces_go_through_the_environment():
-    model = QLearning(n_steps=3000, random_state=0)
-    model.fit(gymnasium.make("Blackjack-v1"))  # a tuple of three numbers
-    assert model.Q_.shape == (32 * 11 * 2, 2) and model.visits_.sum() == 3000
-    assert model.act((20, 10, 0)) == model.policy_[(20 * 11 + 10) * 2]
-    played = rollout(gymnasium.make("Blackjack-v1"), model, n_episodes=20)
-    assert len(played.returns) == 20
-
-    class Shifted(gymnasium.Env):
-        observation_space = gymnasium.spaces.MultiDiscrete([2, 3])
-        action_space = gymnasium.spaces.Discrete(2, start=5)
-
-        def reset(self, *, seed=None, options=None):
-            super().reset(seed=seed)
-            return np.array([0, 0]), {}
-
-        def step(self, action):
-            assert action in (5, 6)
-            return np.array([1, 2]), float(action == 6), True, False, {}
-
-    model.set_params(n_steps=200).fit(Shifted())
-    assert model.Q_.shape == (6, 2) and model.policy_[0] == 1
-    np.testing.assert_array_equal(model.predict([[0, 0], (0, 0)]), [6, 6])
-    with pytest.raises(ValueError, match="outside the environment"):
-        model.act((5, 2))
-
-    class Several(Shifted):
-        observation_space = gymnasium.spaces.Tuple(
-            [gymnasium.spaces.MultiBinary(2), gymnasium.spaces.Discrete(3, start=-1)]
-        )
-        action_space = gymnasium.spaces.MultiDiscrete([2, 2])
-
-    with pytest.raises(ValueError, match="one action at a time"):
-        model.fit(Several())
-    sizes, starts = describe(Several.observation_space)
-    codes = [
-        encoder(sizes, starts)((np.array([a, b]), c))
-        for a in (0, 1)
-        for b in (0, 1)
-        for c in (-1, 0, 1)
-    ]
-    assert codes == list(range(12))
-    with pytest.raises(ValueError, match="discrete spaces"):
-        model.fit(gymnasium.make("CartPole-v1"))
-
-
-def test_choices_by_hand():
-    # ex. B48: softmax of 1, 2, 3 is .0900, .2447, .6652 at T = 1
-    np.testing.assert_allclose(
-        Boltzmann(1.0).probabilities([1, 2, 3]), [0.0900, 0.2447, 0.6652], atol=5e-5
-    )
-    assert Boltzmann(0.1).probabilities([1, 2, 3])[2] == pytest.approx(
-        0.999955, abs=1e-6
-    )
-    assert [choose(1, 1.0, [1.0, 2, 3], 0, v) for v in (0.08, 0.1, 0.34)] == [0, 1, 2]
-    np.testing.assert_allclose(
-        EpsilonGreedy(0.4).probabilities([1, 3, 3, 0]), [0.1, 0.4, 0.4, 0.1]
-    )
-    np.testing.assert_allclose(EpsilonGreedy(1.0).probabilities([1, 2]), 0.5)
-    assert choose(0, 0.5, [1.0, 3.0], 0.4, 0.2) == 0  # explores
-    assert choose(0, 0.5, [1.0, 3.0], 0.6, 0.2) == 1  # takes the best
-    assert [choose(0, 0.0, [3.0, 1, 3], 0.9, v) for v in (0.1, 0.6)] == [0, 2]  # ties
-
-
-def test_rates_by_visits_are_running_means():
-    # ex. B47: rewards 1, 0, 2, 5 give 1, .5, 1, 2
-    agent = QLearning(gamma=0.0, learning_rate=Visits()).learner(Corridor(1))
-    means = []
-    for reward in (1.0, 0.0, 2.0, 5.0):
-        agent.update(Transition(0, 1, reward, 0, True, False))
-        means.append(agent.Q[0][1])
-    np.testing.assert_allclose(means, [1, 0.5, 1, 2])
+    assert model.n_iter_ == 2 * q_learning.STEPS_PER_REPORT == model.visits_.sum()
 
 
 def test_parameters_are_checked():
@@ -384,7 +317,7 @@ def test_parameters_are_checked():
     for make in (
         lambda: EpsilonGreedy(-0.1),
         lambda: Boltzmann(0.0),
-        lambda: Visits(2.0),
+        lambda: VisitDecay(2.0),
         lambda: Schedule(1, 0, 0),
         lambda: Schedule(1, 0, 5, "geometric"),
         lambda: Schedule(1, 0, 5, "square"),
@@ -397,23 +330,18 @@ def test_parameters_are_checked():
 
 
 def test_it_clones_prints_and_saves(tmp_path):
-    model = QLearning(500, learning_rate=Visits(0.7), random_state=0)
+    model = QLearning(500, learning_rate=VisitDecay(0.7), random_state=0)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
-    assert "Visits(power=0.7)" in repr(model)
+    assert "VisitDecay(power=0.7)" in repr(model)
     model.fit(lake())
     save(model, tmp_path / "lake.pansophy")
     same = load(tmp_path / "lake.pansophy")
     np.testing.assert_array_equal(same.Q_, model.Q_)
     np.testing.assert_array_equal(same.predict(np.arange(16)), model.policy_)
-    assert same.learning_rate == Visits(0.7)
+    assert same.learning_rate == VisitDecay(0.7)
 
 
 def test_progress_bar(capsys):
     QLearning(50_000, random_state=0, verbose=1).fit(lake())
     assert "QLearning" in capsys.readouterr().out
-
-
-def test_table_of_a_passenger_who_changes_his_mind_is_refused():
-    with pytest.raises(ValueError, match="may change the destination"):
-        tabular(gymnasium.make("Taxi-v4", fickle_passenger=True))

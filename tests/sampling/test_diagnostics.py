@@ -23,18 +23,18 @@ def test_r_hat_by_hand():
     # chains 1 2 3 4 and 3 4 5 6: W = 5/3, means 2.5 and 4.5, so B/n = 2,
     # V = 3/4 * 5/3 + 2 = 3.25 and R-hat = sqrt(3.25 / (5/3)) = sqrt(1.95)
     x = np.array([[1.0, 2, 3, 4], [3, 4, 5, 6]])
-    within, total = diagnostics.spread(x)
+    within, total = diagnostics.within_and_total_variance(x)
     assert within == pytest.approx(5 / 3) and total == pytest.approx(3.25)
-    assert diagnostics.potential_scale(x) == pytest.approx(np.sqrt(1.95))
+    assert diagnostics.scale_reduction(x) == pytest.approx(np.sqrt(1.95))
 
 
 def test_split_leaves_out_an_odd_middle_draw():
     x = np.arange(7.0)[None]
-    np.testing.assert_array_equal(diagnostics.split(x), [[0, 1, 2], [4, 5, 6]])
+    np.testing.assert_array_equal(diagnostics.split_chains(x), [[0, 1, 2], [4, 5, 6]])
 
 
 def test_normal_scores_of_five_draws():
-    got = diagnostics.normal_scores(np.array([[3.0, 1.0, 2.0, 9.0, 4.0]]))
+    got = diagnostics.rank_normal_scores(np.array([[3.0, 1.0, 2.0, 9.0, 4.0]]))
     want = norm.ppf((np.array([[3, 1, 2, 5, 4]]) - 0.375) / 5.25)
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
@@ -43,7 +43,7 @@ def test_autocovariance_and_ess_equal_their_definitions(rng):
     for x in (chains.ar1(0.6, 3, 41, rng), chains.ar1(-0.7, 2, 60, rng)):
         slow = np.array([chains.autocovariance(chain) for chain in x])
         np.testing.assert_allclose(diagnostics.autocovariance(x), slow, atol=1e-12)
-        got, want = diagnostics.effective_size(x), chains.effective_size(x)
+        got, want = diagnostics.chain_effective_size(x), chains.effective_size(x)
         assert got == pytest.approx(want, rel=1e-10)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pansophy.params import ParameterError
-from pansophy.sampling import Independent, Metropolis, RandomWalk, sample
-from pansophy.sampling.targets import takes_batch
+from pansophy.sampling import IndependenceProposal, Metropolis, RandomWalk, sample
+from pansophy.sampling.target_density import takes_batch
 
 
 def normal(x):
@@ -78,7 +78,7 @@ def test_acceptance_falls_as_steps_grow():
 def test_acceptance_of_a_one_dimensional_walk():
     # for a normal target and step sd s the rate is (2/pi) atan(2/s); at s = 2: 0.5.
     # 40 000 correlated draws know it to about 0.005; 0.02 is four of that
-    sampler = Metropolis(normal, proposal=RandomWalk(scale=2.0, learn=False))
+    sampler = Metropolis(normal, proposal=RandomWalk(scale=2.0, adapt=False))
     draws = sample(sampler, 10_000, init=[0.0], warmup=100, random_state=0)
     assert draws.acceptance.mean() == pytest.approx(0.5, abs=0.02)
 
@@ -99,7 +99,7 @@ def test_target_accept_is_honoured_and_learning_can_be_left_out():
     sampler = Metropolis(normal, target_accept=0.6)
     draws = sample(sampler, 2000, init=[0.0, 0.0], warmup=2000, random_state=0)
     assert draws.acceptance.mean() == pytest.approx(0.6, abs=0.06)
-    fixed = Metropolis(normal, proposal=RandomWalk(0.7, [1.0, 4.0], learn=False))
+    fixed = Metropolis(normal, proposal=RandomWalk(0.7, [1.0, 4.0], adapt=False))
     draws = sample(fixed, 10, init=[0.0, 0.0], warmup=500, random_state=0)
     assert draws.state.proposal.scale == 0.7
     assert draws.state.proposal.covariance == [1.0, 4.0]
@@ -115,7 +115,7 @@ def test_tuned_proposal_can_be_used_again():
 def test_independence_proposal_corrects_for_its_shape():
     # target N(0, 1), proposals Student t: about 20 000 nearly free draws, so the sd
     # of the mean is 0.01 and that of the variance 0.013; limits are four of those
-    sampler = Metropolis(normal, proposal=Independent(StandardT()))
+    sampler = Metropolis(normal, proposal=IndependenceProposal(StandardT()))
     draws = sample(sampler, 5000, init=[0.0], warmup=10, random_state=0)
     assert abs(draws.flat.mean()) < 0.04
     assert draws.flat.var() == pytest.approx(1.0, abs=0.055)

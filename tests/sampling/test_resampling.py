@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pansophy.core.weighted import effective_sample_size
 from pansophy.sampling import resample
-from pansophy.sampling.resampling import RESAMPLERS, softmax_weights, weight_size
+from pansophy.sampling.resampling import RESAMPLERS, softmax_weights
 
 W = np.array([0.31, 0.0, 0.02, 0.17, 0.5, 0.0])
 N = 13
@@ -64,7 +65,10 @@ def test_weights_in_logarithms():
     w, log_mean = softmax_weights(np.log([1.0, 2.0, 5.0]) - 1e5)
     np.testing.assert_allclose(w, [0.125, 0.25, 0.625])
     assert log_mean == pytest.approx(np.log(8 / 3) - 1e5)
-    assert weight_size(w) == pytest.approx(64 / 30) and weight_size(np.ones(7)) == 7
+    assert (
+        effective_sample_size(w) == pytest.approx(64 / 30)
+        and effective_sample_size(np.ones(7)) == 7
+    )
     with pytest.raises(ValueError, match="every weight is zero"):
         softmax_weights([-np.inf, -np.inf])
 

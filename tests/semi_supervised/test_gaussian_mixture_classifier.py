@@ -33,7 +33,7 @@ def hide(y, rng, share=0.9):
 
 
 def test_w36_of_001():
-    """K205: point 1 is labelled as of the second component, the others are not."""
+    """Worked example: row 1 is labelled as of the second component, the others not."""
     X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [-1, 2, -1, -1]
     model = GaussianMixtureClassifier(
         classes=[1, 2],
@@ -52,7 +52,7 @@ def test_w36_of_001():
 
 @pytest.mark.parametrize("shape", ["full", "tied", "diag"])
 def test_all_labelled_is_gaussian_bayes(shape, rng):
-    """K205: the first turn is the likeliest Gaussian Bayes classifier."""
+    """The first iteration is the Gaussian Bayes classifier of maximum likelihood."""
     X, y = blobs(rng, gap=2.0)
     model = GaussianMixtureClassifier(covariance_type=shape, reg_covar=0.0).fit(X, y)
     assert model.converged_

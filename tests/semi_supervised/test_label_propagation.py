@@ -118,7 +118,7 @@ def test_rows_out_of_reach_get_the_shares_of_the_labels():
 def test_blocks_that_are_not_kept_give_the_same(monkeypatch):
     X, _, y = moons()
     whole = LabelSpreading(tol=1e-10, max_iter=200).fit(X, y)
-    monkeypatch.setattr(module, "FIT", 0)
+    monkeypatch.setattr(module, "MAX_KERNEL_BYTES", 0)
     parts = LabelSpreading(tol=1e-10, max_iter=200).fit(X, y)
     np.testing.assert_allclose(
         whole.label_distributions_, parts.label_distributions_, atol=1e-8

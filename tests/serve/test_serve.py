@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from pansophy import save, serve
-from pansophy.serve.reader import Reader, Rejected
-from pansophy.serve.types import example_row, row_model
-from tests.compare.saved import fitted, people
+from pansophy.serve.openapi import example_row, row_model
+from pansophy.serve.row_reader import RowReader, RowsRejected
+from tests.compare.table_models import fitted, people
 
 INPUTS = ["age", "pay", "city", "day", "note"]
 TABLE = people()
@@ -31,7 +31,9 @@ def model():
 
 @pytest.fixture(scope="module")
 def client(model):
-    limits = serve.Limits(body_bytes=100_000, rows=500, explained=5, body_seconds=0.2)
+    limits = serve.ServerLimits(
+        body_bytes=100_000, rows=500, explained=5, body_seconds=0.2
+    )
     with TestClient(serve.app(model, limits)) as made:
         yield made
 
@@ -232,7 +234,7 @@ def test_requests_that_come_together_share_a_call(model):
 
 def test_slow_work_goes_to_a_thread_and_too_much_is_refused(model):
     async def busy():
-        made = serve.app(model, serve.Limits(waiting=3))
+        made = serve.app(model, serve.ServerLimits(waiting=3))
         batcher = made.state.service.batcher
         batcher.cost = (1.0, 1.0)
         begun, go, plain = threading.Event(), threading.Event(), batcher._work
@@ -260,7 +262,7 @@ def test_slow_work_goes_to_a_thread_and_too_much_is_refused(model):
 
 def test_a_body_that_does_not_come_is_given_up(model):
     async def stuck():
-        made = serve.app(model, serve.Limits(body_seconds=0.05))
+        made = serve.app(model, serve.ServerLimits(body_seconds=0.05))
         sent = []
 
         async def receive():
@@ -270,10 +272,19 @@ def test_a_body_that_does_not_come_is_given_up(model):
         async def send(message):
             sent.append(message)
 
-        scope = {"type": "http", "method": "POST", "path": "/predict", "headers": [],
-                 "query_string": b"", "http_version": "1.1", "scheme": "http",
-                 "raw_path": b"/predict", "root_path": "", "server": ("x", 1),
-                 "client": ("y", 2)}  # fmt: skip
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/predict",
+            "headers": [],
+            "query_string": b"",
+            "http_version": "1.1",
+            "scheme": "http",
+            "raw_path": b"/predict",
+            "root_path": "",
+            "server": ("x", 1),
+            "client": ("y", 2),
+        }
         await made(scope, receive, send)
         return sent
 
@@ -290,16 +301,20 @@ def test_other_files_are_refused(tmp_path):
 
 
 value = st.one_of(
-    st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.text(max_size=8),
-    st.floats(), st.sampled_from(["Bonn", "2024-05-01", "2024-05-01T12:00:00"]),
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**6), 10**6),
+    st.text(max_size=8),
+    st.floats(),
+    st.sampled_from(["Bonn", "2024-05-01", "2024-05-01T12:00:00"]),
     st.lists(st.integers(), max_size=1),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
 def small():
     model = fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
-    reader = Reader(model)
+    reader = RowReader(model)
     return reader, row_model(model, reader), TestClient(serve.app(model))
 
 
@@ -316,7 +331,7 @@ def test_the_document_and_the_reader_keep_the_same_rules(small, change):
     try:
         reader.read([row])
         read = True
-    except Rejected as bad:
+    except RowsRejected as bad:
         dates = {"date" in p.problem for p in bad.problems}
         read = dates == {True} and isinstance(row["day"], str)  # a text, but no date
     assert typed == read
@@ -324,11 +339,11 @@ def test_the_document_and_the_reader_keep_the_same_rules(small, change):
 
 def test_the_reader_reads_what_the_schema_reads(model):
     rows = TABLE.select(INPUTS)
-    found = Reader(model).read(rows_of(rows)).frame()
+    found = RowReader(model).read(rows_of(rows)).frame()
     whole = model.schema.frame(rows)
     assert np.array_equal(found.values, whole.values, equal_nan=True)
     assert found.texts[0].equals(whole.texts[0])
-    assert Reader(model).read([example_row(model)]).notes == []
+    assert RowReader(model).read([example_row(model)]).notes == []
 
 
 @given(body=st.binary(max_size=200))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pansophy import save
-from tests.compare.saved import fitted, people
+from tests.compare.table_models import fitted, people
 
 TABLE = people()
 ROW = {"age": 41.5, "city": "Bonn"}
@@ -27,7 +27,7 @@ def start(path):
     """A server on a free port, and the port it says it has taken."""
     code = (
         "from pansophy import serve\n"
-        "limits = serve.Limits(head_seconds=3.0, body_seconds=60.0)\n"
+        "limits = serve.ServerLimits(head_seconds=3.0, body_seconds=60.0)\n"
         f"serve.run({str(path)!r}, port=0, limits=limits)"
     )
     child = subprocess.Popen(

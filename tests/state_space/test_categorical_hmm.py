@@ -42,22 +42,22 @@ def fit(model, *args, **kwargs):
         return model.fit(*args, **kwargs)
 
 
-X1 = {
+TWO_STATES = {
     "start": [0.8, 0.2],
     "trans": [[0.6, 0.4], [0.5, 0.5]],
     "emit": [[0.2, 0.4, 0.4], [0.5, 0.4, 0.1]],
 }
 
 
-def test_x1_of_002():
-    model, x = model_of(**X1), np.array([2, 0, 2])
+def test_two_states_worked_numbers():
+    model, x = model_of(**TWO_STATES), np.array([2, 0, 2])
     assert math.exp(model.score(x)) == pytest.approx(0.028562, abs=1e-9)
     gamma = [[0.936629, 0.063371], [0.396051, 0.603949], [0.822631, 0.177369]]
     assert np.allclose(model.predict_proba(x), gamma, atol=1e-6)
     score, path = model.decode(x)
     assert list(path) == [0, 1, 0]
     assert math.exp(score) == pytest.approx(0.0128)
-    after = fit(model_of(**X1, n_iter=1), x)
+    after = fit(model_of(**TWO_STATES, n_iter=1), x)
     assert np.allclose(after.startprob_, [0.936629, 0.063371], atol=1e-6)
     assert np.allclose(
         after.transmat_, [[0.537201, 0.462799], [0.753410, 0.246590]], atol=1e-6
@@ -69,14 +69,14 @@ def test_x1_of_002():
 
 
 def with_stop(x):
-    """W23 of 000 has a stop: a third state that emits a third symbol for ever."""
+    """A chain with a stop: a third state that emits a third symbol for ever."""
     start = [0.6, 0.4, 0.0]
     trans = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]]
     emit = [[0.7, 0.3, 0.0], [0.1, 0.9, 0.0], [0.0, 0.0, 1.0]]
     return model_of(start, trans, emit, n_iter=1), np.array([*x, 2])
 
 
-def test_w23_of_000():
+def test_stopping_chain_worked_numbers():
     model, x = with_stop([0, 1, 1])
     assert math.exp(model.score(x)) == pytest.approx(0.0265752)
     marginal = [0.89040910, 0.27316445, 0.13316174]
@@ -96,7 +96,7 @@ def test_w23_of_000():
     assert list(model.decode(x, algorithm="map")[1][:3]) == [0, 1, 0]
 
 
-def test_b49_and_b50_of_003():
+def test_decoding_and_counting_worked_numbers():
     model = model_of(
         np.full(3, 1 / 3),
         [[0.3, 0.5, 0.2], [0.1, 0.2, 0.7], [0.4, 0.4, 0.2]],
@@ -124,7 +124,7 @@ def test_b49_and_b50_of_003():
 
 
 def test_tables_that_do_not_sum_to_one_are_rejected():
-    """W31 of 003."""
+    """Start, transitions and emissions must be probabilities."""
     model = model_of([0.5, 0.5], np.eye(2), [[0.1, 0.4], [0.3, 0.7]])
     with pytest.raises(ValueError, match="emissionprob_ must sum to 1"):
         model.score(np.array([0, 1]))
@@ -208,19 +208,19 @@ def test_normal_emissions_are_hmmlearns_gaussian_hmm(rng):
     b.startprob_, b.transmat_ = np.array([0.5, 0.5]), A
     b.means_, b.covars_ = np.array([[0.0, 0.0], [2.0, 2.0]]), np.ones((2, 2))
     first = Normal([[0.0, 0.0], [2.0, 2.0]], np.ones((2, 2)), "diag")
-    p = hmm.Params(np.array([0.5, 0.5]), A, first)
-    stats, loglik = hmm.expect(p, X, np.array([50, 120]))
+    p = hmm.HMMParams(np.array([0.5, 0.5]), A, first)
+    stats, loglik = hmm.baum_welch_e_step(p, X, np.array([50, 120]))
     assert loglik == pytest.approx(b.score(X, [50, 70]))
-    new = hmm.maximise(stats, p, hmm.Priors(), "ste")
+    new = hmm.baum_welch_m_step(stats, p, hmm.HMMPriors(), "ste")
     b.fit(X, [50, 70])
     assert np.allclose(new.trans, b.transmat_)
     assert np.allclose(new.emission.mean, b.means_)
     assert np.allclose(new.emission.dense, b.covars_, rtol=1e-6)
-    one = hmm.Params(
+    one = hmm.HMMParams(
         np.ones(1), np.ones((1, 1)), Normal(np.zeros((1, 2)), np.ones((1, 2)), "diag")
     )
-    stats, _ = hmm.expect(one, X, np.array([120]))
-    alone = hmm.maximise(stats, one, hmm.Priors(), "e").emission
+    stats, _ = hmm.baum_welch_e_step(one, X, np.array([120]))
+    alone = hmm.baum_welch_m_step(stats, one, hmm.HMMPriors(), "e").emission
     assert np.allclose(alone.mean[0], X.mean(0))
     assert np.allclose(alone.cov[0], X.var(0))
 
@@ -304,9 +304,9 @@ def test_bad_parameters_are_named():
     with pytest.raises(ParameterError, match="params of CategoricalHMM"):
         CategoricalHMM(2, params="xyz").fit([[0], [1]])
     with pytest.raises(ValueError, match="3 symbols only"):
-        model_of(**X1).score(np.array([0, 3]))
+        model_of(**TWO_STATES).score(np.array([0, 3]))
     with pytest.raises(ValueError, match="neither fitted nor set"):
         CategoricalHMM(2, init_params="te").fit([[0], [1]])
     with pytest.raises(ValueError, match="whole numbers from 0 to 1"):
         CategoricalHMM(2).fit_labeled([[0], [1]], [0, 2])
-    assert isinstance(model_of(**X1)._emission(), Categorical)
+    assert isinstance(model_of(**TWO_STATES)._emission(), Categorical)

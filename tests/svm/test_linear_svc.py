@@ -10,7 +10,13 @@ from sklearn import svm as peer
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.params import ParameterError
-from pansophy.svm import LinearSVC, dual, l1, machine, passes, primal
+from pansophy.svm import (
+    LinearSVC,
+    dual_coordinate_descent,
+    l1_proximal_newton,
+    primal_newton,
+    svm_problem,
+)
 from tests.oracles import svm as oracle
 
 
@@ -25,12 +31,12 @@ def test_margin_losses_on_a_grid():
     """Values 3, 2, 1, .5, 0, 0 at z = -2, -1, 0, .5, 1, 2."""
     z = np.array([-2, -1, 0, 0.5, 1, 2.0])
     C, one = np.ones(6), np.ones(6)
-    m = machine.classifier(z[:, None], one, C, squared=False, scale=0.0)
-    e = machine.residual(m, np.ones(1))
-    values = machine.losses(e, m.low, m.high, m.curve, 0.0)
+    m = svm_problem.classification_problem(z[:, None], one, C, squared=False, scale=0.0)
+    e = svm_problem.svm_residuals(m, np.ones(1))
+    values = svm_problem.svm_losses(e, m.low, m.high, m.curve, 0.0)
     np.testing.assert_allclose(values, [3, 2, 1, 0.5, 0, 0])
-    m = machine.classifier(z[:, None], one, C, squared=True, scale=0.0)
-    values = machine.losses(e, m.low, m.high, m.curve, 0.0)
+    m = svm_problem.classification_problem(z[:, None], one, C, squared=True, scale=0.0)
+    values = svm_problem.svm_losses(e, m.low, m.high, m.curve, 0.0)
     np.testing.assert_allclose(values, [9, 4, 1, 0.25, 0, 0])
 
 
@@ -107,18 +113,18 @@ def test_newton_by_conjugate_gradients(monkeypatch):
     for loss in ("hinge", "squared_hinge"):
         want = LinearSVC(loss=loss, dual=False).fit(X, y)
         with monkeypatch.context() as m:
-            m.setattr(passes, "DIRECT", 5)
+            m.setattr(primal_newton, "MAX_FACTORED", 5)
             got = LinearSVC(loss=loss, dual=False, tol=1e-6).fit(sp.csr_array(X), y)
         np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-5)
 
 
 def test_hand_over_to_newton(monkeypatch):
-    from pansophy.svm import solve
+    from pansophy.svm import svm_problem
 
     X, y = problem(150, 40)
     want = LinearSVC(dual=False).fit(X, y)
-    monkeypatch.setattr(solve, "NARROW", 5)
-    monkeypatch.setattr(solve, "PATIENCE", 3)
+    monkeypatch.setattr(svm_problem, "NEWTON_SIDE", 5)
+    monkeypatch.setattr(svm_problem, "MAX_DUAL_PASSES", 3)
     got = LinearSVC(tol=1e-8).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-7)
 
@@ -127,8 +133,10 @@ def test_optimality_conditions():
     """w = A^T beta, and each beta at the end its margin calls for."""
     X, y = problem(400, 6)
     sign = np.where(y == 1, 1.0, -1.0)
-    m = machine.classifier(X, sign, np.full(400, 0.3), squared=False, scale=1.0)
-    run = primal.minimise(m, tol=1e-10)
+    m = svm_problem.classification_problem(
+        X, sign, np.full(400, 0.3), squared=False, scale=1.0
+    )
+    run = primal_newton.minimise_primal(m, tol=1e-10)
     s = run.state
     beta, A = s.multipliers, np.column_stack([X, np.ones(400)])
     np.testing.assert_allclose(A.T @ beta, s.best, atol=1e-8)
@@ -146,7 +154,7 @@ def test_optimality_conditions():
 def test_start_on_fewer_rows_changes_nothing(monkeypatch):
     X, y = problem(3000, 5)
     fast = LinearSVC(loss="hinge", C=0.1).fit(X, y)
-    monkeypatch.setattr(primal, "FEWEST", 10**6)
+    monkeypatch.setattr(primal_newton, "ROWS_PER_COLUMN", 10**6)
     plain = LinearSVC(loss="hinge", C=0.1).fit(X, y)
     np.testing.assert_allclose(fast.coef_, plain.coef_, rtol=1e-6)
 
@@ -160,8 +168,13 @@ def test_coordinate_loops_against_the_oracle(eps, squared, sparse):
     X[3] = 0.0
     rows = sp.csr_array(X) if sparse else X
     C = rng.uniform(0.5, 2, size=25)
-    m = machine.regressor(rows, t, C, squared=squared, scale=1.5, epsilon=eps)
-    table, (epochs, arrays) = dual.tabulate(m), dual.columns_of(m)
+    m = svm_problem.regression_problem(
+        rows, t, C, squared=squared, scale=1.5, epsilon=eps
+    )
+    table, (epochs, arrays) = (
+        dual_coordinate_descent.row_table(m),
+        dual_coordinate_descent.loop_and_rows(m),
+    )
     beta, w = np.zeros(25), np.zeros(5)
     order = np.arange(25)
     for _ in range(3):
@@ -194,7 +207,7 @@ def test_l1_as_scikit_learn_and_its_zeros():
 def test_l1_on_many_columns(monkeypatch):
     X, y = problem(150, 30)
     want = LinearSVC(penalty="l1", C=0.1, tol=1e-9).fit(X, y)
-    monkeypatch.setattr(l1, "NARROW", 3)
+    monkeypatch.setattr(l1_proximal_newton, "GRAM_COLUMNS", 3)
     got = LinearSVC(penalty="l1", C=0.1, tol=1e-9).fit(sp.csr_matrix(X), y)
     np.testing.assert_allclose(got.coef_, want.coef_, atol=1e-7)
 

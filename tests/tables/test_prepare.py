@@ -3,20 +3,19 @@
 import copy
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 import pansophy
 from pansophy.datasets import make_messy
 from pansophy.tables import Column, MixedFrame, Preparation, infer_schema
-from tests.oracles.tables import mean_targets, one_hot
+from tests.oracles.tables import one_hot
 
 KINDS = [{}, {"scale": True}, {"scale": True, "full_rank": True}, {"native": True}]
+
+
 NAN = np.nan
 
 
@@ -187,24 +186,6 @@ def test_native_codes():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6))
-def test_mean_targets_are_those_of_the_slow_version(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(5, 60))
-    codes, w = rng.integers(0, 12, n).astype(float), rng.integers(1, 4, n)
-    codes[rng.random(n) < 0.1] = NAN
-    y = rng.normal(size=n) + np.nan_to_num(codes, nan=3)
-    told = columns(("category", 12))
-    prepare = Preparation(told).fit(MixedFrame(codes[:, None]), y, sample_weight=w)
-    names = ["gone" if c != c else c for c in codes]
-    want = mean_targets(names, y, w)
-    got = prepare.transform(MixedFrame(codes[:, None]))[:, 0]
-    np.testing.assert_allclose(got, [want[c] for c in names], rtol=1e-9)
-    unseen = prepare.transform(MixedFrame(np.array([[-1.0]])))[0, 0]
-    assert np.isclose(unseen, np.average(y, weights=w))
-
-
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_weights_are_repeated_rows(seed, kind):
     rng = np.random.default_rng(seed)
@@ -231,114 +212,3 @@ def test_weights_are_repeated_rows(seed, kind):
         rtol=1e-9,
         atol=1e-9,
     )
-
-
-def test_no_row_sees_its_own_answer():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 20, 100).astype(float)[:, None]
-    told, y = columns(("category", 20)), rng.normal(size=100)
-    first = Preparation(told).fit_transform(MixedFrame(codes), y)
-    for i in (0, 17, 99):
-        changed = y.copy()
-        changed[i] = 1e6
-        again = Preparation(told).fit_transform(MixedFrame(codes), changed)
-        assert again[i, 0] == first[i, 0]
-        others = (codes[:, 0] == codes[i, 0]) & (np.arange(100) != i)
-        assert np.any(again[others] != first[others])
-    ids = np.arange(100.0)[:, None]  # levels seen once tell nothing
-    A = (
-        Preparation(columns(("category", 100)))
-        .fit(MixedFrame(ids), y)
-        .transform(MixedFrame(ids))
-    )
-    np.testing.assert_allclose(A, y.mean())
-
-
-def test_levels_that_say_nothing_stay_small():
-    """Shrunk to one mean in all rows, but not in the parts of cross-fitting."""
-    rng = np.random.default_rng(1)
-    codes, told = np.arange(160_000.0)[:, None] % 20, columns(("category", 20))
-    shrunk = 0
-    for _ in range(2):
-        y = rng.integers(0, 3, len(codes))
-        A = Preparation(told, task="classification", n_classes=3, scale=True)
-        made = A.fit_transform(MixedFrame(codes), y)
-        shrunk += int((np.ptp(A.means_.table, axis=0) < 1e-9).sum())
-        assert (
-            np.abs(made).max() < 30
-            and np.abs(A.transform(MixedFrame(codes))).max() < 30
-        )
-    assert shrunk > 0
-
-
-def test_mean_targets_of_classes_and_labels():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 12, 300).astype(float)[:, None]
-    told, y = columns(("category", 12)), rng.integers(0, 3, 300)
-    classes = Preparation(told, task="classification", n_classes=3)
-    A = classes.fit(MixedFrame(codes), y).transform(MixedFrame(codes))
-    assert classes.get_feature_names_out().tolist() == [
-        "c0 mean 0",
-        "c0 mean 1",
-        "c0 mean 2",
-    ]
-    np.testing.assert_allclose(A.sum(axis=1), 1, atol=0.2)
-    labels = np.column_stack([y == 0, y > 0]).astype(int)
-    B = Preparation(told, task="multilabel").fit(MixedFrame(codes), labels)
-    assert B.transform(MixedFrame(codes)).shape == (300, 2)
-    both = Preparation(told, task="classification", n_classes=2)
-    assert both.fit_transform(MixedFrame(codes), y > 0).shape == (300, 1)
-    with pytest.raises(ValueError, match="needs y"):
-        Preparation(told).fit(MixedFrame(codes))
-
-
-def test_dates_and_angles():
-    days = np.array(
-        ["2023-12-31T18:00", "2024-01-01T06:00", "2024-07-01"], dtype="M8[s]"
-    )
-    V = np.column_stack([np.r_[days.astype(float), NAN], [0.0, 90, 180, NAN]])
-    told = columns(("date", 0), ("angle", 360.0))
-    prepare = Preparation(told).fit(MixedFrame(V))
-    names = prepare.get_feature_names_out().tolist()
-    got = dict(zip(names, prepare.transform(MixedFrame(V)).T))
-    assert names[:3] == ["c0 elapsed", "c0 year", "c0 month sin"]
-    assert got["c0 year"].tolist() == [2023, 2024, 2024, 2024]
-    np.testing.assert_allclose(got["c0 hour sin"], [-1, 1, 0, 0], atol=1e-12)
-    month = np.column_stack([got["c0 month sin"], got["c0 month cos"]])
-    near, far = np.linalg.norm(month[0] - month[1]), np.linalg.norm(month[2] - month[1])
-    assert near < 0.6 < far  # December lies next to January
-    np.testing.assert_allclose(got["c1 sin"], [0, 1, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(got["c1 cos"], [1, 0, -1, 0], atol=1e-12)
-    assert got["c0 missing"].tolist() == got["c1 missing"].tolist() == [0, 0, 0, 1]
-    trees = Preparation(told, native=True).fit(MixedFrame(V))
-    plain = dict(zip(trees.get_feature_names_out(), trees.transform(MixedFrame(V)).T))
-    assert plain["c0 month"][:3].tolist() == [11, 0, 6]
-    assert plain["c0 weekday"][:3].tolist() == [6, 0, 0] and np.isnan(
-        plain["c0 hour"][3]
-    )
-    one_day = Preparation(told[:1]).fit(MixedFrame(V[:1, :1]))
-    assert one_day.transform(MixedFrame(V[:2, :1])).shape == (2, 0)
-
-
-def test_texts_are_those_of_scikit_learn(messy):
-    texts = messy.column("review").combine_chunks()
-    told = (Column("t", "text", ""),)
-    frame = MixedFrame(np.empty((400, 0)), (texts,))
-    prepare = Preparation(told).fit(frame)
-    got = prepare.transform(frame)
-    said = [t or "" for t in texts.to_pylist()]
-    T = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(said)
-    want = TruncatedSVD(20, random_state=0, n_iter=7).fit(T).transform(T)
-    np.testing.assert_allclose(got, want, atol=1e-10)
-    assert prepare.get_feature_names_out()[0] == "t topic 1"
-    scaled = Preparation(told, scale=True).fit_transform(frame, None)
-    assert np.isclose(scaled.std(axis=0).max(), 1)
-    same = MixedFrame(
-        np.empty((9, 0)), (pa.array(["one two", "two one", "one two six"] * 3),)
-    )
-    A = Preparation(told).fit(same).transform(same)
-    assert A.shape == (9, 3) and np.linalg.matrix_rank(A) == 2  # every word counts
-    nothing = MixedFrame(np.empty((3, 0)), (pa.array([None, "", "!"]),))
-    assert Preparation(told).fit(nothing).transform(nothing).shape == (3, 0)
-    new = MixedFrame(np.empty((2, 0)), (pa.array([None, "unheard of"]),))
-    assert not prepare.transform(new)[0].any()

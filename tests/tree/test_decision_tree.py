@@ -9,6 +9,7 @@ from sklearn import datasets
 from sklearn import tree as sktree
 from sklearn.model_selection import cross_val_score
 
+from pansophy.core.class_weight import apply_class_weight
 from pansophy.ensemble import (
     HistGradientBoostingRegressor,
     IsolationForest,
@@ -86,12 +87,12 @@ def test_same_trees_as_sklearn(options, missing):
             mine.feature_importances_, other.feature_importances_, atol=1e-9
         )
     labels = np.digitize(y, [-0.5, 0.5])
+    # scikit-learn counts rows for "balanced", we count weights: give it the product
+    balanced = apply_class_weight("balanced", labels, w)
     for criterion in ("gini", "entropy"):
         mine = DecisionTreeClassifier(criterion, class_weight="balanced", **options)
-        other = sktree.DecisionTreeClassifier(
-            criterion=criterion, class_weight="balanced", **options
-        )
-        same_tree(mine.fit(X, labels, w).tree_, other.fit(X, labels, w).tree_)
+        other = sktree.DecisionTreeClassifier(criterion=criterion, **options)
+        same_tree(mine.fit(X, labels, w).tree_, other.fit(X, labels, balanced).tree_)
         np.testing.assert_allclose(mine.predict_proba(X), other.predict_proba(X))
         np.testing.assert_array_equal(mine.apply(X), other.apply(X))
         ours, theirs = mine.decision_path(X), other.decision_path(X)

@@ -1,4 +1,4 @@
-"""Trees in words, as graphs and as pictures."""
+"""Trees exported as text, Graphviz and SVG."""
 
 import io
 import xml.etree.ElementTree as ET
@@ -17,9 +17,9 @@ from pansophy.tree import (
     export_graphviz,
     export_svg,
     export_text,
-    layout,
+    tree_drawing,
 )
-from pansophy.tree.view import Condition, arc, view
+from pansophy.tree.tree_view import Condition, angle_interval, view_tree
 
 IRIS = load_iris()
 
@@ -168,7 +168,7 @@ def test_svg_can_be_cut(iris):
 def test_boxes_do_not_overlap():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
-    page = layout.picture(DecisionTreeClassifier(max_depth=7).fit(X, y))
+    page = tree_drawing.draw_tree(DecisionTreeClassifier(max_depth=7).fit(X, y))
     rows = {}
     for b in page.boxes:
         rows.setdefault(b.y, []).append((b.x - b.width / 2, b.x + b.width / 2))
@@ -188,26 +188,26 @@ def test_boxes_do_not_overlap():
 def test_places_are_tidy():
     # two subtrees of the same shape are drawn alike, their parent midway
     children = [[1, 2], [3, 4], [5, 6], [], [], [], []]
-    x, width = layout.places(children, np.full(7, 10.0), gap=2.0)
+    x, width = tree_drawing.tidy_positions(children, np.full(7, 10.0), gap=2.0)
     assert x[0] == pytest.approx((x[1] + x[2]) / 2)
     assert x[4] - x[3] == x[6] - x[5] == 12.0
     assert width == 4 * 10 + 3 * 2
 
 
 def test_sets_and_angles_in_words():
-    from pansophy.tree.inputs import Circle, Inputs
+    from pansophy.tree.input_encoding import AngleCodes, InputEncoder
 
     X = np.array([["red"], ["green"], ["blue"], ["black"]], object)
-    tables = Inputs.learn(X, [0]).tables  # black 0, blue 1, green 2, red 3
+    tables = InputEncoder.learn(X, [0]).tables  # black 0, blue 1, green 2, red 3
     among = lambda codes, **how: Condition(0, "in", codes=frozenset(codes), **how)
     words = lambda codes, **how: among(codes, **how).words(
         ["colour"], tables, missing=True
     )
     assert words([2]) == "colour = green"
     assert words([0, 3], missing=True) == "colour in {black, red} or missing"
-    circle = Circle(360.0, np.array([0.1, 0.35, 0.6, 0.85]))
-    assert arc(circle, frozenset([3, 0]), 0) == "[306, 126)"
-    assert arc(circle, frozenset([1]), 0) == "[126, 216)"
+    circle = AngleCodes(360.0, np.array([0.1, 0.35, 0.6, 0.85]))
+    assert angle_interval(circle, frozenset([3, 0]), 0) == "[306, 126)"
+    assert angle_interval(circle, frozenset([1]), 0) == "[126, 216)"
     x = np.array([[0.0], [3.0], [np.nan]], np.float32)
     test = Condition(0, "in", codes=frozenset([3]), missing=True)
     assert test.holds(x).tolist() == [False, True, True]
@@ -225,7 +225,7 @@ def test_splits_by_set():
     assert "sky in {fog, sun}" in text and "sky in {rain, snow}" in text
     assert "sky in {" in export_svg(model, feature_names=["sky", "wind"])
     assert "sky in {" in export_graphviz(model, feature_names=["sky", "wind"])
-    seen = view(model)
+    seen = view_tree(model)
     assert seen.used == {0}
 
 

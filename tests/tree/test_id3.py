@@ -1,4 +1,4 @@
-"""ID3 and C4.5: the classic tree, the slow twin, all kinds of levels."""
+"""ID3 and C4.5: the textbook tree, a slow reference, levels of every kind."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from pansophy.tree import (
     ID3Classifier,
     export_text,
     information_gain,
-    multiway,
+    multiway_tree,
 )
 from tests.oracles import id3 as oracle
 
@@ -114,7 +114,7 @@ def test_levels_agree_with_the_oracle(ratio, missing):
     X = rng.integers(0, [2, 3, 4, 6], size=(60, 4)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] + rng.integers(0, 2, 60)).astype(int) % 3
     X[rng.random(X.shape) < missing] = np.nan
-    tree = multiway.grow(X, [2, 3, 4, 6], y, None, 3, ratio=ratio)
+    tree = multiway_tree.grow_multiway_tree(X, [2, 3, 4, 6], y, None, 3, ratio=ratio)
     columns = [[None if np.isnan(v) else int(v) for v in x] for x in X.T]
     rows = [(i, 1.0) for i in range(60)]
     same(
@@ -131,7 +131,7 @@ def test_thresholds_agree_with_the_oracle(missing):
     y = ((X[:, 0] > 0.3) ^ (X[:, 2] == 1)).astype(int) + (X[:, 1] > 1)
     X[rng.random(X.shape) < missing] = np.nan
     how = {"ratio": True, "eager": False, "least": 2.0}
-    tree = multiway.grow(X, [0, 0, 4], y, None, 3, **how)
+    tree = multiway_tree.grow_multiway_tree(X, [0, 0, 4], y, None, 3, **how)
     columns = [[None if np.isnan(v) else float(v) for v in x] for x in X.T]
     rows = [(i, 1.0) for i in range(80)]
     assert tree.n_leaves > 4
@@ -227,7 +227,7 @@ def test_gain_ratio_avoids_keys():
 
 
 def test_pessimistic_limit():
-    u = lambda e, n: multiway.pessimistic(e, n, 0.25) / n
+    u = lambda e, n: multiway_tree.pessimistic_errors(e, n, 0.25) / n
     assert u(0, 6) == pytest.approx(0.206, abs=5e-4)
     assert u(0, 9) == pytest.approx(0.143, abs=5e-4)
     assert u(0, 1) == pytest.approx(0.750)

@@ -122,21 +122,21 @@ def estimate(rule, mask, y):
 
 def test_pruned_rules_cover_more_and_are_no_worse(noisy):
     model, (X, y), _ = noisy
-    from pansophy.tree.rules import shortened
-    from pansophy.tree.view import codes_of
+    from pansophy.tree.rules import shorten_rule
+    from pansophy.tree.tree_view import rows_as_codes
 
     rules = extract_rules(model)
-    codes, dropped = codes_of(model, X), 0
+    codes, dropped = rows_as_codes(model, X), 0
     for rule in rules:
         right = (y == rule.value[0].argmax()).astype(float)
-        short = shortened(rule, codes, np.ones(len(y)), right, 3)
+        short = shorten_rule(rule, codes, np.ones(len(y)), right, 3)
         assert set(short.tests) <= set(rule.tests)
         before, after = rule.covers(codes), short.covers(codes)
         assert np.all(after[before])  # coverage only grows
         assert estimate(short, after, y) >= estimate(rule, before, y) - 1e-12
         assert short.confidence == pytest.approx(estimate(short, after, y))
         dropped += len(rule.tests) - len(short.tests)
-        again = shortened(short, codes, np.ones(len(y)), right, 3)
+        again = shorten_rule(short, codes, np.ones(len(y)), right, 3)
         assert again.tests == short.tests
     assert dropped > 100
 

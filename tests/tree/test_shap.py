@@ -8,7 +8,7 @@ from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 
 from pansophy import ensemble
 from pansophy.core import threads
-from pansophy.ensemble.isolation_forest import mean_path
+from pansophy.ensemble.isolation_forest import mean_path_length
 from pansophy.tree import (
     C45Classifier,
     DecisionTreeClassifier,
@@ -17,8 +17,8 @@ from pansophy.tree import (
     Tree,
     shap_values,
 )
-from pansophy.tree.additive import Additive, trees_of
-from pansophy.tree.shap import explain
+from pansophy.tree.additive_trees import AdditiveTrees, as_additive_trees
+from pansophy.tree.shap import explain_rows
 from tests.oracles import shap as oracle
 
 
@@ -32,7 +32,7 @@ def data():
 
 
 def as_rows(model, X):
-    return trees_of(model).rows(X)
+    return as_additive_trees(model).rows(X)
 
 
 @pytest.mark.parametrize("options", [{"max_depth": 3}, {"max_leaf_nodes": 20}, {}])
@@ -113,16 +113,16 @@ def test_the_shap_package_agrees(data):
     peer = RandomForestClassifier(5, max_depth=5, random_state=0).fit(X, c)
     trees = [ours(e.tree_) for e in peer.estimators_]
     values = [t.value[:, 0, :] / t.value[:, 0, :].sum(1, keepdims=True) for t in trees]
-    parts = Additive(
+    parts = AdditiveTrees(
         trees, [v / 5 for v in values], [0] * 5, np.zeros(3), None, None
     )  # fmt: skip
-    phi, base, pairs = explain(parts, X[:20], None, True)
+    phi, base, pairs = explain_rows(parts, X[:20], None, True)
     explainer = shap.TreeExplainer(peer)
     np.testing.assert_allclose(phi, explainer.shap_values(X[:20]), atol=1e-7)
     np.testing.assert_allclose(base, explainer.expected_value, atol=1e-7)
     both = explainer.shap_interaction_values(X[:20])
     np.testing.assert_allclose(pairs, both, atol=1e-5)
-    phi, base, _ = explain(parts, X[:20], X[50:90])
+    phi, base, _ = explain_rows(parts, X[:20], X[50:90])
     explainer = shap.TreeExplainer(peer, X[50:90])
     np.testing.assert_allclose(phi, explainer.shap_values(X[:20]), atol=1e-6)
     np.testing.assert_allclose(base, explainer.expected_value, atol=1e-6)
@@ -158,7 +158,7 @@ def test_values_add_up_for_every_ensemble(name, kind, data):
     model = made(name, "Regressor" if kind == "numbers" else "Classifier").fit(
         X, target
     )
-    parts = trees_of(model)
+    parts = as_additive_trees(model)
     answer = parts.answer(X[:30])
     for background in (None, X[:25]):
         found = shap_values(model, X[:30], background=background)
@@ -227,7 +227,7 @@ def test_threads_and_blocks_do_not_matter(data):
     X = np.tile(X, (5, 1))
     model = ensemble.RandomForestRegressor(5, random_state=0).fit(X[:150], y)
     whole = shap_values(model, X).values
-    with threads.limited(1):
+    with threads.limit_threads(1):
         np.testing.assert_array_equal(shap_values(model, X).values, whole)
     np.testing.assert_allclose(shap_values(model, X[37:41]).values, whole[37:41])
 
@@ -259,7 +259,7 @@ def test_what_is_refused(data):
     with pytest.raises(TypeError, match="neither numbers nor classes"):
         shap_values(StandardScaler().fit(X), X)
     broken = DecisionTreeRegressor(max_depth=3).fit(X, y)
-    parts = trees_of(broken)._replace(answer=lambda X: np.zeros((len(X), 1)))
+    parts = as_additive_trees(broken)._replace(answer=lambda X: np.zeros((len(X), 1)))
     broken._additive = lambda: parts
     with pytest.raises(ValueError, match="add up"):
         shap_values(broken, X)
@@ -360,15 +360,15 @@ def test_isolation_forests_share_out_path_lengths(data):
     far = np.vstack([X[:6], X[0]])
     far[6, 2] = 50.0
     found = shap_values(forest, far)
-    c = mean_path(forest.max_samples_)
+    c = mean_path_length(forest.max_samples_)
     score = -(2.0 ** -(found.predictions / c))
     np.testing.assert_allclose(score, forest.score_samples(far), rtol=1e-12)
     assert found.values[6].argmin() == 2 and found.values[6, 2] < 0.0
     assert "shares of the mean path length" in str(found)
     tree = forest.forest_.tree(0)
-    one = Additive([tree], [tree.value[:, :, 0]], [0], np.zeros(1), None, None)
+    one = AdditiveTrees([tree], [tree.value[:, :, 0]], [0], np.zeros(1), None, None)
     expected = oracle.path_dependent(tree, tree.value[:, 0, 0], far)
-    np.testing.assert_allclose(explain(one, far)[0][..., 0], expected, atol=1e-12)
+    np.testing.assert_allclose(explain_rows(one, far)[0][..., 0], expected, atol=1e-12)
 
 
 def test_features_of_a_group_are_left_out_together():

@@ -1,29 +1,29 @@
-"""Active learning: which row is worth a label next."""
+"""Active learning: query strategies that choose which rows to label."""
 
-from .loop import Report, farthest, learn
-from .samplers import (
+from .active_learning import ActiveLearningReport, farthest_first, run_active_learning
+from .query_strategies import (
     ExpectedEntropyReduction,
     QueryByCommittee,
+    QueryStrategy,
     RandomSampler,
-    Sampler,
     UncertaintySampler,
-    crowding,
-    entropy,
+    information_density,
     least_confidence,
     margin,
+    predictive_entropy,
 )
 
 __all__ = [
     "ExpectedEntropyReduction",
     "QueryByCommittee",
     "RandomSampler",
-    "Report",
-    "Sampler",
+    "ActiveLearningReport",
+    "QueryStrategy",
     "UncertaintySampler",
-    "crowding",
-    "entropy",
-    "farthest",
-    "learn",
+    "information_density",
+    "farthest_first",
+    "run_active_learning",
     "least_confidence",
     "margin",
+    "predictive_entropy",
 ]

@@ -1,11 +1,11 @@
 """`pansophy` on the command line.
 
-`comparing` has compare, explore, rerun and demo; `models` has predict, serve and plot;
-`library` has methods; `app` what they share. Heavy things are imported by the command
-that needs them.
+`compare_commands` has compare, explore, rerun and demo; `library_command` has methods;
+`model_commands` has predict, serve and plot; `app` has what they share. Each command
+imports the heavy modules that it needs. The help lists commands in this order.
 """
 
-from . import comparing, library, models
+from . import compare_commands, library_command, model_commands
 from .app import app
 
-__all__ = ["app", "comparing", "library", "models"]
+__all__ = ["app", "compare_commands", "library_command", "model_commands"]

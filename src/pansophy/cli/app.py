@@ -29,27 +29,27 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of folds and methods.")]
 
 
-def tell(text):
+def print_error(text):
     typer.echo(text, err=True)
 
 
 @contextmanager
-def one_sentence():
+def errors_as_one_sentence():
     """Turn what the user can put right into a sentence and exit code 2."""
     try:
         yield
     except KeyboardInterrupt:
-        tell("Interrupted.")
+        print_error("Interrupted.")
         raise typer.Exit(130) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except (ValueError, OSError, ImportError) as error:
-        tell(f"pansophy: {' '.join(str(error).split())}")
+        print_error(f"pansophy: {' '.join(str(error).split())}")
         raise typer.Exit(2) from None
 
 
-def listed(text) -> list[str] | None:
+def split_names(text) -> list[str] | None:
     """`a, b` as names, `"a, b", c` with a comma in one; several texts are one list.
 
     None, an option that was not given, stays None.
@@ -63,18 +63,7 @@ def listed(text) -> list[str] | None:
     return [t.strip() for row in rows for t in row if t.strip()]
 
 
-def paired(texts, what, example) -> dict[str, str]:
-    """`name=value` texts as a dict; a name may hold `=` itself."""
-    found = {}
-    for text in texts:
-        name, mark, value = text.rpartition("=")
-        if not (mark and name.strip() and value.strip()):
-            raise ValueError(f"{what} must look like `{example}`, got {text!r}.")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def version(wanted: bool):
+def print_version(wanted: bool):
     if wanted:
         typer.echo(f"pansophy {__version__}")
         raise typer.Exit
@@ -84,7 +73,9 @@ def version(wanted: bool):
 def main(
     _: Annotated[
         bool,
-        typer.Option("--version", callback=version, is_eager=True, help="Version."),
+        typer.Option(
+            "--version", callback=print_version, is_eager=True, help="Version."
+        ),
     ] = False,
 ):
     """All of machine learning behind one fit."""

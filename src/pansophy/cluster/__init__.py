@@ -1,30 +1,41 @@
-"""Clustering: rows into groups, without being told any."""
+"""Clustering: k-means and its relatives, hierarchies, density, spectra, validity."""
 
 from .agglomerative import AgglomerativeClustering, FeatureAgglomeration
-from .anonymize import Release, anonymize
-from .bisecting import BisectingKMeans
+from .anonymize import AnonymizedData, anonymize
+from .bisecting_kmeans import BisectingKMeans
 from .choose_k import KChoice, choose_k
 from .cluster_features import ClusterFeatures
 from .cluster_imputer import ClusterImputer
 from .dbscan import DBSCAN, dbscan_labels
-from .diagnose import KMeansReport, diagnose_kmeans
 from .diana import Diana, diana_splits
 from .fuzzy_c_means import FuzzyCMeans
 from .hdbscan import HDBSCAN
+from .initialization import sample_initial_centers
 from .kernel_kmeans import KernelKMeans
-from .kmeans import KMeans, kmeans_objective, lloyd
+from .kmeans import KMeans, kmeans_objective, kmeans_plusplus, lloyd
+from .kmeans_report import KMeansReport, diagnose_kmeans
 from .kmedians import KMedians
 from .kmedoids import KMedoids
-from .linkage import cophenetic, cut, leaf_order, linkage_matrix
-from .minibatch import MiniBatchKMeans
+from .linkage import cophenetic, cut_tree, leaf_order, linkage_matrix
+from .minibatch_kmeans import MiniBatchKMeans
 from .optics import OPTICS
 from .partition import Partition
-from .seeding import kmeans_plusplus, seed
-from .som import SelfOrganizingMap
+from .self_organizing_map import SelfOrganizingMap
 from .spectral_clustering import SpectralClustering
 from .trimmed_kmeans import TrimmedKMeans
-from .validity import Validity, cophenetic_correlation, dunn, purity, validity
-from .vector_quantizer import Picture, Rate, VectorQuantizer, quantize_image
+from .validity import (
+    Validity,
+    cophenetic_correlation,
+    dunn_index,
+    purity_score,
+    validity,
+)
+from .vector_quantizer import (
+    CodingRate,
+    QuantizedImage,
+    VectorQuantizer,
+    quantize_image,
+)
 
 __all__ = [
     "AgglomerativeClustering",
@@ -45,9 +56,9 @@ __all__ = [
     "MiniBatchKMeans",
     "OPTICS",
     "Partition",
-    "Picture",
-    "Rate",
-    "Release",
+    "QuantizedImage",
+    "CodingRate",
+    "AnonymizedData",
     "SelfOrganizingMap",
     "SpectralClustering",
     "TrimmedKMeans",
@@ -57,18 +68,18 @@ __all__ = [
     "choose_k",
     "cophenetic",
     "cophenetic_correlation",
-    "cut",
+    "cut_tree",
     "dbscan_labels",
     "diagnose_kmeans",
     "diana_splits",
-    "dunn",
+    "dunn_index",
     "kmeans_objective",
     "kmeans_plusplus",
     "leaf_order",
     "linkage_matrix",
     "lloyd",
-    "purity",
+    "purity_score",
     "quantize_image",
-    "seed",
+    "sample_initial_centers",
     "validity",
 ]

@@ -1,13 +1,18 @@
-"""Compiled loops of `dbscan.py`: the grid of cells, and unions from lists."""
+"""Compiled loops of `dbscan.py`: the grid of cells, and unions from neighbour lists.
+
+`grid` is (start, lo, hi, keys, steps, reach, limit): where the points of each cell
+begin and the box around them, the sorted numbers of the cells, the steps from a cell to
+its neighbours, how many cells away the last coordinate may be, and eps squared.
+"""
 
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import root
+from ..graphs._spanning_trees import find_root
 
 
 @njit(cache=True, nogil=True)
-def first_at_least(keys, value, low, high):
+def lower_bound(keys, value, low, high):
     """The first place in sorted keys[low:high] that is not below the value."""
     while low < high:
         mid = (low + high) // 2
@@ -19,7 +24,7 @@ def first_at_least(keys, value, low, high):
 
 
 @njit(cache=True, nogil=True)
-def ranges(keys, places, steps, reach, a, b, out):
+def neighbor_cell_ranges(keys, places, steps, reach, a, b, out):
     """out[c - a, s]: the cells from key + step - reach to key + step + reach.
 
     Cells that differ in the last coordinate alone are neighbours in `keys`, so each
@@ -28,7 +33,7 @@ def ranges(keys, places, steps, reach, a, b, out):
     """
     n = len(keys)
     for s in range(len(steps)):
-        first = first_at_least(keys, keys[a] + steps[s] - reach, 0, n)
+        first = lower_bound(keys, keys[a] + steps[s] - reach, 0, n)
         last = first
         for c in range(a, b):
             low, high = keys[c] + steps[s] - reach, keys[c] + steps[s] + reach
@@ -41,7 +46,7 @@ def ranges(keys, places, steps, reach, a, b, out):
 
 
 @njit(cache=True, nogil=True)
-def near(X, i, j, limit):
+def within_radius(X, i, j, limit):
     total = 0.0
     for c in range(X.shape[1]):
         total += (X[i, c] - X[j, c]) ** 2
@@ -49,7 +54,7 @@ def near(X, i, j, limit):
 
 
 @njit(cache=True, nogil=True)
-def gap(lo, hi, a, b):
+def box_gap(lo, hi, a, b):
     """Squared distance of the boxes of two cells."""
     total = 0.0
     for c in range(lo.shape[1]):
@@ -59,7 +64,7 @@ def gap(lo, hi, a, b):
 
 
 @njit(cache=True, nogil=True)
-def point_gap(X, i, lo, hi, b):
+def point_box_gap(X, i, lo, hi, b):
     """Squared distance of a point from the box of a cell."""
     total = 0.0
     for c in range(lo.shape[1]):
@@ -69,7 +74,7 @@ def point_gap(X, i, lo, hi, b):
 
 
 @njit(cache=True, nogil=True)
-def boxes(X, start, lo, hi):
+def cell_boxes(X, start, lo, hi):
     """The smallest and largest coordinates of the points of each cell."""
     for c in range(len(start) - 1):
         lo[c], hi[c] = X[start[c]], X[start[c]]
@@ -79,14 +84,15 @@ def boxes(X, start, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def find_cores(X, w, start, lo, hi, keys, steps, reach, limit, enough, a, b, core):
+def find_core_points(X, w, grid, min_weight, a, b, core):
     """Which points of cells a .. b have enough weight within the radius.
 
     All points of a cell are within the radius of each other; counting ends as soon
     as there is enough.
     """
+    start, lo, hi, keys, steps, reach, limit = grid
     around = np.empty((b - a, len(steps), 2), np.int64)
-    ranges(keys, start, steps, reach, a, b, around)
+    neighbor_cell_ranges(keys, start, steps, reach, a, b, around)
     for cell in range(a, b):
         own = 0.0
         for i in range(start[cell], start[cell + 1]):
@@ -94,33 +100,34 @@ def find_cores(X, w, start, lo, hi, keys, steps, reach, limit, enough, a, b, cor
         for i in range(start[cell], start[cell + 1]):
             total = own
             for s in range(len(steps)):
-                if total >= enough:
+                if total >= min_weight:
                     break
                 for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
-                    if other == cell or point_gap(X, i, lo, hi, other) > limit:
+                    if other == cell or point_box_gap(X, i, lo, hi, other) > limit:
                         continue
                     for j in range(start[other], start[other + 1]):
-                        if near(X, i, j, limit):
+                        if within_radius(X, i, j, limit):
                             total += w[j] if len(w) else 1.0
-                    if total >= enough:
+                    if total >= min_weight:
                         break
-            core[i] = total >= enough
+            core[i] = total >= min_weight
 
 
 @njit(cache=True, nogil=True)
-def touching(X, core, start, a, b, limit):
+def cells_touch(X, core, start, a, b, limit):
     """Whether a core point of one cell is within the radius of one of the other."""
     for i in range(start[a], start[a + 1]):
         if core[i]:
             for j in range(start[b], start[b + 1]):
-                if core[j] and near(X, i, j, limit):
+                if core[j] and within_radius(X, i, j, limit):
                     return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def join_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
+def union_cells(X, core, grid, parent):
     """Union of the cells whose core points touch; cells without one stay alone."""
+    start, lo, hi, keys, steps, reach, limit = grid
     cells = len(start) - 1
     has = np.zeros(cells, np.bool_)
     for c in range(cells):
@@ -130,7 +137,7 @@ def join_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
     around = np.empty((size, len(steps), 2), np.int64)
     for a in range(0, cells, size):
         b = min(a + size, cells)
-        ranges(keys, start, steps, reach, a, b, around)
+        neighbor_cell_ranges(keys, start, steps, reach, a, b, around)
         for cell in range(a, b):
             if not has[cell]:
                 continue
@@ -138,23 +145,22 @@ def join_cells(X, core, start, lo, hi, keys, steps, reach, limit, parent):
                 for other in range(around[cell - a, s, 0], around[cell - a, s, 1]):
                     if other <= cell or not has[other]:
                         continue
-                    u, v = root(parent, cell), root(parent, other)
-                    if u == v or gap(lo, hi, cell, other) > limit:
+                    u, v = find_root(parent, cell), find_root(parent, other)
+                    if u == v or box_gap(lo, hi, cell, other) > limit:
                         continue
-                    if touching(X, core, start, cell, other, limit):
+                    if cells_touch(X, core, start, cell, other, limit):
                         parent[max(u, v)] = min(u, v)
 
 
 @njit(cache=True, nogil=True)
-def reach_borders(
-    X, core, start, lo, hi, keys, steps, reach, limit, name, a, b, labels
-):
+def label_borders(X, core, grid, name, a, b, labels):
     """Points of cells a .. b that are not core: the first cluster in reach, or -1.
 
     name[c] is the cluster of the core points of cell c.
     """
+    start, lo, hi, keys, steps, reach, limit = grid
     around = np.empty((b - a, len(steps), 2), np.int64)
-    ranges(keys, start, steps, reach, a, b, around)
+    neighbor_cell_ranges(keys, start, steps, reach, a, b, around)
     for cell in range(a, b):
         for i in range(start[cell], start[cell + 1]):
             if core[i]:
@@ -166,34 +172,34 @@ def reach_borders(
                     c = name[other]
                     if c < 0 or (best >= 0 and c >= best):
                         continue
-                    if point_gap(X, i, lo, hi, other) > limit:
+                    if point_box_gap(X, i, lo, hi, other) > limit:
                         continue
                     for j in range(start[other], start[other + 1]):
-                        if core[j] and near(X, i, j, limit):
+                        if core[j] and within_radius(X, i, j, limit):
                             best = c
                             break
             labels[i] = best
 
 
 @njit(cache=True, nogil=True)
-def join_lists(rows, indptr, indices, core, known, parent):
+def union_neighbor_lists(rows, indptr, indices, core, known, parent):
     """Union of core rows with their core neighbours among the rows seen so far."""
     for k in range(len(rows)):
         i = rows[k]
         if not core[i]:
             continue
-        u = root(parent, i)
+        u = find_root(parent, i)
         for e in range(indptr[k], indptr[k + 1]):
             j = indices[e]
             if known[j] and core[j]:
-                v = root(parent, j)
+                v = find_root(parent, j)
                 if u != v:
                     parent[max(u, v)] = min(u, v)
                     u = min(u, v)
 
 
 @njit(cache=True, nogil=True)
-def first_of_lists(rows, indptr, indices, core, labels):
+def lowest_core_label(rows, indptr, indices, core, labels):
     """Rows that are not core: the lowest label of a core neighbour."""
     for k in range(len(rows)):
         best = -1

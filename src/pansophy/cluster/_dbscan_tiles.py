@@ -1,17 +1,18 @@
-"""Compiled loops of `dbscan_tiles.py`: what products say, and what they leave open."""
+"""Compiled loops of `dbscan_tiles.py`: pairs within eps, from products where sure."""
 
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import root
-from ._dbscan import gap, near
+from ..core.compiled import FASTMATH
+from ..graphs._spanning_trees import find_root
+from ._dbscan import box_gap, within_radius
 
 STEP = 64  # entries of a tile looked at together
-ROOM = 1 + 1e-12  # of distances of boxes, for rounding
+SLACK = 1 + 1e-12  # of distances of boxes, for rounding
 
 
 @njit(cache=True, nogil=True)
-def gaps(low, high, lo, hi):
+def box_gaps(low, high, lo, hi):
     """Squared distances from one box to many."""
     out = np.empty(len(lo))
     for u in range(len(lo)):
@@ -24,43 +25,49 @@ def gaps(low, high, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def meeting(lo, hi, away, limit):
+def tiles_in_reach(lo, hi, away, limit):
     """The tiles t whose box is within the radius of that of t - away."""
-    out, count = np.empty(len(lo), np.int64), 0
+    out = np.empty(len(lo), np.int64)
+    count = 0
     for t in range(away, len(lo)):
         out[count] = t
-        count += not (gap(lo, hi, t, t - away) > limit * ROOM)
+        count += not (box_gap(lo, hi, t, t - away) > limit * SLACK)
     return out[:count]
 
 
 @njit(cache=True, nogil=True)
-def meetings(lo, hi, limit):
+def count_tiles_in_reach(lo, hi, limit):
     """How many those are, for each `away`."""
-    return np.array([len(meeting(lo, hi, a, limit)) for a in range(len(lo))])
+    return np.array([len(tiles_in_reach(lo, hi, a, limit)) for a in range(len(lo))])
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def in_reach(P, rows, lo, hi, limit):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def rows_in_reach(P, rows, lo, hi, limit):
     """Those of the rows that are within the radius of a box."""
-    out, count = np.empty(len(rows), np.int64), 0
+    out = np.empty(len(rows), np.int64)
+    count = 0
     for i in rows:
-        x, total = P[i], 0.0
+        x = P[i]
+        total = 0.0
         for c in range(len(lo)):
             g, h = lo[c] - x[c], x[c] - hi[c]
             g = g if g > h else h
             g = g if g > 0.0 else 0.0
             total += g * g
         out[count] = i
-        count += not (total > limit * ROOM)
+        count += not (total > limit * SLACK)
     return out[:count]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def along(P, rows, g):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def project_onto_direction(P, rows, g):
     """Products of rows with a direction, and the largest sum of absolute terms."""
-    out, top = np.empty(len(rows)), 0.0
+    out = np.empty(len(rows))
+    top = 0.0
     for k in range(len(rows)):
-        x, total, size = P[rows[k]], 0.0, 0.0
+        x = P[rows[k]]
+        total = 0.0
+        size = 0.0
         for c in range(len(g)):
             total += x[c] * g[c]
             size += abs(x[c] * g[c])
@@ -70,23 +77,27 @@ def along(P, rows, g):
 
 
 @njit(cache=True, nogil=True)
-def facing(P, a, b, start, stop, limit):
+def facing_masks(P, a, b, start, stop, limit):
     """Which rows of a and of b may be within reach, seen along a line."""
-    g, size = stop - start, 0.0
+    g = stop - start
+    size = 0.0
     for c in range(len(g)):
         size += g[c] * g[c]
-    (p, most), (q, more) = along(P, a, g), along(P, b, g)
+    (p, most), (q, more) = (
+        project_onto_direction(P, a, g),
+        project_onto_direction(P, b, g),
+    )
     last, first = -np.inf, np.inf
     for v in p:
         last = max(last, v)
     for v in q:
         first = min(first, v)
-    far = np.sqrt(limit * size) * ROOM + 1e-15 * len(g) * (most + more)
+    far = np.sqrt(limit * size) * SLACK + 1e-15 * len(g) * (most + more)
     return ~(first - p > far), ~(q - last > far)
 
 
 @njit(cache=True, nogil=True)
-def surely(line, limit):
+def count_at_most(line, limit):
     """How many entries are at most the limit."""
     count = 0
     for j in range(len(line)):
@@ -95,7 +106,7 @@ def surely(line, limit):
 
 
 @njit(cache=True, nogil=True)
-def perhaps(line, start, stop, limit):
+def any_not_above(line, start, stop, limit):
     """Whether any entry is not above the limit; one that is not a number may be."""
     found = np.int32(0)
     a = line[start:stop]
@@ -105,7 +116,7 @@ def perhaps(line, start, stop, limit):
 
 
 @njit(cache=True, nogil=True)
-def found(i, j, w, total, held, lists):
+def add_neighbor(i, j, w, total, held, lists):
     """Row j is within reach of row i."""
     total[i] += w[j] if len(w) else 1.0
     if held[i] < lists.shape[1]:
@@ -114,19 +125,23 @@ def found(i, j, w, total, held, lists):
 
 
 @njit(cache=True, nogil=True)
-def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
+def count_tile_neighbors(
+    S, sure, a, b, both, P, limit, min_weight, w, total, held, lists
+):
     """Neighbours, among rows b, of those rows a that lack some; if both, vice versa.
 
     S are products, at most sure[0] for rows in reach and above sure[1] for others.
     """
-    m, lacking = len(b), 0
+    m = len(b)
+    lacking = 0
     for j in b:
-        lacking += both and total[j] < enough
+        lacking += both and total[j] < min_weight
     for r in range(len(a)):
         i, line, low, high = a[r], S[r], sure[0, r], sure[1, r]
-        mine = total[i] < enough
-        if mine and len(w) == 0 and total[i] + surely(line, low) >= enough:
-            total[i], mine = enough, False
+        mine = total[i] < min_weight
+        if mine and len(w) == 0 and total[i] + count_at_most(line, low) >= min_weight:
+            total[i] = min_weight
+            mine = False
             for k in range(m):
                 if held[i] >= lists.shape[1]:
                     break
@@ -137,42 +152,43 @@ def count_near(S, sure, a, b, both, P, limit, enough, w, total, held, lists):
             continue
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not perhaps(line, start, stop, high):
+            if not any_not_above(line, start, stop, high):
                 continue
             for k in range(start, stop):
                 j = b[k]
-                theirs = both and total[j] < enough
+                theirs = both and total[j] < min_weight
                 if line[k] > high or not (mine or theirs):
                     continue
-                if line[k] <= low or near(P, i, j, limit):
+                if line[k] <= low or within_radius(P, i, j, limit):
                     if mine:
-                        found(i, j, w, total, held, lists)
+                        add_neighbor(i, j, w, total, held, lists)
                     if theirs:
-                        found(j, i, w, total, held, lists)
-                        lacking -= total[j] >= enough
+                        add_neighbor(j, i, w, total, held, lists)
+                        lacking -= total[j] >= min_weight
 
 
 @njit(cache=True, nogil=True)
-def join_near(S, sure, P, a, b, limit, names):
+def tile_joining_pairs(S, sure, P, a, b, limit, names):
     """Pairs of rows (of a, of b) within reach that join pieces, as (pairs, 2).
 
     names are the numbers of the pieces of the rows of a, then of b.
     """
     count, m = S.shape
     up = np.arange(names.max() + 1)
-    pairs, used = np.empty((len(up), 2), np.int64), 0
+    pairs = np.empty((len(up), 2), np.int64)
+    used = 0
     for i in range(count):
         line, low, high = S[i], sure[0, i], sure[1, i]
-        u = root(up, names[i])
+        u = find_root(up, names[i])
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not perhaps(line, start, stop, high):
+            if not any_not_above(line, start, stop, high):
                 continue
             for j in range(start, stop):
                 if line[j] > high:
                     continue
-                v = root(up, names[count + j])
-                if u != v and (line[j] <= low or near(P, a[i], b[j], limit)):
+                v = find_root(up, names[count + j])
+                if u != v and (line[j] <= low or within_radius(P, a[i], b[j], limit)):
                     pairs[used, 0], pairs[used, 1] = a[i], b[j]
                     used += 1
                     up[max(u, v)] = min(u, v)
@@ -181,19 +197,19 @@ def join_near(S, sure, P, a, b, limit, names):
 
 
 @njit(cache=True, nogil=True)
-def lowest_near(S, sure, P, rows, others, limit, labels, found):
+def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, found):
     """The lowest label of a core row in reach, or what was found before."""
     for i in range(len(rows)):
         for j in range(len(others)):
             name = labels[others[j]]
             if S[i, j] > sure[1, i] or (0 <= found[i] <= name):
                 continue
-            if S[i, j] <= sure[0, i] or near(P, rows[i], others[j], limit):
+            if S[i, j] <= sure[0, i] or within_radius(P, rows[i], others[j], limit):
                 found[i] = name
 
 
 @njit(cache=True, nogil=True)
-def lowest_listed(rows, held, lists, core, labels):
+def lowest_listed_label(rows, held, lists, core, labels):
     """The lowest label of a core row in the list of each row."""
     for i in rows:
         best = -1
@@ -204,37 +220,37 @@ def lowest_listed(rows, held, lists, core, labels):
 
 
 @njit(cache=True, nogil=True)
-def unite_listed(held, lists, core, parent):
-    """Union of core rows with the core rows written down for them."""
+def union_listed(held, lists, core, parent):
+    """Union of core rows with the core rows in their lists."""
     for i in range(len(core)):
         if core[i]:
-            u = root(parent, i)
+            u = find_root(parent, i)
             for j in lists[i, : held[i]]:
                 if core[j]:
-                    v = root(parent, j)
+                    v = find_root(parent, j)
                     parent[max(u, v)] = min(u, v)
                     u = min(u, v)
 
 
 @njit(cache=True, nogil=True)
-def unite(pairs, parent):
+def union_pairs(pairs, parent):
     """Union of the two rows of each pair."""
     for e in range(len(pairs)):
-        u, v = root(parent, pairs[e, 0]), root(parent, pairs[e, 1])
+        u, v = find_root(parent, pairs[e, 0]), find_root(parent, pairs[e, 1])
         parent[max(u, v)] = min(u, v)
 
 
 @njit(cache=True, nogil=True)
-def roots(parent, rows):
+def component_roots(parent, rows):
     """The representatives of rows; paths are made shorter."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):
-        out[k] = root(parent, rows[k])
+        out[k] = find_root(parent, rows[k])
     return out
 
 
 @njit(cache=True, nogil=True)
-def tops(parent, rows):
+def component_roots_readonly(parent, rows):
     """The same without writing, for threads."""
     out = np.empty(len(rows), np.int64)
     for k in range(len(rows)):

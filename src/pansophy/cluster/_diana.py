@@ -1,11 +1,11 @@
-"""Compiled loops of `diana.py`."""
+"""Compiled loops of `diana.py`: diameters and splinter groups."""
 
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def diameter(D, rows):
+def cluster_diameter(D, rows):
     """The largest distance between two of the rows."""
     out = 0.0
     for u in rows:
@@ -15,14 +15,15 @@ def diameter(D, rows):
 
 
 @njit(cache=True, nogil=True)
-def split(D, rows):
+def splinter_group(D, rows):
     """Eqs (1) and (2): which of the rows leave for the splinter group."""
     m = len(rows)
     out, stay, gone = np.zeros(m, np.bool_), np.zeros(m), np.zeros(m)
     for i in range(m):
         for v in rows:
             stay[i] += D[rows[i], v]
-    best, left = int(np.argmax(stay)), m
+    best = int(np.argmax(stay))
+    left = m
     while True:
         out[best] = True
         left -= 1
@@ -37,6 +38,7 @@ def split(D, rows):
                 # a gain of nothing but rounding is none
                 near, far = gone[i] / (m - left), stay[i] / (left - 1)
                 if far - near > most + 1e-12 * (far + near):
-                    best, most = i, far - near
+                    best = i
+                    most = far - near
         if best < 0:
             return out

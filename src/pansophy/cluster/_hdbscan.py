@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def drop(children, n, top, parent, rate, stack, tree, used):
+def drop_rows(children, n, top, parent, rate, stack, tree, used):
     """All rows below node `top` leave cluster `parent`; how many entries there are."""
     depth = 1
     stack[0] = top
@@ -26,9 +26,11 @@ def drop(children, n, top, parent, rate, stack, tree, used):
 
 
 @njit(cache=True, nogil=True)
-def parts_of(children, height, n, node, stack, parts):
+def simultaneous_parts(children, height, n, node, stack, parts):
     """The clusters that merge at the height of node, all at once; how many."""
-    stack[0], depth, count = node, 1, 0
+    stack[0] = node
+    depth = 1
+    count = 0
     while depth:
         depth -= 1
         t = stack[depth] - n
@@ -44,27 +46,30 @@ def parts_of(children, height, n, node, stack, parts):
 
 
 @njit(cache=True, nogil=True)
-def condense(children, height, size, n, least, tree):
+def fill_condensed_tree(children, height, size, n, min_size, tree):
     """Eq. (2): rows (parent, child, lambda, size) of the condensed tree; how many."""
     name = np.zeros(2 * n - 1, np.int64)
     queue, stack = np.empty(2 * n - 1, np.int64), np.empty(n + 1, np.int64)
     parts = np.empty(n, np.int64)
     queue[0], name[2 * n - 2], head, tail = 2 * n - 2, n, 0, 1
-    used, fresh = 0, n + 1
+    used = 0
+    fresh = n + 1
     while head < tail:
         node = queue[head]
         head += 1
         if node < n:
             continue
-        t, own, big = node - n, name[node], 0
+        t = node - n
+        own = name[node]
+        big = 0
         rate = 1.0 / height[t] if height[t] > 0 else np.inf
-        count = parts_of(children, height, n, node, stack, parts)
+        count = simultaneous_parts(children, height, n, node, stack, parts)
         for child in parts[:count]:
-            big += (size[child - n] if child >= n else 1) >= least
+            big += (size[child - n] if child >= n else 1) >= min_size
         for child in parts[:count]:
             rows = size[child - n] if child >= n else 1
-            if rows < least:
-                used = drop(children, n, child, own, rate, stack, tree, used)
+            if rows < min_size:
+                used = drop_rows(children, n, child, own, rate, stack, tree, used)
                 continue
             name[child] = own
             if big > 1:  # a true split: its large parts are clusters of their own
@@ -78,7 +83,7 @@ def condense(children, height, size, n, least, tree):
 
 
 @njit(cache=True, nogil=True)
-def assign(tree, n, chosen, top, rate):
+def chosen_ancestors(tree, n, chosen, top, rate):
     """The chosen cluster above each row (n + its number), or the root; its lambda.
 
     top is of length `clusters`; a parent has a lower number than its children.
@@ -86,7 +91,8 @@ def assign(tree, n, chosen, top, rate):
     for c in range(len(top)):
         top[c] = c if chosen[c] else (0 if c == 0 else -1)
     for e in range(len(tree)):
-        parent, child = int(tree[e, 0]) - n, int(tree[e, 1])
+        parent = int(tree[e, 0]) - n
+        child = int(tree[e, 1])
         if child >= n and top[child - n] < 0:
             top[child - n] = top[parent]
     above = np.zeros(n, np.int64)

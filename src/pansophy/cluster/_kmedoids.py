@@ -3,15 +3,16 @@
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gains(D, rows, w, near):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def build_gains(D, rows, w, near):
     """Eq. (2): sum_i w_i max(0, near_i - D_ci) for some rows c of D."""
     out = np.zeros(rows.shape[0])
     for c in range(rows.shape[0]):
-        total, row = 0.0, D[rows[c]]
+        total = 0.0
+        row = D[rows[c]]
         for i in range(row.shape[0]):
             v = near[i] - row[i]
             total += w[i] * (v if v > 0 else 0)
@@ -19,12 +20,15 @@ def gains(D, rows, w, near):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def two_nearest(M, first, second, a, b):
     """Of each column of M (k, n) the smallest entry and the next: values and rows."""
     k, n = M.shape
     for i in range(n):
-        first[i], second[i], a[i], b[i] = np.inf, np.inf, 0, 0
+        first[i] = np.inf
+        second[i] = np.inf
+        a[i] = 0
+        b[i] = 0
     for j in range(k):
         for i in range(n):
             v = M[j, i]
@@ -35,17 +39,17 @@ def two_nearest(M, first, second, a, b):
                 second[i], b[i] = v, j
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def losses(w, first, second, a, out):
-    """Eq. (3): what J gains if medoid j goes and nothing comes."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def removal_losses(w, first, second, a, out):
+    """Eq. (3): how much J rises if medoid j is removed."""
     out[:] = 0.0
     for i in range(w.shape[0]):
         out[a[i]] += w[i] * (second[i] - first[i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def change(row, w, first, second, a, loss, out):
-    """Eq. (4): the best medoid to put the candidate of `row` in place of."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def best_swap(row, w, first, second, a, loss, out):
+    """Eq. (4): the best medoid to replace by the candidate of `row`, and the change."""
     k = loss.shape[0]
     for j in range(k):
         out[j] = loss[j]
@@ -64,16 +68,19 @@ def change(row, w, first, second, a, loss, out):
     return best, out[best] + shared
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def replace(row, out, M, first, second, a, b):
-    """Put `row` in place of medoid `out`; only rows that it concerns are redone."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def replace_medoid(row, out, M, first, second, a, b):
+    """Replace medoid `out` by the candidate of `row`; update the two nearest."""
     k, n = M.shape
     for i in range(n):
         M[out, i] = row[i]
     for i in range(n):
         v = row[i]
         if a[i] == out or b[i] == out:
-            f, s, x, y = np.inf, np.inf, 0, 0
+            f = np.inf
+            s = np.inf
+            x = 0
+            y = 0
             for j in range(k):
                 u = M[j, i]
                 if u < f:
@@ -89,31 +96,34 @@ def replace(row, out, M, first, second, a, b):
             second[i], b[i] = v, out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(
-    D, rows, who, w, medoids, M, first, second, a, b, loss, room, least, total, idle
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def swap_sweep(
+    D, rows, candidates, w, medoids, nearest, loss, changes, least, total, idle
 ):
-    """Eq. (4) for each candidate in turn, swapping at once where it pays.
+    """Eq. (4) for each candidate in order, swapping at once where that lowers J.
 
-    The distances from candidate who_c are in row rows_c of D. `least` is how much a
-    swap must lower J. idle[0] counts the candidates since the last swap; once they
-    are all there are, the rest is left out. Returns the number of swaps.
+    The distances from candidate c are in row rows_c of D. `nearest` is (M, d1, d2, a,
+    b), a and b the nearest and second nearest medoid; `loss` is eq. (3), `changes`
+    scratch of the same size. `least` is how much a swap must lower J. idle[0] counts
+    the candidates since the last swap; once they are all `total`, the rest is left out.
+    Returns the number of swaps.
     """
+    M, first, second, a, b = nearest
     swaps = 0
-    for c in range(who.shape[0]):
+    for c in range(candidates.shape[0]):
         if idle[0] >= total:
             break
         idle[0] += 1
         here = False
         for j in range(medoids.shape[0]):
-            here = here or medoids[j] == who[c]
+            here = here or medoids[j] == candidates[c]
         if here:
             continue
-        out, by = change(D[rows[c]], w, first, second, a, loss, room)
+        out, by = best_swap(D[rows[c]], w, first, second, a, loss, changes)
         if by < -least:
-            medoids[out] = who[c]
-            replace(D[rows[c]], out, M, first, second, a, b)
-            losses(w, first, second, a, loss)
+            medoids[out] = candidates[c]
+            replace_medoid(D[rows[c]], out, M, first, second, a, b)
+            removal_losses(w, first, second, a, loss)
             swaps += 1
             idle[0] = 0
     return swaps

@@ -3,24 +3,28 @@
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, EUCLIDEAN, add_columns, root
+from ..core.compiled import FASTMATH_NO_NAN
+from ..graphs._spanning_trees import (
+    EUCLIDEAN,
+    POINT_CHUNK,
+    accumulate_distances,
+    find_root,
+)
 
 COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
 LANES = 64
-# no entry is ever NaN; infinities are used, so they keep their meaning
-FAST = {"contract", "reassoc", "nsz", "arcp", "nnan"}
 
 
 @njit(cache=True, nogil=True)
 def fill_distances(XT, start, stop, kind, p, rooted, D):
     """Rows start .. stop of D from their own block on, and their mirror image."""
     d, n = XT.shape
-    t, x = np.empty(CHUNK), np.empty(d)
-    for a in range(start, n, CHUNK):
-        b = min(a + CHUNK, n)
+    t, x = np.empty(POINT_CHUNK), np.empty(d)
+    for a in range(start, n, POINT_CHUNK):
+        b = min(a + POINT_CHUNK, n)
         for i in range(start, stop):
             x[:] = XT[:, i]
-            add_columns(XT, x, a, b, kind, p, t)
+            accumulate_distances(XT, x, a, b, kind, p, t)
             if rooted:
                 for j in range(b - a):
                     t[j] = np.sqrt(t[j])
@@ -29,13 +33,14 @@ def fill_distances(XT, start, stop, kind, p, rooted, D):
             D[j, start:stop] = D[start:stop, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def least(row, gone):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+def masked_minimum(row, gone):
     """min over j of row[j] + gone[j]; gone is infinite for clusters that were merged.
 
     In LANES minima side by side, since the compiler does not split one by itself.
     """
-    n, low = len(row), row[0] + gone[0]
+    n = len(row)
+    low = row[0] + gone[0]
     whole = n - n % LANES
     lanes = np.full(LANES, low)
     for a in range(0, whole, LANES):
@@ -51,7 +56,7 @@ def least(row, gone):
 
 
 @njit(cache=True, nogil=True)
-def refresh(D, k, fresh, made, stamp, gone, t):
+def refresh_row(D, k, fresh, made, stamp, gone, t):
     """Bring row k up to date with the clusters made since it was last looked at.
 
     The newer of two clusters holds their distance in its own row.
@@ -63,8 +68,8 @@ def refresh(D, k, fresh, made, stamp, gone, t):
     fresh[k] = t
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def combine(da, db, dab, size, na, nb, kind):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+def lance_williams_update(da, db, dab, size, na, nb, kind):
     """Distances of the union of a and b from those of a and b, written to db."""
     total = na + nb
     for j in range(len(da)):
@@ -81,26 +86,31 @@ def combine(da, db, dab, size, na, nb, kind):
 
 
 @njit(cache=True, nogil=True)
-def chain_matrix(D, kind, left, right, height):
+def nearest_neighbor_chain(D, kind, left, right, height):
     """Merges on a square matrix of distances, which is used up; infinite diagonal.
 
     Row b becomes the union of a and b. Columns are not written: rows are brought up
     to date when they are read.
     """
     n = len(D)
-    gone, size = np.zeros(n, D.dtype), np.ones(n)
+    gone = np.zeros(n, D.dtype)
+    size = np.ones(n)
     fresh, stamp = np.zeros(n, np.int64), np.zeros(n, np.int64)
     made, chain = np.empty(n, np.int64), np.empty(n, np.int64)
-    length, first, inf = 0, 0, D.dtype.type(np.inf)
+    length = 0
+    first = 0
+    inf = D.dtype.type(np.inf)
     for t in range(n - 1):
         if length == 0:
             while gone[first] != 0.0:
                 first += 1
-            chain[0], length = first, 1
+            chain[0] = first
+            length = 1
         while True:
             k = chain[length - 1]
-            refresh(D, k, fresh, made, stamp, gone, t)
-            low, j = least(D[k], gone), 0
+            refresh_row(D, k, fresh, made, stamp, gone, t)
+            low = masked_minimum(D[k], gone)
+            j = 0
             if length > 1 and D[k, chain[length - 2]] <= low:
                 j = chain[length - 2]
                 break
@@ -109,17 +119,20 @@ def chain_matrix(D, kind, left, right, height):
             chain[length] = j
             length += 1
         length -= 2
-        a, b = min(k, j), max(k, j)
-        refresh(D, a, fresh, made, stamp, gone, t)
-        refresh(D, b, fresh, made, stamp, gone, t)
-        left[t], right[t], height[t] = a, b, D[a, b]
-        combine(D[a], D[b], D[a, b], size, size[a], size[b], kind)
+        a = min(k, j)
+        b = max(k, j)
+        refresh_row(D, a, fresh, made, stamp, gone, t)
+        refresh_row(D, b, fresh, made, stamp, gone, t)
+        left[t] = a
+        right[t] = b
+        height[t] = D[a, b]
+        lance_williams_update(D[a], D[b], D[a, b], size, size[a], size[b], kind)
         size[b] += size[a]
         gone[a] = D[b, b] = inf
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def ward_chunk(t, size, own, a, b, skip):
     """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
     low = np.inf
@@ -139,11 +152,12 @@ def ward_nearest(XT, size, k, m, x, t, keep):
 
     keep (length m) is filled with the distances.
     """
-    low, home = np.inf, 0
+    low = np.inf
+    home = 0
     x[:] = XT[:, k]
-    for a in range(0, m, CHUNK):
-        b = min(a + CHUNK, m)
-        add_columns(XT, x, a, b, EUCLIDEAN, 2.0, t)
+    for a in range(0, m, POINT_CHUNK):
+        b = min(a + POINT_CHUNK, m)
+        accumulate_distances(XT, x, a, b, EUCLIDEAN, 2.0, t)
         found = ward_chunk(t, size, size[k], a, b, k)
         keep[a:b] = t[: b - a]
         if found < low:
@@ -155,15 +169,20 @@ def ward_nearest(XT, size, k, m, x, t, keep):
 
 
 @njit(cache=True, nogil=True)
-def chain_ward(XT, left, right, height):
+def ward_chain(XT, left, right, height):
     """Ward's merges from centroids, which XT becomes; squared heights."""
     d, n = XT.shape
-    size, rep, slot = np.ones(n), np.arange(n), np.arange(n)
-    x, t, keep = np.empty(d), np.empty(CHUNK), np.empty(n)
-    chain, length, m = np.empty(n, np.int64), 0, n  # of representatives
+    size = np.ones(n)
+    rep = np.arange(n)
+    slot = np.arange(n)
+    x, t, keep = np.empty(d), np.empty(POINT_CHUNK), np.empty(n)
+    chain = np.empty(n, np.int64)
+    length = 0
+    m = n  # of representatives
     for step in range(n - 1):
         if length == 0:
-            chain[0], length = rep[0], 1
+            chain[0] = rep[0]
+            length = 1
         while True:
             k = slot[chain[length - 1]]
             low, j = ward_nearest(XT, size, k, m, x, t, keep)
@@ -173,7 +192,9 @@ def chain_ward(XT, left, right, height):
             chain[length] = rep[j]
             length += 1
         length -= 2
-        left[step], right[step], height[step] = rep[k], rep[j], low
+        left[step] = rep[k]
+        right[step] = rep[j]
+        height[step] = low
         share = size[k] / (size[k] + size[j])
         size[j] += size[k]
         m -= 1  # slot k is taken by the last one
@@ -185,15 +206,18 @@ def chain_ward(XT, left, right, height):
 
 
 @njit(cache=True, nogil=True)
-def number(left, right, n, Z):
+def number_clusters(left, right, n, Z):
     """Merges by rising height, named by any of their rows, to cluster numbers.
 
     Columns 0, 1 and 3 of Z: the two clusters, the lower number first, and the size.
     """
-    parent, size, name = np.arange(n), np.ones(n), np.arange(n)
+    parent = np.arange(n)
+    size = np.ones(n)
+    name = np.arange(n)
     for t in range(len(left)):
-        a, b = root(parent, left[t]), root(parent, right[t])
-        Z[t, 0], Z[t, 1] = min(name[a], name[b]), max(name[a], name[b])
+        a, b = find_root(parent, left[t]), find_root(parent, right[t])
+        Z[t, 0] = min(name[a], name[b])
+        Z[t, 1] = max(name[a], name[b])
         if size[a] < size[b]:
             a, b = b, a
         parent[b] = a
@@ -203,12 +227,14 @@ def number(left, right, n, Z):
 
 
 @njit(cache=True, nogil=True)
-def labels_after(children, n, merges):
+def labels_after_merges(children, n, merges):
     """Cluster of each row after the first merges, numbered by their first rows."""
     parent = np.arange(n + merges)
     for t in range(merges):
         parent[children[t, 0]] = parent[children[t, 1]] = n + t
-    name, labels, count = np.full(n + merges, -1), np.empty(n, np.int64), 0
+    name = np.full(n + merges, -1)
+    labels = np.empty(n, np.int64)
+    count = 0
     for node in range(n + merges - 1, -1, -1):
         parent[node] = parent[parent[node]]
     for i in range(n):
@@ -221,9 +247,12 @@ def labels_after(children, n, merges):
 
 
 @njit(cache=True, nogil=True)
-def leaves(children, n):
+def leaf_sequence(children, n):
     """Rows from left to right such that no two branches of the tree cross."""
-    order, stack, top, count = np.empty(n, np.int64), np.empty(n + 1, np.int64), 1, 0
+    order = np.empty(n, np.int64)
+    stack = np.empty(n + 1, np.int64)
+    top = 1
+    count = 0
     stack[0] = n + len(children) - 1
     while top:
         top -= 1
@@ -241,7 +270,8 @@ def leaves(children, n):
 @njit(cache=True, nogil=True)
 def fill_cophenetic(children, height, order, n, out):
     """out[i, j] condensed: the height at which rows i and j are first together."""
-    start, size = np.empty(2 * n - 1, np.int64), np.ones(2 * n - 1, np.int64)
+    start = np.empty(2 * n - 1, np.int64)
+    size = np.ones(2 * n - 1, np.int64)
     for place in range(n):
         start[order[place]] = place
     for t in range(n - 1):
@@ -249,5 +279,6 @@ def fill_cophenetic(children, height, order, n, out):
         start[n + t], size[n + t] = min(start[a], start[b]), size[a] + size[b]
         for u in order[start[a] : start[a] + size[a]]:
             for v in order[start[b] : start[b] + size[b]]:
-                i, j = min(u, v), max(u, v)
+                i = min(u, v)
+                j = max(u, v)
                 out[n * i - i * (i + 1) // 2 + j - i - 1] = height[t]

@@ -1,17 +1,19 @@
-"""Compiled loops of `optics.py`: the walk to the nearest row not visited yet."""
+"""Compiled loops of `optics.py`: the ordering, by the nearest row not visited yet."""
 
 import numpy as np
 from numba import njit
 
-from ..graphs._spanning import CHUNK, FAST, add_columns
+from ..core.compiled import FASTMATH_NO_NAN
+from ..graphs._spanning_trees import POINT_CHUNK, accumulate_distances
 
 SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def reach(t, own, limit, best, came, source):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+def update_reachability(t, own, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
-    low, same = np.inf, own * SAME
+    low = np.inf
+    same = own * SAME
     for j in range(len(best)):
         v = own if t[j] <= same else t[j]
         nearer = (v < best[j]) & (t[j] <= limit)
@@ -23,7 +25,7 @@ def reach(t, own, limit, best, came, source):
 
 
 @njit(cache=True, nogil=True)
-def nearest(best, ids, low, a, b, at):
+def next_row(best, ids, low, a, b, at):
     """The place of least best, of equals that with the lowest row number."""
     for j in range(a, b):
         if best[j] == low and (best[at] != low or ids[j] < ids[at]):
@@ -32,14 +34,19 @@ def nearest(best, ids, low, a, b, at):
 
 
 @njit(cache=True, nogil=True)
-def walk(XT, core, kind, p, limit, order, height, source):
+def ordering_loop(XT, core, kind, p, limit, order, height, source):
     """Rows in the order of eq. (3), their reachabilities and where they came from.
 
     XT is used up: the rows not visited yet are kept together.
     """
     d, n = XT.shape
-    ids, best, came = np.arange(n), np.full(n, np.inf), np.full(n, -1)
-    t, x, at, m = np.empty(CHUNK), np.empty(d), 0, n
+    ids = np.arange(n)
+    best = np.full(n, np.inf)
+    came = np.full(n, -1)
+    t = np.empty(POINT_CHUNK)
+    x = np.empty(d)
+    at = 0
+    m = n
     for step in range(n):
         row = ids[at]
         order[step], height[row], source[row] = row, best[at], came[at]
@@ -48,14 +55,17 @@ def walk(XT, core, kind, p, limit, order, height, source):
             x[c] = XT[c, at]
             XT[c, at] = XT[c, m]
         ids[at], best[at], came[at] = ids[m], best[m], came[m]
-        low, at = np.inf, 0
-        for a in range(0, m, CHUNK):
-            b = min(a + CHUNK, m)
+        low = np.inf
+        at = 0
+        for a in range(0, m, POINT_CHUNK):
+            b = min(a + POINT_CHUNK, m)
             if core[row] < np.inf:
-                add_columns(XT, x, a, b, kind, p, t)
-                least = reach(t, core[row], limit, best[a:b], came[a:b], row)
+                accumulate_distances(XT, x, a, b, kind, p, t)
+                least = update_reachability(
+                    t, core[row], limit, best[a:b], came[a:b], row
+                )
             else:
                 least = best[a:b].min()
             if least <= low:
                 low = least
-                at = nearest(best, ids, low, a, b, at)
+                at = next_row(best, ids, low, a, b, at)

@@ -1,9 +1,9 @@
 """Agglomerative clustering: every row a cluster, the two closest merged n - k times.
 
 `linkage.py` says what closest means and how the tree of merges is found, with any
-metric; `constrained.py` how it is found when only rows connected in a graph may join.
-Cutting the tree leaves k clusters, or those whose merges stay below a distance: for
-complete linkage no cluster is then wider than that, for single linkage the clusters
+metric; `constrained_linkage.py` how it is found when only rows connected in a graph may
+join. Cutting the tree leaves k clusters, or those whose merges stay below a distance:
+for complete linkage no cluster is then wider than that, for single linkage the clusters
 are the components of the graph of pairs at most that far apart.
 
 Cost      see `linkage.py`: O(n^2 d) time; memory O(n d) for single linkage and Ward's,
@@ -21,31 +21,32 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
-from ..params import Count, Flag, NonNegative, Rule
+from ..params import Count, Flag, NonNegative, ParameterRule
 from ..typing import Matrix
 from . import _linkage as loops
-from .constrained import constrained_merges
+from .constrained_linkage import constrained_merges
 from .linkage import EUCLIDEAN, linkage_matrix
 
 
-def is_cache(value):
+def is_joblib_memory(value):
     return value is None or isinstance(value, str) or hasattr(value, "cache")
 
 
-Cache = Annotated[Any, Rule("None, a path or a joblib.Memory", is_cache)]
+MemoryCache = Annotated[
+    Any, ParameterRule("None, a path or a joblib.Memory", is_joblib_memory)
+]
 
 
-def tree_of_rows(X, connectivity, linkage, metric, merges):
+def merge_tree(X, connectivity, linkage, metric, merges):
     """(children, distances, parts of the graph): the merges of a fit."""
     if connectivity is None:
         Z = linkage_matrix(X, linkage, metric=metric)
         return Z[:, :2].astype(np.int64), Z[:, 2].copy(), 1
-    how = {"metric": metric, "merges": merges}
-    return constrained_merges(X, connectivity, linkage, **how)
+    return constrained_merges(X, connectivity, linkage, metric=metric, merges=merges)
 
 
-def check_choice(model):
-    """What the rules of single parameters cannot say."""
+def check_agglomerative_params(model):
+    """Refuse parameters that do not go together."""
     if (model.n_clusters is None) == (model.distance_threshold is None):
         raise ValueError(
             "Exactly one of n_clusters and distance_threshold has to be set, and the "
@@ -62,10 +63,12 @@ def check_choice(model):
         raise ValueError("weighted linkage takes no connectivity.")
 
 
-def grow(model, X):
-    """Merges, cut and labels of the rows of X, stored on the model."""
-    check_choice(model)
-    n, k, graph = len(X), model.n_clusters, model.connectivity
+def fit_merge_tree(model, X):
+    """Build the merge tree of the rows of X, cut it, and store both on the model."""
+    check_agglomerative_params(model)
+    n = len(X)
+    k = model.n_clusters
+    graph = model.connectivity
     if k is not None and k > n:
         raise ValueError(
             f"Cannot extract more clusters than samples: {k} clusters of {n} samples."
@@ -78,14 +81,14 @@ def grow(model, X):
         full = k is None or k < max(100, 0.02 * n)
     full = full or graph is None or model.linkage == "single"
     merges = n - 1 if full or k is None else n - k
-    build = check_memory(model.memory).cache(tree_of_rows)
+    build = check_memory(model.memory).cache(merge_tree)
     tree = build(X, graph, model.linkage, model.metric, merges)
     model.children_, model.distances_, model.n_connected_components_ = tree
     model.n_leaves_ = n
     if k is None:
         k = int(np.count_nonzero(model.distances_ >= model.distance_threshold)) + 1
     model.n_clusters_ = k
-    model.labels_ = loops.labels_after(model.children_, n, n - k)
+    model.labels_ = loops.labels_after_merges(model.children_, n, n - k)
     return model
 
 
@@ -112,7 +115,7 @@ class AgglomerativeClustering(Clusterer, Estimator):
     distance_threshold : float or None
         Clusters this far apart or farther are not merged.
     compute_distances : bool
-        Kept for scikit-learn's sake: `distances_` costs nothing and is always there.
+        For compatibility with scikit-learn: `distances_` is always there.
 
     Attributes
     ----------
@@ -141,7 +144,7 @@ class AgglomerativeClustering(Clusterer, Estimator):
     n_clusters: Count | None = 2
     _: KW_ONLY
     metric: str | Callable = "euclidean"
-    memory: Cache = None
+    memory: MemoryCache = None
     connectivity: Matrix | Callable | list | None = None
     compute_full_tree: Literal["auto"] | Flag = "auto"
     linkage: Literal["ward", "complete", "average", "single", "weighted"] = "ward"
@@ -157,8 +160,8 @@ class AgglomerativeClustering(Clusterer, Estimator):
         y : None
             Not used.
         """
-        (X, _) = self._begin(X, ensure_min_samples=2)
-        return grow(self, X)
+        (X, _) = self._check_training_data(X, ensure_min_samples=2)
+        return fit_merge_tree(self, X)
 
     def fit_predict(self, X, y=None):
         """`fit`, then the labels of the same rows."""
@@ -201,7 +204,7 @@ distance_threshold, compute_distances
     n_clusters: Count | None = 2
     _: KW_ONLY
     metric: str | Callable = "euclidean"
-    memory: Cache = None
+    memory: MemoryCache = None
     connectivity: Matrix | Callable | list | None = None
     compute_full_tree: Literal["auto"] | Flag = "auto"
     linkage: Literal["ward", "complete", "average", "single", "weighted"] = "ward"
@@ -211,12 +214,12 @@ distance_threshold, compute_distances
 
     def fit(self, X, y=None):
         """Build the tree of columns and cut it; y is not used."""
-        (X, _) = self._begin(X, ensure_min_features=2)
-        return grow(self, np.ascontiguousarray(X.T))
+        (X, _) = self._check_training_data(X, ensure_min_features=2)
+        return fit_merge_tree(self, np.ascontiguousarray(X.T))
 
     def transform(self, X):
         """Each cluster's columns pooled to one: shape (n, n_clusters_)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         order = np.argsort(self.labels_, kind="stable")
         ends = np.cumsum(np.bincount(self.labels_, minlength=self.n_clusters_))
         groups = np.split(order, ends[:-1])

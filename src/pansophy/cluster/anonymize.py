@@ -1,16 +1,16 @@
-"""Rows made anonymous: groups of at least k alike rows, published as their means.
+"""Microaggregation: rows replaced by the means of groups of at least k similar rows.
 
-Microaggregation: partition the rows into groups of at least k so that
+Partition the rows into groups of at least k so that
 
     loss = sum_i |x_i - mean of the group of i|^2                               (1)
 
-is small, and publish for each row only the mean of its group. Nobody can then be told
-apart from k - 1 others by these columns (k-anonymity). Finding the best groups is
-NP-hard beyond one column; MDAV takes, while at least 3k rows are left, the row r
+is small, and publish for each row only the mean of its group. No row can then be
+distinguished from k - 1 others by these columns (k-anonymity). Finding the best groups
+is NP-hard beyond one column; MDAV takes, while at least 3k rows are left, the row r
 farthest from the mean of what is left and the row s farthest from r, and makes a group
 of each with its k - 1 nearest; then one more group if 2k are left, and the rest. All
-groups have k to 2k - 1 rows. Columns are scaled to unit variance for the distances,
-since what they are measured in should not decide who is alike.
+groups have k to 2k - 1 rows. Columns are scaled to unit variance for the distances, so
+that their units do not matter.
 
 Time O(n^2 d / k). Memory O(n) beyond X.
 
@@ -26,14 +26,16 @@ from sklearn.utils.validation import check_array
 from ..params import ParameterError
 
 
-class Release(NamedTuple):
-    """What may be published, and what it cost."""
+class AnonymizedData(NamedTuple):
+    """Rows that may be published, and the information lost."""
 
     X: np.ndarray  # (n, d) means of the groups, in the order of the rows
     labels: np.ndarray  # (n,) the group of each row
     sizes: np.ndarray  # rows of each group, all at least k
     loss: float  # eq. (1)
-    share: float  # eq. (1) over the same sum with a single group: 0 loses nothing
+    relative_loss: (
+        float  # eq. (1) over the same sum with a single group: 0 loses nothing
+    )
 
     @property
     def centers(self):
@@ -44,7 +46,9 @@ class Release(NamedTuple):
 
 def mdav(Z, k):
     """Labels of groups of k to 2k - 1 rows of Z."""
-    labels, left, group = np.full(len(Z), -1), np.arange(len(Z)), 0
+    labels = np.full(len(Z), -1)
+    left = np.arange(len(Z))
+    group = 0
 
     def square(rows, c):
         gap = Z[rows] - c
@@ -54,7 +58,8 @@ def mdav(Z, k):
         nonlocal left, group
         near = np.argpartition(square(left, Z[center]), k - 1)[:k]
         labels[left[near]] = group
-        left, group = np.delete(left, near), group + 1
+        left = np.delete(left, near)
+        group = group + 1
 
     while len(left) >= 2 * k:
         r = left[np.argmax(square(left, Z[left].mean(axis=0)))]
@@ -68,7 +73,7 @@ def mdav(Z, k):
     return labels
 
 
-def anonymize(X, k, *, scale=True) -> Release:
+def anonymize(X, k, *, scale=True) -> AnonymizedData:
     """Publish rows so that each is the same as at least k - 1 others.
 
     Parameters
@@ -78,11 +83,11 @@ def anonymize(X, k, *, scale=True) -> Release:
     k : int
         Fewest rows that share a published row; at most n.
     scale : bool, default True
-        Whether columns count alike, whatever they are measured in.
+        Whether columns are scaled to unit variance for the distances.
 
     Returns
     -------
-    Release
+    AnonymizedData
         With the rows to publish in `X`, the groups in `labels`, and what was lost.
 
     Examples
@@ -102,8 +107,9 @@ def anonymize(X, k, *, scale=True) -> Release:
     V = X.astype(np.float64)
     middle = V.mean(axis=0)
     V = V - middle
-    spread = np.sqrt((V * V).mean(axis=0))
-    labels = mdav(V / np.where(spread > 0, spread, 1.0) if scale else V, int(k))
+    deviation = np.sqrt((V * V).mean(axis=0))
+    scaled = V / np.where(deviation > 0, deviation, 1.0) if scale else V
+    labels = mdav(scaled, int(k))
     sizes = np.bincount(labels)
     sums = np.stack([np.bincount(labels, v) for v in V.T], axis=1)
     means = sums / sizes[:, None]
@@ -111,4 +117,4 @@ def anonymize(X, k, *, scale=True) -> Release:
     loss, whole_loss = float((gap * gap).sum()), float((V * V).sum())
     share = loss / whole_loss if whole_loss > 0 else 0.0
     shown = (means + middle).astype(X.dtype)[labels]
-    return Release(shown, labels, sizes, loss, share)
+    return AnonymizedData(shown, labels, sizes, loss, share)

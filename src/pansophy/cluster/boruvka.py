@@ -1,4 +1,4 @@
-"""The lightest tree over rows of few columns, from a k-d tree instead of all pairs.
+"""Boruvka's minimum spanning tree of rows of few columns, by a k-d tree.
 
 The length of an edge is m_ij = max(c_i, c_j, d(x_i, x_j)). All rows are parts of their
 own at first; in each round every part takes its shortest edge that leads out,
@@ -12,8 +12,8 @@ all of whose rows are in the part are passed over, and what a row found once is 
 bound for it in all later rounds, since parts only grow. Of several edges of equal
 length any may be taken; one that would close a circle is left out.
 
-Cost      O(n log n) walks in few columns, O(n d) memory; Prim's O(n^2 d) is quicker for
-          few rows and many columns, hence `pays`
+Cost      O(n log n) queries in few columns, O(n d) memory; Prim's O(n^2 d) is best for
+          few rows and many columns, hence `boruvka_is_faster`
 Shapes    X (n, d)   c (n,)   edges (n - 1,)
 Refs      [March2010] the rounds in a tree; [Campello2013] m; [Prim1957] one part that
           grows, instead of all
@@ -21,21 +21,31 @@ Refs      [March2010] the rounds in a tree; [Campello2013] m; [Prim1957] one par
 
 import numpy as np
 
-from ..distances.search import kind_of
-from ..distances.trees import LEAF, plant
-from ..graphs.spanning import KINDS, Tree, risen, scales, spanning_tree
+from ..distances.kd_tree import LEAF, build_kd_tree
+from ..distances.neighbor_search import metric_kind
+from ..graphs.spanning_trees import (
+    METRIC_KINDS,
+    SpanningTree,
+    comparison_scales,
+    point_spanning_tree,
+    sort_edges,
+)
 from . import _boruvka as loops
 
 
-def pays(shape, metric):
-    """Whether the walks are quicker than all pairs, and the metric has boxes."""
+def boruvka_is_faster(shape, metric):
+    """Whether tree queries beat all pairs, and the metric has box distances."""
     n, d = shape
-    boxes = metric in KINDS and metric != "cosine" and kind_of(metric, 2.0)[0] >= 0
+    boxes = (
+        metric in METRIC_KINDS
+        and metric != "cosine"
+        and metric_kind(metric, 2.0)[0] >= 0
+    )
     return boxes and d <= 8 and n >= 1500 * (d + 1)
 
 
-def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
-    """The lightest tree of m over the rows of X, as `graphs.spanning_tree` gives it.
+def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningTree:
+    """The minimum spanning tree of m over the rows of X, by Boruvka's rounds.
 
     Examples
     --------
@@ -43,13 +53,17 @@ def boruvka_tree(X, *, metric="euclidean", p=2.0, core=None) -> Tree:
     array([1., 2., 4.])
     """
     X = np.ascontiguousarray(X, np.float64)
-    kind, p = kind_of(metric, p)
-    n, (shorten, lengthen) = len(X), scales("chebyshev" if kind == 0 else metric, p)
-    tree = plant(X, LEAF)
+    kind, p = metric_kind(metric, p)
+    n = len(X)
+    (shorten, lengthen) = comparison_scales("chebyshev" if kind == 0 else metric, p)
+    tree = build_kd_tree(X, LEAF)
     edges = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     c = np.zeros(n) if core is None else np.asarray(core, np.float64)
-    box = (tree.XT, tree.lo, tree.hi, tree.levels)
-    if loops.join(*box, shorten(c[tree.order]), kind, p, *edges) < n - 1:
-        return spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
+    boxes = (tree.XT, tree.lo, tree.hi, tree.levels)
+    reduced = shorten(c[tree.order])
+    if loops.boruvka_rounds(boxes, reduced, (kind, p), *edges) < n - 1:
+        return point_spanning_tree(X, metric=metric, p=p, core=core)  # squares overflow
     left, right, weight = edges
-    return risen(Tree(tree.order[left], tree.order[right], weight), lengthen)
+    return sort_edges(
+        SpanningTree(tree.order[left], tree.order[right], weight), lengthen
+    )

@@ -1,4 +1,4 @@
-"""How many clusters: one curve over k, read in one of eight ways.
+"""Choosing the number of clusters k by one of eight criteria on the k-means cost.
 
 J_k is the best cost found with k clusters. The runs of k + 1 include one from the
 centres of k and the row farthest from them, so J_k never rises with k. The curve or a
@@ -18,9 +18,9 @@ score s_k made from it gives k:
     holdout     min cost of rows not fitted to                                  (7)
     labels      max agreement with the rows whose labels are known              (8)
 
-(7) is offered to be seen through: more centres are nearer to new rows too, so it falls
-for ever and says k is the largest tried; a warning says so. (1) always has an answer,
-also where there are no clusters. (3) and (5) can say 1.
+(7) is there to show that it does not work: more centres are nearer to new rows too, so
+it keeps falling and selects the largest k; a warning says so. (1) always has an answer,
+also where there are no clusters. (3) and (5) can select 1.
 
 Refs      [Tibshirani2001] the gap; [Pelleg2000] the likelihood; [Rousseeuw1987]
 """
@@ -32,14 +32,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from ..core.random import rng_from, seed_int
+from ..core.random import draw_seed, make_rng
+from ..distributions import entropy
 from ..params import ParameterError
 from .kmeans import KMeans, kmeans_objective
 
 
 @dataclass(frozen=True)
 class KChoice:
-    """The k chosen, and the curve that it was read off.
+    """The k chosen, and the curve it was chosen from.
 
     Attributes
     ----------
@@ -63,15 +64,17 @@ class KChoice:
     errors: np.ndarray | None = None
 
 
-class Data:
-    """Rows, runs of k-means on them, and what the scores need."""
+class KMeansRuns:
+    """Rows, and k-means models fitted to them."""
 
     def __init__(self, X, ks, n_init, rng):
         self.X = np.asarray(X, dtype=np.float64)
-        self.ks, self.n_init, self.rng = np.asarray(ks), n_init, rng
+        self.ks = np.asarray(ks)
+        self.n_init = n_init
+        self.rng = rng
 
     def fit(self, X, k, n_init=None):
-        seed = seed_int(self.rng)
+        seed = draw_seed(self.rng)
         return KMeans(k, n_init=n_init or self.n_init, random_state=seed).fit(X)
 
     def curve(self, X, n_init=None):
@@ -80,7 +83,7 @@ class Data:
         for k in self.ks:
             model = self.fit(X, k, n_init)
             if models:
-                C = grown(models[-1], X, k)
+                C = extended_centers(models[-1], X, k)
                 other = KMeans(k, init=C, n_init=1).fit(X)
                 model = min(model, other, key=lambda m: m.inertia_)
             models.append(model)
@@ -88,7 +91,7 @@ class Data:
         return models, np.minimum.accumulate(costs)
 
 
-def grown(model, X, k):
+def extended_centers(model, X, k):
     """The centres of a model and the rows farthest from them, to make k."""
     C = model.cluster_centers_
     D = model.transform(X).min(axis=1)
@@ -98,7 +101,7 @@ def grown(model, X, k):
     return C
 
 
-def elbow(data, models, costs):
+def elbow_scores(data, models, costs):
     """Eq. (1): how far the curve is below its chord, both axes scaled to 1."""
     x = (data.ks - data.ks[0]) / max(data.ks[-1] - data.ks[0], 1)
     fall = costs[0] - costs[-1]
@@ -106,20 +109,21 @@ def elbow(data, models, costs):
     return 1 - x - y, None
 
 
-def bic(data, models, costs):
+def kmeans_bic_scores(data, models, costs):
     """Eq. (3), its sign turned so that more is better."""
-    (n, d), out = data.X.shape, []
+    (n, d) = data.X.shape
+    out = []
     for k, model, J in zip(data.ks, models, costs, strict=True):
         variance = max(J / max(d * (n - k), 1), 1e-300)
         share = np.bincount(model.labels_, minlength=k) / n
         share = share[share > 0]
-        L = n * float(share @ np.log(share))
+        L = -n * float(entropy(share))
         L -= 0.5 * n * d * np.log(2 * np.pi * variance) + 0.5 * J / variance
         out.append(2 * L - k * (d + 1) * np.log(n))
     return np.array(out), None
 
 
-def silhouette(data, models, costs, sample=2000):
+def silhouette_scores(data, models, costs, sample=2000):
     """Eq. (4), on a sample of the rows."""
     n = len(data.X)
     few = data.rng.permutation(n)[:sample]
@@ -132,9 +136,10 @@ def silhouette(data, models, costs, sample=2000):
     return np.array(out), None
 
 
-def gap(data, models, costs, references=10):
+def gap_statistic(data, models, costs, references=10):
     """Eq. (5): the gap and its standard error."""
-    low, high = data.X.min(axis=0), data.X.max(axis=0)
+    low = data.X.min(axis=0)
+    high = data.X.max(axis=0)
     logs = np.empty((references, len(data.ks)))
     for b in range(references):
         U = data.rng.uniform(low, high, size=data.X.shape)
@@ -143,9 +148,10 @@ def gap(data, models, costs, references=10):
     return scores, logs.std(axis=0) * np.sqrt(1 + 1 / references)
 
 
-def stability(data, models, costs, resamples=8):
+def stability_scores(data, models, costs, resamples=8):
     """Eq. (6)."""
-    n, found = len(data.X), []
+    n = len(data.X)
+    found = []
     for k, model in zip(data.ks, models, strict=True):
         if k == 1 or len(np.unique(model.labels_)) < k:  # no k clusters to agree on
             found.append([np.nan] * resamples)
@@ -161,9 +167,10 @@ def stability(data, models, costs, resamples=8):
     return A.mean(axis=1), A.std(axis=1) / np.sqrt(resamples)
 
 
-def holdout(data, models, costs, folds=5):
+def holdout_scores(data, models, costs, folds=5):
     """Eq. (7), its sign turned; per row."""
-    n, total = len(data.X), np.zeros(len(data.ks))
+    n = len(data.X)
+    total = np.zeros(len(data.ks))
     for part in np.array_split(data.rng.permutation(n), folds):
         rest = np.setdiff1d(np.arange(n), part)
         for at, k in enumerate(data.ks):
@@ -173,12 +180,12 @@ def holdout(data, models, costs, folds=5):
 
 
 METHODS = {
-    "elbow": elbow,
-    "bic": bic,
-    "silhouette": silhouette,
-    "gap": gap,
-    "stability": stability,
-    "holdout": holdout,
+    "elbow": elbow_scores,
+    "bic": kmeans_bic_scores,
+    "silhouette": silhouette_scores,
+    "gap": gap_statistic,
+    "stability": stability_scores,
+    "holdout": holdout_scores,
 }
 
 
@@ -192,7 +199,7 @@ def choose_k(
     n_init=5,
     random_state=None,
 ) -> KChoice:
-    """The number of clusters that one criterion asks for.
+    """The number of clusters that one criterion selects.
 
     Parameters
     ----------
@@ -220,15 +227,15 @@ def choose_k(
     [3, 3]
     """
     ks = np.array(sorted(set(ks)))
-    words = (*METHODS, "penalty", "labels")
-    if method not in words:
-        raise ParameterError(f"method must be one of {', '.join(words)}, got {method}.")
+    known = (*METHODS, "penalty", "labels")
+    if method not in known:
+        raise ParameterError(f"method must be one of {', '.join(known)}, got {method}.")
     if len(ks) == 0 or ks[0] < 1 or ks[-1] > len(X):
         raise ValueError(
             f"ks must be whole numbers from 1 to the number of rows, got {ks}."
         )
-    data = Data(X, ks, n_init, rng_from(random_state))
-    with each_once():
+    data = KMeansRuns(X, ks, n_init, make_rng(random_state))
+    with collapse_repeated_warnings():
         models, costs = data.curve(data.X)
         errors = None
         if method == "penalty":
@@ -236,12 +243,13 @@ def choose_k(
                 penalty = (costs[0] - costs[-1]) / max(ks[-1] - ks[0], 1)
             scores = -(costs + penalty * ks)
         elif method == "labels":
-            scores = agreement(models, labels, len(data.X))
+            scores = label_agreement(models, labels, len(data.X))
         else:
             scores, errors = METHODS[method](data, models, costs)
     if np.all(np.isnan(scores)):
         raise ValueError(f"method={method!r} needs a k of at least 2 among ks.")
-    at = PICKS.get(method, lambda scores, _: np.nanargmax(scores))(scores, errors)
+    select = SELECTION_RULES.get(method, lambda scores, _: np.nanargmax(scores))
+    at = select(scores, errors)
     if method == "holdout" and at == len(ks) - 1:
         warnings.warn(
             "the held-out cost of k-means keeps falling with k, so it cannot choose "
@@ -253,8 +261,8 @@ def choose_k(
 
 
 @contextmanager
-def each_once():
-    """Of what the many fits inside warn of, the first of each kind, and how often."""
+def collapse_repeated_warnings():
+    """Issue repeated warnings of the fits inside once each, with their number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -264,14 +272,14 @@ def each_once():
         first.setdefault(kind, str(warning.message))
         times[kind] = times.get(kind, 0) + 1
     for kind, text in first.items():
-        more = f" (So for {times[kind]} fits.)" if times[kind] > 1 else ""
+        more = f" (Same for {times[kind]} fits.)" if times[kind] > 1 else ""
         warnings.warn(text + more, kind[0], stacklevel=4)
 
 
 NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
-def agreement(models, labels, n):
+def label_agreement(models, labels, n):
     """Eq. (8)."""
     if labels is None or len(labels) != n:
         raise ValueError(
@@ -285,16 +293,16 @@ def agreement(models, labels, n):
     return np.array(pairs)
 
 
-def first_big_enough(gap, error):
+def first_within_gap_error(gap, error):
     """The rule of eq. (5); the largest gap if no k meets it."""
     fine = np.flatnonzero(gap[:-1] >= gap[1:] - error[1:])
     return int(fine[0]) if len(fine) else int(np.argmax(gap))
 
 
-def last_near_best(scores, error):
+def largest_within_one_error(scores, error):
     """The rule of eq. (6): coarse clusters are stable too, so the finest is taken."""
     top = int(np.nanargmax(scores))
     return int(np.flatnonzero(scores >= scores[top] - error[top])[-1])
 
 
-PICKS = {"gap": first_big_enough, "stability": last_near_best}
+SELECTION_RULES = {"gap": first_within_gap_error, "stability": largest_within_one_error}

@@ -1,13 +1,13 @@
-"""Clusters as features: where a row stands towards groups found in the data.
+"""Clusters as features: distances to k-means centres, similarities or memberships.
 
-k-means centres c_j become columns for a model that comes after,
+k-means centres c_j become columns for a later model,
 
     distance    |x - c_j|                                                       (1)
     similarity  exp(-|x - c_j|^2 / (2 s^2)),  s^2 = mean |x_i - c_{z_i}|^2      (2)
     onehot      1 for the nearest centre, else 0                                (3)
 
 beside the columns of X or instead of them. (2) turns a linear model into a network of
-radial basis functions, (3) into one constant for each group.
+radial basis functions, (3) into one constant for each cluster.
 
 Shapes    X (n, d)   c (k, d)   result (n, k) or (n, d + k)
 Refs      [Coates2012]
@@ -20,12 +20,12 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ..base import Estimator, Transformer
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import euclidean
 from ..params import Count, Flag
 from ..typing import Seed
 from .kmeans import KMeans
-from .turns import nearest
+from .lloyd_iteration import nearest_centers
 
 
 @dataclass(eq=False, repr=False)
@@ -43,7 +43,7 @@ class ClusterFeatures(Transformer, Estimator):
     n_init, max_iter : int
         Of k-means.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -82,11 +82,15 @@ class ClusterFeatures(Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        how = {"n_init": self.n_init, "max_iter": self.max_iter}
-        how["random_state"] = rng_from(self.random_state)
-        model = KMeans(self.n_clusters, **how).fit(X, sample_weight=w)
-        self.cluster_centers_, self.labels_ = model.cluster_centers_, model.labels_
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        model = KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=make_rng(self.random_state),
+        ).fit(X, sample_weight=w)
+        self.cluster_centers_ = model.cluster_centers_
+        self.labels_ = model.labels_
         total = len(X) if w is None else float(w.sum())
         self.scale_ = float(np.sqrt(model.inertia_ / total)) or 1.0
         self.n_iter_ = model.n_iter_
@@ -94,9 +98,10 @@ class ClusterFeatures(Transformer, Estimator):
 
     def transform(self, X):
         """The columns of the clusters, after those of X if `append`."""
-        X, C = self._ready(X, order="C"), self.cluster_centers_
+        X = self._check_new_data(X, order="C")
+        C = self.cluster_centers_
         if self.kind == "onehot":
-            z = nearest(X, C.astype(np.float64))
+            z = nearest_centers(X, C.astype(np.float64))
             F = (z[:, None] == np.arange(len(C))).astype(X.dtype)
         else:
             F = euclidean(X, C.astype(X.dtype, copy=False))

@@ -1,19 +1,19 @@
-"""Missing values filled in from the cluster that a row belongs to.
+"""Imputation by clusters: a missing value becomes the mean of its row's cluster.
 
-With B_if = 1 where x_if is known and else 0, k-means on what is known alone,
+With B_if = 1 where x_if is observed and else 0, k-means on the observed values alone,
 
     J(C, z) = sum_i w_i sum_f B_if (x_if - c_{z_i f})^2                         (1)
 
-by turns: the best z_i is the nearest centre over the columns known of row i; the best
-c_jf is the mean of the known x_if of the group. Neither raises J. A missing x_if then
-becomes c_{z_i f}. Filling in first and running k-means after would pull every group
-towards the values filled in; (1) never looks at them.
+by alternating: the best z_i is the nearest centre over the observed columns of row i;
+the best c_jf is the mean of the observed x_if of the cluster. Neither raises J. A
+missing x_if then becomes c_{z_i f}. Filling in first and running k-means afterwards
+would pull every cluster towards the values filled in; (1) does not use them.
 
-What cannot be told: a column that no row of a group knows takes the mean of the column;
-a row of which nothing is known is in no group and gets the means of the columns. A
-column that nobody knows is refused. Known entries stay as they are.
+A column without any observed value in a cluster takes the mean of the column; a row
+without any is in no cluster and gets the means of the columns. A column without any
+observed value is refused. Observed entries stay as they are.
 
-Time O(n k d) a turn. Memory O(n d) for a copy of X with zeros and for B.
+Time O(n k d) an iteration. Memory O(n d) for a copy of X with zeros and for B.
 
 Shapes    X, B (n, d)   C (k, d)   z, w (n,)
 Refs      [Chi2016]
@@ -26,73 +26,78 @@ import numpy as np
 
 from ..base import Estimator, Transformer
 from ..core import rows
-from ..core.iterate import best_of, iterate
+from ..core.iterate import iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
-from .seeding import seed
-from .starts import check_scale
+from .initialization import check_scale, sample_initial_centers
+from .kmedians import relative_fall
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class ImputerState(NamedTuple):
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
-    labels: Any  # z of the turn before, -1 where nothing is known
+    labels: Any  # z, nearest to the previous centres; -1 if nothing is observed
     objective: float  # J at those centres and labels
     moved: int = -1
 
 
-def known_gaps(X, B, C):
-    """sum over known f of (x_if - c_jf)^2, (n, k); X holds 0 where nothing is known."""
+def observed_squared_distances(X, B, C):
+    """sum over observed f of (x_if - c_jf)^2, (n, k); X holds 0 elsewhere."""
     D = (X * X).sum(axis=1)[:, None] - 2 * (X @ C.T) + B @ (C * C).T
     return np.maximum(D, 0.0)
 
 
-def assign(X, B, C):
-    """The nearest centre over what is known, and the gap to it from differences."""
+def nearest_observed_center(X, B, C):
+    """The nearest centre over observed columns, and the squared distance to it."""
 
     def block(x, o):
-        z = known_gaps(x, o, C).argmin(axis=1)
+        z = observed_squared_distances(x, o, C).argmin(axis=1)
         gap = (x - C[z]) * o
         return np.where(o.any(axis=1), z, -1), (gap * gap).sum(axis=1)
 
     return rows.Rows(X, B).map(block)
 
 
-def centers(X, B, w, z, C, mean):
-    """Means of what is known of each group; the column's mean where nothing is."""
+def observed_means(X, B, w, z, C, mean):
+    """Means of the observed values of each cluster; the column's mean elsewhere."""
     new = np.empty_like(C)
     for j in range(len(C)):
-        mine = np.flatnonzero(z == j)
-        mass = w[mine] @ B[mine]
-        sums = w[mine] @ X[mine]
-        if not mass.any():  # an empty group stays where it is
+        members = np.flatnonzero(z == j)
+        mass = w[members] @ B[members]
+        sums = w[members] @ X[members]
+        if not mass.any():  # an empty cluster keeps its centre
             new[j] = C[j]
             continue
         new[j] = np.divide(sums, mass, out=mean.copy(), where=mass > 0)
     return new
 
 
-def turns(X, B, w, C, mean, *, max_iter, tol, task=SILENT):
-    """Take turns on eq. (1) until no label changes or J hardly falls."""
+def imputer_iterations(X, B, w, C, mean, *, max_iter, tol, task=SILENT):
+    """Iterate on eq. (1) until no label changes or J hardly falls."""
 
-    def turn(state):
-        z, own = assign(X, B, state.centers)
+    def step(state):
+        z, distance = nearest_observed_center(X, B, state.centers)
         old = state.labels
         moved = len(z) if old is None else int(np.count_nonzero(z != old))
-        new = centers(X, B, w, z, state.centers, mean) if moved else state.centers
-        return State(new, z, float(w @ own), moved)
+        centers = state.centers
+        if moved:
+            centers = observed_means(X, B, w, z, centers, mean)
+        return ImputerState(centers, z, float(w @ distance), moved)
 
-    def settled(old, new):
-        fall = (old.objective - new.objective) / max(new.objective, 1e-300)
-        return 0.0 if new.moved == 0 else fall
-
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
-    z, own = assign(X, B, run.state.centers)
-    last = run.state._replace(labels=z, objective=float(w @ own))
+    run = iterate(
+        step,
+        ImputerState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=relative_fall,
+        watch=("moved",),
+        task=task,
+    )
+    z, distance = nearest_observed_center(X, B, run.state.centers)
+    last = run.state._replace(labels=z, objective=float(w @ distance))
     return run._replace(state=last)
 
 
@@ -107,26 +112,26 @@ class ClusterImputer(Transformer, Estimator):
     n_init : int
         Starts, of which the best is kept.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when J falls by no more than this share of itself.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
     cluster_centers_ : array of shape (k, d)
         C.
     means_ : array of shape (d,)
-        Means of the known entries of the columns.
+        Means of the observed entries of the columns.
     labels_ : array of shape (n,)
-        z, -1 for a row of which nothing is known.
+        z, -1 for a row without any observed value.
     inertia_ : float
         J of eq. (1).
     n_iter_, history_, converged_, interrupted_
-        How the best start went; "objective" and "moved" in each turn.
+        How the best start went; "objective" and "moved" in each iteration.
 
     Examples
     --------
@@ -146,7 +151,7 @@ class ClusterImputer(Transformer, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the clusters of the known entries.
+        """Find the clusters of the observed entries.
 
         Parameters
         ----------
@@ -157,9 +162,10 @@ class ClusterImputer(Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **NAN_CHECKS)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
-        kind, X = X.dtype, X.astype(np.float64)
+        kind = X.dtype
+        X = X.astype(np.float64)
         check_scale(X)
         B = (~np.isnan(X)).astype(np.float64)
         X = np.where(B > 0, X, 0.0)
@@ -167,41 +173,47 @@ class ClusterImputer(Transformer, Estimator):
         if not mass.all():
             column = int(np.argmin(mass))
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[column]
-            raise ValueError(f"no row knows column {name!r}: drop it.")
+            raise ValueError(f"column {name!r} has no observed value: drop it.")
         mean = (w @ X) / mass
-        k, rng = min(self.n_clusters, len(X)), rng_from(self.random_state)
+        k = min(self.n_clusters, len(X))
+        rng = make_rng(self.random_state)
         X -= mean * B  # a large common offset costs no digits
-        zero, how = np.zeros_like(mean), {"max_iter": self.max_iter, "tol": self.tol}
+        zero = np.zeros_like(mean)
 
-        def run(i, task):
-            C = seed(X, w, k, rng)[0]  # what is missing counts as the mean here
-            return turns(X, B, w, C, zero, task=task, **how)
+        def one_start(i, task):
+            # a missing value counts as the mean of its column in the seeds
+            C = sample_initial_centers(X, w, k, rng)[0]
+            return imputer_iterations(
+                X, B, w, C, zero, max_iter=self.max_iter, tol=self.tol, task=task
+            )
 
-        result = self._drive(
-            lambda task: best_of(self.n_init, run, task=task),
-            total=self.n_init if self.n_init > 1 else self.max_iter,
+        result = self._run_driver(
+            one_start,
+            n_init=self.n_init,
+            total=self.max_iter,
             X=X,
         )
         self.means_ = mean.astype(kind)
         self.cluster_centers_ = (result.state.centers + mean).astype(kind)
-        self.labels_, self.inertia_ = result.state.labels, result.state.objective
+        self.labels_ = result.state.labels
+        self.inertia_ = result.state.objective
         return self
 
     def transform(self, X):
-        """X with every missing entry filled in; what is known stays."""
-        X = self._ready(X, **CHECKS)
+        """X with every missing entry filled in; observed ones stay."""
+        X = self._check_new_data(X, **NAN_CHECKS)
         fill = np.concatenate([self.cluster_centers_, self.means_[None]])
         return np.where(np.isnan(X), fill[self._labels(X)].astype(X.dtype), X)
 
     def predict(self, X):
-        """The cluster of each row by what is known of it; -1 if nothing is."""
-        return self._labels(self._ready(X, **CHECKS))
+        """The cluster of each row by its observed values; -1 if there are none."""
+        return self._labels(self._check_new_data(X, **NAN_CHECKS))
 
     def _labels(self, X):
         B = (~np.isnan(X)).astype(np.float64)
         mean = self.means_.astype(np.float64)
         V = np.where(B > 0, X - mean, 0.0)
-        return assign(V, B, self.cluster_centers_ - mean)[0]
+        return nearest_observed_center(V, B, self.cluster_centers_ - mean)[0]
 
     def get_feature_names_out(self, input_features=None):
         """The names of the columns of X."""
@@ -216,4 +228,4 @@ class ClusterImputer(Transformer, Estimator):
         return tags
 
 
-CHECKS = {"order": "C", "ensure_all_finite": "allow-nan"}
+NAN_CHECKS = {"order": "C", "ensure_all_finite": "allow-nan"}

@@ -1,4 +1,4 @@
-"""Density clusters: rows with enough neighbours, and what is within their reach.
+"""DBSCAN: clusters of rows with enough neighbours, and the rows near them.
 
     core      sum of w_j over d(x_i, x_j) <= eps is at least min_samples (i counts)  (1)
     cluster   the core rows joined by steps of at most eps between core rows         (2)
@@ -14,8 +14,8 @@ A cell's rows are all neighbours of each other, so a full cell is all core, and 
 with core rows belongs to one cluster; only pairs of cells within reach that are not
 joined yet are compared, and counting stops as soon as there are enough. *Many*
 columns: the same with tiles of products, in `dbscan_tiles.py`. *Otherwise* neighbours
-come in blocks from `distances.search`. The rows of a block that turn out core are
-joined with the core rows seen so far; a pair is seen from both ends, so none is
+come in blocks from `distances.neighbor_search`. The rows of a block that turn out core
+are joined with the core rows seen so far; a pair is seen from both ends, so none is
 missed. The lists of rows that are not core, at most min_samples - 1 long without
 weights, are kept for (3), and looked up again should they be too many.
 
@@ -37,10 +37,10 @@ from sklearn.metrics import pairwise_distances
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..distances import search
+from ..distances import neighbor_search
 from ..params import Count, Jobs, NonNegative, Positive
 from . import _dbscan as loops
-from .dbscan_tiles import by_tiles
+from .dbscan_tiles import dbscan_by_tiles
 
 CELLS = 3  # columns up to which cells are used
 FINE = 2.0**20  # most cells along an axis: beyond it rounding could misplace rows
@@ -49,19 +49,19 @@ BLOCK = 1 << 23  # distances of a block computed at once
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 
 
-def dbscan_labels(X, eps, enough, w=None, *, blocks=None):
+def dbscan_labels(X, eps, min_samples, w=None, *, neighbor_blocks=None):
     """(labels, core) by eqs (1) to (3).
 
     Parameters
     ----------
     X : array of shape (n, d)
     eps : float
-    enough : float
+    min_samples : float
         Weight that makes a row core, its own included.
     w : array of shape (n,), optional
-    blocks : callable, optional
-        blocks(rows) gives (rows, indptr, indices) of neighbours in blocks, for all
-        rows if `rows` is None. None searches by euclidean distance.
+    neighbor_blocks : callable, optional
+        neighbor_blocks(rows) gives (rows, indptr, indices) of neighbours in blocks, for
+        all rows if `rows` is None. None searches by euclidean distance.
 
     Examples
     --------
@@ -69,33 +69,35 @@ def dbscan_labels(X, eps, enough, w=None, *, blocks=None):
     >>> dbscan_labels(X, 0.6, 3)
     (array([ 0,  0,  0,  0, -1]), array([False,  True,  True, False, False]))
     """
-    if blocks is None:
+    if neighbor_blocks is None:
         if fits_grid(X, eps):
-            return by_cells(X, eps, enough, w)
-        if not search.few_columns(*X.shape):
-            return by_tiles(X, eps, enough, w)
-        blocks = partial(search_blocks, search.build(X), X, eps)
-    return by_lists(blocks, X.shape[0], enough, w)
+            return dbscan_by_cells(X, eps, min_samples, w)
+        if not neighbor_search.tree_is_faster(*X.shape):
+            return dbscan_by_tiles(X, eps, min_samples, w)
+        neighbor_blocks = partial(
+            index_neighbor_blocks, neighbor_search.build_index(X), X, eps
+        )
+    return dbscan_by_neighbor_lists(neighbor_blocks, X.shape[0], min_samples, w)
 
 
 def fits_grid(X, eps):
-    """Whether cells of diagonal eps can be told apart by their numbers."""
+    """Whether cells of diagonal eps can be numbered without rounding errors."""
     if X.shape[1] > CELLS or eps <= 0:
         return False
     span = np.ptp(X, axis=0).max(initial=0.0)
-    return np.isfinite(span) and span / side(eps, X.shape[1]) < FINE
+    return np.isfinite(span) and span / cell_side(eps, X.shape[1]) < FINE
 
 
-def side(eps, d):
-    """Of a cell, a little less than eps / sqrt(d): rounding must not count."""
+def cell_side(eps, d):
+    """The side of a cell: a little less than eps / sqrt(d), to allow for rounding."""
     return float(eps) / np.sqrt(d) * (1 - 1e-6)
 
 
-def by_cells(X, eps, enough, w):
+def dbscan_by_cells(X, eps, min_weight, w):
     """Eqs (1) to (3) on a grid."""
     n, d = X.shape
     reach = int(np.ceil(np.sqrt(d) * (1 + 1e-5)))
-    place = np.floor((X - X.min(axis=0)) / side(eps, d)).astype(np.int64)
+    place = np.floor((X - X.min(axis=0)) / cell_side(eps, d)).astype(np.int64)
     width = np.cumprod([1, *(place.max(axis=0)[:0:-1] + 2 * reach + 1)])[::-1]
     key = place @ width
     order = np.argsort(key, kind="stable")
@@ -106,28 +108,28 @@ def by_cells(X, eps, enough, w):
     moves = product(range(-reach, reach + 1), repeat=d - 1)
     steps = np.array([int(np.dot(m, width[:-1])) for m in moves], np.int64)
     lo, hi = np.empty((2, len(keys), d))
-    loops.boxes(P, start, lo, hi)
+    loops.cell_boxes(P, start, lo, hi)
     limit = float(eps) ** 2
     grid = (start, lo, hi, keys, steps, reach, limit)
     core, labels = np.empty(n, np.bool_), np.empty(n, np.int64)
     cuts = [(a, min(a + 2048, len(keys))) for a in range(0, len(keys), 2048)]
-    in_threads(loops.find_cores, (P, v, *grid, float(enough)), cuts, core)
+    run_in_threads(loops.find_core_points, (P, v, grid, float(min_weight)), cuts, core)
     parent = np.arange(len(keys))
-    loops.join_cells(P, core, *grid, parent)
-    name = named(parent, core, start, order)
-    in_threads(loops.reach_borders, (P, core, *grid, name), cuts, labels)
+    loops.union_cells(P, core, grid, parent)
+    name = cluster_numbers_of_cells(parent, core, start, order)
+    run_in_threads(loops.label_borders, (P, core, grid, name), cuts, labels)
     back = np.empty(n, np.int64)
     back[order] = np.arange(n)
     return labels[back], core[back]
 
 
-def in_threads(loop, fixed, cuts, out):
+def run_in_threads(loop, fixed, cuts, out):
     """loop(*fixed, a, b, out) for every cut."""
-    for _ in threads.run(partial(loop, *fixed, a, b, out) for a, b in cuts):
+    for _ in threads.run_tasks(partial(loop, *fixed, a, b, out) for a, b in cuts):
         pass
 
 
-def named(parent, core, start, order):
+def cluster_numbers_of_cells(parent, core, start, order):
     """The cluster number of every cell, by first core rows; -1 without a core row."""
     cell = np.repeat(np.arange(len(parent)), np.diff(start))[core]
     name = np.full(len(parent), -1)
@@ -144,22 +146,26 @@ def named(parent, core, start, order):
     return name
 
 
-def by_lists(blocks, n, enough, w):
+def dbscan_by_neighbor_lists(neighbor_blocks, n, min_weight, w):
     """Eqs (1) to (3) from lists of neighbours in blocks."""
-    core, known = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    parent, kept, held, missed = np.arange(n), [], 0, []
-    for rows, indptr, indices in blocks(None):
+    core, known = np.zeros((2, n), np.bool_)
+    parent = np.arange(n)
+    kept = []  # lists of rows that are not core
+    n_kept = 0  # and their entries
+    missed = []  # rows whose lists were too many to keep
+    for rows, indptr, indices in neighbor_blocks(None):
         counts = np.diff(indptr)
         if w is not None:
             total = np.concatenate([[0.0], np.cumsum(w[indices], dtype=np.float64)])
             counts = total[indptr[1:]] - total[indptr[:-1]]
-        core[rows], known[rows] = counts >= enough, True
-        loops.join_lists(rows, indptr, indices, core, known, parent)
-        rest = np.flatnonzero(counts < enough)
+        core[rows] = counts >= min_weight
+        known[rows] = True
+        loops.union_neighbor_lists(rows, indptr, indices, core, known, parent)
+        rest = np.flatnonzero(counts < min_weight)
         size = int(np.sum(np.diff(indptr)[rest]))
-        if held + size <= KEPT:
-            held += size
-            kept.append((rows[rest], *chosen(indptr, indices, rest)))
+        if n_kept + size <= KEPT:
+            n_kept += size
+            kept.append((rows[rest], *select_lists(indptr, indices, rest)))
         else:
             missed.append(rows[rest])
     while (parent != parent[parent]).any():
@@ -167,14 +173,14 @@ def by_lists(blocks, n, enough, w):
     labels = np.full(n, -1)
     labels[core] = np.unique(parent[core], return_inverse=True)[1]
     for lists in kept:
-        loops.first_of_lists(*lists, core, labels)
+        loops.lowest_core_label(*lists, core, labels)
     if missed:
-        for lists in blocks(np.concatenate(missed)):
-            loops.first_of_lists(*lists, core, labels)
+        for lists in neighbor_blocks(np.concatenate(missed)):
+            loops.lowest_core_label(*lists, core, labels)
     return labels, core
 
 
-def chosen(indptr, indices, rows):
+def select_lists(indptr, indices, rows):
     """(indptr, indices) of some of the lists."""
     counts = np.diff(indptr)
     keep = np.zeros(len(counts), np.bool_)
@@ -183,15 +189,16 @@ def chosen(indptr, indices, rows):
     return ends, indices[np.repeat(keep, counts)]
 
 
-def search_blocks(index, X, eps, rows):
+def index_neighbor_blocks(index, X, eps, rows):
     """Neighbours of all rows, or of some, from a search index."""
     numbers = np.arange(X.shape[0]) if rows is None else rows
-    asked = None if rows is None else X[rows]
-    for cut, indptr, indices, _ in search.within(index, asked, eps):
+    queries = None if rows is None else X[rows]
+    found = neighbor_search.rows_within_radius(index, queries, eps)
+    for cut, indptr, indices, _ in found:
         yield numbers[cut], indptr, indices
 
 
-def matrix_blocks(X, eps, metric, params, rows):
+def metric_neighbor_blocks(X, eps, metric, params, rows):
     """The same by any metric of scikit-learn, on dense or sparse rows."""
     numbers = np.arange(X.shape[0]) if rows is None else rows
     step = max(1, BLOCK // X.shape[0])
@@ -203,7 +210,7 @@ def matrix_blocks(X, eps, metric, params, rows):
         yield cut, ends, np.nonzero(near)[1]
 
 
-def given_blocks(D, eps, rows):
+def precomputed_neighbor_blocks(D, eps, rows):
     """The same from a matrix of distances; pairs that a sparse one lacks are far."""
     numbers = np.arange(D.shape[0]) if rows is None else rows
     step = max(1, BLOCK // D.shape[0])
@@ -213,7 +220,8 @@ def given_blocks(D, eps, rows):
         if sp.issparse(part):
             part = sp.csr_array(part)
             i = np.repeat(np.arange(len(cut)), np.diff(part.indptr))
-            j, keep = part.indices, (part.data <= eps) & (cut[i] != part.indices)
+            j = part.indices
+            keep = (part.data <= eps) & (cut[i] != part.indices)
             i = np.concatenate([i[keep], np.arange(len(cut))])
             j = np.concatenate([j[keep], cut])
             order = np.argsort(i, kind="stable")
@@ -288,11 +296,13 @@ class DBSCAN(Clusterer, Estimator):
         sample_weight : array of shape (n,), optional
             What each row counts as a neighbour: k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, accept_sparse="csr")
-        with threads.limited(self.n_jobs):
+        X, w = self._check_training_data(
+            X, sample_weight=sample_weight, accept_sparse="csr"
+        )
+        with threads.limit_threads(self.n_jobs):
             blocks = self._blocks(X)
             labels, core = dbscan_labels(
-                X, self.eps, self.min_samples, w, blocks=blocks
+                X, self.eps, self.min_samples, w, neighbor_blocks=blocks
             )
         self.labels_ = labels
         self.core_sample_indices_ = np.flatnonzero(core)
@@ -311,20 +321,21 @@ class DBSCAN(Clusterer, Estimator):
         if self.metric == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
-            return partial(given_blocks, X, self.eps)
+            return partial(precomputed_neighbor_blocks, X, self.eps)
         if sp.issparse(X) or not plain or (self.metric == "minkowski" and p < 1):
             if self.metric == "minkowski":
                 params["p"] = p
-            return partial(matrix_blocks, X, self.eps, self.metric, params)
+            return partial(metric_neighbor_blocks, X, self.eps, self.metric, params)
         euclidean = self.metric in ("euclidean", "l2") or (
             self.metric == "minkowski" and p == 2
         )
         if euclidean and self.algorithm == "auto":
             return None
         method = self.algorithm.replace("ball", "kd")
-        leaf = {"leaf_size": self.leaf_size}
-        index = search.build(X, metric=self.metric, p=p, method=method, **leaf)
-        return partial(search_blocks, index, X, self.eps)
+        index = neighbor_search.build_index(
+            X, metric=self.metric, p=p, method=method, leaf_size=self.leaf_size
+        )
+        return partial(index_neighbor_blocks, index, X, self.eps)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,17 +1,17 @@
-"""DBSCAN for many columns: tiles of rows by matrix products, most of them left out.
+"""DBSCAN for many columns: tiles of distances by matrix products, most left out.
 
-Rows are put in an order in which TILE of them in turn lie together, around HUBS of
-them, and products about the middle of a tile, in float32, say of most pairs whether
-they are within eps; `distances/tiles.py` says how far such a product may be off, and
-only pairs that are that close to eps are computed from their differences.
+Rows are ordered by the nearest of HUBS rows and cut into tiles of TILE rows that lie
+together. Products about the middle of a tile, in float32, decide for most pairs whether
+they are within eps; `distances/brute_force.py` says how far such a product may be off,
+and only pairs that are that close to eps are computed from their differences.
 
 *Core rows.* Tiles whose boxes are in reach are compared, those of one hub first. A row
-that has enough neighbours is asked no further; the first few of all are written down.
-*Clusters.* Core rows are joined with those written down for them, and should that
-leave many pieces, with a few core rows spread over all. Pieces then make tiles of
+that has enough neighbours is not compared further; the first few neighbours are listed.
+*Clusters.* Core rows are joined with the rows in their lists, and should that leave
+many pieces, with a few core rows spread over all. Pieces then make tiles of
 their own: two tiles of one piece are not compared, nor two whose boxes are out of
 reach, and of others only rows of different pieces. Each comparison is reduced to the
-few joins it makes. *Border rows* look at what was written down.
+few joins it makes. *Border rows* use their lists.
 
 Cost      at most n^2 / 2 products for the clusters and n times the rows that aren't
           core; memory O(n d) and one tile for each thread
@@ -27,18 +27,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
-from ..distances.tiles import asked, tiled
+from ..distances.brute_force import center_for_products, query_block
 from . import _dbscan_tiles as loops
 
 TILE = 512  # rows of a tile
 SMALL = 64  # rows from which a piece has tiles of its own
 PIVOTS = 256  # core rows that all the others are joined with first
 HUBS = 64  # rows that the others are gathered around
-FEWEST, LISTED = 8, 64  # neighbours written down for a row, at the most
-own = local()  # memory for products, kept by each thread
+FEWEST, LISTED = 8, 64  # least and most neighbours in the list of a row
+thread_buffers = local()  # memory for products, kept by each thread
 
 
-class Parts(NamedTuple):
+class TiledRows(NamedTuple):
     """Rows cut into tiles."""
 
     P: np.ndarray  # (n, d) in the order of the tiles
@@ -55,164 +55,176 @@ class Parts(NamedTuple):
         return np.arange(self.ends[t], self.ends[t + 1])
 
 
-def parted(P, ends) -> Parts:
+def tile_rows(P, ends) -> TiledRows:
     lo = np.minimum.reduceat(P, ends[:-1], axis=0)
     hi = np.maximum.reduceat(P, ends[:-1], axis=0)
-    return Parts(P, ends, lo, hi, [tiled(P[a:b]) for a, b in pairwise(ends)])
+    return TiledRows(
+        P, ends, lo, hi, [center_for_products(P[a:b]) for a, b in pairwise(ends)]
+    )
 
 
-def facing(P, a, b, tile, start, limit):
+def facing_rows(P, a, b, tile, start, limit):
     """Rows of a and b that may be within reach of the others, and the tile of b.
 
     Along the line from `start` to the middle of the tile no pair is farther apart
     than it is; the first row of b on that line and the last of a leave out the rest.
     """
-    keep, kept = loops.facing(P, a, b, start, tile.center, limit)
+    keep, kept = loops.facing_masks(P, a, b, start, tile.center, limit)
     if kept.all():
         return a[keep], b, tile
     return a[keep], b[kept], tile._replace(rows=tile.rows[kept])
 
 
-def products(tile, Q, limit):
+def tile_products(tile, Q, limit):
     """The tile of products of some rows, and what they are surely below and above."""
-    ask = asked(tile, Q)
+    ask = query_block(tile, Q)
     m, k = len(Q), len(tile.rows)
-    if getattr(own, "size", 0) < m * k:
-        own.size = max(m * k, TILE * TILE)
-        own.room = np.empty(own.size, np.float32)
-    S = own.room[: m * k].reshape(m, k)
+    if getattr(thread_buffers, "size", 0) < m * k:
+        thread_buffers.size = max(m * k, TILE * TILE)
+        thread_buffers.array = np.empty(thread_buffers.size, np.float32)
+    S = thread_buffers.array[: m * k].reshape(m, k)
     np.matmul(ask.rows, tile.rows.T, out=S)
     half = np.empty((2, m), np.float32)
-    half[0] = (limit - ask.norms - ask.room) / 2
-    half[1] = (limit - ask.norms + ask.room) / 2
+    half[0] = (limit - ask.norms - ask.slack) / 2
+    half[1] = (limit - ask.norms + ask.slack) / 2
     return S, half
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def by_tiles(X, eps, enough, w):
+def dbscan_by_tiles(X, eps, min_weight, w):
     """(labels, core) by eqs (1) to (3) of `dbscan.py`."""
     n = len(X)
     scale = 2.0 ** -np.round(np.log2(float(eps)))  # exact, and eps is about 1
     limit = (float(eps) * scale) ** 2
-    order, ends = gathered(X * scale)
+    order, ends = order_by_hubs(X * scale)
     P = np.ascontiguousarray(X[order], np.float64) * scale
     v = np.empty(0) if w is None else np.ascontiguousarray(w[order], np.float64)
-    size = int(min(max(np.ceil(enough), FEWEST), LISTED, n))
+    size = int(min(max(np.ceil(min_weight), FEWEST), LISTED, n))
     with threads.single_blas():
-        total, held, lists = count(parted(P, ends), limit, enough, v, size)
-    core = total >= enough
+        total, held, lists = count_neighbors(
+            tile_rows(P, ends), limit, min_weight, v, size
+        )
+    core = total >= min_weight
     parent = np.arange(n)
-    loops.unite_listed(held, lists, core, parent)
-    join(P, core, limit, parent)
-    labels = named(parent, core, order)
+    loops.union_listed(held, lists, core, parent)
+    union_core_rows(P, core, limit, parent)
+    labels = number_by_first_row(parent, core, order)
     rest = np.flatnonzero(~core & (held > 0))
     listed = rest[held[rest] <= size]
-    loops.lowest_listed(listed, held, lists, core, labels)
+    loops.lowest_listed_label(listed, held, lists, core, labels)
     unlisted = rest[held[rest] > size]
     if len(unlisted):
-        reach(P, core, labels, unlisted, limit)
+        label_unlisted_borders(P, core, labels, unlisted, limit)
     back = np.empty(n, np.int64)
     back[order] = np.arange(n)
     return labels[back], core[back]
 
 
-def gathered(X):
+def order_by_hubs(X):
     """Rows in order of the nearest of HUBS rows, and where to cut them into tiles."""
-    hubs, nearest = tiled(X[:: max(1, len(X) // HUBS)]), []
+    hubs = center_for_products(X[:: max(1, len(X) // HUBS)])
+    nearest = []
     for cut in range(0, len(X), TILE):
-        S = hubs.rows @ asked(hubs, X[cut : cut + TILE]).rows.T
+        S = hubs.rows @ query_block(hubs, X[cut : cut + TILE]).rows.T
         nearest.append(np.argmin(S, axis=0))
     nearest = np.concatenate(nearest)
     order = np.argsort(nearest, kind="stable")
-    return order, ends_of(nearest[order])
+    return order, tile_ends(nearest[order])
 
 
-def count(parts, limit, enough, w, size):
+def count_neighbors(tiles, limit, min_weight, w, list_size):
     """Weight within reach of each row, as far as it matters, and neighbours.
 
     Rows with total below `enough` have their first `size` neighbours in lists. A pair
     of tiles serves the rows of both; those run at once share no tile. As soon as that
     is less work, the rows that lack some are gathered and start anew.
     """
-    n, tiles = len(parts.P), parts.size
+    n = len(tiles.P)
     total, held = np.zeros(n), np.zeros(n, np.int64)
-    lists = np.empty((n, size), np.int64)
-    out = limit, float(enough), w, total, held, lists
-    left = loops.meetings(parts.lo, parts.hi, limit)
+    lists = np.empty((n, list_size), np.int64)
+    out = limit, float(min_weight), w, total, held, lists
+    left = loops.count_tiles_in_reach(tiles.lo, tiles.hi, limit)
     full = 2 * left.sum() / n
-    for away in range(tiles):
-        lacking = np.flatnonzero(total < enough)
+    for away in range(tiles.size):
+        lacking = np.flatnonzero(total < min_weight)
         if len(lacking) * full < left[away:].sum():
             total[lacking] = held[lacking] = 0
             cuts = [lacking[a : a + TILE] for a in range(0, len(lacking), TILE)]
-            done(partial(count_rows, parts, cut, *out) for cut in cuts)
+            run_all(partial(count_rows_against_tiles, tiles, cut, *out) for cut in cuts)
             break
-        meet = loops.meeting(parts.lo, parts.hi, away, limit)
-        turn = meet // max(away, 1) % 2
-        for pairs in (meet[turn == 1], meet[turn == 0]) if away else (meet,):
-            done(partial(count_pair, parts, t, t - away, *out) for t in pairs)
+        meet = loops.tiles_in_reach(tiles.lo, tiles.hi, away, limit)
+        half = meet // max(away, 1) % 2  # pairs of one half share no tile
+        for pairs in (meet[half == 1], meet[half == 0]) if away else (meet,):
+            run_all(partial(count_tile_pair, tiles, t, t - away, *out) for t in pairs)
     return total, held, lists
 
 
-def done(tasks):
-    for _ in threads.run(tasks):
+def run_all(tasks):
+    """Run tasks in threads for what they do."""
+    for _ in threads.run_tasks(tasks):
         pass
 
 
-def count_pair(parts, t, u, limit, enough, w, total, held, lists):
+def count_tile_pair(tiles, t, u, limit, min_weight, w, total, held, lists):
     """Neighbours of the rows of two tiles that do not have enough yet."""
-    P, a, b = parts.P, parts.rows(t), parts.rows(u)
-    lack = (total[a] < enough).any(), t != u and (total[b] < enough).any()
+    P = tiles.P
+    a = tiles.rows(t)
+    b = tiles.rows(u)
+    lack = (total[a] < min_weight).any(), t != u and (total[b] < min_weight).any()
     if not any(lack):
         return
     if lack == (False, True):
         t, u, a, b = u, t, b, a
     if not all(lack):
-        a = a[total[a] < enough]
-    a = loops.in_reach(P, a, parts.lo[u], parts.hi[u], limit)
-    a, b, tile = facing(P, a, b, parts.tiles[u], parts.tiles[t].center, limit)
+        a = a[total[a] < min_weight]
+    a = loops.rows_in_reach(P, a, tiles.lo[u], tiles.hi[u], limit)
+    a, b, tile = facing_rows(P, a, b, tiles.tiles[u], tiles.tiles[t].center, limit)
     if len(a) and len(b):
-        S, sure = products(tile, P[a], limit)
-        rest = P, limit, enough, w, total, held, lists
-        loops.count_near(S, sure, a, b, all(lack), *rest)
+        S, sure = tile_products(tile, P[a], limit)
+        rest = P, limit, min_weight, w, total, held, lists
+        loops.count_tile_neighbors(S, sure, a, b, all(lack), *rest)
 
 
-def count_rows(parts, rows, limit, enough, w, total, held, lists):
+def count_rows_against_tiles(tiles, rows, limit, min_weight, w, total, held, lists):
     """Neighbours of some rows, the nearest tiles first."""
-    P, lo, hi = parts.P, parts.lo, parts.hi
-    gap = loops.gaps(P[rows].min(axis=0), P[rows].max(axis=0), lo, hi)
-    near = np.flatnonzero(~(gap > limit * loops.ROOM))
+    P, lo, hi = tiles.P, tiles.lo, tiles.hi
+    gap = loops.box_gaps(P[rows].min(axis=0), P[rows].max(axis=0), lo, hi)
+    near = np.flatnonzero(~(gap > limit * loops.SLACK))
     for u in near[np.argsort(gap[near], kind="stable")]:
-        left = loops.in_reach(P, rows, lo[u], hi[u], limit)
+        left = loops.rows_in_reach(P, rows, lo[u], hi[u], limit)
         if len(left):
-            S, sure = products(parts.tiles[u], P[left], limit)
-            rest = P, limit, enough, w, total, held, lists
-            loops.count_near(S, sure, left, parts.rows(u), False, *rest)
-            rows = rows[total[rows] < enough]
+            S, sure = tile_products(tiles.tiles[u], P[left], limit)
+            rest = P, limit, min_weight, w, total, held, lists
+            loops.count_tile_neighbors(S, sure, left, tiles.rows(u), False, *rest)
+            rows = rows[total[rows] < min_weight]
 
 
-def join(P, core, limit, parent):
+def union_core_rows(P, core, limit, parent):
     """Union of the core rows within reach of each other."""
     rows = np.flatnonzero(core)
-    piece = loops.roots(parent, rows)
+    piece = loops.component_roots(parent, rows)
     if len(np.unique(piece)) < 2:
         return
     if len(np.unique(piece)) > len(rows) // TILE:
-        few = rows[:: max(1, len(rows) // PIVOTS)]
-        pivot = tiled(P[few])
+        pivots = rows[:: max(1, len(rows) // PIVOTS)]
+        tile = center_for_products(P[pivots])
         cuts = [rows[a : a + TILE] for a in range(0, len(rows), TILE)]
-        tasks = (partial(joins, P, cut, few, pivot, limit, parent) for cut in cuts)
-        for pairs in threads.run(tasks, blas=True):
-            loops.unite(pairs, parent)
-        piece = loops.roots(parent, rows)
+        tasks = (
+            partial(joining_pairs, P, cut, pivots, tile, limit, parent) for cut in cuts
+        )
+        for pairs in threads.run_tasks(tasks, blas=True):
+            loops.union_pairs(pairs, parent)
+        piece = loops.component_roots(parent, rows)
     order = np.argsort(piece, kind="stable")
     rows, piece = rows[order], piece[order]
-    parts = parted(P[rows], ends_of(piece))
-    for pairs in threads.run(pending(parts, P, rows, limit, parent), blas=True):
-        loops.unite(pairs, parent)
+    parts = tile_rows(P[rows], tile_ends(piece))
+    for pairs in threads.run_tasks(
+        pending_comparisons(parts, P, rows, limit, parent), blas=True
+    ):
+        loops.union_pairs(pairs, parent)
 
 
-def ends_of(piece):
+def tile_ends(piece):
     """Cuts of sorted rows: at every large piece, and at TILE rows at most."""
     starts = np.flatnonzero(np.diff(piece, prepend=-1))
     sizes = np.diff(np.append(starts, len(piece)))
@@ -227,58 +239,67 @@ def ends_of(piece):
     return np.unique([*ends, len(piece)])
 
 
-def pending(parts, P, rows, limit, parent):
+def pending_comparisons(parts, P, rows, limit, parent):
     """Comparisons of tiles in reach of each other that are not one piece by then."""
     for t in range(parts.size):
-        gap = loops.gaps(parts.lo[t], parts.hi[t], parts.lo, parts.hi)
-        for u in np.flatnonzero(~(gap[: t + 1] > limit * loops.ROOM)):
+        gap = loops.box_gaps(parts.lo[t], parts.hi[t], parts.lo, parts.hi)
+        for u in np.flatnonzero(~(gap[: t + 1] > limit * loops.SLACK)):
             a, b = rows[parts.rows(t)], rows[parts.rows(u)]
-            mine, others = loops.roots(parent, a), loops.roots(parent, b)
+            mine, others = (
+                loops.component_roots(parent, a),
+                loops.component_roots(parent, b),
+            )
             if (others == others[0]).all():
                 a = a[mine != others[0]]
-            a = loops.in_reach(P, a, parts.lo[u], parts.hi[u], limit)
+            a = loops.rows_in_reach(P, a, parts.lo[u], parts.hi[u], limit)
             if len(a) == 0:
                 continue
             start = parts.tiles[t].center
-            a, b, tile = facing(P, a, b, parts.tiles[u], start, limit)
+            a, b, tile = facing_rows(P, a, b, parts.tiles[u], start, limit)
             if len(a) and len(b):
-                yield partial(joins, P, a, b, tile, limit, parent)
+                yield partial(joining_pairs, P, a, b, tile, limit, parent)
 
 
-def joins(P, a, b, tile, limit, parent):
+def joining_pairs(P, a, b, tile, limit, parent):
     """Pairs of rows (of a, of b) that join pieces, none twice."""
-    names = np.concatenate([loops.tops(parent, a), loops.tops(parent, b)])
+    names = np.concatenate(
+        [
+            loops.component_roots_readonly(parent, a),
+            loops.component_roots_readonly(parent, b),
+        ]
+    )
     names = np.unique(names, return_inverse=True)[1]
-    S, sure = products(tile, P[a], limit)
-    return loops.join_near(S, sure, P, a, b, limit, names)
+    S, sure = tile_products(tile, P[a], limit)
+    return loops.tile_joining_pairs(S, sure, P, a, b, limit, names)
 
 
-def named(parent, core, order):
+def number_by_first_row(parent, core, order):
     """Numbers of clusters by their first rows, -1 for rows that are not core."""
-    labels, rows = np.full(len(core), -1), np.flatnonzero(core)
+    labels = np.full(len(core), -1)
+    rows = np.flatnonzero(core)
     if len(rows):
-        _, z = np.unique(loops.roots(parent, rows), return_inverse=True)
+        _, z = np.unique(loops.component_roots(parent, rows), return_inverse=True)
         first = np.full(z.max() + 1, len(core))
         np.minimum.at(first, z, order[rows])
         labels[rows] = np.argsort(np.argsort(first))[z]
     return labels
 
 
-def reach(P, core, labels, rows, limit):
-    """The lowest cluster in reach of rows whose neighbours were not written down."""
+def label_unlisted_borders(P, core, labels, rows, limit):
+    """The lowest cluster in reach of rows whose lists are incomplete."""
     inside = np.flatnonzero(core)
     cuts = [inside[a : a + TILE] for a in range(0, len(inside), TILE)]
     found = labels[rows]
 
-    def look(a, tiles):
+    def label_block(a, tiles):
         for cut, tile in zip(cuts, tiles, strict=True):
-            S, sure = products(tile, P[rows[a : a + TILE]], limit)
-            loops.lowest_near(
+            S, sure = tile_products(tile, P[rows[a : a + TILE]], limit)
+            loops.lowest_label_in_tile(
                 S, sure, P, rows[a : a + TILE], cut, limit, labels, found[a : a + TILE]
             )
 
-    tiles = [tiled(P[cut]) for cut in cuts]
-    tasks = (partial(look, a, tiles) for a in range(0, len(rows), TILE))
-    for _ in threads.run(tasks, blas=True):
+    tiles = [center_for_products(P[cut]) for cut in cuts]
+    tasks = (partial(label_block, a, tiles) for a in range(0, len(rows), TILE))
+    for _ in threads.run_tasks(tasks, blas=True):
         pass
     labels[rows] = found

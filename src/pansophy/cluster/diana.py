@@ -1,4 +1,4 @@
-"""Divisive clustering: one cluster of all rows, the widest one split again and again.
+"""DIANA: divisive clustering, which splits the widest cluster again and again.
 
 DIANA splits a cluster C by letting a splinter group S grow out of it. The first to
 leave is the row farthest from the others on average; then, as long as it is positive,
@@ -27,7 +27,12 @@ import numpy as np
 from ..base import Clusterer, Estimator
 from ..params import Count, NonNegative
 from . import _diana as loops
-from .linkage import as_rows, check_square, distance_matrix, tree_of
+from .linkage import (
+    as_float_matrix,
+    check_square_distances,
+    distance_matrix,
+    linkage_from_edges,
+)
 
 
 def diana_splits(D, k=None, *, height=0.0):
@@ -45,7 +50,7 @@ def diana_splits(D, k=None, *, height=0.0):
     """
     n = len(D)
     k = n if k is None else k
-    clusters, wide = [np.arange(n)], [loops.diameter(D, np.arange(n))]
+    clusters, wide = [np.arange(n)], [loops.cluster_diameter(D, np.arange(n))]
     splits, heights = [], []
     while len(clusters) < k:
         c = int(np.argmax(wide))
@@ -56,13 +61,14 @@ def diana_splits(D, k=None, *, height=0.0):
                 break
             c = alone.index(False)  # equal rows, told apart only because k says so
             rows = clusters[c]
-        out = loops.split(D, rows)
+        out = loops.splinter_group(D, rows)
         a, b = rows[~out], rows[out]
         splits.append((a[0], b[0]))
         heights.append(wide[c])
-        clusters[c], wide[c] = a, loops.diameter(D, a)
+        clusters[c] = a
+        wide[c] = loops.cluster_diameter(D, a)
         clusters.append(b)
-        wide.append(loops.diameter(D, b))
+        wide.append(loops.cluster_diameter(D, b))
     labels = np.empty(n, np.int64)
     for number, rows in enumerate(sorted(clusters, key=lambda r: r[0])):
         labels[rows] = number
@@ -119,26 +125,30 @@ class Diana(Clusterer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
-        n, metric = len(X), self.metric
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        n = len(X)
+        metric = self.metric
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
                 f"n_samples={n} should be >= n_clusters={self.n_clusters}."
             )
         if callable(metric):
-            X, metric = as_rows(metric(X)), "precomputed"
+            X = as_float_matrix(metric(X))
+            metric = "precomputed"
         if metric == "precomputed":
-            check_square(X)
+            check_square_distances(X)
         D = distance_matrix(X, metric)
         np.fill_diagonal(D, 0.0)
         height = self.distance_threshold or 0.0
         splits, heights, labels = diana_splits(D, self.n_clusters, height=height)
-        self.splits_, self.heights_, self.labels_ = splits, heights, labels
+        self.splits_ = splits
+        self.heights_ = heights
+        self.labels_ = labels
         self.n_clusters_ = len(splits) + 1
         self.linkage_matrix_ = None
         if len(splits) == n - 1:  # the last splits are the first merges
             left, right = splits[::-1].T
-            self.linkage_matrix_ = tree_of(left, right, heights[::-1], n)
+            self.linkage_matrix_ = linkage_from_edges(left, right, heights[::-1], n)
         return self
 
     def fit_predict(self, X, y=None):

@@ -1,20 +1,20 @@
-"""Fuzzy c-means: every row belongs to every group, to degrees that sum to 1.
+"""Fuzzy c-means: every row belongs to every cluster, to degrees that sum to 1.
 
     J(C, U) = sum_i w_i sum_j u_ij^m |x_i - c_j|^2,   sum_j u_ij = 1            (1)
 
-with m > 1; the larger, the fuzzier. By turns: with C fixed and D_ij = |x_i - c_j|^2,
+with m > 1; the larger, the fuzzier. Alternate: with C fixed and D_ij = |x_i - c_j|^2,
 
     u_ij = D_ij^(-1/(m-1)) / sum_l D_il^(-1/(m-1))                              (2)
 
-(a row that sits on centres belongs to those alone, in equal parts), which leaves
+(a row equal to some centres belongs to those alone, in equal parts), which leaves
 
     J(C) = sum_i w_i (sum_j D_ij^(-1/(m-1)))^(1-m)                              (3)
 
 and with U fixed c_j is the mean of the rows weighted by w_i u_ij^m. Neither half
 raises J. As m falls to 1 the degrees become 0 and 1, and (1) becomes k-means.
 
-A turn needs of the rows only sums, so no n-by-k array is kept until the end: time
-O(n k d) a turn, memory one block beyond X, then O(n k) for the degrees.
+An iteration needs of the rows only sums, so no n-by-k array is kept until the end: time
+O(n k d) an iteration, memory one block beyond X, then O(n k) for the memberships.
 
 Shapes    X (n, d)   C (k, d)   U, D (n, k)   w (n,)
 Refs      [Bezdek1981]
@@ -27,27 +27,26 @@ import numpy as np
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows
-from ..core.iterate import Result, best_of, iterate
+from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import euclidean, squared_euclidean
-from ..params import Count, NonNegative, Verbosity, number
+from ..params import Count, NonNegative, Verbosity, number_rule
 from ..typing import Matrix, Seed
-from .seeding import seed
-from .starts import check_scale
+from .initialization import check_enough_rows, check_scale, seeds_or_given
 
-AboveOne = Annotated[float, number("a number above 1", 1, open_low=True)]
+AboveOne = Annotated[float, number_rule("a number above 1", 1, open_low=True)]
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class FuzzyState(NamedTuple):
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
-    objective: float  # J at the centres of the turn before
+    objective: float  # J at the previous centres
     shift: float = np.inf  # sum_j |c_j - c_j before|^2
 
 
-def degrees(X, C, m):
+def fuzzy_memberships(X, C, m):
     """U of eq. (2), and each row's term of eq. (3).
 
     Distances are divided by the smallest first: no power overflows.
@@ -64,26 +63,32 @@ def degrees(X, C, m):
     return (U / total[:, None]).astype(X.dtype, copy=False), cost
 
 
-def turns(X, w, C, m, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
-    """Take turns from centres C until their squared shift is at most tol."""
+def fuzzy_iterations(X, w, C, m, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+    """Iterate from centres C until their squared shift is at most tol."""
     R = rows.Rows(X, w)
 
     def stats(x, w, C):
-        U, cost = degrees(x, C, m)
+        U, cost = fuzzy_memberships(x, C, m)
         V = (U**m) * w[:, None]
         V = V.astype(np.float64)
         return V.T @ x, V.sum(axis=0), float(w.astype(np.float64) @ cost)
 
-    def turn(state):
+    def step(state):
         C = state.centers
         S, M, J = R.sum(lambda x, w: stats(x, w, C))
         M = M[:, None]
         new = np.divide(S, M, out=C.astype(np.float64), where=M > 0).astype(C.dtype)
-        return State(new, J, float(((new - C) ** 2).sum()))
+        return FuzzyState(new, J, float(((new - C) ** 2).sum()))
 
-    settled = lambda old, new: new.shift
-    how: dict = {"change": settled, "watch": ("shift",), "task": task}
-    run = iterate(turn, State(C, np.inf), max_iter=max_iter, tol=tol, **how)
+    run = iterate(
+        step,
+        FuzzyState(C, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.shift,
+        watch=("shift",),
+        task=task,
+    )
     C = run.state.centers
     J = R.sum(lambda x, w: stats(x, w, C)[2])
     return run._replace(state=run.state._replace(objective=float(J)))
@@ -104,14 +109,14 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     n_init : int
         Starts, of which the best is kept; one if `init` gives the centres.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when the squared shift of the centres is at most this times the mean
         variance of the columns.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -124,9 +129,9 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     inertia_ : float
         J of eq. (1).
     partition_coefficient_ : float
-        The mean of sum_j u_ij^2: 1 for hard groups, 1/k where nothing is told apart.
+        The mean of sum_j u_ij^2: 1 for hard clusters, 1/k if all memberships are equal.
     n_iter_, history_, converged_, interrupted_
-        How the best start went; "objective" and "shift" in each turn.
+        How the best start went; "objective" and "shift" in each iteration.
 
     Examples
     --------
@@ -148,7 +153,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the centres and the degrees.
+        """Find the centres and the memberships.
 
         Parameters
         ----------
@@ -158,30 +163,36 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        if len(X) < self.n_clusters:
-            raise ValueError(
-                f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
-            )
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        check_enough_rows(X, self.n_clusters)
         w = np.ones(len(X), X.dtype) if w is None else w
         check_scale(X)
-        spread = X - np.average(X, axis=0, weights=w)
-        scale = float(np.average((spread * spread).mean(axis=1), weights=w))
-        rng = rng_from(self.random_state)
+        centered = X - np.average(X, axis=0, weights=w)
+        variance = float(np.average((centered * centered).mean(axis=1), weights=w))
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
-        how: dict = {"max_iter": self.max_iter, "tol": self.tol * scale}
 
-        def run(i, task):
-            return turns(X, w, self._start(X, w, rng), self.m, task=task, **how)
+        def one_start(i, task):
+            C = seeds_or_given(self.init, X, w, self.n_clusters, rng)
+            return fuzzy_iterations(
+                X,
+                w,
+                C,
+                self.m,
+                max_iter=self.max_iter,
+                tol=self.tol * variance,
+                task=task,
+            )
 
-        result = self._drive(
-            lambda task: best_of(n_init, run, task=task),
-            total=n_init if n_init > 1 else self.max_iter,
+        result = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
             X=X,
         )
         self.cluster_centers_ = result.state.centers
         self.inertia_ = result.state.objective
-        self.memberships_ = U = self._degrees(X)
+        self.memberships_ = U = self._memberships(X)
         self.labels_ = U.argmax(axis=1)
         self.partition_coefficient_ = float(w @ (U * U).sum(axis=1) / w.sum())
         self._n_features_out = self.n_clusters
@@ -192,28 +203,17 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict_proba(self, X):
-        """The degrees of eq. (2) of each row."""
-        return self._degrees(self._ready(X, order="C"))
+        """The memberships of eq. (2) of each row."""
+        return self._memberships(self._check_new_data(X, order="C"))
 
     def predict(self, X):
-        """The group to which each row belongs most."""
+        """The cluster to which each row belongs most."""
         return self.predict_proba(X).argmax(axis=1)
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return euclidean(self._ready(X, order="C"), self.cluster_centers_)
+        return euclidean(self._check_new_data(X, order="C"), self.cluster_centers_)
 
-    def _degrees(self, X):
-        block = lambda x: degrees(x, self.cluster_centers_, self.m)[0]
+    def _memberships(self, X):
+        block = lambda x: fuzzy_memberships(x, self.cluster_centers_, self.m)[0]
         return rows.Rows(X).map(block)
-
-    def _start(self, X, w, rng):
-        k, d = self.n_clusters, X.shape[1]
-        if isinstance(self.init, str):
-            return seed(X, w, k, rng, method=self.init)[0]
-        C = np.asarray(self.init, dtype=X.dtype)
-        if C.shape != (k, d) or not np.isfinite(C).all():
-            raise ValueError(
-                f"init must be {k} rows of {d} finite numbers, got shape {C.shape}."
-            )
-        return C

@@ -1,4 +1,4 @@
-"""Density clusters of every scale: DBSCAN for all eps at once, the lasting ones kept.
+"""HDBSCAN: DBSCAN for all eps at once, of which the most stable clusters are kept.
 
 With c_i the distance from x_i to the k-th row (itself the first), k = min_samples,
 
@@ -20,16 +20,16 @@ cluster above it with probability min(lambda_i, lambda_max) / lambda_max; rows a
 all of them are noise.
 
 Cost      one neighbour search and a spanning tree of eq. (1), O(n d) memory: in few
-          columns and from some thousand rows on about n log n walks (`boruvka.py`),
-          else Prim's O(n^2 d); a metric that is not a sum over columns needs n^2
-          distances
+          columns and from some thousand rows on about n log n tree queries
+          (`boruvka.py`), else Prim's O(n^2 d); a metric that is not a sum over columns
+          needs n^2 distances
 Shapes    X (n, d)   condensed tree (m, 4)   labels (n,)
 Refs      [Campello2013]; [Campello2015]; [MalzerBaum2020] epsilon
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,38 +38,42 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..distances import search
-from ..graphs import connected_components, minimum_spanning_tree, spanning_tree
-from ..params import Count, Flag, Jobs, NonNegative, Positive, number
+from ..distances import neighbor_search
+from ..graphs import connected_components, minimum_spanning_tree, point_spanning_tree
+from ..params import Count, Flag, Jobs, NonNegative, Positive, TwoOrMore
 from . import _hdbscan as loops
-from .boruvka import boruvka_tree, pays
-from .linkage import children, cut, tree_of
+from .boruvka import boruvka_is_faster, boruvka_tree
+from .linkage import cut_tree, linkage_children, linkage_from_edges
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 INFINITE, MISSING = -2, -3
 
 
-def reachability_tree(X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=None):
+def mutual_reachability_tree(
+    X, k, *, metric="euclidean", p=2.0, alpha=1.0, leaf_size=None
+):
     """Eq. (1): the minimum spanning tree of m over the rows of X."""
     core = np.zeros(len(X))
     if k > 1:
-        index = search.build(X, metric=metric, p=p, leaf_size=leaf_size)
-        core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    grow = boruvka_tree if pays(X.shape, metric) else spanning_tree
+        index = neighbor_search.build_index(X, metric=metric, p=p, leaf_size=leaf_size)
+        core = neighbor_search.k_nearest(index, None, k - 1)[0][:, -1].astype(
+            np.float64
+        )
+    grow = boruvka_tree if boruvka_is_faster(X.shape, metric) else point_spanning_tree
     tree = grow(X, metric=metric, p=p, core=alpha * core)
     return tree._replace(weight=tree.weight / alpha)
 
 
-def matrix_tree(D, k, alpha=1.0):
+def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     """The same from distances; pairs that a sparse matrix lacks are not connected."""
     if not sp.issparse(D):
         D = D / alpha
         core = np.partition(D, k - 1, axis=1)[:, k - 1]
-        return spanning_tree(D, metric="precomputed", core=core)
+        return point_spanning_tree(D, metric="precomputed", core=core)
     D = sp.csr_array(D) / alpha
     rows = np.split(D.data, D.indptr[1:-1])
-    core = np.array([np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
-                     for r in rows])  # fmt: skip
+    kth = lambda r: np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
+    core = np.array([kth(r) for r in rows])
     G = sp.coo_array(D)
     m = np.maximum(np.maximum(core[G.row], core[G.col]), G.data)
     keep = np.isfinite(m)
@@ -83,15 +87,20 @@ def matrix_tree(D, k, alpha=1.0):
     return minimum_spanning_tree(G)
 
 
-def condensed(Z, least):
+def condense_tree(Z, min_size):
     """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n."""
     n = len(Z) + 1
     tree = np.empty((2 * n, 4))
-    height, size = np.ascontiguousarray(Z[:, 2]), Z[:, 3].astype(np.int64)
-    return tree[: loops.condense(children(Z), height, size, n, least, tree)].copy()
+    height = np.ascontiguousarray(Z[:, 2])
+    size = Z[:, 3].astype(np.int64)
+    return tree[
+        : loops.fill_condensed_tree(
+            linkage_children(Z), height, size, n, min_size, tree
+        )
+    ].copy()
 
 
-def stabilities(tree, n):
+def cluster_stabilities(tree, n):
     """S of eq. (3), and the lambda at which each cluster is born."""
     parent = tree[:, 0].astype(np.int64) - n
     split = tree[:, 1] >= n
@@ -103,16 +112,20 @@ def stabilities(tree, n):
     return np.bincount(parent, life * tree[:, 3], minlength=count), birth
 
 
-def choose(tree, n, *, method="eom", single=False, epsilon=0.0, most=None):
+def select_clusters(
+    tree, n, *, method="eom", allow_single=False, epsilon=0.0, max_size=None
+):
     """Which clusters are chosen, a flag for each."""
-    S, birth = stabilities(tree, n)
+    S, birth = cluster_stabilities(tree, n)
     count = len(S)
     splits = tree[tree[:, 1] >= n]
     above, size = np.full(count, -1), np.full(count, n)
     if len(splits):
         child = splits[:, 1].astype(np.int64) - n
-        above[child], size[child] = splits[:, 0].astype(np.int64) - n, splits[:, 3]
-    first, chosen = (0 if single else 1), np.zeros(count, np.bool_)
+        above[child] = splits[:, 0].astype(np.int64) - n
+        size[child] = splits[:, 3]
+    first = 0 if allow_single else 1
+    chosen = np.zeros(count, np.bool_)
     inner = np.zeros(count, np.bool_)
     inner[above[1:]] = True
     if method == "leaf":
@@ -121,42 +134,42 @@ def choose(tree, n, *, method="eom", single=False, epsilon=0.0, most=None):
     else:
         below = np.zeros(count)
         for c in range(count - 1, first - 1, -1):
-            chosen[c] = below[c] <= S[c] and (most is None or size[c] <= most)
+            chosen[c] = below[c] <= S[c] and (max_size is None or size[c] <= max_size)
             if above[c] >= 0:
                 below[above[c]] += S[c] if chosen[c] else below[c]
-        outermost(chosen, above)
+        keep_outermost(chosen, above)
     if epsilon > 0 and count > 1 and not chosen[0]:
-        chosen = undone(chosen, above, birth, epsilon, single)
+        chosen = merge_below_epsilon(chosen, above, birth, epsilon, allow_single)
     return chosen
 
 
-def outermost(chosen, above):
-    """Drop what lies below another chosen cluster."""
+def keep_outermost(chosen, above):
+    """Drop clusters that lie below another chosen one."""
     under = np.zeros(len(chosen), np.bool_)
     for c in range(1, len(chosen)):
         under[c] = under[above[c]] or chosen[above[c]]
         chosen[c] &= not under[c]
 
 
-def undone(chosen, above, birth, epsilon, single):
+def merge_below_epsilon(chosen, above, birth, epsilon, allow_single):
     """Clusters born below epsilon replaced by the first ancestor born above it."""
     out = np.zeros(len(chosen), np.bool_)
     for c in np.flatnonzero(chosen):
         a = c
-        while birth[a] * epsilon > 1 and (above[a] > 0 or single):
+        while birth[a] * epsilon > 1 and (above[a] > 0 or allow_single):
             a = above[a]
             if a == 0:
                 break
         out[a] = True
-    outermost(out, above)
+    keep_outermost(out, above)
     return out
 
 
-def labelled(tree, n, chosen, *, epsilon=0.0):
+def labels_and_probabilities(tree, n, chosen, *, epsilon=0.0):
     """Labels and probabilities of the rows under the chosen clusters."""
     rate = np.zeros(n)
     top = np.empty(len(chosen), np.int64)
-    above = loops.assign(tree, n, chosen, top, rate)
+    above = loops.chosen_ancestors(tree, n, chosen, top, rate)
     inside = chosen[above]
     parent = tree[:, 0].astype(np.int64) - n
     death = np.zeros(len(chosen))
@@ -172,9 +185,6 @@ def labelled(tree, n, chosen, *, epsilon=0.0):
         share = np.minimum(rate, peak) / np.where(peak > 0, peak, 1)
     share = np.where((peak == 0) | np.isinf(rate), 1.0, share)
     return labels, np.where(inside, share, 0.0)
-
-
-AtLeastTwo = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
 
 
 @dataclass(eq=False, repr=False)
@@ -238,7 +248,7 @@ class HDBSCAN(Clusterer, Estimator):
     array([ 0,  0,  0,  1,  1,  1, -1])
     """
 
-    min_cluster_size: AtLeastTwo = 5
+    min_cluster_size: TwoOrMore = 5
     min_samples: Count | None = None
     cluster_selection_epsilon: NonNegative = 0.0
     max_cluster_size: Count | None = None
@@ -263,7 +273,7 @@ class HDBSCAN(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": "csr", "ensure_all_finite": False}
-        X, _ = self._begin(X, ensure_min_samples=2, **checks)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
         state, rows = finite_rows(X, self.metric == "precomputed")
         k = self.min_samples or self.min_cluster_size
         if k > len(rows):
@@ -272,22 +282,25 @@ class HDBSCAN(Clusterer, Estimator):
                 f"({len(rows)})"
             )
         whole = len(rows) == X.shape[0]
-        F = X if whole else (X[rows][:, rows] if self._given() else X[rows])
-        with threads.limited(self.n_jobs):
-            self.linkage_matrix_ = tree_of(*self._tree(F, k), len(rows))
-        tree = condensed(self.linkage_matrix_, self.min_cluster_size)
+        F = X if whole else (X[rows][:, rows] if self._precomputed() else X[rows])
+        with threads.limit_threads(self.n_jobs):
+            self.linkage_matrix_ = linkage_from_edges(*self._tree(F, k), len(rows))
+        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size)
         epsilon = self.cluster_selection_epsilon
-        chosen = choose(
+        chosen = select_clusters(
             tree,
             len(rows),
             method=self.cluster_selection_method,
-            single=self.allow_single_cluster,
+            allow_single=self.allow_single_cluster,
             epsilon=epsilon,
-            most=self.max_cluster_size,
+            max_size=self.max_cluster_size,
         )
-        labels, share = labelled(tree, len(rows), chosen, epsilon=epsilon)
-        self.condensed_tree_, self._state = tree, state
-        self.labels_ = spread(labels, state, rows)
+        labels, share = labels_and_probabilities(
+            tree, len(rows), chosen, epsilon=epsilon
+        )
+        self.condensed_tree_ = tree
+        self._state = state
+        self.labels_ = labels_of_all_rows(labels, state, rows)
         self.probabilities_ = np.where(state == MISSING, np.nan, 0.0)
         self.probabilities_[rows] = share
         if self.store_centers:
@@ -304,16 +317,18 @@ class HDBSCAN(Clusterer, Estimator):
         Components of fewer than min_cluster_size rows are noise.
         """
         check_is_fitted(self)
-        z = cut(self.linkage_matrix_, height=cut_distance)
+        z = cut_tree(self.linkage_matrix_, height=cut_distance)
         big = np.bincount(z) >= min_cluster_size
         names = np.where(big, np.cumsum(big) - 1, -1)
-        return spread(names[z], self._state, np.flatnonzero(self._state == 0))
+        return labels_of_all_rows(
+            names[z], self._state, np.flatnonzero(self._state == 0)
+        )
 
-    def _given(self):
+    def _precomputed(self):
         return self.metric == "precomputed"
 
     def _tree(self, X, k):
-        """The spanning tree of eq. (1) by the leanest way the metric allows."""
+        """The spanning tree of eq. (1), with as little memory as the metric allows."""
         params = dict(self.metric_params or {})
         p = params.pop("p", 2.0)
         plain = isinstance(self.metric, str) and self.metric in FAST and not params
@@ -323,23 +338,29 @@ class HDBSCAN(Clusterer, Estimator):
                 f"algorithm={self.algorithm!r} takes dense rows and one of the metrics "
                 f"{', '.join(sorted(FAST))}."
             )
-        if self._given():
+        if self._precomputed():
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
             if not sp.issparse(X) and not np.allclose(X, X.T):
                 raise ValueError("precomputed distances must be symmetric.")
-            return matrix_tree(X, k, self.alpha)
+            return mutual_reachability_tree_of_matrix(X, k, self.alpha)
         if plain and not sp.issparse(X) and self.algorithm != "brute" and p >= 1:
-            how = {"metric": self.metric, "p": p, "leaf_size": self.leaf_size}
-            return reachability_tree(X, k, alpha=self.alpha, **how)
+            return mutual_reachability_tree(
+                X,
+                k,
+                metric=self.metric,
+                p=p,
+                alpha=self.alpha,
+                leaf_size=self.leaf_size,
+            )
         if self.metric == "minkowski":
             params["p"] = p
         D = pairwise_distances(X, metric=self.metric, **params)
-        return matrix_tree(D, k, self.alpha)
+        return mutual_reachability_tree_of_matrix(D, k, self.alpha)
 
     def _keep_centers(self, X, labels, share):
         """Centroids weighted by probability; the row nearest to the others by it."""
-        if self._given():
+        if self._precomputed():
             raise ValueError("store_centers needs rows, not precomputed distances.")
         groups = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
         d = X.shape[1]
@@ -351,7 +372,7 @@ class HDBSCAN(Clusterer, Estimator):
             self.medoids_ = np.empty((len(groups), d))
             for c, g in enumerate(groups):
                 D = pairwise_distances(X[g], metric=self.metric, **params)
-                self.medoids_[c] = np.ravel(asdense(X[g[np.argmin(D @ share[g])]]))
+                self.medoids_[c] = np.ravel(dense_row(X[g[np.argmin(D @ share[g])]]))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -378,12 +399,12 @@ def finite_rows(X, given):
     return state, np.flatnonzero(state == 0)
 
 
-def spread(labels, state, rows):
+def labels_of_all_rows(labels, state, rows):
     """Labels of all rows from those of the finite ones."""
     out = state.copy()
     out[rows] = labels
     return out
 
 
-def asdense(row):
+def dense_row(row):
     return row.toarray() if sp.issparse(row) else row

@@ -1,21 +1,22 @@
-"""Kernel k-means: k-means in the space of a kernel, seen through k(x, z) alone.
+"""Kernel k-means: k-means in the feature space of a kernel, through k(x, z) alone.
 
     J(z) = sum_i w_i |phi(x_i) - mu_{z_i}|^2                                    (1)
 
 where phi is the map of the kernel, k(x, z) = phi(x).phi(z), and mu_j the weighted mean
-of the images of group j. With M_j its weight, H_ij = w_i / M_j for z_i = j and else 0,
+of the images of cluster j. With M_j its weight, H_ij = w_i / M_j for z_i = j and else
+0,
 
     |phi(x) - mu_j|^2 = k(x, x) - 2 (k(x, X) H)_j + h_j,  h_j = (H^T K H)_jj    (2)
 
-so a turn is one product K H and an argmin. It is Lloyd's turn in the space of phi:
-J never rises for a positive semi-definite kernel, and the linear kernel gives k-means.
-Groups need not be convex in x: a Gaussian kernel tells rings apart.
+so an iteration is one product K H and an argmin. It is Lloyd's iteration in the space
+of phi: J never rises for a positive semi-definite kernel, and the linear kernel gives
+k-means. Clusters need not be convex in x: a Gaussian kernel separates rings.
 
-Start: k-means++ with the distances k(x, x) - 2 k(x, z) + k(z, z). A group that loses
+Start: k-means++ with the distances k(x, x) - 2 k(x, z) + k(z, z). A cluster that loses
 its rows takes the row farthest from its own mean.
 
-Time O(n^2) a turn after O(n^2 d) for K. Memory n^2 numbers up to LIMIT bytes; beyond
-that one block of rows of K at a time, made again in each turn.
+Time O(n^2) an iteration after O(n^2 d) for K. Memory n^2 numbers up to LIMIT bytes;
+beyond that one block of rows of K at a time, computed again in each iteration.
 
 Shapes    X (n, d)   K (n, n)   H (n, k)   h (k,)   w, z (n,)
 Refs      [Dhillon2004]
@@ -30,31 +31,37 @@ import numpy as np
 from .. import kernels
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows
-from ..core.iterate import Result, best_of, iterate
+from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative, Number, Positive, Verbosity
 from ..typing import Matrix, Seed
-from .picks import plus_plus
-from .starts import check_scale, warn_few
+from .initialization import (
+    check_enough_rows,
+    check_scale,
+    plusplus_from_distances,
+    warn_empty_clusters,
+)
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class KernelKMeansState(NamedTuple):
+    """What one iteration hands to the next."""
 
     labels: np.ndarray  # z
-    objective: float  # J of the groups of z
+    objective: float  # J of the clusters of z
     moved: int = -1  # labels that changed
 
 
-class Gram:
-    """k between all rows: kept, or made in blocks."""
+class GramSource:
+    """The Gram matrix of all rows: kept, or computed in blocks."""
 
     def __init__(self, X, kernel):
-        self.X, self.kernel, n = X, kernel, len(X)
+        self.X = X
+        self.kernel = kernel
+        n = len(X)
         self.K = X if kernel is None else None
         if self.K is None and n * n * X.itemsize <= LIMIT:
             self.K = kernel(X)
@@ -73,57 +80,66 @@ class Gram:
         return np.maximum(self.diag - 2.0 * row + self.diag[i], 0.0)
 
 
-def shares(z, w, k, dtype=np.float64):
-    """H of eq. (2)."""
+def mean_coefficients(z, w, k, dtype=np.float64):
+    """H of eq. (2): the cluster means as combinations of the rows."""
     H = np.zeros((len(z), k), dtype)
     mass = np.bincount(z, w, k)
     H[np.arange(len(z)), z] = w / np.where(mass > 0, mass, 1.0)[z]
     return H
 
 
-def gaps(G, z, w, k):
-    """Eq. (2) less k(x, x) for all rows and groups, and h; inf for an empty group."""
-    H = shares(z, w, k, G.diag.dtype)
+def feature_space_distances(G, z, w, k):
+    """Eq. (2) less k(x, x), for all rows and clusters, and h; inf for an empty one."""
+    H = mean_coefficients(z, w, k, G.diag.dtype)
     KH = G.times(H)
     h = (H * KH).sum(axis=0)
     return np.where(H.any(axis=0), h - 2.0 * KH, np.inf), h
 
 
-def cost(G, D, z, w):
-    """J of eq. (1) at labels z, from the gaps to the means."""
+def kernel_cost(G, D, z, w):
+    """J of eq. (1) at labels z, and the squared distance of each row to its mean."""
     own = G.diag + D[np.arange(len(z)), z]
     return float(np.maximum(own, 0.0).astype(np.float64) @ w), own
 
 
-def turns(G, w, z, k, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
-    """Take turns from labels z until none changes."""
+def kernel_iterations(G, w, z, k, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+    """Iterate from labels z until none changes."""
     w = w.astype(np.float64)
-    kept: list[Any] = [gaps(G, z, w, k)[0]]
+    distances: Any = feature_space_distances(G, z, w, k)[0]
 
-    def turn(state):
-        D = kept[0]
-        new = D.argmin(axis=1)
-        J, own = cost(G, D, new, w)
+    def step(state):
+        nonlocal distances
+        new = distances.argmin(axis=1)
+        J, own = kernel_cost(G, distances, new, w)
         far = np.where(w > 0, own, -1.0)
         for j in np.flatnonzero(np.bincount(new, w, k) == 0):
             i = int(np.argmax(far))
-            new[i], far[i] = j, -1.0
+            new[i] = j
+            far[i] = -1.0
         moved = int(np.count_nonzero(new != state.labels))
         if moved:
-            kept[0] = gaps(G, new, w, k)[0]
+            distances = feature_space_distances(G, new, w, k)[0]
         # J before the means move; after them it is no larger
-        return State(new, J, moved)
+        return KernelKMeansState(new, J, moved)
 
-    def settled(old, new):
-        fall = (old.objective - new.objective) / max(abs(new.objective), 1e-300)
-        return 0.0 if new.moved == 0 else fall
-
-    start = State(z, np.inf)
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, start, max_iter=max_iter, tol=tol, **how)
-    D = gaps(G, run.state.labels, w, k)[0]
-    J = cost(G, D, run.state.labels, w)[0]
+    run = iterate(
+        step,
+        KernelKMeansState(z, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=kernel_change,
+        watch=("moved",),
+        task=task,
+    )
+    D = feature_space_distances(G, run.state.labels, w, k)[0]
+    J = kernel_cost(G, D, run.state.labels, w)[0]
     return run._replace(state=run.state._replace(objective=J))
+
+
+def kernel_change(old, new):
+    """By what share J fell; 0 if no label changed."""
+    fall = (old.objective - new.objective) / max(abs(new.objective), 1e-300)
+    return 0.0 if new.moved == 0 else fall
 
 
 @dataclass(eq=False, repr=False)
@@ -143,18 +159,18 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     degree, coef0 : int, float
         Of "poly".
     init : "k-means++", "random" or labels of length n
-        Where the groups start.
+        Where the clusters start.
     n_init : int
         Starts, of which the best is kept; one if `init` gives labels.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when J falls by no more than this share of itself; 0 goes on until no
         label changes.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -171,7 +187,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     kernel_ : kernel
         The kernel used.
     n_iter_, history_, converged_, interrupted_
-        How the best start went; "objective" and "moved" in each turn.
+        How the best start went; "objective" and "moved" in each iteration.
 
     Examples
     --------
@@ -200,7 +216,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     random_state: Seed = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the groups.
+        """Find the clusters.
 
         Parameters
         ----------
@@ -210,38 +226,43 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        n, k = len(X), self.n_clusters
-        if n < k:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
-        if self._given and X.shape[0] != X.shape[1]:
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        n = len(X)
+        k = self.n_clusters
+        check_enough_rows(X, k)
+        if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel must be square, got {X.shape}.")
         w = np.ones(n, X.dtype) if w is None else w
         self.kernel_ = self._kernel(X, w)
         with np.errstate(over="ignore", invalid="ignore"):
-            G = Gram(X, self.kernel_)
+            G = GramSource(X, self.kernel_)
             key = G.times(w[:, None])[:, 0]
         if not np.isfinite(key).all():
             raise ValueError("X holds values too large for this kernel: scale X.")
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
-        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
 
-        def run(i, task):
-            return turns(G, w, self._start(G, w, rng, key), k, task=task, **how)
+        def one_start(i, task):
+            z = self._initial_labels(G, w, rng, key)
+            return kernel_iterations(
+                G, w, z, k, max_iter=self.max_iter, tol=self.tol, task=task
+            )
 
-        result = self._drive(
-            lambda task: best_of(n_init, run, task=task),
-            total=n_init if n_init > 1 else self.max_iter,
+        result = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
             X=X,
         )
         self.inertia_ = result.state.objective
-        self.shares_ = shares(result.state.labels, w, k, X.dtype)
-        D, self.norms_ = gaps(G, result.state.labels, w.astype(np.float64), k)
+        self.coefficients_ = mean_coefficients(result.state.labels, w, k, X.dtype)
+        D, self.norms_ = feature_space_distances(
+            G, result.state.labels, w.astype(np.float64), k
+        )
         self.labels_ = D.argmin(axis=1)
-        self.X_fit_ = None if self._given else X
+        self.X_fit_ = None if self._precomputed else X
         self._n_features_out = k
-        warn_few(len(np.unique(self.labels_)), k)
+        warn_empty_clusters(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -249,49 +270,55 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict(self, X):
-        """The group whose mean is nearest to each row in the space of the kernel."""
-        return self._gaps(X, False).argmin(axis=1)
+        """The cluster whose mean is nearest to each row in the feature space."""
+        return self._squared_distances(X, False).argmin(axis=1)
 
     def transform(self, X):
-        """The distance from the image of each row to the mean of each group.
+        """The distance from the image of each row to the mean of each cluster.
 
-        A precomputed kernel does not tell k(x, x): the squared distance less that is
-        given then.
+        A precomputed kernel lacks k(x, x) of new rows: the result is then the squared
+        distance less k(x, x).
         """
-        D = self._gaps(X, True)
-        return D if self._given else np.sqrt(np.maximum(D, 0.0))
+        D = self._squared_distances(X, True)
+        return D if self._precomputed else np.sqrt(np.maximum(D, 0.0))
 
-    def _gaps(self, X, whole):
-        X = self._ready(X, order="C")
-        some = self.shares_.any(axis=0)
+    def _squared_distances(self, X, with_self):
+        X = self._check_new_data(X, order="C")
+        some = self.coefficients_.any(axis=0)
 
         def block(x):
-            K = x if self._given else self.kernel_(x, self.X_fit_)
-            D = np.where(some, self.norms_ - 2.0 * (K @ self.shares_), np.inf)
-            return D + self.kernel_.diag(x)[:, None] if whole and not self._given else D
+            K = x if self._precomputed else self.kernel_(x, self.X_fit_)
+            D = np.where(some, self.norms_ - 2.0 * (K @ self.coefficients_), np.inf)
+            return (
+                D + self.kernel_.diag(x)[:, None]
+                if with_self and not self._precomputed
+                else D
+            )
 
-        return rows.Rows(X, block=max(1, BLOCK // len(self.shares_))).map(block)
+        return rows.Rows(X, block=max(1, BLOCK // len(self.coefficients_))).map(block)
 
     @property
-    def _given(self):
+    def _precomputed(self):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _kernel(self, X, w) -> Any:
-        if self._given:
+        if self._precomputed:
             return None
         if not isinstance(self.kernel, (str, kernels.AbstractKernel)):
-            return FromFunction(self.kernel)
+            return FunctionKernel(self.kernel)
         gamma = self.gamma
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
             check_scale(X)
             V = X - np.average(X, axis=0, weights=w)
             total = float(np.average((V * V).sum(axis=1), weights=w))
             gamma = 1.0 / total if total > 0 else 1.0
-        how = {"degree": self.degree, "coef0": self.coef0}
-        return kernels.get(self.kernel, gamma=gamma, **how)
+        return kernels.get_kernel(
+            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0
+        )
 
-    def _start(self, G, w, rng, key):
-        k, n = self.n_clusters, len(w)
+    def _initial_labels(self, G, w, rng, key):
+        k = self.n_clusters
+        n = len(w)
         if not isinstance(self.init, str):
             z = np.asarray(self.init)
             if z.shape != (n,) or z.dtype.kind not in "iu":
@@ -303,18 +330,18 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             where = np.argsort(rng.random(n) ** (1.0 / np.maximum(w, 1e-300)))
             at = where[-k:]
         else:
-            at = plus_plus(G.column, w, k, rng, key)
+            at = plusplus_from_distances(G.column, w, k, rng, key)
         return np.argmin(np.stack([G.column(int(i)) for i in at]), axis=0)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._given
+        tags.input_tags.pairwise = self._precomputed
         return tags
 
 
 @dataclass(frozen=True)
-class FromFunction:
-    """A plain function of (X, Z) in the place of a kernel."""
+class FunctionKernel:
+    """A function of (X, Z) as a kernel."""
 
     function: Callable
 

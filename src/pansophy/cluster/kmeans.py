@@ -1,200 +1,267 @@
-"""K-means: split n points into k groups around k centres.
+"""K-means: split n points into k clusters around k centres.
 
-Minimise the within-group sum of squares over centres C and labels z,
+Minimise the within-cluster sum of squares over centres C and labels z,
 
     J(C, z) = sum_i w_i |x_i - c_{z_i}|^2                                       (1)
 
-by taking turns: with C fixed the best z_i is the nearest centre; with z fixed the best
-c_j is the weighted mean of its points. Neither half of a turn can raise J, and there
-are finitely many z, so it ends; a local optimum, hence several starts. A turn needs
-of the rows only sums per cell j (over i with z_i = j), which are kept up to date as
-labels change, so that only rows that move are ever added up:
+by Lloyd's iterations: with C fixed the best z_i is the nearest centre; with z fixed the
+best c_j is the weighted mean of its points. Neither half of an iteration can raise J,
+and there are finitely many z, so it ends, in a local optimum; hence several starts. An
+iteration needs of the rows only sums per cluster j (over i with z_i = j), which are
+kept up to date as labels change, so that only rows that move are ever added up:
 
     S_j = sum w_i x_i    M_j = sum w_i    Q_j = sum w_i |x_i|^2                 (2)
     c_j = S_j / M_j      J = sum_j Q_j - 2 c_j.S_j + M_j |c_j|^2                (3)
 
-A row is looked at only if its label could have changed. With u_i at least the distance
-to its own centre, l_i at most that to any other, p_j how far centre j moved and s_j
-half the way from centre j to the nearest other one,
+A row is compared with the centres only if its label could have changed. With u_i at
+least the distance to its own centre, l_i at most that to any other, p_j how far centre
+j moved and s_j half the distance from centre j to the nearest other one,
 
     u_i + p_{z_i} < max(l_i - max_{j != z_i} p_j, s_{z_i})                      (4)
 
-proves that it has not. The labels are those of plain turns.
+proves that it has not. The labels are those of Lloyd's iterations without bounds.
+Bounds cost some time themselves, so they are used while the shape, and how many rows
+they cleared last, say that they pay.
 
-Details that matter. Rows are taken relative to their mean, so a large common offset
-costs no digits. A cell that loses all its points gets as new centre the row farthest
-from its own centre, which can only lower J. Stopping is scikit-learn's: no label
-changed, or the squared shift of all centres is at most tol times the mean variance of
-the columns. The value of J reported at the end is summed from differences, not (3).
-Bounds cost some time themselves, so they are used when the shape, and how many rows
-they cleared last, say that they pay. Many columns and centres meet in matrix products,
-whose speed is the limit: of 100 groups in 784 columns that are far apart two turns are
-all there is, and (4) clears no row in the second, nor do bounds for ten groups of
-centres (2% of the pairs). Of 100 faint groups in 256 columns the first six turns need
-5.2 turns' worth of products; a bound for every pair, n k numbers, would need 2.7, but
-of single pairs, which take 2.0 (256 columns) to 2.8 times (784) as long as in a matrix
-product, where a centre is read once for many rows: 5.5 to 7.6, so it is not kept.
+Numerical details. Rows are taken relative to their mean, so a large common offset costs
+no digits. A cluster that loses all its points gets as new centre the row farthest from
+its own centre, which can only lower J. Stopping is scikit-learn's: no label changed, or
+the squared shift of all centres is at most tol times the mean variance of the columns.
+The value of J reported at the end is summed from differences, not by (3).
 
-Variants in the same turns. metric="cosine" clusters directions: rows are scaled to
-length 1 and so are the means, the best centres on the sphere; J = 2 sum_i w_i (1 -
-cos(x_i, c_{z_i})). Rows whose cells are given (`held`) add constants to (2).
+Variants. metric="cosine" clusters directions: rows are scaled to length 1 and so are
+the means, the best centres on the sphere; J = 2 sum_i w_i (1 - cos(x_i, c_{z_i})). Rows
+whose clusters are given (`fixed` of `lloyd`) add constants to (2).
 
-Time O(n k d) a turn at first, O(n) when clusters have settled. Memory O(n) beyond X; of
-a table on disk one block per thread is held, and it is read once a turn.
+Time O(n k d) an iteration at first, O(n) once few labels change. Memory O(n) beyond X;
+of a table on disk one block per thread is held, and it is read once an iteration.
 
+Files     `initialization.py` the first centres; `lloyd_iteration.py` labels and sums of
+          one iteration; `_kmeans.py` compiled loops
 Shapes    X (n, d)   C (k, d)   z (n,)   w (n,)   S (k, d)   M, Q, p, s (k,)
-Refs      [Lloyd1982] the turns; [Hamerly2010] the bounds; [Arthur2007] the seeds;
+Refs      [Lloyd1982] the iterations; [Hamerly2010] the bounds; [Arthur2007] k-means++;
           [Dhillon2001] directions
 """
 
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..base import Clusterer, Estimator, PrefixedOutput, Transformer, check_weights
+from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
-from ..core.iterate import Result, best_of, iterate
+from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
-from ..params import Count, Flag, NonNegative, Verbosity
+from ..core.random import make_rng
+from ..core.weighted import check_sample_weight
+from ..params import Count, Flag, NonNegative, Verbosity, check_count
 from ..typing import Seed
 from . import _kmeans as loops
-from .seeding import seed
-from .starts import (
-    CHECKS,
+from .initialization import (
+    ROW_CHECKS,
     Init,
+    check_enough_rows,
     check_scale,
-    enough,
-    start,
-    starts,
-    unit,
-    warn_few,
-    weights,
+    initial_centers,
+    number_of_starts,
+    sample_initial_centers,
+    unit_length_rows,
+    warn_empty_clusters,
+    weights_like,
 )
-from .turns import (
-    Cells,
-    cost,
-    distances,
-    nearest,
-    origin,
-    rounded,
-    spread,
-    stored,
-    turns_over,
+from .lloyd_iteration import (
+    ClusterSums,
+    assignment_for,
+    center_distances,
+    kmeans_cost,
+    nearest_centers,
+    reference_point,
+    rounded_to_dtype,
+    row_mean_and_variance,
+    stored_centers,
 )
 
-TINY = 1e-30  # variances from which on it is looked whether squares are numbers
+SMALL_VARIANCE = 1e-30  # below it, squares of differences may leave the floats
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class KMeansState(NamedTuple):
+    """What one iteration hands to the next."""
 
-    centers: np.ndarray  # C, the means of the cells
-    labels: Any  # z, nearest to the centres of the turn before
+    centers: np.ndarray  # C, the means of the clusters
+    labels: Any  # z, nearest to the previous centres
     objective: float  # J at those centres and labels
     shift: float = np.inf  # sum_j p_j^2
     moved: int = -1  # labels that changed
-    before: Any = None  # the centres of the turn before
-    filled: int = 0  # cells that have rows
-    costs: Any = None  # J of each cell
+    previous_centers: Any = None
+    n_filled: int = 0  # clusters that have rows
+    costs: Any = None  # J of each cluster
 
 
-def settled(old, new) -> float:
-    """What is compared with tol: 0 if no label changed, else the shift."""
-    return 0.0 if new.moved == 0 else new.shift
+def lloyd_step(state, assignment, m, *, spherical=False, fixed=None) -> KMeansState:
+    """One iteration: labels of the nearest centres, then the means of the clusters."""
+    z, sums = assignment.assign(state.centers, state.previous_centers, m)
+    if fixed is not None:
+        sums = rows.add_statistics(sums, fixed)
+    C, J, shift = updated_centers(sums, state.centers, m, assignment.farthest)
+    if spherical:
+        C = unit_centers(C)
+        shift = float(np.sum((C - state.centers) ** 2))
+    return KMeansState(C, z, J, shift, sums.moved, state.centers)
 
 
-def update(cells, C, m, farthest):
-    """Eq. (3): the means of the cells, J before the update, and the squared shift.
+def updated_centers(sums, C, m, farthest):
+    """Eq. (3): the means of the clusters, J before the update, and the squared shift.
 
-    An empty cell takes the row farthest from its centre; several, one after another,
+    An empty cluster takes the row farthest from its centre; several, one after another,
     each counting the rows placed before it as centres.
     """
     new = np.empty_like(C)
-    J, shift = loops.means(*cells[:4], C, m, new)
+    J, shift = loops.cluster_means(*sums[:4], C, m, new)
     placed = []
-    for j in np.flatnonzero(cells.count == 0):
+    for j in np.flatnonzero(sums.count == 0):
         placed.append(farthest(new, m, placed))
         shift += np.sum((placed[-1] - C[j]) ** 2)
         new[j] = placed[-1]
     return new, max(J, 0.0), shift
 
 
-def sphere(C):
+def unit_centers(C):
     """Centres scaled to length 1; one at the origin stays there."""
     length = np.sqrt(np.sum(C * C, axis=1, keepdims=True))
     return C / np.where(length > 0, length, 1)
 
 
+def kmeans_change(old, new) -> float:
+    """What is compared with tol: 0 if no label changed, else the squared shift."""
+    return 0.0 if new.moved == 0 else new.shift
+
+
 def lloyd(
-    X, w, C, *, max_iter=300, tol=0.0, keep=None, m=None, unit=False, held=None,
+    X,
+    w,
+    C,
+    *,
+    max_iter=300,
+    tol=0.0,
+    keep_bounds=None,
+    origin=None,
+    spherical=False,
+    fixed=None,
     task=SILENT,
-) -> Result:  # fmt: skip
-    """Take turns from centres C until they settle; labels and J are of the last C.
+) -> Result:
+    """Iterate from centres C until they converge; labels and J are of the last C.
 
     X is an array, tensor, CSR matrix or `DatasetRows`; w its row weights; `tol` is
-    compared with the squared shift of the centres; `m` is a point amid the rows;
-    `unit` keeps centres on the sphere. `held` is (X, w, z) of NumPy rows with labels
-    that stay as they are: they take part in means and J, and not in `labels`.
+    compared with the squared shift of the centres; `origin` is a point amid the rows;
+    `spherical` keeps centres at length 1. `fixed` is (X, w, z) of NumPy rows with
+    labels that stay as they are: they take part in means and J, and not in `labels`.
     """
-    turns = turns_over(X, w, len(C), keep=keep)
-    m = rounded(spread(X, w)[0] if m is None else m, X)
-    fixed: Any = None if held is None else held_cells(held, len(C), m)
+    assignment = assignment_for(X, w, len(C), keep_bounds=keep_bounds)
+    m = row_mean_and_variance(X, w)[0] if origin is None else origin
+    m = rounded_to_dtype(m, X)
+    fixed_sums = None if fixed is None else fixed_cluster_sums(fixed, len(C), m)
+    step = partial(
+        lloyd_step, assignment=assignment, m=m, spherical=spherical, fixed=fixed_sums
+    )
+    run = iterate(
+        step,
+        KMeansState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=kmeans_change,
+        watch=("shift", "moved"),
+        task=task,
+    )
+    return run._replace(state=final_state(run, assignment, X, w, fixed, fixed_sums))
 
-    def turn(state):
-        z, cells = turns.turn(state.centers, state.before, m)
-        if fixed is not None:
-            cells = rows.add(cells, fixed)
-        new, J, shift = update(cells, state.centers, m, turns.farthest)
-        if unit:
-            new = sphere(new)
-            shift = float(np.sum((new - state.centers) ** 2))
-        return State(new, z, J, shift, cells.moved, state.centers)
 
-    begin = State(C, None, np.inf)
-    how = {"change": settled, "watch": ("shift", "moved"), "task": task}
-    run = iterate(turn, begin, max_iter=max_iter, tol=tol, **how)
+def final_state(run, assignment, X, w, fixed, fixed_sums) -> KMeansState:
+    """The state with labels that fit the centres as stored and predicted from."""
     state = run.state
-    if run.reason in ("interrupted", "diverged"):  # a turn was left half way
-        turns, state = turns_over(X, w, len(C)), state._replace(before=None)
-    # The labels are made to fit the centres as they will be stored and predicted from.
-    C = rounded(state.centers, X)
-    m = origin(C, X)
-    z, cells = turns.turn(C, state.before, m)
-    costs, N = turns.costs(C, m), cells.count
+    if run.reason in ("interrupted", "diverged"):  # an iteration was left half way
+        assignment = assignment_for(X, w, len(state.centers))
+        state = state._replace(previous_centers=None)
+    C = rounded_to_dtype(state.centers, X)
+    m = reference_point(C, X)
+    z, sums = assignment.assign(C, state.previous_centers, m)
+    costs = assignment.costs(C, m)
+    counts = sums.count
     J = float(np.sum(costs))
-    if held is not None:
-        J += rows.Rows(*held).sum(lambda X, w, z: float(w @ squares(X - C[z])))
-        N = N + fixed.count
-    last = State(C, z, J, state.shift, filled=int(np.count_nonzero(N)), costs=costs)
-    return run._replace(state=last)
+    if fixed is not None:
+        J += rows.Rows(*fixed).sum(lambda X, w, z: float(w @ squared_norms(X - C[z])))
+        counts = counts + fixed_sums.count
+    n_filled = int(np.count_nonzero(counts))
+    return KMeansState(C, z, J, state.shift, n_filled=n_filled, costs=costs)
 
 
-def held_cells(held, k, m):
+def fixed_cluster_sums(fixed, k, m) -> Any:
     """Eq. (2) of rows whose labels are given: (X, w, z)."""
 
     def stats(X, w, z):
-        V, w = X - m, w.astype(np.float64)
+        V = X - m
+        w = w.astype(np.float64)
         hot = sparse.csr_array((w, (z, np.arange(len(z)))), shape=(k, len(z)))
         N = np.bincount(z[w > 0], minlength=k)
-        return Cells(hot @ V, hot @ np.ones(len(z)), hot @ squares(V), N, 0)
+        return ClusterSums(hot @ V, hot @ np.ones(len(z)), hot @ squared_norms(V), N, 0)
 
-    return rows.Rows(*held).sum(stats)
+    return rows.Rows(*fixed).sum(stats)
 
 
-def squares(V):
+def squared_norms(V):
     """The squared length of each row."""
     return np.einsum("ij,ij->i", V, V)
 
 
 def kmeans_labels(X, w, k, rng, *, max_iter=100):
-    """Labels of one k-means run: seeds, then turns. w is None for all ones."""
+    """Labels of one k-means run from k-means++ seeds. w is None for all ones."""
     w = np.ones(X.shape[0], X.dtype) if w is None else w
-    m, variance = spread(X, w)
-    C = arrays.to_numpy(seed(X, w, k, rng)[0]).astype(np.float64)
-    return lloyd(X, w, C, max_iter=max_iter, tol=1e-4 * variance, m=m).state.labels
+    m, variance = row_mean_and_variance(X, w)
+    C = arrays.to_numpy(sample_initial_centers(X, w, k, rng)[0]).astype(np.float64)
+    run = lloyd(X, w, C, max_iter=max_iter, tol=1e-4 * variance, origin=m)
+    return run.state.labels
+
+
+def kmeans_plusplus(
+    X, n_clusters, *, sample_weight=None, random_state=None, n_local_trials=None
+):
+    """Greedy k-means++ seeds of the rows of X.
+
+    Parameters
+    ----------
+    X : array, CSR matrix, tensor, or path of a Parquet file
+        The rows.
+    n_clusters : int
+        How many seeds.
+    sample_weight : array of length n or None
+        Row weights.
+    random_state : None, int, RandomState or Generator
+        Seed of the random draws.
+    n_local_trials : int or None
+        Candidates per seed; None for 2 + ln(n_clusters).
+
+    Returns
+    -------
+    centers : array of shape (n_clusters, d)
+        The seeds.
+    indices : array of shape (n_clusters,)
+        Their row numbers.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import kmeans_plusplus
+    >>> centers, indices = kmeans_plusplus([[0.0], [0.1], [9.0]], 2, random_state=0)
+    >>> sorted(float(c) for c in centers[:, 0].round())
+    [0.0, 9.0]
+    """
+    model = KMeans(n_clusters, random_state=random_state)
+    X, w = model._checked(X, sample_weight)
+    check_enough_rows(X, n_clusters)
+    if n_local_trials is not None:
+        check_count("n_local_trials", n_local_trials)
+    rng = make_rng(random_state)
+    return sample_initial_centers(X, w, n_clusters, rng, n_candidates=n_local_trials)
 
 
 def kmeans_objective(X, centers, sample_weight=None) -> float:
@@ -210,7 +277,7 @@ def kmeans_objective(X, centers, sample_weight=None) -> float:
     model = KMeans(len(C))
     model.cluster_centers_ = C
     X, w = model._checked(X, sample_weight)
-    return cost(X, w, C)
+    return kmeans_cost(X, w, C)
 
 
 @dataclass(eq=False, repr=False)
@@ -225,28 +292,28 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     n_clusters : int, default 8
         k, the number of clusters.
     init : "k-means++", "random", "farthest", array of shape (k, d) or function
-        Where the centres start. "farthest" takes a first row by lot and then always
-        the row farthest from those taken. A function is called as
+        Where the centres start. "farthest" draws a first row and then always takes the
+        row farthest from those taken. A function is called as
         `init(X, n_clusters, random_state=...)` and returns the centres.
     n_init : "auto" or int
         Starts, of which the best is kept. "auto" is 1 with "k-means++" or an array,
         and 10 otherwise.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when the squared shift of the centres is at most this times the mean
         variance of the columns.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     copy_x : bool
         Whether X must be left as it is. It always is; False changes nothing.
     algorithm : "lloyd" or "elkan"
         "elkan" always keeps the bounds of eq. (4); "lloyd" keeps them while they pay.
         The answer is the same.
     warm_start : bool
-        Whether `fit` goes on from the centres of the fit before.
+        Whether `fit` goes on from the centres of the last fit.
     metric : "euclidean" or "cosine"
         "cosine" clusters directions (spherical k-means): lengths of rows do not
         matter, and centres have length 1.
@@ -260,9 +327,9 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     inertia_ : float
         J of eq. (1).
     n_iter_ : int
-        Turns taken by the best start.
+        Iterations of the best start.
     history_ : dict
-        "objective", "shift" and "moved", one entry per turn of the best start.
+        "objective", "shift" and "moved", one entry per iteration of the best start.
     converged_, interrupted_ : bool
         How the best start ended.
 
@@ -303,38 +370,46 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._checked(X, sample_weight)
-        enough(X, self.n_clusters)
-        rng, round_ = rng_from(self.random_state), self.metric == "cosine"
-        m, variance = spread(X, w)
-        if arrays.is_numpy(X) and variance < TINY:
+        check_enough_rows(X, self.n_clusters)
+        mean, variance = row_mean_and_variance(X, w)
+        if arrays.is_numpy(X) and variance < SMALL_VARIANCE:
             check_scale(X)
+        rng = make_rng(self.random_state)
         warm = self.warm_start and hasattr(self, "cluster_centers_")
         init: Any = self.cluster_centers_ if warm else self.init
-        n_init = 1 if warm else starts(init, self.n_init)
+        n_init = 1 if warm else number_of_starts(init, self.n_init)
+        spherical = self.metric == "cosine"
 
-        def run(i, task):
-            C = start(X, w, self.n_clusters, rng, init)
-            limits = {"max_iter": self.max_iter, "tol": self.tol * variance}
-            how = {"keep": self._keeps(), "unit": round_, "task": task, "m": m}
-            return lloyd(X, w, sphere(C) if round_ else C, **limits, **how)
+        def one_start(i, task) -> Result:
+            C = initial_centers(X, w, self.n_clusters, rng, init)
+            return lloyd(
+                X,
+                w,
+                unit_centers(C) if spherical else C,
+                max_iter=self.max_iter,
+                tol=self.tol * variance,
+                keep_bounds=True if self.algorithm == "elkan" else None,
+                origin=mean,
+                spherical=spherical,
+                task=task,
+            )
 
-        total = n_init if n_init > 1 else self.max_iter
-        keep = lambda state: self._fitted(state, X)
-        result = self._drive(
-            lambda task: best_of(n_init, run, task=task),
-            total=total,
+        best = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
             X=X,
-            snapshot=keep,
-        )
-        for name, value in keep(result.state).items():
-            setattr(self, name, value)
-        self.labels_, self.inertia_ = result.state.labels, result.state.objective
-        warn_few(result.state.filled, self.n_clusters)
+            snapshot=lambda state: self._fitted(state, X),
+        ).state
+        self.cluster_centers_ = stored_centers(best.centers, X)
+        self.labels_ = best.labels
+        self.inertia_ = best.objective
+        warn_empty_clusters(best.n_filled, self.n_clusters)
         return self
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return nearest(self._rows(X), self._centers())
+        return nearest_centers(self._rows(X), self._centers())
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """`fit`, then the labels of the same rows."""
@@ -342,7 +417,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._rows(X), self._centers())
+        return center_distances(self._rows(X), self._centers())
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""
@@ -351,26 +426,23 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     def score(self, X, y=None, sample_weight=None):
         """Minus J of eq. (1), each row at its nearest centre."""
         X = self._rows(X)
-        w = weights(X, check_weights(sample_weight, X))
-        return -cost(X, w, self._centers())
+        w = weights_like(X, check_sample_weight(sample_weight, X))
+        return -kmeans_cost(X, w, self._centers())
 
     def _checked(self, X, sample_weight):
-        X, w = self._begin(X, sample_weight=sample_weight, **CHECKS)
-        X = unit(X) if self.metric == "cosine" else X
-        return X, weights(X, w)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, **ROW_CHECKS)
+        X = unit_length_rows(X) if self.metric == "cosine" else X
+        return X, weights_like(X, w)
 
     def _rows(self, X):
-        X = self._ready(X, **CHECKS)
-        return unit(X) if self.metric == "cosine" else X
+        X = self._check_new_data(X, **ROW_CHECKS)
+        return unit_length_rows(X) if self.metric == "cosine" else X
 
     def _centers(self):
         return arrays.to_numpy(self.cluster_centers_).astype(np.float64)
 
-    def _keeps(self):
-        return True if self.algorithm == "elkan" else None
-
     def _fitted(self, state, X):
-        return {"cluster_centers_": stored(state.centers, X)}
+        return {"cluster_centers_": stored_centers(state.centers, X)}
 
     @property
     def _n_features_out(self):

@@ -1,18 +1,19 @@
-"""K-medians: k groups around medians, with absolute instead of squared distances.
+"""K-medians: k clusters around medians, with absolute instead of squared distances.
 
     J(C, z) = sum_i w_i |x_i - c_{z_i}|_1                                       (1)
 
-by turns as in k-means: with C fixed the best z_i is the nearest centre under |.|_1;
-with z fixed (1) falls apart into columns, and a number with the least weighted sum of
-absolute differences is a weighted median,
+by alternating as in k-means: with C fixed the best z_i is the nearest centre under
+|.|_1; with z fixed (1) separates into columns, and a number with the least weighted sum
+of absolute differences is a weighted median,
 
     c_jf with weight of {x_if < c_jf} <= half and of {x_if > c_jf} <= half      (2)
 
 (the middle of the interval where there is one). Neither half raises J. A centre moves
-no further for an outlier however far it lies. An empty group takes the row farthest
+no further for an outlier however far it lies. An empty cluster takes the row farthest
 from its centre.
 
-Time O(n k d + n d log n) a turn. Memory O(n) beyond X and one sorted group a thread.
+Time O(n k d + n d log n) an iteration. Memory O(n) beyond X and one sorted cluster for
+each thread.
 
 Shapes    X (n, d)   C (k, d)   z, w (n,)
 Refs      [Bradley1997]
@@ -25,39 +26,32 @@ import numpy as np
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import rows, threads
-from ..core.iterate import Result, best_of, iterate
+from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.weighted import weighted_median
 from ..distances import manhattan
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Matrix, Seed
-from .seeding import seed
-from .starts import check_scale, warn_few
+from .initialization import (
+    check_enough_rows,
+    check_scale,
+    seeds_or_given,
+    warn_empty_clusters,
+)
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class KMediansState(NamedTuple):
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
-    labels: Any  # z of the turn before
+    labels: Any  # z, nearest to the previous centres
     objective: float  # J at those centres and labels
     moved: int = -1  # labels that changed
 
 
-def weighted_median(X, w):
-    """Eq. (2) for each column of X."""
-    order = np.argsort(X, axis=0)
-    mass = np.cumsum(w[order], axis=0, dtype=np.float64)
-    half = mass[-1] / 2
-    at = np.arange(X.shape[1])
-    low = np.argmax(mass >= half, axis=0)
-    high = np.argmax(mass > half, axis=0)
-    a, b = X[order[low, at], at], X[order[high, at], at]
-    return a + (b - a) / 2
-
-
-def assign(X, C):
-    """The nearest centre of each row, and how far it is."""
+def nearest_l1_center(X, C):
+    """The nearest centre of each row under |.|_1, and its distance."""
 
     def block(x):
         D = manhattan(x, C)
@@ -67,15 +61,16 @@ def assign(X, C):
     return rows.Rows(X).map(block)
 
 
-def medians(X, w, z, C, own):
-    """The centres of the groups; an empty one takes the farthest row."""
+def cluster_medians(X, w, z, C, distance):
+    """The medians of the clusters; an empty one takes the farthest row."""
 
-    def one(j):
-        mine = np.flatnonzero((z == j) & (w > 0))
-        return weighted_median(X[mine], w[mine]) if len(mine) else None
+    def median_of(j):
+        members = np.flatnonzero((z == j) & (w > 0))
+        return weighted_median(X[members], w[members]) if len(members) else None
 
-    found = list(threads.run((lambda j=j: one(j)) for j in range(len(C))))
-    far, C = np.where(w > 0, own, -1.0), C.copy()
+    found = list(threads.run_tasks((lambda j=j: median_of(j)) for j in range(len(C))))
+    far = np.where(w > 0, distance, -1.0)
+    C = C.copy()
     for j, c in enumerate(found):
         if c is None:
             c = X[int(np.argmax(far))]
@@ -84,25 +79,36 @@ def medians(X, w, z, C, own):
     return C
 
 
-def turns(X, w, C, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
-    """Take turns from centres C until no label changes or J hardly falls."""
+def kmedians_iterations(X, w, C, *, max_iter=300, tol=0.0, task=SILENT) -> Result:
+    """Iterate from centres C until no label changes or J hardly falls."""
 
-    def turn(state):
-        z, own = assign(X, state.centers)
+    def step(state):
+        z, distance = nearest_l1_center(X, state.centers)
         old = state.labels
         moved = len(z) if old is None else int(np.count_nonzero(z != old))
-        new = state.centers if moved == 0 else medians(X, w, z, state.centers, own)
-        return State(new, z, float(w.astype(np.float64) @ own), moved)
+        centers = state.centers
+        if moved:
+            centers = cluster_medians(X, w, z, centers, distance)
+        return KMediansState(centers, z, float(w.astype(np.float64) @ distance), moved)
 
-    def settled(old, new):
-        gap = (old.objective - new.objective) / max(new.objective, 1e-300)
-        return 0.0 if new.moved == 0 else gap
-
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
-    z, own = assign(X, run.state.centers)
-    J = float(w.astype(np.float64) @ own)
+    run = iterate(
+        step,
+        KMediansState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=relative_fall,
+        watch=("moved",),
+        task=task,
+    )
+    z, distance = nearest_l1_center(X, run.state.centers)
+    J = float(w.astype(np.float64) @ distance)
     return run._replace(state=run.state._replace(labels=z, objective=J))
+
+
+def relative_fall(old, new):
+    """By what share J fell; 0 if no label changed."""
+    fall = (old.objective - new.objective) / max(new.objective, 1e-300)
+    return 0.0 if new.moved == 0 else fall
 
 
 @dataclass(eq=False, repr=False)
@@ -118,14 +124,14 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
     n_init : int
         Starts, of which the best is kept; one if `init` gives the centres.
     max_iter : int
-        Most turns of one start.
+        Most iterations of one start.
     tol : float
         Stop when J falls by no more than this share of itself; 0 goes on until no
         label changes.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -136,7 +142,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
     inertia_ : float
         J of eq. (1).
     n_iter_, history_, converged_, interrupted_
-        How the best start went; "objective" and "moved" in each turn.
+        How the best start went; "objective" and "moved" in each iteration.
 
     Examples
     --------
@@ -166,27 +172,31 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        if len(X) < self.n_clusters:
-            raise ValueError(
-                f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}."
-            )
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        check_enough_rows(X, self.n_clusters)
         w = np.ones(len(X), X.dtype) if w is None else w
         check_scale(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
-        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda i, task: turns(X, w, self._start(X, w, rng), task=task, **how)
-        result = self._drive(
-            lambda task: best_of(n_init, run, task=task),
-            total=n_init if n_init > 1 else self.max_iter,
+
+        def one_start(i, task):
+            C = seeds_or_given(self.init, X, w, self.n_clusters, rng)
+            return kmedians_iterations(
+                X, w, C, max_iter=self.max_iter, tol=self.tol, task=task
+            )
+
+        result = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
             X=X,
         )
         state = result.state
-        self.cluster_centers_, self.labels_ = state.centers, state.labels
+        self.cluster_centers_ = state.centers
+        self.labels_ = state.labels
         self.inertia_ = state.objective
         self._n_features_out = self.n_clusters
-        warn_few(len(np.unique(self.labels_)), self.n_clusters)
+        warn_empty_clusters(len(np.unique(self.labels_)), self.n_clusters)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -195,19 +205,10 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest centre of each row."""
-        return assign(self._ready(X, order="C"), self.cluster_centers_)[0]
+        return nearest_l1_center(
+            self._check_new_data(X, order="C"), self.cluster_centers_
+        )[0]
 
     def transform(self, X):
         """The distance |.|_1 from each row to each centre."""
-        return manhattan(self._ready(X, order="C"), self.cluster_centers_)
-
-    def _start(self, X, w, rng):
-        k, d = self.n_clusters, X.shape[1]
-        if isinstance(self.init, str):
-            return seed(X, w, k, rng, method=self.init)[0]
-        C = np.asarray(self.init, dtype=X.dtype)
-        if C.shape != (k, d) or not np.isfinite(C).all():
-            raise ValueError(
-                f"init must be {k} rows of {d} finite numbers, got shape {C.shape}."
-            )
-        return C
+        return manhattan(self._check_new_data(X, order="C"), self.cluster_centers_)

@@ -12,31 +12,31 @@ distance to the nearest so far, row c gains
 
     g(c) = sum_i w_i max(0, near_i - d(x_i, c))                                 (2)
 
-which can only fall as near_i falls. So a gain worked out earlier is a bound, and only
-the rows whose bound comes first are worked out again: the same choice as by looking at
-all rows, at a fraction of the cost.
+which can only fall as near_i falls. So a gain computed earlier is a bound, and only the
+rows whose bound comes first are computed again: the same choice as from all rows, at a
+fraction of the cost.
 
 SWAP then exchanges a medoid for a row while that lowers J. With d1, d2 the distances to
-the nearest and second nearest medoid and a_i the nearest, taking medoid j away costs
+the nearest and second nearest medoid and a_i the nearest, removing medoid j costs
 
     l_j = sum_{i: a_i = j} w_i (d2_i - d1_i)                                    (3)
 
-and one walk along the distances to a candidate c gives the change for all j at once,
+and one pass over the distances to a candidate c gives the change for all j at once,
 
     J_jc - J = l_j + sum_i w_i min(0, d_ic - d1_i)
                + sum_{i: a_i = j, d_ic < d2_i} w_i (max(d_ic, d1_i) - d2_i)     (4)
 
-A swap is made as soon as one is found that pays. Candidates come in the order of their
-total distance to all rows, which knows nothing of row numbers. J falls at every swap
-and there are finitely many sets of medoids; it ends when no single swap helps, that
-is, as soon as all candidates in a row have been refused.
+A swap is made as soon as one is found that lowers J. Candidates come in the order of
+their total distance to all rows, which does not depend on row numbers. J falls at every
+swap and there are finitely many sets of medoids; it ends when no single swap helps,
+that is, as soon as all candidates in a row have been refused.
 
-"alternate" takes k-means turns instead: nearest medoid, then in each cell the row with
-the least sum of distances. "exemplar" takes the row nearest to the mean of the cell,
-which may raise J: it ends at a set it has seen before, and keeps the best one.
+"alternate" iterates as k-means instead: nearest medoid, then in each cluster the row
+with the least sum of distances. "exemplar" takes the row nearest to the mean of the
+cluster, which may raise J: it ends at a set it has seen before, and keeps the best one.
 
 Time O(n^2) a sweep whatever k, after O(n^2 d) for the distances. Memory n^2 numbers up
-to LIMIT bytes; beyond that O(n k) and one block, distances being made again in each
+to LIMIT bytes; beyond that O(n k) and one block, distances being computed again in each
 sweep.
 
 Shapes    D (n, n)   w, d1, d2, a (n,)   M (k, n) distances from the medoids
@@ -55,20 +55,24 @@ from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distances import pairwise
 from ..params import Count, Verbosity
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
-from .picks import plus_plus
-from .starts import check_scale, warn_few
+from .initialization import (
+    check_enough_rows,
+    check_scale,
+    plusplus_from_distances,
+    warn_empty_clusters,
+)
 
 SQUARES = ("euclidean", "l2", "sqeuclidean")  # metrics made of squares
 LIMIT = 1 << 30  # bytes up to which all distances are kept
 BLOCK = 1 << 22  # distances made at a time where they are not
 
 
-class State(NamedTuple):
+class KMedoidsState(NamedTuple):
     """What one sweep hands to the next."""
 
     medoids: np.ndarray  # (k,) row numbers
@@ -76,153 +80,209 @@ class State(NamedTuple):
     moved: int = -1  # swaps of the sweep
 
 
-class Distances:
-    """d from some rows to all rows: looked up in a matrix, or made when asked for."""
+class DistanceSource:
+    """Distances from some rows to all rows: looked up in a matrix, or computed."""
 
     def __init__(self, X, metric):
-        self.n, self.X, self.metric = len(X), X, metric
+        self.n = len(X)
+        self.X = X
+        self.metric = metric
         self.D = X if isinstance(metric, str) and metric == "precomputed" else None
         if self.D is None and self.n * self.n * X.itemsize <= LIMIT:
-            self.D = finite(X, X, metric)
+            self.D = finite_distances(X, X, metric)
         self.block = max(1, BLOCK // self.n)
 
-    def part(self, who):
+    def array_and_rows(self, who):
         """An array and the rows of it that hold the distances from the rows `who`."""
         if self.D is not None:
             return self.D, np.asarray(who)
-        return self.of(who), np.arange(len(who))
+        return self.from_rows(who), np.arange(len(who))
 
-    def of(self, who):
+    def from_rows(self, who):
         """(b, n) distances from the rows `who`."""
         if self.D is not None:
             return self.D[who]
-        return finite(self.X[who], self.X, self.metric)
+        return finite_distances(self.X[who], self.X, self.metric)
 
     def totals(self, w):
         """sum_i w_i d(x_i, x_c) for every row c."""
         if self.D is not None:
             return self.D @ w.astype(self.D.dtype)
         cuts = range(0, self.n, self.block)
-        each = [self.of(np.arange(i, min(i + self.block, self.n))) @ w for i in cuts]
+        each = [
+            self.from_rows(np.arange(i, min(i + self.block, self.n))) @ w for i in cuts
+        ]
         return np.concatenate(each)
 
 
-def finite(X, Z, metric):
-    """Distances that are numbers."""
+def finite_distances(X, Z, metric):
+    """Distances between rows; refuses rows whose distances are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         D = pairwise(X, Z, metric)
-        whole = np.isfinite(D.sum()) or np.isfinite(D).all()
-    if not whole:
+        finite = np.isfinite(D.sum()) or np.isfinite(D).all()
+    if not finite:
         raise ValueError("X holds values too large to measure distances: scale X.")
     return D
 
 
-def build(source, w, k, order) -> np.ndarray:
+def pam_build(source, w, k, order) -> np.ndarray:
     """BUILD of eq. (2) with bounds; `order` is by total distance and breaks ties."""
     w = w.astype(np.float64)
     first = order[0]
-    medoids, near = [int(first)], source.of([first])[0].astype(np.float64)
+    medoids = [int(first)]
+    near = source.from_rows([first])[0].astype(np.float64)
     bound = np.empty(source.n)
-
-    def fresh(who):
-        step = max(1, min(source.block, -(-len(who) // threads.count())))
-        parts = (who[i : i + step] for i in range(0, len(who), step))
-        tasks = ((lambda p=p: loops.gains(*source.part(p), w, near)) for p in parts)
-        return np.concatenate(list(threads.run(tasks)))
-
     if k > 1:
-        bound[order] = fresh(order)
+        bound[order] = gains_in_threads(source, order, w, near)
     heap = [(-bound[c], place, int(c)) for place, c in enumerate(order)]
     heapq.heapify(heap)
-    age = np.ones(source.n, np.int64)  # medoids known when a gain was worked out
+    age = np.ones(source.n, np.int64)  # number of medoids when a gain was computed
     while len(medoids) < k:
         _, place, c = heapq.heappop(heap)
         if c in medoids:
             continue
         if age[c] == len(medoids):
             medoids.append(c)
-            near = np.minimum(near, source.of([c])[0])
+            near = np.minimum(near, source.from_rows([c])[0])
             continue
-        gain = loops.gains(*source.part([c]), w, near)[0]
+        gain = loops.build_gains(*source.array_and_rows([c]), w, near)[0]
         age[c] = len(medoids)
         heapq.heappush(heap, (-gain, place, c))
     return np.asarray(medoids)
 
 
-def swaps(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
+def gains_in_threads(source, candidates, w, near):
+    """The gains of eq. (2) of many candidates."""
+    step = max(1, min(source.block, -(-len(candidates) // threads.available_threads())))
+    parts = (candidates[i : i + step] for i in range(0, len(candidates), step))
+    gains = lambda part: loops.build_gains(*source.array_and_rows(part), w, near)
+    return np.concatenate(
+        list(threads.run_tasks((lambda p=p: gains(p)) for p in parts))
+    )
+
+
+def pam_swap(source, w, medoids, order, *, max_iter=100, task=SILENT) -> Result:
     """SWAP of eq. (4) from the given medoids until no swap lowers J."""
-    w, k = w.astype(np.float64), len(medoids)
-    M = np.ascontiguousarray(source.of(medoids))
+    w = w.astype(np.float64)
+    if len(medoids) == 1:
+        step = single_medoid_step(source.totals(w), order)
+        J = float(w @ source.from_rows(medoids)[0])
+    else:
+        step, J = swap_step(source, w, medoids, order)
+    return iterate(
+        step,
+        KMedoidsState(medoids.copy(), J),
+        max_iter=max_iter,
+        tol=0,
+        change=number_moved,
+        watch=("moved",),
+        task=task,
+    )
+
+
+def number_moved(old, new):
+    """What is compared with tol: medoids that changed."""
+    return new.moved
+
+
+def single_medoid_step(totals, order):
+    """One medoid has no second nearest; then (4) is a difference of `totals`."""
+
+    def step(state):
+        at = state.medoids
+        best = order[np.argmin(totals[order])]
+        moved = int(totals[best] < totals[at[0]])
+        at = np.array([best]) if moved else at
+        return KMedoidsState(at, float(totals[at[0]]), moved)
+
+    return step
+
+
+def swap_step(source, w, medoids, order):
+    """A function of the state that goes through all candidates once, and J."""
+    M = np.ascontiguousarray(source.from_rows(medoids))
     first, second = np.empty((2, source.n), M.dtype)
     a, b = np.empty((2, source.n), np.int32)
     loops.two_nearest(M, first, second, a, b)
-    loss, room = np.empty((2, k))
-    loops.losses(w, first, second, a, loss)
-    at, idle = medoids.copy(), np.zeros(1, np.int64)
-    # a single medoid has no second nearest; then (4) is a plain difference of sums
-    single = source.totals(w) if k == 1 else None
+    loss, changes = np.empty((2, len(medoids)))
+    loops.removal_losses(w, first, second, a, loss)
+    nearest = (M, first, second, a, b)
+    at = medoids.copy()
+    idle = np.zeros(1, np.int64)  # candidates since the last swap
 
-    def sweep(state):
-        if single is not None:
-            best = order[np.argmin(single[order])]
-            moved = int(single[best] < single[at[0]])
-            at[0] = best if moved else at[0]
-            return State(at.copy(), float(single[at[0]]), moved)
-        moved, least = 0, 1e-10 * abs(state.objective)
+    def step(state):
+        moved = 0
+        least = 1e-10 * abs(state.objective)
         for i in range(0, source.n, source.block):
-            who = order[i : i + source.block]
-            parts = (who, w, at, M, first, second, a, b, loss, room, least, len(order))
-            moved += loops.sweep(*source.part(who), *parts, idle)
+            candidates = order[i : i + source.block]
+            moved += loops.swap_sweep(
+                *source.array_and_rows(candidates),
+                candidates,
+                w,
+                at,
+                nearest,
+                loss,
+                changes,
+                least,
+                len(order),
+                idle,
+            )
             if idle[0] >= len(order):
                 break
-        return State(at.copy(), float(w @ first), moved)
+        return KMedoidsState(at.copy(), float(w @ first), moved)
 
-    start = State(at.copy(), float(w @ first))
-    settled = lambda old, new: new.moved
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    return iterate(sweep, start, max_iter=max_iter, tol=0, **how)
+    return step, float(w @ first)
 
 
-def turns(source, w, medoids, *, mean=None, max_iter=100, task=SILENT) -> Result:
-    """K-means turns with medoids; `mean` holds the rows whose means are followed."""
+def alternate_medoids(
+    source, w, medoids, *, mean=None, max_iter=100, task=SILENT
+) -> Result:
+    """K-means iterations with medoids; `mean` holds the rows whose means are followed.
+
+    With `mean` J may rise, so the best state is kept and a set of medoids that was seen
+    before ends the run.
+    """
     w = w.astype(np.float64)
-    seen, best = set(), [State(medoids, np.inf)]
+    seen = set()
+    J = float(w @ source.from_rows(medoids).min(axis=0))
+    best = initial = KMedoidsState(medoids, J)
 
-    def cell(rows, old):
+    def medoid_of(rows, old):
         if not (w[rows] > 0).any():
             return old
         if mean is None:
-            cost = np.concatenate(
-                [
-                    source.of(part)[:, rows] @ w[rows]
-                    for part in np.array_split(rows, -(-len(rows) // source.block))
-                ]
-            )
+            parts = np.array_split(rows, -(-len(rows) // source.block))
+            costs = [source.from_rows(part)[:, rows] @ w[rows] for part in parts]
+            cost = np.concatenate(costs)
         else:
             c = np.average(mean[rows], axis=0, weights=w[rows])
             cost = ((mean[rows] - c) ** 2).sum(axis=1)
         return rows[np.argmin(cost)] if cost.min() < cost[rows == old][0] else old
 
-    def turn(state):
-        M = source.of(state.medoids)
-        z = M.argmin(axis=0)
+    def step(state):
+        nonlocal best
+        z = source.from_rows(state.medoids).argmin(axis=0)
         z[state.medoids] = np.arange(len(z[state.medoids]))  # also among equal rows
-        cells = [np.flatnonzero(z == j) for j in range(len(state.medoids))]
-        new = np.array([cell(r, m) for r, m in zip(cells, state.medoids)])
-        J = float(w @ source.of(new).min(axis=0))
+        clusters = [np.flatnonzero(z == j) for j in range(len(state.medoids))]
+        new = np.array([medoid_of(r, m) for r, m in zip(clusters, state.medoids)])
+        J = float(w @ source.from_rows(new).min(axis=0))
         moved = int(np.count_nonzero(new != state.medoids))
-        if best[0].objective > J:
-            best[0] = State(new, J, moved)
+        if best.objective > J:
+            best = KMedoidsState(new, J, moved)
         again = mean is not None and tuple(sorted(new)) in seen
         seen.add(tuple(sorted(new)))
-        return State(new, J, 0 if again else moved)
+        return KMedoidsState(new, J, 0 if again else moved)
 
-    start = State(medoids, float(w @ source.of(medoids).min(axis=0)))
-    best[0] = start
-    settled = lambda old, new: new.moved
-    how: dict = {"change": settled, "watch": ("moved",), "task": task}
-    run = iterate(turn, start, max_iter=max_iter, tol=0, **how)
-    return run._replace(state=best[0])
+    run = iterate(
+        step,
+        initial,
+        max_iter=max_iter,
+        tol=0,
+        change=number_moved,
+        watch=("moved",),
+        task=task,
+    )
+    return run._replace(state=best)
 
 
 @dataclass(eq=False, repr=False)
@@ -240,13 +300,13 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
     method : "swap", "alternate" or "exemplar"
         How medoids are improved; "swap" is PAM.
     init : "build", "k-medoids++", "random" or list of row numbers
-        Where they start. "build" leaves nothing to chance.
+        Initial medoids. "build" is deterministic.
     max_iter : int
         Most sweeps.
     verbose : int
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -292,36 +352,39 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
-        n, k = len(X), self.n_clusters
-        if n < k:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={k}.")
-        self._check_kind(X)
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
+        n = len(X)
+        k = self.n_clusters
+        check_enough_rows(X, k)
+        self._check_precomputed(X)
         if isinstance(self.metric, str) and self.metric in SQUARES:
             check_scale(X)
         w = np.ones(n, X.dtype) if w is None else w
-        source = Distances(X, self.metric)
+        source = DistanceSource(X, self.metric)
         order = np.flatnonzero(w > 0)
         key = source.totals(w.astype(np.float64))
         order = order[np.argsort(key[order], kind="stable")]
-        start = self._start(source, w, order, key)
+        medoids = self._initial_medoids(source, w, order, key)
 
         def run(task):
-            how = {"max_iter": self.max_iter, "task": task}
             if self.method == "swap":
-                return swaps(source, w, start, order, **how)
+                return pam_swap(
+                    source, w, medoids, order, max_iter=self.max_iter, task=task
+                )
             mean = X if self.method == "exemplar" else None
-            return turns(source, w, start, mean=mean, **how)
+            return alternate_medoids(
+                source, w, medoids, mean=mean, max_iter=self.max_iter, task=task
+            )
 
-        result = self._drive(run, total=self.max_iter, X=X)
+        result = self._run_driver(run, total=self.max_iter, X=X)
         at = np.asarray(result.state.medoids)
         self.medoid_indices_ = at
-        M = source.of(at)
+        M = source.from_rows(at)
         self.labels_ = M.argmin(axis=0)
         self.inertia_ = float(w.astype(np.float64) @ M.min(axis=0))
-        self.cluster_centers_ = None if self._given else X[at]
+        self.cluster_centers_ = None if self._precomputed else X[at]
         self._n_features_out = k
-        warn_few(len(np.unique(self.labels_)), k)
+        warn_empty_clusters(len(np.unique(self.labels_)), k)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
@@ -330,41 +393,42 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def predict(self, X):
         """The nearest medoid of each row."""
-        return self._to_medoids(X).argmin(axis=1)
+        return self._medoid_distances(X).argmin(axis=1)
 
     def transform(self, X):
         """The distance from each row to each medoid."""
-        return self._to_medoids(X)
+        return self._medoid_distances(X)
 
-    def _to_medoids(self, X):
-        X = self._ready(X, order="C")
-        if self._given:
+    def _medoid_distances(self, X):
+        X = self._check_new_data(X, order="C")
+        if self._precomputed:
             return X[:, self.medoid_indices_]
         return pairwise(X, self.cluster_centers_, self.metric)
 
     @property
-    def _given(self):
+    def _precomputed(self):
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _check_kind(self, X):
-        if not self._given:
+    def _check_precomputed(self, X):
+        if not self._precomputed:
             return
         if self.method == "exemplar":
             raise ValueError("method='exemplar' takes means, which distances lack.")
         if X.shape[0] != X.shape[1] or (X < 0).any():
             raise ValueError("precomputed distances must be square and at least 0.")
 
-    def _start(self, source, w, order, key):
-        rng, k = rng_from(self.random_state), self.n_clusters
+    def _initial_medoids(self, source, w, order, key):
+        rng = make_rng(self.random_state)
+        k = self.n_clusters
         init: Any = self.init
         if isinstance(init, str):
             if init == "build" and len(order) >= k:
-                return build(source, w, k, order)
+                return pam_build(source, w, k, order)
             if init == "random" and len(order) >= k:
                 p = w[order] / w[order].sum()
                 return order[rng.choice(len(order), k, replace=False, p=p)]
-            column = lambda i: source.of([i])[0].astype(np.float64)
-            return plus_plus(column, w, k, rng, key)
+            column = lambda i: source.from_rows([i])[0].astype(np.float64)
+            return plusplus_from_distances(column, w, k, rng, key)
         at = np.asarray(init)
         whole = at.dtype.kind in "iu" and at.shape == (k,)
         if not whole or not ((at >= 0) & (at < source.n)).all():
@@ -373,5 +437,5 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._given
+        tags.input_tags.pairwise = self._precomputed
         return tags

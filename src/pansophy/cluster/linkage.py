@@ -1,4 +1,4 @@
-"""Trees of merges: n rows, n - 1 times the two closest clusters become one.
+"""Hierarchical linkage: n - 1 merges of the two closest clusters.
 
 How far apart clusters A and B are, from the distances d of their rows:
 
@@ -19,7 +19,7 @@ the row of a new cluster is written, its column is not: the newer cluster of a p
 holds their distance, and a row is brought up to date when it is read next.
 
 Cost      time O(n^2 d) for all; single of many rows in few columns takes about n log n
-          walks in a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
+          queries of a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
           O(n d), complete, average and weighted n^2 numbers (of 4 bytes for float32
           rows, else 8: 3.2 GB for 20 000 rows); with metric="precomputed" the matrix is
           copied
@@ -35,11 +35,11 @@ import numpy as np
 from sklearn.metrics import pairwise_distances
 
 from ..core import threads
-from ..core.arrays import finite
+from ..core.arrays import all_finite
 from ..distances import pairwise
-from ..graphs.spanning import KINDS, spanning_tree, unit
+from ..graphs.spanning_trees import METRIC_KINDS, point_spanning_tree, unit_length_rows
 from . import _linkage as loops
-from .boruvka import boruvka_tree, pays
+from .boruvka import boruvka_is_faster, boruvka_tree
 
 METHODS = ("single", "complete", "average", "weighted", "ward")
 OURS = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "cosine"}
@@ -77,94 +77,100 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
-    X = as_rows(X)
+    X = as_float_matrix(X)
     n = len(X)
     if callable(metric):
-        X, metric = as_rows(metric(X)), "precomputed"
+        X = as_float_matrix(metric(X))
+        metric = "precomputed"
     if metric == "precomputed":
-        check_square(X)
+        check_square_distances(X)
     if n < 2:
         return np.empty((0, 4))
     if method == "ward" and metric not in ("precomputed", *EUCLIDEAN):
         raise ValueError(f"ward needs the euclidean metric, got {metric!r}.")
-    X, scale = squarable(X) if metric in OURS - {"cosine"} else (X, 1.0)
+    X, scale = scaled_for_squares(X) if metric in OURS - {"cosine"} else (X, 1.0)
     merges = tuple(np.empty(n - 1, t) for t in (np.int64, np.int64, np.float64))
     if method == "single":
-        merges = single(X, metric)
+        merges = single_linkage_edges(X, metric)
     elif method == "ward" and metric != "precomputed":
-        loops.chain_ward(X.T.astype(np.float64, order="C"), *merges)
+        loops.ward_chain(X.T.astype(np.float64, order="C"), *merges)
         merges = (*merges[:2], np.sqrt(merges[2]))
     else:
         squared = method == "ward" or (method == "complete" and metric in EUCLIDEAN)
         D = distance_matrix(X, metric, squared=squared)
         np.fill_diagonal(D, np.inf)
-        loops.chain_matrix(D, UPDATES[method], *merges)
+        loops.nearest_neighbor_chain(D, UPDATES[method], *merges)
         if squared:
             merges = (*merges[:2], np.sqrt(np.maximum(merges[2], 0.0)))
     left, right, height = merges
-    return tree_of(left, right, height / scale, n)
+    return linkage_from_edges(left, right, height / scale, n)
 
 
-def squarable(X):
-    """X and 1, or X times a power of 2 and that, if squares would leave the floats."""
-    top, safe = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype).max ** 0.3
+def scaled_for_squares(X):
+    """X and 1, or X times a power of 2 and that, if squares would overflow."""
+    top = float(np.abs(X).max(initial=0.0))
+    safe = np.finfo(X.dtype).max ** 0.3
     if top == 0 or 1 / safe <= top <= safe:
         return X, 1.0
     scale = 2.0 ** -round(np.log2(top))
     return X * X.dtype.type(scale), scale
 
 
-def single(X, metric):
+def single_linkage_edges(X, metric):
     """The edges of the spanning tree as merges."""
-    if pays(X.shape, metric):
+    if boruvka_is_faster(X.shape, metric):
         return boruvka_tree(X, metric=metric)
-    if metric == "precomputed" or metric in KINDS:
-        return spanning_tree(X, metric=metric)
-    return spanning_tree(pairwise_distances(X, metric=metric), metric="precomputed")
+    if metric == "precomputed" or metric in METRIC_KINDS:
+        return point_spanning_tree(X, metric=metric)
+    return point_spanning_tree(
+        pairwise_distances(X, metric=metric), metric="precomputed"
+    )
 
 
-def tree_of(left, right, height, n):
+def linkage_from_edges(left, right, height, n):
     """Z from merges named by any row of each side, in any order."""
     order = np.argsort(height, kind="stable")
     Z = np.empty((len(height), 4))
     Z[:, 2] = height[order]
-    loops.number(left[order], right[order], n, Z)
+    loops.number_clusters(left[order], right[order], n, Z)
     return Z
 
 
 def distance_matrix(X, metric, *, squared=False):
-    """All distances (squared on demand), in memory of our own."""
+    """All distances (squared on demand), in a new array."""
     if metric == "precomputed":
         return X * X if squared else X.copy()
     if metric in OURS and X.shape[1] <= FEW:
-        return by_columns(X, metric, squared)
+        return distance_matrix_by_columns(X, metric, squared)
     if squared:
         return pairwise(X, metric="squared_euclidean")
     if metric == "cosine":
-        return 0.5 * pairwise(unit(X), metric="squared_euclidean")
+        return 0.5 * pairwise(unit_length_rows(X), metric="squared_euclidean")
     if metric in OURS:
         return pairwise(X, metric=metric)
     D = pairwise_distances(X, metric=metric)
     return D if D.flags.writeable and D.dtype.kind == "f" else np.array(D, float)
 
 
-def by_columns(X, metric, squared):
+def distance_matrix_by_columns(X, metric, squared):
     """One half from differences of columns, the other as its mirror image."""
     n = len(X)
-    XT = np.ascontiguousarray((unit(X) if metric == "cosine" else X).T, np.float64)
+    XT = np.ascontiguousarray(
+        (unit_length_rows(X) if metric == "cosine" else X).T, np.float64
+    )
     D = np.empty((n, n), X.dtype)
     root = metric in EUCLIDEAN and not squared
     fill = partial(loops.fill_distances, XT)
-    rest = (KINDS[metric], 2.0, root, D)
+    rest = (METRIC_KINDS[metric], 2.0, root, D)
     cuts = [(a, min(a + BLOCK, n), *rest) for a in range(0, n, BLOCK)]
-    for _ in threads.run(partial(fill, *cut) for cut in cuts):
+    for _ in threads.run_tasks(partial(fill, *cut) for cut in cuts):
         pass
     if metric == "cosine":
         D *= 0.5
     return D
 
 
-def cut(Z, k=None, *, height=None):
+def cut_tree(Z, k=None, *, height=None):
     """Labels of the rows when the tree is cut into k clusters, or at a height.
 
     A height keeps the merges of at most that height. Clusters are numbered by their
@@ -173,7 +179,7 @@ def cut(Z, k=None, *, height=None):
     Examples
     --------
     >>> Z = linkage_matrix([[0.0], [1.0], [3.0], [7.0], [8.5]], "single")
-    >>> cut(Z, 2), cut(Z, height=1.5)
+    >>> cut_tree(Z, 2), cut_tree(Z, height=1.5)
     (array([0, 0, 0, 1, 1]), array([0, 0, 1, 2, 2]))
     """
     Z = np.asarray(Z)
@@ -186,17 +192,17 @@ def cut(Z, k=None, *, height=None):
         merges = n - int(k)
     else:
         raise ValueError(f"k must be from 1 to the {n} rows, got {k}.")
-    return loops.labels_after(children(Z), n, merges)
+    return loops.labels_after_merges(linkage_children(Z), n, merges)
 
 
-def children(Z):
+def linkage_children(Z):
     """The two clusters of each merge as whole numbers."""
     return np.ascontiguousarray(Z[:, :2].astype(np.int64))
 
 
 def leaf_order(Z):
     """Rows from left to right such that no two branches cross."""
-    return loops.leaves(children(np.asarray(Z)), len(Z) + 1)
+    return loops.leaf_sequence(linkage_children(np.asarray(Z)), len(Z) + 1)
 
 
 def cophenetic(Z):
@@ -213,22 +219,24 @@ def cophenetic(Z):
     n = len(Z) + 1
     out = np.empty(n * (n - 1) // 2)
     order = leaf_order(Z) if n > 1 else np.zeros(1, np.int64)
-    loops.fill_cophenetic(children(Z), np.ascontiguousarray(Z[:, 2]), order, n, out)
+    loops.fill_cophenetic(
+        linkage_children(Z), np.ascontiguousarray(Z[:, 2]), order, n, out
+    )
     return out
 
 
-def as_rows(X):
+def as_float_matrix(X):
     """X as a float matrix; float32 stays."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if X.ndim != 2:
         raise ValueError(f"expected rows in 2 dimensions, got {X.ndim}.")
-    if not finite(X):
+    if not all_finite(X):
         raise ValueError("the rows contain NaN or infinity.")
     return X
 
 
-def check_square(D):
+def check_square_distances(D):
     if D.shape[0] != D.shape[1]:
         raise ValueError(
             f"Distance matrix should be square, got matrix of shape {D.shape}."

@@ -1,22 +1,22 @@
-"""Density clusters of every scale as one plot: rows in the order of a walk.
+"""OPTICS: an ordering of the rows whose reachability plot shows density clusters.
 
 With k = min_samples, c_i the distance from x_i to the k-th row (itself the first),
-infinite if that is more than max_eps, the walk goes from row to row:
+infinite if that is more than max_eps, rows are visited one after another:
 
     c_i     core distance of row i                                               (1)
     r_j     min over visited i with d(x_i, x_j) <= max_eps of max(c_i, d(x_i, x_j))  (2)
     next    the row not visited of least r, of equals the lowest                  (3)
 
-A cluster is a valley of r along the walk: its rows are reached from each other by
+A cluster is a valley of r along the ordering: its rows are reached from each other by
 short steps, the first row by a long one. A cut at eps gives the clusters of DBSCAN
 (border rows may differ). "xi" finds valleys of any depth: a *steep* row is one where
 r changes by the share xi, a steep area goes on as long as r keeps its direction and
-no more than k rows in turn are not steep; each area down and each later area up with
+no more than k successive rows are not steep; each area down and each later area up with
 nothing as high between them bound a cluster, from which rows at the end are dropped
 that were not reached from inside it. The smallest clusters give the labels.
 
 Cost      O(n^2 d) time and O(n d) memory for sums over columns; another metric is
-          asked for n rows of distances, one at a time
+          computes n rows of distances, one at a time
 Shapes    X (n, d)   reachability_, ordering_, core_distances_, predecessor_ (n,)
 Refs      [Ankerst1999]; [SchubertGertz2018] rows that were not reached from inside
 """
@@ -33,27 +33,38 @@ from sklearn.utils.validation import check_memory
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..distances import search
-from ..graphs.spanning import KINDS, scales
-from ..params import Count, Flag, Fraction, Infinite, Jobs, NonNegative, Positive, Rule
+from ..distances import neighbor_search
+from ..graphs.spanning_trees import METRIC_KINDS, comparison_scales
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Infinite,
+    Jobs,
+    NonNegative,
+    ParameterRule,
+    Positive,
+)
 from . import _optics as loops
-from .agglomerative import Cache
+from .agglomerative import MemoryCache
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 ONES = ("cosine", "correlation")
 BLOCK = 1 << 22  # distances of a block computed at once
 
 
-def is_size(value):
+def is_count_or_fraction(value):
     if isinstance(value, (Integral, bool, np.bool_)):
         return not isinstance(value, (bool, np.bool_)) and int(value) >= 2
     return isinstance(value, (float, np.floating)) and 0 <= value <= 1
 
 
-Size = Annotated[Any, Rule("at least 2 rows or a fraction of them", is_size)]
+CountOrFraction = Annotated[
+    Any, ParameterRule("at least 2 rows or a fraction of them", is_count_or_fraction)
+]
 
 
-def rows_of(size, n, name):
+def count_from_fraction(size, n, name):
     """A number of rows from a number or a fraction."""
     if size > n:
         raise ValueError(
@@ -62,30 +73,37 @@ def rows_of(size, n, name):
     return int(size) if size > 1 else max(2, int(size * n))
 
 
-def walk(X, k, reach, metric, p, params, algorithm, leaf_size):
+def optics_ordering(X, k, max_eps, metric, p, params, algorithm, leaf_size):
     """(ordering, core distances, reachability, predecessor) by eqs (1) to (3)."""
     n = X.shape[0]
     order, came = np.empty(n, np.int64), np.empty(n, np.int64)
     if not (isinstance(metric, str) and metric in FAST) or sp.issparse(X) or params:
-        return any_walk(X, k, reach, metric, params, order, came)
+        return optics_ordering_any_metric(X, k, max_eps, metric, params, order, came)
     core = np.full(n, np.inf)
     if n >= k:
         method = algorithm.replace("ball", "kd")
-        index = search.build(X, metric=metric, p=p, method=method, leaf_size=leaf_size)
-        core = search.k_nearest(index, None, k - 1)[0][:, -1].astype(np.float64)
-    core[core > reach] = np.inf
-    shorten, lengthen = scales(metric, p)
-    r, limit = np.empty(n), np.inf if reach == np.inf else float(shorten(reach))
+        index = neighbor_search.build_index(
+            X, metric=metric, p=p, method=method, leaf_size=leaf_size
+        )
+        core = neighbor_search.k_nearest(index, None, k - 1)[0][:, -1].astype(
+            np.float64
+        )
+    core[core > max_eps] = np.inf
+    shorten, lengthen = comparison_scales(metric, p)
+    r = np.empty(n)
+    limit = np.inf if max_eps == np.inf else float(shorten(max_eps))
     short = np.where(np.isfinite(core), shorten(core), np.inf)
     XT = np.ascontiguousarray(X.T, np.float64).copy()
-    loops.walk(XT, short, KINDS[metric], float(p), limit, order, r, came)
+    loops.ordering_loop(
+        XT, short, METRIC_KINDS[metric], float(p), limit, order, r, came
+    )
     return order, core, lengthen(r), came
 
 
-def any_walk(X, k, reach, metric, params, order, came):
-    """The same by rows of distances, whatever says them."""
+def optics_ordering_any_metric(X, k, max_eps, metric, params, order, predecessor):
+    """The same for any metric, from rows of distances."""
     n = X.shape[0]
-    row = rows_by(X, metric, params)
+    row = distance_row_reader(X, metric, params)
     step = max(1, BLOCK // n)
     core = np.concatenate(
         [
@@ -93,8 +111,10 @@ def any_walk(X, k, reach, metric, params, order, came):
             for a in range(0, n, step)
         ]
     )
-    core[core > reach] = np.inf
-    best, came[:], left = np.full(n, np.inf), -1, np.ones(n, np.bool_)
+    core[core > max_eps] = np.inf
+    best = np.full(n, np.inf)
+    predecessor[:] = -1
+    left = np.ones(n, np.bool_)
     for t in range(n):
         rows = np.flatnonzero(left)
         i = order[t] = rows[np.argmin(best[rows])]
@@ -102,19 +122,19 @@ def any_walk(X, k, reach, metric, params, order, came):
         if core[i] < np.inf:
             d = row(i, i + 1)[0]
             r = np.where(d <= core[i] * loops.SAME, core[i], d)
-            nearer = left & (d <= reach) & (r < best)
-            best[nearer], came[nearer] = r[nearer], i
-    return order, core, best, came
+            nearer = left & (d <= max_eps) & (r < best)
+            best[nearer], predecessor[nearer] = r[nearer], i
+    return order, core, best, predecessor
 
 
-def rows_by(X, metric, params):
+def distance_row_reader(X, metric, params):
     """row(a, b): distances from rows a .. b to all, infinite where there is none."""
     if metric in ONES:  # 1 minus a product: exact to this many places, whatever it is
-        return lambda a, b: own_zero(
+        return lambda a, b: zero_self_distances(
             np.around(pairwise_distances(X[a:b], X, metric=metric, **params), 15), a
         )
     if metric != "precomputed":
-        return lambda a, b: own_zero(
+        return lambda a, b: zero_self_distances(
             pairwise_distances(X[a:b], X, metric=metric, **params), a
         )
     if X.shape[0] != X.shape[1]:
@@ -122,66 +142,80 @@ def rows_by(X, metric, params):
 
     def row(a, b):
         if not sp.issparse(X):
-            return own_zero(np.array(X[a:b], np.float64), a)
+            return zero_self_distances(np.array(X[a:b], np.float64), a)
         part = sp.csr_array(X[a:b])
         out = np.full(part.shape, np.inf)
         i = np.repeat(np.arange(b - a), np.diff(part.indptr))
         out[i, part.indices] = part.data
-        return own_zero(out, a)
+        return zero_self_distances(out, a)
 
     return row
 
 
-def own_zero(D, first):
+def zero_self_distances(D, first):
     D[np.arange(len(D)), first + np.arange(len(D))] = 0.0
     return D
 
 
-def cut_at(reach, core, order, eps):
-    """Labels of DBSCAN with this eps, up to border rows, from the walk."""
+def cut_reachability(reach, core, order, eps):
+    """Labels of DBSCAN with this eps, up to border rows, from the ordering."""
     far, dense = reach > eps, core <= eps
     labels = np.empty(len(order), np.int64)
     labels[order] = np.cumsum((far & dense)[order]) - 1
     return np.where(far & ~dense, -1, labels)
 
 
-def valleys(reach, came, order, xi, slack, least, *, correct=True):
-    """Clusters as (first, last) places of the walk, smaller ones first."""
+def xi_clusters(
+    reach, predecessor, order, xi, slack, min_size, *, predecessor_correction=True
+):
+    """Clusters as (first, last) positions of the ordering, smaller ones first."""
     place = np.empty(len(order) + 1, np.int64)
-    place[order], place[-1] = np.arange(len(order)), -1
-    back = place[came[order]]  # where each row of the walk was reached from
-    r, stay = np.append(reach[order], np.inf), 1.0 - xi
+    place[order] = np.arange(len(order))
+    place[-1] = -1
+    back = place[predecessor[order]]  # the position each row was reached from
+    r = np.append(reach[order], np.inf)
+    stay = 1.0 - xi
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = r[:-1] / r[1:]
         down, up = ratio >= np.divide(1.0, stay), ratio <= stay
     falls, rises = ratio > 1, ratio < 1
-    areas, out, after, top = [], [], 0, 0.0
+    areas = []
+    out = []
+    after = 0
+    top = 0.0
     for i in np.flatnonzero(up | down):
         if i < after:
             continue
         top = max(top, r[after : i + 1].max())
         # what came since must lie below the start of an area down
-        areas = [(a, b, max(m, top)) for a, b, m in areas if top <= r[a] * stay < np.inf
-                 or (np.isinf(r[a]) and np.isfinite(top))]  # fmt: skip
+        areas = [
+            (a, b, max(m, top))
+            for a, b, m in areas
+            if top <= r[a] * stay < np.inf or (np.isinf(r[a]) and np.isfinite(top))
+        ]
         if down[i]:
-            last = extent(down, rises, i, slack)
+            last = steep_area_end(down, rises, i, slack)
             areas.append((i, last, 0.0))
         else:
-            last = extent(up, falls, i, slack)
-            ends = [valley(r, back if correct else None, area, (i, last), stay)
-                    for area in areas]  # fmt: skip
-            out += [e for e in ends[::-1] if e is not None and e[1] - e[0] + 1 >= least]
+            last = steep_area_end(up, falls, i, slack)
+            reached_from = back if predecessor_correction else None
+            ends = [xi_cluster(r, reached_from, a, (i, last), stay) for a in areas]
+            out += [
+                e for e in ends[::-1] if e is not None and e[1] - e[0] + 1 >= min_size
+            ]
         after = last + 1
         top = r[after]
     return np.array(out, np.int64).reshape(-1, 2)
 
 
-def extent(steep, against, start, slack):
+def steep_area_end(steep, against, start, slack):
     """The last steep row of the area that starts here."""
-    last, idle = start, 0
+    last = start
+    idle = 0
     for i in range(start, len(steep)):
         if steep[i]:
-            last, idle = i, 0
+            last = i
+            idle = 0
         elif against[i]:
             break
         else:
@@ -191,7 +225,7 @@ def extent(steep, against, start, slack):
     return last
 
 
-def valley(r, back, area, rise, stay):
+def xi_cluster(r, back, area, rise, stay):
     """(first, last) of the cluster between an area down and an area up, or None."""
     (s, bottom, high), (start, e) = area, rise
     left, right = r[s], r[e + 1]
@@ -212,9 +246,10 @@ def valley(r, back, area, rise, stay):
     return (s, e) if s <= bottom and e >= start else None
 
 
-def smallest(clusters, order):
-    """Labels of the rows by the clusters that hold no other."""
-    at, count = np.full(len(order), -1), 0
+def leaf_cluster_labels(clusters, order):
+    """Labels of the rows by the clusters that contain no other."""
+    at = np.full(len(order), -1)
+    count = 0
     for a, b in clusters:
         if (at[a : b + 1] < 0).all():
             at[a : b + 1] = count
@@ -256,7 +291,7 @@ class OPTICS(Clusterer, Estimator):
     leaf_size : int, default 30
         Rows of a leaf of the tree.
     memory : str, joblib.Memory or None
-        Where the walk is cached, so that other clusters need not walk again.
+        Where the ordering is cached, so that other clusters need not compute it again.
     n_jobs : int or None
         Most threads; None or -1 for all.
 
@@ -267,9 +302,9 @@ class OPTICS(Clusterer, Estimator):
     reachability_, core_distances_ : array of shape (n,)
         Eqs (2) and (1), by row; `reachability_[ordering_]` is the plot.
     ordering_, predecessor_ : array of shape (n,)
-        The walk, and the row that each row was reached from, -1 for none.
+        The ordering, and the row that each row was reached from, -1 for none.
     cluster_hierarchy_ : array of shape (clusters, 2)
-        First and last places of clusters in the walk, with "xi".
+        First and last positions of clusters in the ordering, with "xi".
 
     Examples
     --------
@@ -281,7 +316,7 @@ class OPTICS(Clusterer, Estimator):
     """
 
     _: KW_ONLY
-    min_samples: Size = 5
+    min_samples: CountOrFraction = 5
     max_eps: NonNegative | Infinite = np.inf
     metric: str | Callable = "minkowski"
     p: Positive | Infinite = 2
@@ -290,14 +325,14 @@ class OPTICS(Clusterer, Estimator):
     eps: NonNegative | Infinite | None = None
     xi: Fraction = 0.05
     predecessor_correction: Flag = True
-    min_cluster_size: Size | None = None
+    min_cluster_size: CountOrFraction | None = None
     algorithm: Literal["auto", "brute", "ball_tree", "kd_tree"] = "auto"
     leaf_size: Count = 30
-    memory: Cache = None
+    memory: MemoryCache = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Walk through the rows and find clusters.
+        """Order the rows and find clusters.
 
         Parameters
         ----------
@@ -305,37 +340,46 @@ class OPTICS(Clusterer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, accept_sparse="csr", dtype=np.float64)
-        n, eps = X.shape[0], self.max_eps if self.eps is None else self.eps
-        k = rows_of(self.min_samples, n, "min_samples")
+        X, _ = self._check_training_data(X, accept_sparse="csr", dtype=np.float64)
+        n = X.shape[0]
+        eps = self.max_eps if self.eps is None else self.eps
+        k = count_from_fraction(self.min_samples, n, "min_samples")
         if self.cluster_method == "dbscan" and eps > self.max_eps:
             raise ValueError(
                 f"eps must be at most max_eps ({self.max_eps}), got {eps}."
             )
         least = self.min_cluster_size
-        least = k if least is None else rows_of(least, n, "min_cluster_size")
-        how = dict(self.metric_params or {})
-        p = how.pop("p", self.p)
+        least = (
+            k if least is None else count_from_fraction(least, n, "min_cluster_size")
+        )
+        params = dict(self.metric_params or {})
+        p = params.pop("p", self.p)
         metric = self.metric
-        if metric == "minkowski" and p in (1, 2, np.inf) and not how:
+        if metric == "minkowski" and p in (1, 2, np.inf) and not params:
             metric = {1: "manhattan", 2: "euclidean"}.get(p, "chebyshev")
-        elif metric == "minkowski" and (p < 1 or how or sp.issparse(X)):
-            how["p"] = p
-        with threads.limited(self.n_jobs):
-            found = check_memory(self.memory).cache(walk)(
-                X, k, self.max_eps, metric, p, how, self.algorithm, self.leaf_size
-            )
-        self.ordering_, self.core_distances_, self.reachability_, self.predecessor_ = (
-            found
-        )
-        order, core, reach, came = found
+        elif metric == "minkowski" and (p < 1 or params or sp.issparse(X)):
+            params["p"] = p
+        with threads.limit_threads(self.n_jobs):
+            order, core, reach, predecessor = check_memory(self.memory).cache(
+                optics_ordering
+            )(X, k, self.max_eps, metric, p, params, self.algorithm, self.leaf_size)
+        self.ordering_ = order
+        self.core_distances_ = core
+        self.reachability_ = reach
+        self.predecessor_ = predecessor
         if self.cluster_method == "dbscan":
-            self.labels_ = cut_at(reach, core, order, eps)
+            self.labels_ = cut_reachability(reach, core, order, eps)
             return self
-        self.cluster_hierarchy_ = valleys(
-            reach, came, order, self.xi, k, least, correct=self.predecessor_correction
+        self.cluster_hierarchy_ = xi_clusters(
+            reach,
+            predecessor,
+            order,
+            self.xi,
+            k,
+            least,
+            predecessor_correction=self.predecessor_correction,
         )
-        self.labels_ = smallest(self.cluster_hierarchy_, order)
+        self.labels_ = leaf_cluster_labels(self.cluster_hierarchy_, order)
         return self
 
     def fit_predict(self, X, y=None):

@@ -1,15 +1,15 @@
-"""A partition of n rows into k groups, in its four forms, and the ways between them.
+"""A partition of n rows into k groups: four representations and their conversions.
 
     labels           z_i in 0..k-1, or -1 for a row in no group                 (1)
     member lists     C_j = {i : z_i = j}, disjoint                              (2)
     representatives  r_i, the row that stands for the group of row i            (3)
     memberships      U_ij >= 0 with sum_j U_ij = 1, or 0 for a row in no group  (4)
 
-(1), (2) and (3) say the same and convert back and forth exactly. Of (4) the labels are
-the largest entry of each row (the first of equals); labels give a U of 0 and 1.
+(1), (2) and (3) are equivalent and convert back and forth exactly. Of (4) the labels
+are the largest entry of each row (the first of equals); labels give a U of 0 and 1.
 
-Time and memory O(n), O(n k) for (4). Groups are numbered; `names` keeps what they were
-called where labels were other things than 0..k-1. A group may be empty in (1), (2) and
+Time and memory O(n), O(n k) for (4). Groups are numbered; `names` keeps the
+original labels where they were not 0..k-1. A group may be empty in (1), (2) and
 (4), but has a representative in (3) only if it has rows.
 
 Shapes    z, r (n,)   U (n, k)   X (n, d)   centroids (k, d)
@@ -27,7 +27,7 @@ from ..core.arrays import to_numpy
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
-    """Rows in groups: made with one of the `from_` methods, read in any form.
+    """Rows in groups: made by one of the `from_` methods, readable in any form.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Partition:
     [[1], [0, 2]]
     >>> p.representatives.tolist()
     [0, 1, 0]
-    >>> Partition.from_representatives(p.representatives).same(p)
+    >>> Partition.from_representatives(p.representatives).is_equivalent(p)
     True
     """
 
@@ -137,9 +137,9 @@ class Partition:
     @property
     def representatives(self) -> np.ndarray:
         """Eq. (3) with the first row of each group as its representative."""
-        return self.spoken_for([m[0] if len(m) else -1 for m in self.members])
+        return self.representatives_from([m[0] if len(m) else -1 for m in self.members])
 
-    def spoken_for(self, exemplars) -> np.ndarray:
+    def representatives_from(self, exemplars) -> np.ndarray:
         """Eq. (3) with the given rows, one for each group (-1 for an empty one)."""
         e = np.asarray(exemplars, np.int64)
         if len(e) != self.k:
@@ -149,13 +149,13 @@ class Partition:
             raise ValueError("an exemplar must be a row of its own group.")
         return np.where(self.labels < 0, -1, np.append(e, -1)[self.labels])
 
-    def soft(self) -> np.ndarray:
+    def membership_matrix(self) -> np.ndarray:
         """Eq. (4): the memberships given, or 0 and 1 from the labels."""
         if self.membership is not None:
             return self.membership
         return (self.labels[:, None] == np.arange(self.k)).astype(float)
 
-    def named(self) -> np.ndarray:
+    def labels_by_name(self) -> np.ndarray:
         """Labels by the names of the groups."""
         if self.names is None:
             return self.labels
@@ -167,7 +167,7 @@ class Partition:
         """The (weighted) mean of each group by its memberships; NaN if empty."""
         X = np.asarray(to_numpy(X), np.float64)
         w = np.ones(self.n) if sample_weight is None else np.asarray(sample_weight)
-        U = self.soft() * w[:, None]
+        U = self.membership_matrix() * w[:, None]
         mass = U.sum(axis=0)[:, None]
         sums = U.T @ X
         return np.divide(sums, mass, out=np.full_like(sums, np.nan), where=mass > 0)
@@ -178,8 +178,8 @@ class Partition:
         near = lambda m, c: m[np.argmin(((X[m] - c) ** 2).sum(axis=1))]
         return np.array([near(m, c) if len(m) else -1 for m, c in zip(self.members, C)])
 
-    def same(self, other: "Partition") -> bool:
-        """Whether both put the same rows together, whatever the groups are called."""
+    def is_equivalent(self, other: "Partition") -> bool:
+        """Whether both put the same rows together, whatever the names of the groups."""
         if self.n != other.n or ((self.labels < 0) != (other.labels < 0)).any():
             return False
         return bool((self.representatives == other.representatives).all())

@@ -1,18 +1,18 @@
-"""Spectral clustering: cut a graph of the rows where it is thin.
+"""Spectral clustering: normalised cuts of a graph of the rows.
 
-With weights W_ij >= 0 between rows, d_i = sum_j W_ij and groups A_1..A_k, the
+With weights W_ij >= 0 between rows, d_i = sum_j W_ij and clusters A_1..A_k, the
 normalised cut (`pansophy.graphs.cut_value`) is a trace over scaled indicators H,
 
     Ncut = sum_c W(A_c, rest) / vol(A_c) = trace(H^T L H),  H^T D H = I         (1)
 
-Giving up that the columns of H are indicators leaves an eigenvalue problem,
+Relaxing that the columns of H are indicators leaves an eigenvalue problem,
 
     L_sym u = lambda u,  rows of the map  e_i = (u_i1, .., u_ik) / sqrt(d_i)    (2)
 
-whose k smallest eigenvalues add up to at most the Ncut of any k groups. On a graph of k
-components the e_i are k points, one for each component; on other graphs nearly so, and
-what is left is to read groups off them: k-means; the nearest indicator up to a rotation
-("discretize"); or a pivoted QR, whose pivots are k rows that are most unlike
+whose k smallest eigenvalues add up to at most the Ncut of any k clusters. On a graph of
+k components the e_i are k points, one for each component; on other graphs nearly so,
+and what is left is to cluster them: k-means; the nearest indicator up to a rotation
+("discretize"); or a pivoted QR, whose pivots are k rows that differ most
 ("cluster_qr").
 
 Time: the graph, O(n^2 d) for a kernel and one neighbour search for nearest neighbours;
@@ -36,26 +36,35 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..base import Clusterer, Estimator
 from ..core import threads
-from ..core.random import rng_from
-from ..graphs import degrees, knn_graph, spectral_map, symmetrised
+from ..core.random import make_rng
+from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees, symmetrize_graph
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
+from .initialization import check_scale
 from .kmeans import KMeans
-from .starts import check_scale
 
 Affinity = Literal[
-    "rbf", "nearest_neighbors", "precomputed", "precomputed_nearest_neighbors",
-    "additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial",
+    "rbf",
+    "nearest_neighbors",
+    "precomputed",
+    "precomputed_nearest_neighbors",
+    "additive_chi2",
+    "chi2",
+    "cosine",
+    "laplacian",
+    "linear",
+    "poly",
+    "polynomial",
     "sigmoid",
-]  # fmt: skip
+]
 
 
-def discretize(E, rng, *, max_iter=30, n_starts=30):
-    """The groups whose indicators are nearest to the rows of E after a rotation R.
+def discretize_embedding(E, rng, *, max_iter=30, n_starts=30):
+    """The clusters whose indicators are nearest to the rows of E after a rotation R.
 
-    By turns: each row takes the largest entry of E R; the best R for those indicators
-    comes from an SVD. The start is a set of rows that are far from parallel.
+    Alternate: each row takes the largest entry of E R; the best R for those indicators
+    comes from an SVD. R starts from a set of rows that are far from parallel.
     """
     n, c = E.shape
     E = E / np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-300)
@@ -66,7 +75,8 @@ def discretize(E, rng, *, max_iter=30, n_starts=30):
         for j in range(1, c):
             seen += np.abs(E @ R[:, j - 1])
             R[:, j] = E[np.argmin(seen)]
-        last, z = -np.inf, np.zeros(n, np.int64)
+        last = -np.inf
+        z = np.zeros(n, np.int64)
         for _ in range(max_iter):
             z = (E @ R).argmax(axis=1)
             M = np.stack([np.bincount(z, v, c) for v in E.T], axis=1)
@@ -76,24 +86,25 @@ def discretize(E, rng, *, max_iter=30, n_starts=30):
                 break  # another start
             if abs(s.sum() - last) <= 1e-12 * n:
                 return z
-            last, R = s.sum(), (U @ V).T
+            last = s.sum()
+            R = (U @ V).T
         else:
             return z
-    raise ValueError("the map of this graph cannot be rotated to groups.")
+    raise ValueError("the map of this graph cannot be rotated to clusters.")
 
 
 def cluster_qr(E):
-    """Groups from the rows that a pivoted QR of E^T takes first."""
+    """Clusters from the rows that a pivoted QR of E^T takes first."""
     c = E.shape[1]
     pivots = scipy.linalg.qr(E.T, mode="r", pivoting=True, check_finite=False)[1][:c]
     U, _, V = scipy.linalg.svd(E[pivots].T)
     return np.abs(E @ (U @ V)).argmax(axis=1)
 
 
-def scaled_map(W, c, rng, *, method="auto", tol=0.0):
-    """Eq. (2): eigenvalues and the rows of the map; a lonely row has d = 1."""
-    values, U = spectral_map(W, c, rng, method=method, tol=tol)
-    d = degrees(W)
+def normalized_cut_map(W, c, rng, *, method="auto", tol=0.0):
+    """Eq. (2): eigenvalues and the rows of the map; an isolated row has d = 1."""
+    values, U = laplacian_eigenvectors(W, c, rng, method=method, tol=tol)
+    d = node_degrees(W)
     return values, U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
 
 
@@ -110,7 +121,7 @@ class SpectralClustering(Clusterer, Estimator):
     n_components : int or None
         Columns of the map; None is k.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     n_init : int
         Starts of k-means.
     gamma : float
@@ -125,13 +136,13 @@ class SpectralClustering(Clusterer, Estimator):
     eigen_tol : "auto" or float
         Relative accuracy of Lanczos; "auto" is 0, the best there is.
     assign_labels : "kmeans", "discretize" or "cluster_qr"
-        How groups are read off the map.
+        How rows of the map are clustered.
     degree, coef0, kernel_params
         Of kernels by name.
     n_jobs : int or None
         Threads; None for all.
     verbose : bool
-        Whether to say which steps are taken.
+        Whether to print the steps.
 
     Attributes
     ----------
@@ -180,63 +191,77 @@ class SpectralClustering(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
-        X, _ = self._begin(X, ensure_min_samples=2, **checks)
-        k, rng = self.n_clusters, rng_from(self.random_state)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
+        k = self.n_clusters
+        rng = make_rng(self.random_state)
         c = k if self.n_components is None else self.n_components
         if X.shape[0] < max(k, c):
             raise ValueError(
                 f"n_samples={X.shape[0]} should be >= n_clusters={k} and n_components."
             )
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self.affinity_matrix_ = W = self._affinity(X)
             method = "auto" if self.eigen_solver is None else "lanczos"
             tol: Any = 0.0 if self.eigen_tol == "auto" else self.eigen_tol
-            values, E = scaled_map(W, c, rng, method=method, tol=tol)
-            self.eigenvalues_, self.embedding_ = values, E
+            values, E = normalized_cut_map(W, c, rng, method=method, tol=tol)
+            self.eigenvalues_ = values
+            self.embedding_ = E
             if self.verbose:
-                print(f"SpectralClustering reads labels off by {self.assign_labels}")
-            self.labels_ = self._read(E, k, rng)
+                print(f"SpectralClustering assigns labels by {self.assign_labels}")
+            self.labels_ = self._labels(E, k, rng)
         return self
 
     def fit_predict(self, X, y=None):
         """`fit`, then the labels."""
         return self.fit(X).labels_
 
-    def _read(self, E, k, rng):
+    def _labels(self, E, k, rng):
         if self.assign_labels == "cluster_qr":
             return cluster_qr(E)
         if self.assign_labels == "discretize":
-            return discretize(E, rng)
-        # many rows of a graph in pieces are one point each: few distinct rows are fine
+            return discretize_embedding(E, rng)
+        # each component of a graph maps to one point: few distinct rows are fine
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Only .* clusters have rows")
             return KMeans(k, n_init=self.n_init, random_state=rng).fit(E).labels_
 
     def _affinity(self, X) -> Any:
-        how, n = self.affinity, X.shape[0]
-        if isinstance(how, str):
-            if "precomputed" in how and X.shape[0] != X.shape[1]:
-                raise ValueError(f"affinity={how!r} needs a square X, got {X.shape}.")
-            if how == "precomputed":
-                return checked(X)
-            if "neighbors" in how and self.n_neighbors > n:
-                few = f"n_neighbors={self.n_neighbors} is more than n_samples={n}."
-                raise ValueError(few)
-            if how == "nearest_neighbors":
-                X = X.toarray() if sp.issparse(X) else X
-                ways: dict = {"mode": "connectivity", "include_self": True}
-                return knn_graph(X, self.n_neighbors, symmetric="mean", **ways)
-            if how == "precomputed_nearest_neighbors":
-                return symmetrised(nearest_of(X, self.n_neighbors), "mean")
-            if how == "rbf" and not sp.issparse(X) and not self.kernel_params:
+        """W, from the parameter `affinity`."""
+        affinity = self.affinity
+        n = X.shape[0]
+        if isinstance(affinity, str):
+            if "precomputed" in affinity and X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"affinity={affinity!r} needs a square X, got {X.shape}."
+                )
+            if affinity == "precomputed":
+                return checked_affinity(X)
+            if "neighbors" in affinity and self.n_neighbors > n:
+                raise ValueError(
+                    f"n_neighbors={self.n_neighbors} is more than n_samples={n}."
+                )
+            if affinity == "nearest_neighbors":
+                return knn_graph(
+                    X.toarray() if sp.issparse(X) else X,
+                    self.n_neighbors,
+                    symmetric="mean",
+                    mode="connectivity",
+                    include_self=True,
+                )
+            if affinity == "precomputed_nearest_neighbors":
+                return symmetrize_graph(
+                    nearest_neighbor_matrix(X, self.n_neighbors), "mean"
+                )
+            if affinity == "rbf" and not sp.issparse(X) and not self.kernel_params:
                 check_scale(X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))
-        if isinstance(how, AbstractKernel):
-            return checked(how(X.toarray() if sp.issparse(X) else X))
-        given = dict(self.kernel_params or {})
-        if isinstance(how, str):
-            given |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return checked(pairwise_kernels(X, metric=how, filter_params=True, **given))
+        if isinstance(affinity, AbstractKernel):
+            return checked_affinity(affinity(X.toarray() if sp.issparse(X) else X))
+        params = dict(self.kernel_params or {})
+        if isinstance(affinity, str):
+            params |= {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        W = pairwise_kernels(X, metric=affinity, filter_params=True, **params)
+        return checked_affinity(W)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -248,7 +273,7 @@ class SpectralClustering(Clusterer, Estimator):
         return tags
 
 
-def nearest_of(D, k):
+def nearest_neighbor_matrix(D, k):
     """1 where j is among the k rows nearest to i by distances D, itself counted."""
     n = D.shape[0]
     if sp.issparse(D):
@@ -265,7 +290,7 @@ def nearest_of(D, k):
     return sp.csr_array((np.ones(n * k), np.concatenate(near), ends), shape=(n, n))
 
 
-def checked(W):
+def checked_affinity(W):
     """W symmetric, finite and at least 0; CSR if sparse."""
     W = sp.csr_array(W) if sp.issparse(W) else W
     data = W.data if sp.issparse(W) else W

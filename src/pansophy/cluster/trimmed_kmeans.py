@@ -5,14 +5,14 @@ Minimise over centres C, labels z and kept weights v
     J(C, z, v) = sum_i v_i |x_i - c_{z_i}|^2,
     0 <= v_i <= w_i,   sum_i v_i = (1 - a) sum_i w_i                            (1)
 
-where a is the share to trim. Turns as in `kmeans.py`, in three parts that each minimise
-(1) over one of its arguments: z_i is the nearest centre; v keeps the rows nearest to
-their centres until the share 1 - a is reached (the last ones in part, so that a
-weight of 3 is three rows); c_j is the mean of its kept rows. So J never rises. With
-a = 0 it is k-means. One far outlier moves a mean as far as it likes; here it cannot, as
-long as fewer than the share a are outliers.
+where a is the share to trim. Iterations as in `kmeans.py`, in three parts that each
+minimise (1) over one of its arguments: z_i is the nearest centre; v keeps the rows
+nearest to their centres until the share 1 - a is reached (the last ones in part, so
+that a weight of 3 is three rows); c_j is the mean of its kept rows. So J never rises.
+With a = 0 it is k-means. In k-means one far outlier can move a mean arbitrarily far;
+here it cannot, as long as the share of outliers is below a.
 
-Time O(n k d + n log n) a turn. Memory O(n) beyond X.
+Time O(n k d + n log n) an iteration. Memory O(n) beyond X.
 
 Shapes    X (n, d)   C (k, d)   z, v, w (n,)
 Refs      [CuestaAlbertos1997]
@@ -24,17 +24,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
-from ..core.iterate import best_of, iterate
+from ..core.iterate import iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.weighted import tie_tolerance
 from ..params import Count, Fraction, NonNegative, Verbosity
 from ..typing import Seed
-from .starts import Init, check_scale, enough, start, starts, warn_few, weights
-from .turns import distances, nearest, spread
+from .initialization import (
+    Init,
+    check_enough_rows,
+    check_scale,
+    initial_centers,
+    number_of_starts,
+    warn_empty_clusters,
+    weights_like,
+)
+from .lloyd_iteration import center_distances, nearest_centers, row_mean_and_variance
 
 
-class State(NamedTuple):
-    """What one turn hands to the next."""
+class TrimmedState(NamedTuple):
+    """What one iteration hands to the next."""
 
     centers: np.ndarray  # C
     labels: Any  # z
@@ -43,9 +52,9 @@ class State(NamedTuple):
     shift: float = np.inf  # squared shift of the centres
 
 
-def own_distance(X, C):
+def nearest_and_squared_distance(X, C):
     """The nearest centre of each row and the squared distance to it."""
-    z = nearest(X, C)
+    z = nearest_centers(X, C)
     gap = X - C[z]
     return z, np.einsum("ij,ij->i", gap, gap)
 
@@ -57,16 +66,19 @@ def kept_weights(D2, w, share):
     their order nor writing a row twice matters.
     """
     order = np.argsort(D2, kind="stable")
-    run, target = np.cumsum(w[order]), (1 - share) * w.sum()
-    at = min(np.searchsorted(run, target * (1 - 1e-12)), len(run) - 1)
+    run = np.cumsum(w[order])
+    total = w.sum()
+    target = (1 - share) * total
+    at = np.searchsorted(run, target - tie_tolerance(total, len(w)))
+    at = min(at, len(run) - 1)
     t = D2[order[at]]
     inside, tied = t * (1 - 1e-9) > D2, np.abs(D2 - t) <= t * 1e-9
     part = (target - w[inside].sum()) / max(w[tied].sum(), 1e-300)
     return w * np.where(inside, 1.0, np.where(tied, np.clip(part, 0, 1), 0.0))
 
 
-def means(X, v, z, C):
-    """Means of the kept rows of each cell; an empty cell keeps its centre."""
+def kept_means(X, v, z, C):
+    """Means of the kept rows of each cluster; an empty one keeps its centre."""
     k, d = C.shape
     mass = np.bincount(z, v, k)
     sums = np.stack([np.bincount(z, v * X[:, f], k) for f in range(d)], axis=1)
@@ -74,22 +86,28 @@ def means(X, v, z, C):
 
 
 def trimmed_lloyd(X, w, C, share, *, max_iter=300, tol=0.0, task=SILENT):
-    """Take turns on eq. (1) from centres C until they settle."""
+    """Iterate on eq. (1) from centres C until they converge."""
 
-    def turn(state):
-        z, D2 = own_distance(X, state.centers)
+    def step(state):
+        z, D2 = nearest_and_squared_distance(X, state.centers)
         v = kept_weights(D2, w, share)
-        new = means(X, v, z, state.centers)
+        new = kept_means(X, v, z, state.centers)
         shift = float(np.sum((new - state.centers) ** 2))
-        return State(new, z, float(v @ D2), v, shift)
+        return TrimmedState(new, z, float(v @ D2), v, shift)
 
-    change = lambda old, new: new.shift
-    how: dict = {"change": change, "watch": ("shift",), "task": task}
-    run = iterate(turn, State(C, None, np.inf), max_iter=max_iter, tol=tol, **how)
+    run = iterate(
+        step,
+        TrimmedState(C, None, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.shift,
+        watch=("shift",),
+        task=task,
+    )
     C = run.state.centers
-    z, D2 = own_distance(X, C)
+    z, D2 = nearest_and_squared_distance(X, C)
     v = kept_weights(D2, w, share)
-    return run._replace(state=State(C, z, float(v @ D2), v, run.state.shift))
+    return run._replace(state=TrimmedState(C, z, float(v @ D2), v, run.state.shift))
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +128,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     max_iter, tol
         As in `KMeans`.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     verbose : int
         1 shows a progress bar.
 
@@ -149,32 +167,37 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres of the rows that belong somewhere."""
-        X, w = self._begin(X, sample_weight=sample_weight)
-        w = weights(X, w).astype(np.float64)
-        enough(X, self.n_clusters)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
+        w = weights_like(X, w).astype(np.float64)
+        check_enough_rows(X, self.n_clusters)
         if self.trim == 1:
             raise ValueError("trim=1 leaves no row to cluster; take less.")
         check_scale(X)
-        rng = rng_from(self.random_state)
-        tol = self.tol * spread(X, w.astype(X.dtype))[1]
-        n_init = starts(self.init, self.n_init)
+        rng = make_rng(self.random_state)
+        tol = self.tol * row_mean_and_variance(X, w.astype(X.dtype))[1]
+        n_init = number_of_starts(self.init, self.n_init)
 
-        def run(i, task):
-            C = start(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
-            how: dict = {"max_iter": self.max_iter, "tol": tol, "task": task}
-            return trimmed_lloyd(X, w, C, self.trim, **how)
+        def one_start(i, task):
+            C = initial_centers(X, w.astype(X.dtype), self.n_clusters, rng, self.init)
+            return trimmed_lloyd(
+                X, w, C, self.trim, max_iter=self.max_iter, tol=tol, task=task
+            )
 
-        keep = lambda s: {"cluster_centers_": s.centers}
-        total = n_init if n_init > 1 else self.max_iter
-        best = lambda task: best_of(n_init, run, task=task)
-        result = self._drive(best, total=total, X=X, snapshot=keep)
+        result = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
+            X=X,
+            snapshot=lambda state: {"cluster_centers_": state.centers},
+        )
         state = result.state
-        self.cluster_centers_, self.inertia_ = state.centers, state.objective
-        D = distances(X, state.centers)
+        self.cluster_centers_ = state.centers
+        self.inertia_ = state.objective
+        D = center_distances(X, state.centers)
         self.radius_ = float(D.min(axis=1)[state.kept > 0].max()) * (1 + 1e-9)
         self.labels_ = self._labels(D)
         filled = np.unique(self.labels_[self.labels_ >= 0])
-        warn_few(len(filled), self.n_clusters)
+        warn_empty_clusters(len(filled), self.n_clusters)
         return self
 
     def predict(self, X):
@@ -191,7 +214,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def transform(self, X):
         """The distance from each row to each centre."""
-        return distances(self._ready(X), self.cluster_centers_)
+        return center_distances(self._check_new_data(X), self.cluster_centers_)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """`fit`, then `transform` of the same rows."""

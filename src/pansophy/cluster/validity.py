@@ -1,4 +1,4 @@
-"""How good is a clustering: indices that look at the data, and those that know better.
+"""Validity indices of clusterings: internal, external, and of merge trees.
 
 Internal, from distances within and between groups:
 
@@ -10,15 +10,15 @@ External, against labels y that are known to be right:
 
     purity    (1/n) sum over groups of the rows of its most frequent y          (3)
 
-and of a tree of merges, how well it keeps distances: the correlation over pairs of rows
+and of a merge tree, how well it preserves distances: the correlation over pairs of rows
 
     cophenetic   corr(d(x_i, x_j), height at which i and j meet)                (4)
 
-(3) favours many groups (1 for every row on its own); use it beside the adjusted Rand
-index. Silhouette, Calinski-Harabasz, Davies-Bouldin, Rand and information indices are
-scikit-learn's; `validity` puts all in one table.
+(3) favours many groups (1 if every row is its own group); use it together with the
+adjusted Rand index. Silhouette, Calinski-Harabasz, Davies-Bouldin, Rand and information
+indices are scikit-learn's; `validity` puts all in one table.
 
-All are blind to the names of the groups. Rows labelled -1 are noise: internal indices
+None depends on the names of the groups. Rows labelled -1 are noise: internal indices
 leave them out, external ones count them as one more group.
 
 Time O(n^2 d) for Dunn, silhouette and (4), in blocks: memory O(n). (4) needs no matrix:
@@ -40,7 +40,7 @@ from ..distances import pairwise
 BLOCK = 1 << 21  # distances held at a time
 
 
-def numbered(labels):
+def label_codes(labels):
     """Labels as 0..k-1 and a mask of rows that are not noise."""
     z = np.asarray(to_numpy(labels))
     if z.ndim != 1 or len(z) == 0:
@@ -49,9 +49,9 @@ def numbered(labels):
     return np.unique(z, return_inverse=True)[1], real
 
 
-def grouped(X, labels, metric="euclidean"):
+def rows_without_noise(X, labels, metric="euclidean"):
     """Rows and labels without noise, labels numbered; X stays square if distances."""
-    z, real = numbered(labels)
+    z, real = label_codes(labels)
     X = np.asarray(to_numpy(X))
     if len(X) != len(z):
         raise ValueError(f"X has {len(X)} rows, but there are {len(z)} labels.")
@@ -64,7 +64,7 @@ def grouped(X, labels, metric="euclidean"):
     return X, z
 
 
-def dunn(X, labels, *, metric="euclidean") -> float:
+def dunn_index(X, labels, *, metric="euclidean") -> float:
     """Eq. (2): above 1 where groups are farther apart than they are wide.
 
     Parameters
@@ -76,11 +76,11 @@ def dunn(X, labels, *, metric="euclidean") -> float:
 
     Examples
     --------
-    >>> from pansophy.cluster import dunn
-    >>> dunn([[0.0], [1.0], [5.0], [7.0]], [0, 0, 1, 1])
+    >>> from pansophy.cluster import dunn_index
+    >>> dunn_index([[0.0], [1.0], [5.0], [7.0]], [0, 0, 1, 1])
     2.0
     """
-    X, z = grouped(X, labels, metric)
+    X, z = rows_without_noise(X, labels, metric)
 
     def block(x, own):
         D = x if metric == "precomputed" else pairwise(x, X, metric)
@@ -90,20 +90,21 @@ def dunn(X, labels, *, metric="euclidean") -> float:
 
     R = rows.Rows(X, z, block=max(1, BLOCK // len(X)))
     found = list(R.each(block))
-    apart, wide = min(f[0] for f in found), max(f[1] for f in found)
+    apart = min(f[0] for f in found)
+    wide = max(f[1] for f in found)
     return float(apart / wide) if wide > 0 else float("inf")
 
 
-def purity(labels, y) -> float:
+def purity_score(labels, y) -> float:
     """Eq. (3): the share of rows with the most frequent y of their group.
 
     Examples
     --------
-    >>> from pansophy.cluster import purity
-    >>> purity([0, 0, 0, 1], ["a", "a", "b", "b"])
+    >>> from pansophy.cluster import purity_score
+    >>> purity_score([0, 0, 0, 1], ["a", "a", "b", "b"])
     0.75
     """
-    z, y = numbered(labels)[0], numbered(y)[0]
+    z, y = label_codes(labels)[0], label_codes(y)[0]
     if len(z) != len(y):
         raise ValueError(f"{len(z)} labels cannot be compared with {len(y)}.")
     table = np.zeros((z.max() + 1, y.max() + 1))
@@ -113,7 +114,8 @@ def purity(labels, y) -> float:
 
 def leaf_slices(Z, n):
     """The order of the leaves, and where each cluster begins and ends in it."""
-    start, size = np.zeros(2 * n - 1, np.int64), np.ones(2 * n - 1, np.int64)
+    start = np.zeros(2 * n - 1, np.int64)
+    size = np.ones(2 * n - 1, np.int64)
     pairs = np.asarray(Z)[:, :2].astype(np.int64)
     for t, (a, b) in enumerate(pairs):
         size[n + t] = size[a] + size[b]
@@ -179,7 +181,9 @@ class Validity(dict):
         return "\n".join(f"{name:<{wide}}  {show(v)}" for name, v in self.items())
 
 
-def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
+def validity(
+    X, labels, y=None, *, metric="euclidean", max_pairwise_rows=20_000
+) -> Validity:
     """All indices of a clustering in one table.
 
     Parameters
@@ -191,8 +195,8 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
         Labels known to be right; adds the external indices.
     metric : str
         Of silhouette and Dunn.
-    most : int
-        Those two look at all pairs; beyond this many rows they are left out.
+    max_pairwise_rows : int
+        Those two need all pairs; beyond this many rows they are left out.
 
     Returns
     -------
@@ -211,7 +215,7 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
     >>> table["n_clusters"], table["within_ss"], table["adjusted_rand"]
     (2, 0.625, 1.0)
     """
-    full, real = numbered(labels)
+    full, real = label_codes(labels)
     X = np.asarray(to_numpy(X), dtype=np.float64)
     if len(X) != len(full):
         raise ValueError(f"X has {len(X)} rows, but there are {len(full)} labels.")
@@ -225,13 +229,13 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
         sums = np.stack([np.bincount(z, v, k) for v in V.T], axis=1)
         table["within_ss"] = float(np.square(V - (sums / sizes[:, None])[z]).sum())
     if 2 <= k < n:
-        if n <= most:
+        if n <= max_pairwise_rows:
             table["silhouette"] = float(metrics.silhouette_score(V, z, metric=metric))
-            table["dunn"] = dunn(V, z, metric=metric)
+            table["dunn"] = dunn_index(V, z, metric=metric)
         table["calinski_harabasz"] = float(metrics.calinski_harabasz_score(V, z))
         table["davies_bouldin"] = float(metrics.davies_bouldin_score(V, z))
     if y is not None:
-        right = numbered(y)[0]
+        right = label_codes(y)[0]
         h, c, v = metrics.homogeneity_completeness_v_measure(right, full)
         table |= {
             "adjusted_rand": metrics.adjusted_rand_score(right, full),
@@ -241,7 +245,7 @@ def validity(X, labels, y=None, *, metric="euclidean", most=20_000) -> Validity:
             "completeness": c,
             "v_measure": v,
             "fowlkes_mallows": metrics.fowlkes_mallows_score(right, full),
-            "purity": purity(full, right),
+            "purity": purity_score(full, right),
         }
     plain = lambda v: v if isinstance(v, int) else float(v)
     return Validity({name: plain(v) for name, v in table.items()})

@@ -1,18 +1,18 @@
-"""Vector quantisation: rows stored as the numbers of the nearest of k codes.
+"""Vector quantisation: rows stored as the index of the nearest of k codes.
 
 A codebook C of k rows and one code z_i for each row stand for the data; what is lost is
 
     distortion = sum_i w_i |x_i - c_{z_i}|^2                                    (1)
 
 which is the objective of k-means, so k-means finds the codebook. It falls as k grows
-(0 when every distinct row is a code). What it costs to store, for each row,
+(0 when every distinct row is a code). Storing each row takes
 
     bits     = ceil(log2 k)                         codes of equal length       (2)
-    entropy  = -sum_j p_j log2 p_j <= log2 k        the best codes can do       (3)
+    entropy  = -sum_j p_j log2 p_j <= log2 k        codes of optimal length     (3)
 
-and the codebook once. Colours of an image are rows of three numbers: k colours and a
-number for each pixel. Equal pixels are counted and clustered once, with their number
-as weight, which k-means cannot tell from the pixels themselves.
+bits, and the codebook is stored once. Colours of an image are rows of three numbers: k
+colours and an index for each pixel. Equal pixels are clustered once, with their count
+as weight, which gives the same result.
 
 Time that of k-means. Memory O(n).
 
@@ -28,16 +28,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, NonNegative
 from ..typing import Seed
+from .initialization import check_scale
 from .kmeans import KMeans
-from .starts import check_scale
-from .turns import nearest
+from .lloyd_iteration import nearest_centers
 
 
-class Rate(NamedTuple):
-    """What a coding costs."""
+class CodingRate(NamedTuple):
+    """Bits that a coding takes."""
 
     bits: int  # eq. (2), for each row
     entropy: float  # eq. (3), bits for each row
@@ -45,23 +45,25 @@ class Rate(NamedTuple):
     ratio: float  # bits before / bits after, codebook included
 
 
-def rate(z, k, w, n, item_bits, d) -> Rate:
+def coding_rate(z, k, w, n, item_bits, d) -> CodingRate:
     """Eqs (2) and (3) for n rows of d numbers of `item_bits` each."""
     p = np.bincount(z, w, k)
     p = p[p > 0] / p.sum()
     bits = int(np.ceil(np.log2(k))) if k > 1 else 0
     book = k * d * item_bits
     after = n * bits + book
-    return Rate(bits, float(-(p @ np.log2(p)) + 0.0), book, n * d * item_bits / after)
+    return CodingRate(
+        bits, float(-(p @ np.log2(p)) + 0.0), book, n * d * item_bits / after
+    )
 
 
-def codebook(X, w, k, how):
+def fit_codebook(X, w, k, **kmeans_params):
     """The k-means model, and its centres that some row uses, sorted."""
     with warnings.catch_warnings():  # fewer distinct rows than codes: nothing is lost
         warnings.filterwarnings("ignore", "Only", ConvergenceWarning)
-        model = KMeans(min(k, len(X)), **how).fit(X, sample_weight=w)
-    weighty = model.labels_ if w is None else model.labels_[w > 0]
-    C = model.cluster_centers_[np.unique(weighty)]
+        model = KMeans(min(k, len(X)), **kmeans_params).fit(X, sample_weight=w)
+    used = model.labels_ if w is None else model.labels_[w > 0]
+    C = model.cluster_centers_[np.unique(used)]
     return model, np.ascontiguousarray(C[np.lexsort(C.T[::-1])])
 
 
@@ -76,7 +78,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     n_init, max_iter, tol
         Of k-means.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     distortion_ : float
         Eq. (1).
     rate_ : Rate
-        Eqs (2) and (3), bits of the codebook and how much smaller it all is.
+        Eqs (2) and (3), bits of the codebook and the compression ratio.
 
     Examples
     --------
@@ -118,24 +120,31 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         check_scale(X)
-        how = {"n_init": self.n_init, "max_iter": self.max_iter, "tol": self.tol}
-        how["random_state"] = rng_from(self.random_state)
-        model, self.codebook_ = codebook(X, w, self.n_codes, how)
-        self.n_iter_, self.history_ = model.n_iter_, model.history_
-        self.labels_ = nearest(X, self.codebook_.astype(np.float64))
+        model, self.codebook_ = fit_codebook(
+            X,
+            w,
+            self.n_codes,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=make_rng(self.random_state),
+        )
+        self.n_iter_ = model.n_iter_
+        self.history_ = model.history_
+        self.labels_ = nearest_centers(X, self.codebook_.astype(np.float64))
         self.distortion_ = model.inertia_
         w = np.ones(len(X)) if w is None else w
         sizes = (len(self.codebook_), w, float(w.sum()), 8 * X.itemsize, X.shape[1])
-        self.rate_ = rate(self.labels_, *sizes)
+        self.rate_ = coding_rate(self.labels_, *sizes)
         self._n_features_out = 1
         return self
 
     def transform(self, X):
         """The code of each row, as one column of whole numbers."""
-        X = self._ready(X, order="C")
-        return nearest(X, self.codebook_.astype(np.float64))[:, None]
+        X = self._check_new_data(X, order="C")
+        return nearest_centers(X, self.codebook_.astype(np.float64))[:, None]
 
     def inverse_transform(self, X):
         """The rows that codes stand for."""
@@ -148,8 +157,8 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
 
     def score(self, X, y=None):
         """Minus the distortion of eq. (1) of the rows X."""
-        X = self._ready(X, order="C")
-        gap = X - self.codebook_[nearest(X, self.codebook_.astype(np.float64))]
+        X = self._check_new_data(X, order="C")
+        gap = X - self.codebook_[nearest_centers(X, self.codebook_.astype(np.float64))]
         return -float(np.sum(gap * gap, dtype=np.float64))
 
     def __sklearn_tags__(self):
@@ -158,17 +167,17 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-class Picture(NamedTuple):
-    """An image in few colours."""
+class QuantizedImage(NamedTuple):
+    """An image in few colours, from `quantize_image`."""
 
     image: np.ndarray  # as given, each pixel in its nearest colour
     colors: np.ndarray  # (k, channels)
-    codes: np.ndarray  # (height, width) numbers of colours
+    codes: np.ndarray  # (height, width) index of each pixel's colour
     distortion: float  # eq. (1)
-    rate: Rate
+    rate: CodingRate
 
 
-def quantize_image(image, n_colors=16, *, random_state=None) -> Picture:
+def quantize_image(image, n_colors=16, *, random_state=None) -> QuantizedImage:
     """An image in at most `n_colors` colours.
 
     Parameters
@@ -178,7 +187,7 @@ def quantize_image(image, n_colors=16, *, random_state=None) -> Picture:
     n_colors : int
         How many colours.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
 
     Examples
     --------
@@ -208,6 +217,8 @@ def quantize_image(image, n_colors=16, *, random_state=None) -> Picture:
     gap = distinct - colors[model.labels_]
     distortion = float(count @ (gap * gap).sum(axis=1))
     bits = 8 * image.itemsize
-    told = rate(model.labels_, len(colors), count, len(pixels), bits, channels)
+    rate = coding_rate(model.labels_, len(colors), count, len(pixels), bits, channels)
     shown = colors[codes].reshape(image.shape)
-    return Picture(shown, colors, codes.reshape(image.shape[:2]), distortion, told)
+    return QuantizedImage(
+        shown, colors, codes.reshape(image.shape[:2]), distortion, rate
+    )

@@ -1,25 +1,25 @@
-"""Compare methods on a table, honestly: `compare(table, target)`.
+"""Compare methods on a table: `compare(table, target)`.
 
-Every method sees the same folds, preparation is fitted inside them, scores carry
-intervals that allow for overlapping training sets, ties are called ties, and what was
-not run is listed with the reason. The package may be called itself:
+Every method sees the same folds, and preparation is fitted inside them. Scores carry
+intervals that allow for overlapping training sets, ties are called ties, and methods
+that were not run are listed with the reason. The package can be called itself:
 `pansophy.compare(table, target)`.
 
-Where things are, each importing only from what stands above it:
+Modules, each importing only from those above it:
 
-nouns      `data`, `metrics`, `splits`, `limits`
-`judging`  intervals, tests, ties, probabilities, decisions: arithmetic alone
-`methods`  the portfolio, what it costs, and how a method becomes a pipeline
-`running`  fits in workers, within limits, kept in a run folder
-`keeping`  the model that is left: predictions, explanations, files of any size
-`telling`  the report, pictures, words
-drivers    `arguments`, `intake`, `unseen`, `result`, `experiment`, `again`
+nouns         `options`, `samples`, `metrics`, `splits`, `resource_limits`
+`evaluation`  intervals, tests, ranking, calibration, conformal prediction: arithmetic
+`methods`     the portfolio, what each method costs, and how it becomes a pipeline
+`execution`   fits in worker processes, within limits, recorded in a run folder
+`model`       the model that is kept: predictions, explanations, files of any size
+`report`      sentences, tables, figures, the HTML page
+drivers       `loading`, `holdout`, `comparison`, `run_comparison`, `saved_runs`
 
 Public names load on first use: a worker that fits needs no statistics, and a model that
-answers needs no engine.
+predicts needs no engine.
 
-Cost      the package itself 0.02 s of processor time; the first `compare` about 1.6 s,
-          of which 1.2 s is scikit-learn with SciPy and pandas, which every fit needs
+Cost          the package itself takes 0.02 s of processor time; the first `compare`
+              about 1.6 s, of which 1.2 s is scikit-learn with SciPy and pandas
 """
 
 import importlib
@@ -28,38 +28,49 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .experiment import compare as compare
-    from .keeping.model import TableModel as TableModel
-    from .result import Comparison
+    from .comparison import Comparison
+    from .model.table_model import TableModel as TableModel
+    from .run_comparison import compare as compare
 
-# where the public names live
+# public name -> module that defines it
 HOME = {
     name: home
     for home, names in {
         "..tables": "Column Schema TableError infer_schema read_table",
-        ".again": "Rerun reopen rerun",
-        ".experiment": "compare",
-        ".judging.bayes": "Probabilities correlated_t in_words rope_for signed_rank",
-        ".judging.calibration": """Calibration Reliability brier_decomposition
-            calibrate_folds calibration_error fit_calibration reliability""",
-        ".judging.clusterings": "Clusterings clusterings",
-        ".judging.conformal": """SetRule conformal_sets cv_plus_interval cv_plus_sets
-            fit_sets interval_offsets interval_quantile score_quantile""",
-        ".judging.conformal_models": "ConformalClassifier ConformalRegressor",
-        ".judging.decision": "Threshold choose_threshold cost_curve decide_by_cost",
-        ".judging.dominance": "Dominance dominates",
-        ".judging.held_out": "McNemar mcnemar paired_bootstrap row_interval",
-        ".judging.leak_guard": "LeakError LeakGuard parameters_of",
-        ".judging.many_tables": "Several friedman several",
-        ".judging.nested": "Nested nested_cv",
-        ".judging.on_test": "OnTest compare_on_test",
-        ".judging.selection": "Selection Split Tuning select three_way tune",
-        ".judging.statistics": """Interval against_best bootstrap corrected_interval
-            corrected_t error_interval expected_of_best holm""",
-        ".keeping.model": "TableModel",
-        ".keeping.streaming": "Streamed predict_stream",
+        ".comparison": "Comparison",
+        ".evaluation.bayesian_tests": """ComparisonProbabilities bayesian_correlated_t
+            bayesian_signed_rank default_rope""",
+        ".evaluation.calibration": """CalibrationMap ReliabilityCurve
+            brier_decomposition calibrate_folds calibration_error fit_calibration
+            reliability_curve""",
+        ".evaluation.clustering_comparison": """ClusteringComparison
+            compare_clusterings""",
+        ".evaluation.conformal": """PredictionSetRule cv_plus_interval cv_plus_sets
+            fit_prediction_sets interval_offsets interval_quantile prediction_sets
+            score_quantile""",
+        ".evaluation.conformal_estimators": "ConformalClassifier ConformalRegressor",
+        ".evaluation.curve_dominance": "CurveDominance curve_dominance",
+        ".evaluation.decision_threshold": """DecisionThreshold choose_threshold
+            cost_curve decide_by_cost""",
+        ".evaluation.holdout_comparison": "HoldoutComparison compare_on_test_set",
+        ".evaluation.leak_guard": "LeakError LeakGuard parameters_of",
+        ".evaluation.multi_dataset": """MultiDatasetResult compare_over_datasets
+            friedman_test""",
+        ".evaluation.nested_cv": "NestedResult nested_cross_validation",
+        ".evaluation.row_tests": """McNemarTest mcnemar_test paired_bootstrap
+            row_interval""",
+        ".evaluation.statistics": """Interval adjust_against_best bootstrap_statistic
+            corrected_interval corrected_t_test error_interval expected_loss_of_best
+            holm_adjust""",
+        ".evaluation.validation_selection": """SelectionResult ThreeWaySplit
+            TuningResult select_on_validation train_validation_test_split
+            tune_hyperparameters""",
+        ".evaluation.wording": "describe_probabilities",
         ".metrics": "METRICS",
-        ".result": "Comparison",
+        ".model.streaming": "StreamResult predict_stream",
+        ".model.table_model": "TableModel",
+        ".run_comparison": "compare",
+        ".saved_runs": "Rerun reopen rerun",
     }.items()
     for name in names.split()
 }
@@ -70,20 +81,20 @@ __all__ = sorted(HOME)  # pyrefly: ignore
 def __getattr__(name) -> Any:
     if name not in HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(HOME[name], __name__), name)
-    globals()[name] = found
-    return found
+    value = getattr(importlib.import_module(HOME[name], __name__), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__():
     return sorted({*globals(), *HOME})
 
 
-class Callable(types.ModuleType):
+class CallablePackage(types.ModuleType):
     """A package that is also the function of its name."""
 
-    def __call__(self, table, target, **settings) -> "Comparison":
-        return self.compare(table, target, **settings)
+    def __call__(self, table, target, **options) -> "Comparison":
+        return self.compare(table, target, **options)
 
 
-sys.modules[__name__].__class__ = Callable
+sys.modules[__name__].__class__ = CallablePackage

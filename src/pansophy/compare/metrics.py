@@ -1,13 +1,14 @@
-"""Scores: a proper one first, for probabilities, squared error or counts.
+"""Metrics: proper scores first, for probabilities, squared error or counts.
 
 Every metric is computed in every fold; one of them ranks. Most are means over rows of
-a loss, seen through a monotone `undo`,
+a loss, followed by a monotone map g,
 
-    score = undo( sum_i w_i loss_i / sum_i w_i ),                              (1)
+    score = g( sum_i w_i loss_i / sum_i w_i ),                                 (1)
 
-and `rows` gives those losses, which intervals over rows and the estimate of selection
-need. Areas and explained shares are not of this kind and have no `rows`. `ends` are the
-least and the greatest value a metric can have: no interval reaches beyond them.
+where `row_losses` gives the losses, which intervals over rows and the correction for
+selection need, and `from_mean_loss` is g. Areas under curves and explained variance
+are not of this kind and have no `row_losses`. `bounds` are the least and the greatest
+value that a metric can have: intervals are clipped there.
 """
 
 from collections.abc import Callable
@@ -17,8 +18,8 @@ import numpy as np
 from scipy import special
 from sklearn import metrics as sk
 
-TINY = 1e-15  # a probability of 0 is read as this
-LOW = 1e-9  # and an expected count of 0 as this
+TINY_PROBABILITY = 1e-15  # a probability of 0 is read as this
+MIN_COUNT = 1e-9  # and an expected count of 0 as this
 CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
 
 
@@ -29,42 +30,48 @@ class Metric(NamedTuple):
     task: str
     greater: bool  # greater is better
     score: Callable  # (y, p, w=None) -> number
-    rows: Callable | None = None  # (y, p) -> one loss per row
-    undo: Callable = float  # mean of the row losses -> score
-    ends: tuple[float, float] = (0.0, np.inf)  # values it can have
+    row_losses: Callable | None = None  # (y, p) -> one loss per row
+    from_mean_loss: Callable = float  # mean of the row losses -> score
+    bounds: tuple[float, float] = (0.0, np.inf)  # least and greatest value
 
-    def cut(self, interval):
-        """An interval of scores without what lies beyond the ends."""
+    def clip(self, interval):
+        """An interval of scores, clipped to the bounds."""
         low, high = (
-            min(max(v, self.ends[0]), self.ends[1]) if np.isfinite(v) else v
+            min(max(v, self.bounds[0]), self.bounds[1]) if np.isfinite(v) else v
             for v in (interval.low, interval.high)
         )
         return interval._replace(low=low, high=high)
 
 
-def mean_of(name, task, rows, undo=float, *, most=np.inf, greater=False) -> Metric:
-    """Eq. (1), from 0 to `most`."""
-    score = lambda y, p, w=None: float(undo(np.average(rows(y, p), weights=w)))
-    return Metric(name, task, greater, score, rows, undo, (0.0, most))
+def row_mean_metric(
+    name, task, row_losses, from_mean_loss=float, *, upper=np.inf, greater=False
+) -> Metric:
+    """A metric of eq. (1), from 0 to `upper`."""
+
+    def score(y, p, w=None):
+        return float(from_mean_loss(np.average(row_losses(y, p), weights=w)))
+
+    bounds = (0.0, upper)
+    return Metric(name, task, greater, score, row_losses, from_mean_loss, bounds)
 
 
-def whole(name, task, score, least=0.0) -> Metric:
-    """A metric of all rows together, greater is better, from `least` to 1."""
-    return Metric(name, task, True, score, ends=(least, 1.0))
+def aggregate_metric(name, task, score, lower=0.0) -> Metric:
+    """A metric of all rows together; greater is better, from `lower` to 1."""
+    return Metric(name, task, True, score, bounds=(lower, 1.0))
 
 
-def clipped(p):
-    p = np.clip(p, TINY, 1)
+def clip_and_normalise(p):
+    p = np.clip(p, TINY_PROBABILITY, 1)
     return p / p.sum(1, keepdims=True)
 
 
-def own(p, y):
+def true_class_probability(p, y):
     """The probability given to what happened."""
     return p[np.arange(len(y)), y]
 
 
 def log_loss_rows(y, p):
-    return -np.log(own(clipped(p), y))
+    return -np.log(true_class_probability(clip_and_normalise(p), y))
 
 
 def brier_rows(y, p):
@@ -77,12 +84,12 @@ def one_against_rest(score):
     def mean(y, p, w=None):
         if p.shape[1] == 2:
             return float(score(y == 1, p[:, 1], sample_weight=w))
-        return over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
+        return mean_over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
 
     return mean
 
 
-def over_columns(score, Y, P, w=None):
+def mean_over_columns(score, Y, P, w=None):
     """The mean over the columns of Y that hold both 0 and 1."""
     both = Y.min(0) < Y.max(0)
     pairs = zip(Y[:, both].T, P[:, both].T)
@@ -90,7 +97,7 @@ def over_columns(score, Y, P, w=None):
     return float(np.mean(found)) if found else float("nan")
 
 
-def balanced(y, p, w=None):
+def balanced_accuracy(y, p, w=None):
     """The mean over classes that occur of the share that is recognised."""
     w = np.ones(len(y)) if w is None else w
     hit = np.bincount(y, w * (p.argmax(1) == y), p.shape[1])
@@ -98,59 +105,85 @@ def balanced(y, p, w=None):
     return float(np.mean(hit[all_of > 0] / all_of[all_of > 0]))
 
 
-def f1(y, p, w=None):
+def f1_metric(y, p, w=None):
     """Of the second of two classes; of more, the mean over classes that occur."""
-    said, two = p.argmax(1), p.shape[1] == 2
+    said = p.argmax(1)
+    two = p.shape[1] == 2
     how = {"average": "binary"} if two else {"average": "macro", "labels": np.unique(y)}
     return float(sk.f1_score(y, said, sample_weight=w, zero_division=0.0, **how))
 
 
-def r2(y, p, w=None):
+def r2_metric(y, p, w=None):
     return float(sk.r2_score(y, p, sample_weight=w))
 
 
 def deviance_rows(y, p):
     """Poisson deviance of each row."""
-    p = np.maximum(p, LOW)
+    p = np.maximum(p, MIN_COUNT)
     return 2 * (special.xlogy(y, y / p) - y + p)
 
 
 def label_loss_rows(y, p):
     """Mean over labels of -log of the probability given to what happened."""
-    p = np.clip(p, TINY, 1 - TINY)
+    p = np.clip(p, TINY_PROBABILITY, 1 - TINY_PROBABILITY)
     return -(y * np.log(p) + (1 - y) * np.log1p(-p)).mean(1)
 
 
-root = lambda loss: float(np.sqrt(loss))
-rest = lambda loss: float(1 - loss)
-squared = lambda y, p: (y - p) ** 2
-absolute = lambda y, p: np.abs(y - p)
+root_of_mean = lambda loss: float(np.sqrt(loss))
+one_minus = lambda loss: float(1 - loss)
+squared_error_rows = lambda y, p: (y - p) ** 2
+absolute_error_rows = lambda y, p: np.abs(y - p)
 
 METRICS = [
-    mean_of("log loss", CLASS, log_loss_rows),
-    mean_of("accuracy", CLASS, lambda y, p: (p.argmax(1) != y) * 1.0, rest,
-            most=1.0, greater=True),
-    mean_of("brier score", CLASS, brier_rows, most=2.0),
-    whole("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
-    whole("average precision", CLASS, one_against_rest(sk.average_precision_score)),
-    whole("balanced accuracy", CLASS, balanced),
-    whole("f1", CLASS, f1),
-    mean_of("rmse", NUMBER, squared, root),
-    whole("r2", NUMBER, r2, -np.inf),
-    mean_of("mae", NUMBER, absolute),
-    mean_of("poisson deviance", COUNT, deviance_rows),
-    mean_of("rmse", COUNT, squared, root),
-    mean_of("mae", COUNT, absolute),
-    whole("r2", COUNT, r2, -np.inf),
-    mean_of("log loss", LABELS, label_loss_rows),
-    mean_of("label accuracy", LABELS, lambda y, p: ((p >= 0.5) != y).mean(1), rest,
-            most=1.0, greater=True),
-    mean_of("exact match", LABELS, lambda y, p: ((p >= 0.5) != y).any(1) * 1.0, rest,
-            most=1.0, greater=True),
-    mean_of("brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), most=1.0),
-    whole("roc auc", LABELS, lambda y, p, w=None: over_columns(
-        sk.roc_auc_score, y, p, w)),
-]  # fmt: skip
+    row_mean_metric("log loss", CLASS, log_loss_rows),
+    row_mean_metric(
+        "accuracy",
+        CLASS,
+        lambda y, p: (p.argmax(1) != y) * 1.0,
+        one_minus,
+        upper=1.0,
+        greater=True,
+    ),
+    row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
+    aggregate_metric("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
+    aggregate_metric(
+        "average precision", CLASS, one_against_rest(sk.average_precision_score)
+    ),
+    aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
+    aggregate_metric("f1", CLASS, f1_metric),
+    row_mean_metric("rmse", NUMBER, squared_error_rows, root_of_mean),
+    aggregate_metric("r2", NUMBER, r2_metric, -np.inf),
+    row_mean_metric("mae", NUMBER, absolute_error_rows),
+    row_mean_metric("poisson deviance", COUNT, deviance_rows),
+    row_mean_metric("rmse", COUNT, squared_error_rows, root_of_mean),
+    row_mean_metric("mae", COUNT, absolute_error_rows),
+    aggregate_metric("r2", COUNT, r2_metric, -np.inf),
+    row_mean_metric("log loss", LABELS, label_loss_rows),
+    row_mean_metric(
+        "label accuracy",
+        LABELS,
+        lambda y, p: ((p >= 0.5) != y).mean(1),
+        one_minus,
+        upper=1.0,
+        greater=True,
+    ),
+    row_mean_metric(
+        "exact match",
+        LABELS,
+        lambda y, p: ((p >= 0.5) != y).any(1) * 1.0,
+        one_minus,
+        upper=1.0,
+        greater=True,
+    ),
+    row_mean_metric(
+        "brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), upper=1.0
+    ),
+    aggregate_metric(
+        "roc auc",
+        LABELS,
+        lambda y, p, w=None: mean_over_columns(sk.roc_auc_score, y, p, w),
+    ),
+]
 
 
 def metrics_for(task, first=None) -> list[Metric]:

@@ -1,26 +1,27 @@
-"""Folds: stratified, grouped, along time or plain, chosen from the schema and said why.
+"""Folds: stratified, grouped, time-ordered or plain, chosen from the schema.
 
 Every method sees the same folds. In r repeats of k folds each row is held out r times,
 by models that were fitted on rows with which it shares
 
-    nothing             plain; classes in like shares in every fold: stratified
-    no group            rows of one group are in one fold: grouped
-    no later row        training rows come before the test rows: along time; rows of
+    nothing             plain; stratified if every fold has its share of each class
+    no group            grouped: rows of one group are in one fold
+    no later row        time-ordered: training rows come before the test rows; rows of
                         one moment are on one side, `gap` rows between are left out
 
-A group is what the schema names, and on request rows with the very same inputs as
-well, since a copy of a training row in the test part flatters whatever memorises.
+A group is what the schema names, and on request rows with identical inputs as well,
+since a copy of a training row in the test part rewards memorisation.
 
-Every training part holds every class. So does every test part if there are two
-classes, for a score of one class alone says nothing; of more than two, a class with
-fewer rows than folds is in as many test parts as it has rows: a loss is a mean over
-rows, whichever part they are in, and scores by class are means over those that occur. A
-note names it.
-Where some class, group or time has too few members, there are fewer folds and a note
-says so, or one sentence says why there can be none.
+Every training part holds every class. With two classes every test part does too, since
+a score of one class alone says nothing. With more than two, a class with fewer rows
+than folds is in as many test parts as it has rows: a loss is a mean over rows,
+whichever part they are in, and scores by class are means over those that occur. A note
+names the class. Where a class, group or time has too few members, there are fewer folds
+and a note says so, or one sentence says why there can be none.
 
-The ratio of test to training rows is what the corrected variance of `statistics`
-needs; along time it differs from fold to fold and the mean is used.
+The ratio of test to training rows is what the corrected variance of
+`evaluation.statistics` needs; time-ordered folds differ in it and the mean is used.
+
+`inner_folds` are folds inside the training rows of a fold, of the same kind.
 """
 
 import warnings
@@ -31,15 +32,17 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import (
     GroupKFold,
+    KFold,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
+    StratifiedKFold,
 )
 
 from ..params import ParameterError
 from ..tables import TableError
 
-MANY = 5000  # groups beyond which chance spreads the classes well enough
+MANY_GROUPS = 5000  # groups beyond which chance spreads the classes well enough
 KINDS = ("auto", "plain", "stratified", "grouped", "time")
 
 
@@ -104,10 +107,10 @@ def folds_of(y, task, folds, repeats, seed):
     """[(train, test)] of stratified or plain folds, for all repeats."""
     kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
     cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return dealt(cut, np.zeros(len(y)), y)
+    return split_quietly(cut, np.zeros(len(y)), y)
 
 
-def dealt(way, *rows) -> list:
+def split_quietly(way, *rows) -> list:
     """The folds of a splitter; that a class has few rows is told in a note."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
@@ -142,9 +145,10 @@ def make_splits(
     gap : int
         Rows left out between training and test rows along time.
     """
-    check(data, kind, folds, repeats, gap)
+    check_split_options(data, kind, folds, repeats, gap)
     notes: list[str] = []
-    group, why = data.group, f"rows of one {schema.group or 'group'} stay together"
+    group = data.group
+    why = f"rows of one {schema.group or 'group'} stay together"
     if kind in ("plain", "stratified"):
         group = None
     if together:
@@ -152,20 +156,24 @@ def make_splits(
         if copies is not None:
             text = "rows with the same inputs stay together"
             why = text if group is None else f"{why}, and {text}"
-            group = copies if group is None else merged(group, copies)
+            group = copies if group is None else merge_groups(group, copies)
     along = kind == "time" or (kind == "auto" and data.time is not None)
-    labels = strata(data.y, schema.task, folds) if kind != "plain" else None
+    labels = (
+        stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
+    )
     if along:
-        return time_ordered(data, schema, group, folds, repeats, gap, notes)
+        return time_ordered_split(data, schema, group, folds, repeats, gap, notes)
     if group is not None:
-        return grouped(data, schema, group, labels, folds, repeats, seed, why, notes)
+        return grouped_split(
+            data, schema, group, labels, folds, repeats, seed, why, notes
+        )
     n = len(data)
     if labels is None:
-        folds = enough_rows(n, folds)
+        folds = check_row_count(n, folds)
         why = "as asked" if kind == "plain" else "the target is a number"
         return Split("plain", why, folds_of(data.y, "", folds, repeats, seed), repeats)
-    folds = enough_of_each(labels, schema, folds, notes)
-    enough_rows(n, folds)
+    folds = folds_for_rarest_class(labels, schema, folds, notes)
+    check_row_count(n, folds)
     cut = folds_of(labels, "classification", folds, repeats, seed)
     why = "every fold has its share of each class"
     if schema.task == "multilabel":
@@ -173,12 +181,14 @@ def make_splits(
     return Split("stratified", why, cut, repeats, tuple(notes))
 
 
-def check(data, kind, folds, repeats, gap):
+def check_split_options(data, kind, folds, repeats, gap):
     if kind not in KINDS:
         raise ParameterError(f"split must be one of {', '.join(KINDS)}, got {kind!r}.")
     for name, value, least in (
-        ("folds", folds, 2), ("repeats", repeats, 1), ("gap", gap, 0)
-    ):  # fmt: skip
+        ("folds", folds, 2),
+        ("repeats", repeats, 1),
+        ("gap", gap, 0),
+    ):
         if not isinstance(value, int | np.integer) or value < least:
             text = f"{name} must be a whole number of at least {least}"
             raise ParameterError(f"{text}, got {value!r}.")
@@ -193,7 +203,7 @@ def check(data, kind, folds, repeats, gap):
             raise TableError(f"The {name} of row {where} is missing.")
 
 
-def enough_rows(n, folds) -> int:
+def check_row_count(n, folds) -> int:
     if n < 2 * folds:
         raise TableError(
             f"{n} rows are too few for {folds} folds; at least {2 * folds} are needed."
@@ -204,7 +214,7 @@ def enough_rows(n, folds) -> int:
 # --- classes -----------------------------------------------------------------------
 
 
-def strata(y, task, folds) -> np.ndarray | None:
+def stratification_codes(y, task, folds) -> np.ndarray | None:
     """Codes whose shares every fold should have."""
     if task == "classification":
         return y
@@ -223,7 +233,7 @@ def class_name(schema, code) -> str:
     return repr(schema.classes[code] if known else int(code))
 
 
-def enough_of_each(labels, schema, folds, notes) -> int:
+def folds_for_rarest_class(labels, schema, folds, notes) -> int:
     """Fewer folds where one of two classes is too rare to be in each."""
     counts = np.bincount(labels)
     rare = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
@@ -235,7 +245,7 @@ def enough_of_each(labels, schema, folds, notes) -> int:
         )
     if schema.task == "classification" and np.count_nonzero(counts) > 2:
         folds = min(folds, int(counts.max()))
-        notes += rare_classes(counts, schema, folds)
+        notes += rare_class_notes(counts, schema, folds)
         return folds
     if fewest < folds:
         notes.append(
@@ -244,7 +254,7 @@ def enough_of_each(labels, schema, folds, notes) -> int:
     return min(folds, fewest)
 
 
-def rare_classes(counts, schema, folds) -> list[str]:
+def rare_class_notes(counts, schema, folds) -> list[str]:
     """A note about classes that are not in the test rows of every fold."""
     few = np.flatnonzero((counts > 0) & (counts < folds))
     if len(few) == 0:
@@ -260,7 +270,7 @@ def rare_classes(counts, schema, folds) -> list[str]:
     ]
 
 
-def lacking(cut, y, schema) -> str:
+def missing_class(cut, y, schema) -> str:
     """The class that some part of some fold lacks but needs, or nothing."""
     if schema.task != "classification":
         return ""
@@ -276,10 +286,13 @@ def lacking(cut, y, schema) -> str:
 # --- groups ------------------------------------------------------------------------
 
 
-def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Split:
+def grouped_split(
+    data, schema, group, labels, folds, repeats, seed, why, notes
+) -> Split:
     """Folds of whole groups, with like shares of the classes as far as that goes."""
     _, group = np.unique(group, return_inverse=True)
-    total, asked = int(group.max()) + 1, folds
+    total = int(group.max()) + 1
+    asked = folds
     if total < 2:
         raise TableError("All rows are of one group, so that none can be held out.")
     y = data.y
@@ -295,19 +308,20 @@ def grouped(data, schema, group, labels, folds, repeats, seed, why, notes) -> Sp
         two = np.count_nonzero(spread) == 2
         folds = min(folds, int(spread[thin] if two else np.bincount(y).max()))
     folds = min(folds, total)
-    balanced = labels is not None and total <= MANY
+    balanced = labels is not None and total <= MANY_GROUPS
     cut: list = []
     for k in range(folds, 1, -1):
         cut = group_folds(len(y), labels if balanced else None, group, k, repeats, seed)
-        if not lacking(cut, y, schema):
+        if not missing_class(cut, y, schema):
             break
     else:
         raise TableError(
-            f"The groups cannot be dealt so that class {lacking(cut, y, schema)} is in "
-            "every part; a class needs to be in several groups."
+            "The groups cannot be dealt so that class "
+            f"{missing_class(cut, y, schema)} is in every part; a class needs to be in "
+            "several groups."
         )
     if schema.task == "classification" and len(np.unique(y)) > 2:
-        notes += rare_classes(np.bincount(y), schema, k)
+        notes += rare_class_notes(np.bincount(y), schema, k)
     if k < asked:
         notes.append(f"{k} folds, since there are too few groups for {asked}.")
     kind = "stratified grouped" if balanced else "grouped"
@@ -322,7 +336,7 @@ def group_folds(n, labels, group, folds, repeats, seed) -> list:
             way = GroupKFold(folds, shuffle=True, random_state=state)
         else:
             way = StratifiedGroupKFold(folds, shuffle=True, random_state=state)
-        cut += dealt(way, np.zeros(n), labels, group)
+        cut += split_quietly(way, np.zeros(n), labels, group)
     return cut
 
 
@@ -339,7 +353,7 @@ def duplicate_groups(frame) -> np.ndarray | None:
     return None if len(found) == len(rows) else code.ravel()
 
 
-def merged(a, b) -> np.ndarray:
+def merge_groups(a, b) -> np.ndarray:
     """Codes of rows that are linked by either grouping, however far around."""
     _, a = np.unique(a, return_inverse=True)
     _, b = np.unique(b, return_inverse=True)
@@ -353,7 +367,7 @@ def merged(a, b) -> np.ndarray:
 # --- time --------------------------------------------------------------------------
 
 
-def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
+def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split:
     """Forward chaining: each part is predicted from all that came before it."""
     column = schema.time or "time"
     order = np.argsort(data.time, kind="stable")
@@ -362,11 +376,12 @@ def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
         raise TableError(f"All rows have the same {column}; there is no order in them.")
     if repeats > 1:
         notes.append("No repeats, since time runs once.")
-    enough_rows(len(t), folds)
-    cut, missing = [], ""
+    check_row_count(len(t), folds)
+    cut = []
+    missing = ""
     for k in range(folds, 1, -1):
-        cut = chained(order, t, k, gap, group)
-        missing = lacking(cut, data.y, schema)
+        cut = forward_folds(order, t, k, gap, group)
+        missing = missing_class(cut, data.y, schema)
         if len(cut) == k and not missing:
             break
     else:
@@ -374,14 +389,14 @@ def time_ordered(data, schema, group, folds, repeats, gap, notes) -> Split:
         why = f": class {missing} is not in all of them" if missing else ""
         raise TableError(text + why + ".")
     if k < folds:
-        gone = lacking(chained(order, t, folds, gap, group), data.y, schema)
+        gone = missing_class(forward_folds(order, t, folds, gap, group), data.y, schema)
         few = f"a part without class {gone}" if gone else "too few different times"
         notes.append(f"{k} folds, since with {folds} there would be {few}.")
     why = f"rows have an order in {column}, and later ones are predicted from earlier"
     return Split("time-ordered", why, cut, 1, tuple(notes))
 
 
-def chained(order, t, folds, gap, group) -> list:
+def forward_folds(order, t, folds, gap, group) -> list:
     """[(train, test)] along time; rows of one moment are never parted."""
     at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
     starts = np.unique(np.searchsorted(t, t[at], side="left"))
@@ -395,3 +410,37 @@ def chained(order, t, folds, gap, group) -> list:
         if len(train) and len(test):
             cut.append((np.sort(train), np.sort(test)))
     return cut
+
+
+# --- inner folds -------------------------------------------------------------------
+
+
+def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
+    """[(train, test)] inside training rows, cut as the outer folds are."""
+    y = np.asarray(y)
+    n = len(y)
+    classes = y.ndim == 1 and y.dtype.kind in "iub"
+    empty = np.zeros(n)
+    if time is not None:
+        time = np.asarray(time)
+        order = np.argsort(time, kind="stable")
+        cut = forward_folds(order, time[order], min(folds, n - 1), 0, group)
+        if cut:  # none if all rows are of one moment
+            return cut
+    fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n
+    if group is not None:
+        k = min(folds, len(np.unique(group)))
+        if k < 2:
+            group = None
+        elif classes:
+            cut = StratifiedGroupKFold(
+                min(k, max(2, fewest)), shuffle=True, random_state=seed
+            )
+            return list(cut.split(empty, y, group))
+        else:
+            return list(GroupKFold(k).split(empty, y, group))
+    if classes and fewest >= 2:
+        kind = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=seed)
+    else:
+        kind = KFold(min(folds, n), shuffle=True, random_state=seed)
+    return list(kind.split(empty, y))

@@ -1,38 +1,52 @@
-"""Compiled loops of hidden chains: scaled forward-backward.
+"""Compiled forward-backward for discrete chains, with scaled messages.
 
-Every loop takes the likelihoods as a `table` (v, k) and an `index` (n,): step t has
-likelihoods table[index[t]]. For symbols the table has one row per symbol, for any
-other emission one row per step. Many sequences stand one after the other, `ends` (s,)
-says where each ends. The number of states k is padded to a multiple of 8 by the
-caller, with states that cannot be.
+Every loop takes a `ScaledEvidence`: step t has the likelihoods table[index[t]], which
+were divided by exp(top[index[t]]). For symbols the table has one row for each symbol,
+for any other emission one row for each step. Sequences stand one after the other;
+`ends` (s,) says where each ends. The number of states k is padded to a multiple of 8
+by the caller, with states that are impossible.
 
 Forward and backward are one recursion. With a_t the forward message and v_t = L_t b_t
-the backward one, each with the likelihood of its own step,
+the backward one, each including the likelihood of its own step,
 
     a_t = L_t (a_t-1 A),      v_t = L_t (v_t+1 A')                               (1)
 
-so `sweep` runs either, by a direction and a matrix. Whoever comes second meets the
-rows the other has stored: with q_t = a_t-1 A before its likelihood, and u = q_t . v_t,
+so `scaled_sweep` runs either, given a direction and a matrix. The second sweep,
+`meeting_sweep`, meets the messages that the first has stored: with q_t = a_t-1 A (its
+message before the likelihood) and u = q_t . v_t,
 
     p(z_t | x) = q_t v_t / u,     p(z_t-1, z_t | x) = a_t-1 A v_t / u            (2)
 
-whatever the scales of a and v. Rows are divided by the sum of the row before, which
-is known while the product with A is still under way.
+whatever the scales of a and v. Each message is divided by the sum of the message
+before it, which is known while the product with A is still being computed.
+
+Sums are written out in a fixed order: left to the compiler, their order would depend
+on how the arrays lie in memory.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "nsz"}  # sums are written out: left to the compiler, their order
-# would depend on where the arrays lie
-GAP = 64  # between small arrays: closer ones are taken for overlapping, and slow
-TINY = 1e-280  # messages that meet in less than this have lost their digits
+from ._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
+from .compiled import FASTMATH_FUSED
+
+ROW_GAP = 64  # between rows: the CPU takes closer ones for overlapping, and stalls
+SMALLEST_SUM = 1e-280  # messages of a smaller sum have lost their digits
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def row_times(a, A, out):
+class ScaledEvidence(NamedTuple):
+    """Likelihoods exp(top[x]) table[x] of the states at step t, with x = index[t]."""
+
+    table: np.ndarray  # (v, k), largest entry of a row 1
+    top: np.ndarray  # (v,)
+    index: np.ndarray  # (n,)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def row_matrix_product(a, A, out):
     """out = a A for a (k,), A (k, k), k a multiple of 8.
 
     Eight rows of A at a time keep the sums in registers: half the time of one.
@@ -52,7 +66,7 @@ def row_times(a, A, out):
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def largest(row):
+def row_maximum(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
     for j in range(4, len(row), 4):
@@ -65,8 +79,8 @@ def largest(row):
     return high if -math.inf < high < math.inf else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
-def exp_rows(log_table, out, top):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def scaled_exponentials(log_table, out, top):
     """out = exp(log_table - top) with top the largest of each row; padding gets 0.
 
     A polynomial after taking out powers of 2, within two units of the last place;
@@ -81,34 +95,22 @@ def exp_rows(log_table, out, top):
             row[j] = x[j]
         for j in range(k, wide):
             row[j] = -math.inf
-        high = top[t] = largest(row)
+        high = top[t] = row_maximum(row)
         for j in range(wide):
             y = row[j] - high
             z = y if y > -708.0 else -708.0
-            n = math.floor(z * 1.4426950408889634 + 0.5)
-            r = z - n * 6.93147180369123816490e-01
-            r -= n * 1.90821492927058770002e-10
-            p = 1.6059043836821613e-10 * r + 2.08767569878681e-09
-            p = p * r + 2.505210838544172e-08
-            p = p * r + 2.755731922398589e-07
-            p = p * r + 2.7557319223985893e-06
-            p = p * r + 2.48015873015873e-05
-            p = p * r + 0.0001984126984126984
-            p = p * r + 0.001388888888888889
-            p = p * r + 0.008333333333333333
-            p = p * r + 0.041666666666666664
-            p = p * r + 0.16666666666666666
-            p = p * r + 0.5
-            p = p * r + 1.0
-            p = p * r + 1.0
+            n = math.floor(z * LOG2_E + 0.5)
+            r = z - n * LN2_HIGH
+            r -= n * LN2_LOW
+            p = exp_series(r)
             row[j] = p if y > -708.0 else 0.0
             power[j] = (np.int64(n) + 1023) << 52
         for j in range(wide):
             row[j] *= two[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def times8(a, A, weight, scale, out):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def scaled_product_of_eight(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
     a4, a5, a6, a7 = a[4], a[5], a[6], a[7]
@@ -118,8 +120,8 @@ def times8(a, A, weight, scale, out):
         out[j] = (low + high) * (weight[j] * scale)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dot(a, b):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def dot_of_eights(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
     s4, s5, s6, s7 = a[4] * b[4], a[5] * b[5], a[6] * b[6], a[7] * b[7]
@@ -136,40 +138,45 @@ def dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def spaced(M):
-    """A copy of M with room behind each row, written out: it compiles in no time."""
+def padded_copy(M):
+    """A copy of M with a gap behind each row; loops compile faster than slices."""
     k = M.shape[0]
-    N = np.empty((k, k + GAP))
+    N = np.empty((k, k + ROW_GAP))
     for i in range(k):
         for j in range(k):
             N[i, j] = M[i, j]
     return N
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sweep(first, M, table, top, index, t, step, count, out):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def scaled_sweep(first, M, evidence, t, step, count, out):
     """Eq. (1) over `count` steps from t in direction `step`; returns log p.
 
-    Begins with `first` in place of the product. Where the sum of a row is 0 log p
-    is -inf and the rows from there on are not set.
+    Begins with `first` in place of the product with M. Where the sum of a message is
+    0, log p is -inf and the messages from there on are not set.
     """
-    k, ones, N = M.shape[0], np.ones(M.shape[0]), spaced(M)
+    table, top, index = evidence
+    k = M.shape[0]
+    ones = np.ones(M.shape[0])
+    N = padded_copy(M)
     loglik, product, total = 0.0, 1.0, 1.0
     for s in range(count):
         x = index[t]
-        row, L, inverse = out[t], table[x], 1.0 / total
+        row = out[t]
+        L = table[x]
+        inverse = 1.0 / total
         if s > 0 and k == 8:
-            times8(out[t - step], N, L, inverse, row)
+            scaled_product_of_eight(out[t - step], N, L, inverse, row)
         else:
             if s == 0:
                 for j in range(k):
                     row[j] = first[j]
             else:
-                row_times(out[t - step], M, row)
+                row_matrix_product(out[t - step], M, row)
             for j in range(k):
                 row[j] *= L[j] * inverse
-        total = dot(row, ones)
-        if not total > TINY:
+        total = dot_of_eights(row, ones)
+        if not total > SMALLEST_SUM:
             return -math.inf
         loglik += top[x]
         product *= total
@@ -180,8 +187,8 @@ def sweep(first, M, table, top, index, t, step, count, out):
     return loglik + math.log(product)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_pairs(P, stored, t, step, pairs):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def add_outer_products(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
     v0, v1 = stored[t], stored[t + step]
@@ -199,7 +206,7 @@ def add_pairs(P, stored, t, step, pairs):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def dot_pairs(P, V, pairs, k):
+def add_outer_products_of_eight(P, V, pairs, k):
     """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
     a = np.empty(8)
     for i in range(k):
@@ -214,36 +221,45 @@ def dot_pairs(P, V, pairs, k):
             pairs[i, j] += low + high
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def meet(before, begins, M, table, top, index, t, step, count, stored, each, counts,
-         pairs, edge):  # fmt: skip
-    """The second pass, eq. (2), over rows stored by the first; returns log p.
+@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+def meeting_sweep(
+    before, begins, M, evidence, t, step, count, stored, each, counts, pairs, edge
+):
+    """The second sweep, eq. (2), over messages stored by the first; returns log p.
 
-    `before` is the message before the first step, or, if it `begins`, what stands for
-    its product with M, and then there is no pair. Posteriors are added to the rows
-    counts[index[t]], or if `each` put into counts[t]; `pairs` (k, k), without the
-    factor M, may be empty; `edge` gets the posterior of the last step. Returns NaN
-    where the messages meet in (almost) nothing.
+    `before` is the message before the first step, or, if the sequence `begins` here,
+    what stands for its product with M, and then there is no pair. Posteriors are added
+    to the rows counts[index[t]], or if `each` put into counts[t]; `pairs` (k, k),
+    without the factor M, may be empty; `edge` gets the posterior of the last step.
+    Returns NaN where the product of the messages is (almost) 0.
     """
-    k, width, small = M.shape[0], counts.shape[1], M.shape[0] == 8
+    table, top, index = evidence
+    k = M.shape[0]
+    width = counts.shape[1]
+    small = M.shape[0] == 8
     block = 64 if small else 8  # steps whose pairs are added up together
     P = np.zeros((8, block if small else k))
     V = np.zeros((8, block if small else 0))
-    N, work, ones = spaced(M), np.empty((2, k + GAP)), np.ones(k)
+    N = padded_copy(M)
+    work = np.empty((2, k + ROW_GAP))
+    ones = np.ones(k)
     u, pred = work[0, :k], work[1, :k]
     for j in range(k):
         u[j] = pred[j] = before[j]
-    loglik, product, total = 0.0, 1.0, 1.0 if begins else dot(u, ones)
-    waiting, since = 0, t
+    loglik = 0.0
+    product = 1.0
+    total = 1.0 if begins else dot_of_eights(u, ones)
+    waiting = 0
+    since = t
     for s in range(count):
         x, other = index[t], stored[t]
         L, row = table[x], counts[t if each else x]
         bare = begins and s == 0
         if small and not bare:
-            times8(u, N, ones, 1.0, pred)
+            scaled_product_of_eight(u, N, ones, 1.0, pred)
         elif not bare:
-            row_times(u, M, pred)
-        joint = dot(pred, other)
+            row_matrix_product(u, M, pred)
+        joint = dot_of_eights(pred, other)
         share = 1.0 / joint
         if pairs.shape[0] > 0 and not bare:
             if small:
@@ -258,9 +274,9 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
             waiting += 1
             if waiting == block:
                 if small:
-                    dot_pairs(P, V, pairs, width)
+                    add_outer_products_of_eight(P, V, pairs, width)
                 else:
-                    add_pairs(P, stored, since, step, pairs)
+                    add_outer_products(P, stored, since, step, pairs)
                 waiting = 0
         if each:
             for j in range(width):
@@ -274,8 +290,8 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
-        total = dot(u, ones)
-        if not (total > TINY and joint > TINY):
+        total = dot_of_eights(u, ones)
+        if not (total > SMALLEST_SUM and joint > SMALLEST_SUM):
             return math.nan
         loglik += top[x]
         product *= total
@@ -287,7 +303,7 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
         for j in range(8):
             for c in range(waiting, block):
                 P[j, c] = 0.0
-        dot_pairs(P, V, pairs, width)
+        add_outer_products_of_eight(P, V, pairs, width)
     else:
         for c in range(waiting):
             p, other = P[c], stored[since + c * step]
@@ -298,29 +314,42 @@ def meet(before, begins, M, table, top, index, t, step, count, stored, each, cou
 
 
 @njit(cache=True, nogil=True)
-def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
-    """Both passes of many sequences: posteriors into counts, pairs, log p of each.
+def longest_sequence(ends):
+    """Number of steps of the longest sequence."""
+    longest, begin = 0, 0
+    for end in ends:
+        longest = end - begin if end - begin > longest else longest
+        begin = end
+    return longest
+
+
+@njit(cache=True, nogil=True)
+def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logliks):
+    """Both sweeps of many sequences: posteriors into counts, pairs, log p of each.
 
     Pairs come as (to, from). Returns expected starts (k,) and whether all was well:
     False as soon as a sequence is impossible, or its messages lose their digits.
     """
-    k, longest, begin = A.shape[0], 0, 0
-    for end in ends:
-        longest = end - begin if end - begin > longest else longest
-        begin = end
-    AT, stored = np.empty((k, k)), np.empty((longest, k))
+    table, top, index = evidence
+    k = A.shape[0]
+    AT, stored = np.empty((k, k)), np.empty((longest_sequence(ends), k))
     for i in range(k):
         for j in range(k):
             AT[i, j] = A[j, i]
-    ones, edge, first, begin = np.ones(k), np.empty(k), np.zeros(k), 0
+    ones = np.ones(k)
+    edge = np.empty(k)
+    first = np.zeros(k)
+    begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        x, out = index[begin:end], counts[begin:end] if each else counts
-        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        own = ScaledEvidence(table, top, index[begin:end])
+        out = counts[begin:end] if each else counts
+        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return first, False
-        back = meet(ones, True, AT, table, top, x, n - 1, -1, n, stored, each, out,
-                    pairs, edge)  # fmt: skip
+        back = meeting_sweep(
+            ones, True, AT, own, n - 1, -1, n, stored, each, out, pairs, edge
+        )
         if math.isnan(back):
             return first, False
         for j in range(k):
@@ -330,22 +359,25 @@ def expected(start, A, table, top, index, ends, each, counts, pairs, logliks):
 
 
 @njit(cache=True, nogil=True)
-def beliefs(start, A, table, top, index, ends, out, logliks):
-    """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence."""
-    k, longest, begin = A.shape[0], 0, 0
-    for end in ends:
-        longest = end - begin if end - begin > longest else longest
-        begin = end
-    stored, ones, begin = np.empty((longest, k)), np.ones(k), 0
+def scaled_beliefs(start, A, evidence, ends, out, logliks):
+    """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence.
+
+    Returns False as soon as a sequence is impossible or its messages lose digits.
+    """
+    table, top, index = evidence
+    k = A.shape[0]
+    stored = np.empty((longest_sequence(ends), k))
+    ones = np.ones(k)
+    begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        x = index[begin:end]
-        logliks[s] = sweep(start, A, table, top, x, 0, 1, n, stored)
+        own = ScaledEvidence(table, top, index[begin:end])
+        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return False
         for t in range(n if out.shape[0] else 0):
             row = out[begin + t]
-            share = 1.0 / dot(stored[t], ones)
+            share = 1.0 / dot_of_eights(stored[t], ones)
             for j in range(out.shape[1]):
                 row[j] = stored[t, j] * share
         begin = end

@@ -1,4 +1,4 @@
-"""Compiled loops of `linalg`."""
+"""Compiled rank-one update of a Cholesky factor, for `linalg.py`."""
 
 from math import sqrt
 
@@ -6,7 +6,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def rank_one(L, v, sign):
+def rank_one_update(L, v, sign):
     """In place: L becomes the factor of L L^T + sign v v^T. False if not positive.
 
     Column k is turned by the rotation (sign > 0) or hyperbolic rotation (sign < 0)

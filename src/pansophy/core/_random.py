@@ -1,4 +1,4 @@
-"""Random numbers inside compiled loops: a counter that is mixed well (splitmix64).
+"""Random numbers for compiled loops: the counter-based generator splitmix64.
 
 A stream is an array of one uint64, its counter. Numbers depend on the counter only, so
 a loop that is given a seed for each piece of work gives the same result whoever does
@@ -12,19 +12,15 @@ import math
 import numpy as np
 from numba import njit
 
-INNER = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+from .compiled import INNER_LOOP
+
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that a counter meets every number
 LAYERS = 256
 TAIL = 3.654152885361009  # where the tail of the normal begins, for 256 layers
 AREA = 0.00492867323399  # of each layer
 
 
-def ziggurat():
+def ziggurat_layers():
     """Edges x_0 > ... > x_256 = 0 of layers of equal area under exp(-x^2 / 2)."""
     x = np.zeros(LAYERS + 1)
     x[1] = TAIL
@@ -35,11 +31,11 @@ def ziggurat():
     return x, np.exp(-0.5 * x * x)
 
 
-EDGES, HEIGHTS = ziggurat()
+EDGES, HEIGHTS = ziggurat_layers()
 
 
-@njit(**INNER)
-def mix(key):
+@njit(**INNER_LOOP)
+def splitmix64(key):
     """A well-mixed 64-bit number from another."""
     z = np.uint64(key) + STRIDE
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -47,25 +43,25 @@ def mix(key):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(**INNER)
-def bits(stream):
+@njit(**INNER_LOOP)
+def random_bits(stream):
     """64 random bits."""
     key = stream[0]
     stream[0] = key + STRIDE
-    return mix(key)
+    return splitmix64(key)
 
 
-@njit(**INNER)
-def uniform(stream):
+@njit(**INNER_LOOP)
+def random_uniform(stream):
     """A number of (0, 1), neither end included."""
-    return (np.float64(bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
+    return (np.float64(random_bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@njit(**INNER)
-def normal(stream):
+@njit(**INNER_LOOP)
+def random_normal(stream):
     """A standard normal number: a point under the curve by layers of equal area."""
     while True:
-        b = bits(stream)
+        b = random_bits(stream)
         layer = np.int64(b & np.uint64(255))
         sign = 1.0 if b & np.uint64(256) else -1.0
         x = np.float64(b >> np.uint64(11)) * 2.0**-53 * EDGES[layer]
@@ -73,9 +69,9 @@ def normal(stream):
             return sign * x
         if layer == 0:  # beyond TAIL: exponential steps, thinned
             while True:
-                t = -math.log(uniform(stream)) / TAIL
-                if -2 * math.log(uniform(stream)) > t * t:
+                t = -math.log(random_uniform(stream)) / TAIL
+                if -2 * math.log(random_uniform(stream)) > t * t:
                     return sign * (TAIL + t)
         low, high = HEIGHTS[layer], HEIGHTS[layer + 1]
-        if low + uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
+        if low + random_uniform(stream) * (high - low) < math.exp(-0.5 * x * x):
             return sign * x

@@ -1,13 +1,13 @@
-"""Compiled loops of the likeliest path of a hidden chain.
+"""Compiled Viterbi recursion of discrete chains.
 
 The best score of a path that ends in j at step t, and where it came from:
 
     d_t(j) = L_t(j) + max_i d_t-1(i) + log A_ij,     w_t(j) the first such i      (1)
 
-Only the pointers w are kept, a byte or two each. Run backward over a long sequence
-the same loop gives the best score of what follows, so the two halves can be done at
-the same time and joined at the best state in the middle. Sequences of few states go
-side by side, as in `_side_by_side`.
+Only the back-pointers w are kept, a byte or two each. Run backward over a sequence the
+same loop gives the best score of what follows, so that the two halves of a long
+sequence can be computed at the same time and joined at the best pair of states in the
+middle. Sequences of few states are batched, as in `_batched_chains`.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
-def best_before(a, A, best, arg):
+def best_predecessors(a, A, best, arg):
     """best_j = max_i a_i + A_ij and arg_j the first i that has it; k a multiple of 8.
 
     A tournament of eight at a time: the winner of each pair, and so on.
@@ -51,14 +51,16 @@ def best_before(a, A, best, arg):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb(first, log_M, log_table, index, t, step, count, pointers):
+def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     """Eq. (1) over `count` steps from t in direction `step`: the last scores (k,)."""
     k = log_M.shape[0]
-    d, best, arg = first.copy(), np.empty(k), np.zeros(k, np.int64)
+    d = first.copy()
+    best = np.empty(k)
+    arg = np.zeros(k, np.int64)
     for s in range(count):
         L = log_table[index[t]]
         if s > 0:
-            best_before(d, log_M, best, arg)
+            best_predecessors(d, log_M, best, arg)
             where = pointers[t]
             for j in range(k):
                 where[j] = arg[j]
@@ -70,7 +72,7 @@ def climb(first, log_M, log_table, index, t, step, count, pointers):
 
 
 @njit(cache=True, nogil=True)
-def trace(pointers, z, t, step, count, path):
+def backtrack(pointers, z, t, step, count, path):
     """Follow the pointers from state z at step t, against `step`."""
     for _ in range(count - 1):
         path[t] = z
@@ -80,20 +82,22 @@ def trace(pointers, z, t, step, count, path):
 
 
 @njit(cache=True, nogil=True)
-def best_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
-    """The likeliest path of every sequence and its log-probability."""
+def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
+    """The most likely path of every sequence and its log-probability."""
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        d = climb(log_start, log_A, log_table, index[begin:end], 0, 1, n, pointers)
+        d = viterbi_scores(
+            log_start, log_A, log_table, index[begin:end], 0, 1, n, pointers
+        )
         z = np.argmax(d)
         scores[s] = d[z]
-        trace(pointers, z, n - 1, 1, n, path[begin:end])
+        backtrack(pointers, z, n - 1, 1, n, path[begin:end])
         begin = end
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def best_across(d, M, best, arg, where):
+def batched_best_predecessors(d, M, best, arg, where):
     """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
 
     The first five states in one go, in registers, and then four at a time.
@@ -145,17 +149,19 @@ def best_across(d, M, best, arg, where):
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz"})
-def climb_side(first, M, table, index, begins, lengths, pointers, d):
+def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d):
     """Eq. (1) in each lane from `first`: the last scores into d (k, w).
 
     Pointers of step t go into pointers[t % len(pointers)].
     """
     k, w = first.shape
-    flat, at = table.reshape(-1), np.zeros(w, np.int64)
-    best, arg = first.copy(), np.zeros(w, np.int64)
+    flat = table.reshape(-1)
+    at = np.zeros(w, np.int64)
+    best = first.copy()
+    arg = np.zeros(w, np.int64)
     for t in range(lengths[0]):
         if t > 0:
-            best_across(d, M, best, arg, pointers[t % pointers.shape[0]])
+            batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
             if t < lengths[c]:
                 at[c] = k * index[begins[c] + t]
@@ -167,7 +173,7 @@ def climb_side(first, M, table, index, begins, lengths, pointers, d):
 
 
 @njit(cache=True, nogil=True)
-def trace_side(pointers, z, begins, lengths, path):
+def batched_backtrack(pointers, z, begins, lengths, path):
     """Follow the pointers of each lane from its last state z (w,)."""
     for t in range(lengths[0] - 1, -1, -1):
         for c in range(len(z)):
@@ -178,7 +184,7 @@ def trace_side(pointers, z, begins, lengths, path):
 
 
 @njit(cache=True, nogil=True)
-def mend_side(pointers, z, links, begins, lengths, path):
+def join_block_paths(pointers, z, links, begins, lengths, path):
     """Paths of lanes that follow one another, the last of which ends in z.
 
     Each has been traced from another state perhaps; that is undone until the two meet.

@@ -1,4 +1,4 @@
-"""Which array library holds X, and on which device: the only place that asks.
+"""Array libraries: which one holds X, on which device, and conversions between them.
 
 Array mathematics elsewhere takes `xp = namespace(X)` and calls the functions of the
 array API standard on it, so that NumPy goes in and out as NumPy and a torch tensor
@@ -69,7 +69,7 @@ def as_float(x):
     return x if is_float(x) else xp.astype(x, xp.float64)
 
 
-def finite(x) -> bool:
+def all_finite(x) -> bool:
     """Whether every entry of x is finite, without a temporary of its size.
 
     The sum of a finite array is finite unless it overflows, so the sum is tried

@@ -1,4 +1,4 @@
-"""The driver of every "repeat until settled": k-means, EM, IRLS, coordinate descent.
+"""Driver of iterative fits: repeats a step until it converges (k-means, EM, IRLS, ...).
 
 A method gives one `step(state) -> state`, where a state is a NamedTuple with a field
 `objective` that goes down. `iterate` owns the loop: it stops when the change is at
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .progress import SILENT, Task
+from .progress import SILENT, FitTask
 
 
 class Result(NamedTuple):
-    """What a driver returns: the last state and how it got there."""
+    """Result of a driver: the last state, the number of steps and why it stopped."""
 
     state: Any
     n_iter: int
@@ -63,9 +63,9 @@ def iterate(
     tol: float,
     change: Callable = relative_change,
     watch: tuple[str, ...] = (),
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Apply `step` until it settles.
+    """Apply `step` until it converges.
 
     `change(old, new)` is compared with `tol` after each step. `history` holds the
     objective after each step and the fields of the state named in `watch`.
@@ -83,14 +83,14 @@ def iterate(
                 child.end(state)
                 break
             n_iter += 1
-            settled = change(state, new) <= tol
+            converged = change(state, new) <= tol
             state = new
             for name in names:
                 history[name].append(float(getattr(state, name)))
             if child.end(state):
                 reason = "callback"
                 break
-            if settled:
+            if converged:
                 reason = "tolerance"
                 break
     except KeyboardInterrupt:
@@ -99,13 +99,13 @@ def iterate(
     return Result(state, n_iter, reason, arrays, time.perf_counter() - begun)
 
 
-def lower(a: float, b: float) -> bool:
+def is_lower(a: float, b: float) -> bool:
     """Whether a is better than b by more than rounding; NaN is worse than all."""
     return a < b - 1e-12 * abs(b) or (math.isnan(b) and not math.isnan(a))
 
 
 def best_of(
-    n: int, run: Callable[[int, Task], Result], *, task: Task = SILENT
+    n: int, run: Callable[[int, FitTask], Result], *, task: FitTask = SILENT
 ) -> Result:
     """The best of n runs, `run(i, task)` each, by objective.
 
@@ -121,7 +121,7 @@ def best_of(
                 raise
             interrupted = True
             break
-        if best is None or lower(result.objective, best.objective):
+        if best is None or is_lower(result.objective, best.objective):
             best = result
         interrupted = result.interrupted
         if interrupted or (n > 1 and child.end(result.state)):

@@ -1,8 +1,9 @@
-"""Labels of any kind as whole numbers."""
+"""Class labels: their codes, which of them are known, and the check for missing."""
 
 import numpy as np
 
 from . import arrays
+from .codes import missing_mask
 from .rows import DatasetRows
 
 
@@ -67,18 +68,5 @@ def refuse_missing(y):
     """
     if arrays.is_foreign(y):
         return
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        gone = bool(np.isnan(y).any())
-    else:
-        gone = y.dtype.kind == "O" and any(map(absent, y.ravel()))
-    if gone:
+    if missing_mask(np.asarray(y)).any():
         raise ValueError("Input y contains NaN or None.")
-
-
-def absent(v) -> bool:
-    """Whether a value is None, NaN or one of pandas' words for missing."""
-    try:
-        return v is None or bool(v != v)
-    except (TypeError, ValueError):  # NA has no truth; an array is no label
-        return not hasattr(v, "__len__")

@@ -1,4 +1,4 @@
-"""Positive definite systems, low-rank changes, conjugate gradients.
+"""Linear algebra: Cholesky factors, low-rank updates, small least-squares problems.
 
 Least squares over rows of data has a file of its own, `core.least_squares`; the small
 dense problems it ends in are here. The parts:
@@ -26,9 +26,9 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from . import threads
-from .arrays import device, finite, is_foreign, namespace
+from .arrays import all_finite, device, is_foreign, namespace
 from .iterate import Result, iterate
-from .progress import SILENT, Task
+from .progress import SILENT, FitTask
 
 EPS = float(np.finfo(np.float64).eps)
 FEW = 400  # equations that one thread solves
@@ -54,18 +54,19 @@ def cholesky(A, *, max_grade=GRADES):
     (array([[2., 0.], [1., 2.]]), 0.0)
     """
     xp = namespace(A)
-    if not finite(A):
+    if not all_finite(A):
         raise ValueError("the matrix to factor contains NaN or infinity.")
     d = A.shape[0]
     level = d * float(xp.finfo(A.dtype).eps) * float(xp.mean(xp.linalg.diagonal(A)))
-    jitter, eye = 0.0, xp.eye(d, dtype=A.dtype, device=device(A))
+    jitter = 0.0
+    eye = xp.eye(d, dtype=A.dtype, device=device(A))
     for grade in range(-1, max_grade + 1):
         jitter = level * 10.0**grade if grade >= 0 else 0.0
         try:
             L = xp.linalg.cholesky(A + jitter * eye if jitter else A)
         except (np.linalg.LinAlgError, RuntimeError):  # torch's is a RuntimeError
             continue
-        if finite(L):
+        if all_finite(L):
             return L, jitter
     raise NotPositiveDefiniteError(
         f"a {d} x {d} matrix is not positive semi-definite: adding {jitter:.1e} to "
@@ -111,7 +112,7 @@ def cholesky_update(L, v, *, downdate=False):
     v = np.array(v, dtype=out.dtype, copy=True)
     if out.ndim != 2 or v.shape != (out.shape[0],):
         raise ValueError(f"L of shape {out.shape} cannot take v of shape {v.shape}.")
-    if not loops.rank_one(out, v, -1.0 if downdate else 1.0):
+    if not loops.rank_one_update(out, v, -1.0 if downdate else 1.0):
         raise NotPositiveDefiniteError(
             "the downdated matrix is not positive definite."
             if downdate
@@ -166,7 +167,7 @@ def solve_low_rank(D, U, B):
     return low_rank(D, U).solve(B)
 
 
-class Factor(NamedTuple):
+class ScaledCholesky(NamedTuple):
     L: np.ndarray  # factor of D A D
     D: np.ndarray  # 1 / sqrt(diag A)
     q: float  # eps times the condition of D A D, with room for d
@@ -176,36 +177,37 @@ class Factor(NamedTuple):
         return D * scipy.linalg.cho_solve((self.L, True), D * B, check_finite=False)
 
 
-def scaled_cholesky(A) -> Factor | None:
+def scaled_cholesky(A) -> ScaledCholesky | None:
     """Cholesky of A with unit diagonal and its condition; None if it breaks down."""
     diag = np.diagonal(A)
     if not (np.all(np.isfinite(diag)) and np.all(diag > 1e-280)):
         return None
     D = 1 / np.sqrt(diag)
     S = D[:, None] * A * D
-    with few_threads(len(A)):
+    with one_thread_if_small(len(A)):
         L, info = lapack.dpotrf(S, lower=1, clean=1)
         if info != 0:
             return None
         rcond, _ = lapack.dpocon(L, float(np.abs(S).sum(axis=0).max()), uplo="L")
     q = 4 * EPS * np.sqrt(len(A)) / rcond if rcond > 0 else np.inf
-    return Factor(L, D, float(q))
+    return ScaledCholesky(L, D, float(q))
 
 
-def smallest(R, c, noise):
-    """Eq. (4): the B of least norm that minimises |c - R B|, the rank, who was dropped.
+def minimum_norm_solution(R, c, noise):
+    """Eq. (4): the B of minimum norm that minimises |c - R B|, rank, dropped columns.
 
     `noise` says for each column, scaled to length 1, how small a pivot is zero.
 
     Examples
     --------
     >>> A = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]])
-    >>> B, rank, dropped = smallest(A, np.array([[6.0], [2.0]]), np.full(3, 1e-14))
+    >>> c, noise = np.array([[6.0], [2.0]]), np.full(3, 1e-14)
+    >>> B, rank, dropped = minimum_norm_solution(A, c, noise)
     >>> B.ravel().round(6), rank, len(dropped)
     (array([0.666667, 0.666667, 1.333333]), 2, 1)
     """
     d = R.shape[1]
-    length = lengths(R)
+    length = column_norms(R)
     constant = (length <= 0) | (noise >= 0.5)
     live = np.flatnonzero(~constant)
     if len(live) == 0:
@@ -230,14 +232,14 @@ def smallest(R, c, noise):
     return B, rank, tuple(int(j) for j in np.sort(lost))
 
 
-def truncated(R, c, tol):
+def truncated_least_squares(R, c, tol):
     """Least squares without the directions whose singular value is below tol s_1."""
     U, s, Vt = scipy.linalg.svd(R, full_matrices=False, check_finite=False)
     keep = s > tol * s.max(initial=0.0)
     return Vt[keep].T @ ((U[:, keep].T @ c) / s[keep][:, None]), int(keep.sum())
 
 
-def damped(R, c, alpha, *, svd=False):
+def ridge_least_squares(R, c, alpha, *, svd=False):
     """argmin |c - R B|^2 + alpha |B|^2: least squares with sqrt(alpha) I below R."""
     if not svd:
         low = np.zeros((R.shape[1], R.shape[1] + c.shape[1]))
@@ -252,37 +254,39 @@ def damped(R, c, alpha, *, svd=False):
     return Vt.T @ ((U.T @ c) * (s / root / root)[:, None])
 
 
-def nonnegative(R, c, alpha=0.0):
+def nonnegative_least_squares(R, c, alpha=0.0):
     """argmin |c - R B|^2 + alpha |B|^2 over B >= 0, by active sets."""
     from scipy.optimize import nnls
 
     d = R.shape[1]
-    A, zeros = R, np.zeros(0)
+    A = R
+    zeros = np.zeros(0)
     if alpha > 0:
-        A, zeros = np.concatenate([R, np.sqrt(alpha) * np.eye(d)]), np.zeros(d)
+        A = np.concatenate([R, np.sqrt(alpha) * np.eye(d)])
+        zeros = np.zeros(d)
     columns = [nnls(A, np.append(y, zeros), maxiter=30 * max(d, 10))[0] for y in c.T]
     return np.stack(columns, axis=1)
 
 
 def singular_values(R):
     """Of a small matrix, falling."""
-    with few_threads(max(R.shape)):
+    with one_thread_if_small(max(R.shape)):
         return np.linalg.svd(R, compute_uv=False)
 
 
-def few_threads(d):
+def one_thread_if_small(d):
     """One BLAS thread for a small problem: more cost more than they bring."""
     return threads.single_blas() if d <= FEW else nullcontext()
 
 
-def lengths(R):
+def column_norms(R):
     """Euclidean length of each column, without overflow."""
     top = np.max(np.abs(R), axis=0, initial=0.0)
     top = np.where(top > 0, top, 1.0)
     return top * np.sqrt(np.sum((R / top) ** 2, axis=0))
 
 
-class CGState(NamedTuple):
+class LinearCGState(NamedTuple):
     X: Any  # solution, one column per right-hand side
     R: Any  # residual B - A X
     P: Any  # direction
@@ -291,7 +295,7 @@ class CGState(NamedTuple):
     objective: float  # sum of 1/2 x^T A x - b^T x, which falls
 
 
-def cg(
+def conjugate_gradients(
     product: Callable,
     B,
     *,
@@ -299,7 +303,7 @@ def cg(
     precondition: Callable | None = None,
     max_iter: int | None = None,
     tol: float = 1e-8,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Conjugate gradients on A X = B, eq. (5); `product(P)` is A P.
 
@@ -316,7 +320,7 @@ def cg(
 
     def state(X, R, P, rho):
         residual = float(xp.max(safe(xp.sqrt(dot(R, R)), size)))
-        return CGState(X, R, P, rho, residual, -0.5 * float(xp.sum(X * (B2 + R))))
+        return LinearCGState(X, R, P, rho, residual, -0.5 * float(xp.sum(X * (B2 + R))))
 
     def step(s):
         AP = product(s.P)
@@ -327,7 +331,8 @@ def cg(
         return state(X, R, Z + safe(rho, s.rho)[None, :] * s.P, rho)
 
     if X0 is None:
-        X, R = xp.zeros_like(B2), B2
+        X = xp.zeros_like(B2)
+        R = B2
     else:
         X = X0[:, None] if flat else X0
         R = B2 - product(X)

@@ -1,4 +1,4 @@
-"""Small formulas that lose digits when written naively, once for every backend."""
+"""Numerically stable formulas (logsumexp, softmax, ...) for any array library."""
 
 import math
 
@@ -64,3 +64,25 @@ def safe_divide(a, b, otherwise=0.0):
     zero = b == 0
     out = a / xp.where(zero, xp.ones_like(b), b)
     return xp.where(zero, xp.full_like(out, otherwise), out)
+
+
+def normalize_log_weights(log_weights):
+    """Weights of sum 1 from a vector of log weights, and the log of their sum.
+
+    `softmax` and `logsumexp` in one pass. Where every weight is 0 (log weight -inf)
+    the weights are zeros and the log of their sum is -inf.
+
+    Examples
+    --------
+    >>> from pansophy.core.numerics import normalize_log_weights
+    >>> weights, log_sum = normalize_log_weights([-1000.0, -1000.0])
+    >>> weights.tolist(), round(log_sum, 3)
+    ([0.5, 0.5], -999.307)
+    """
+    L = np.asarray(log_weights, dtype=float)
+    top = float(L.max(initial=-np.inf))
+    if top == -np.inf:
+        return np.zeros_like(L), -np.inf
+    w = np.exp(L - top)
+    total = float(w.sum())
+    return w / total, top + math.log(total)

@@ -1,7 +1,7 @@
-"""Progress and callbacks: one thin adapter to scikit-learn 1.9's callback protocol.
+"""Progress and callbacks of fits: an adapter to scikit-learn 1.9's callback protocol.
 
 That protocol is experimental, so nothing else in the package touches it. A driver
-sees a `Task`: it opens one child per round and asks after each whether to stop. With
+sees a `FitTask`: it opens one child per round and asks after each whether to stop. With
 no callbacks set the task is `SILENT`, whose every method does nothing.
 
 A progress bar is a callback like any other: `model.set_callbacks(ProgressBar())`,
@@ -9,22 +9,23 @@ or `verbose=1` on the estimator.
 """
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sklearn.callback import ProgressBar, with_callbacks
 
-__all__ = ["SILENT", "ProgressBar", "Task", "watched"]
+__all__ = ["SILENT", "ProgressBar", "FitTask", "fit_task", "run_with_progress"]
 
 
-class Task(NamedTuple):
-    """A node in the tree of what a fit is doing."""
+class FitTask(NamedTuple):
+    """A node in the tree of tasks of a fit: the fit, its starts, their iterations."""
 
     context: Any = None
     estimator: Any = None
     data: dict = {}
     snapshot: Callable | None = None  # state -> fitted attributes
 
-    def child(self, name: str, total: int | None = 0) -> "Task":
+    def child(self, name: str, total: int | None = 0) -> "FitTask":
         """Begin a subtask of `total` rounds (0: a single round)."""
         if self.context is None:
             return self
@@ -44,33 +45,44 @@ class Task(NamedTuple):
         )
 
 
-SILENT = Task()
+SILENT = FitTask()
 
 
-def watched(estimator, run, *, total, X=None, y=None, snapshot=None, verbose=0):
-    """`run(task)` with the estimator's callbacks set up before and torn down after.
+@contextmanager
+def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
+    """The task of a whole fit, with the estimator's callbacks set up and torn down.
 
     `total` is the number of rounds (None: unknown). `snapshot` maps the state of a
-    round to fitted attributes, from which callbacks build a model to score.
+    round to fitted attributes, from which callbacks build a model to score. The body
+    ends the task it is given with `task.end(state)`.
     """
     own = list(getattr(estimator, "_skl_callbacks", []))
-    bars = [ProgressBar()] if verbose and not own else []
-    if not own and not bars:
-        return run(SILENT)
-    if bars:
-        estimator.set_callbacks(*bars)
+    if not own and not verbose:
+        yield SILENT
+        return
+    if not own:
+        estimator.set_callbacks(ProgressBar())
     data = {"X": X, "y": y}
-
-    def managed(estimator):
+    try:
         context = estimator._init_callback_context(max_subtasks=total)
         context.call_on_fit_task_begin(estimator=estimator, **data)
-        task = Task(context, estimator, data, snapshot)
+        yield FitTask(context, estimator, data, snapshot)
+    finally:
+        _tear_down(estimator)
+        if not own:
+            estimator.set_callbacks()
+
+
+# scikit-learn tears callbacks down after a method that it decorates, here an empty one
+_tear_down = with_callbacks(lambda estimator: None)
+
+
+def run_with_progress(
+    estimator, run, *, total, X=None, y=None, snapshot=None, verbose=0
+):
+    """`run(task)` inside a `fit_task`."""
+    data = {"X": X, "y": y, "snapshot": snapshot}
+    with fit_task(estimator, total=total, verbose=verbose, **data) as task:
         result = run(task)
         task.end(getattr(result, "state", None))
-        return result
-
-    try:
-        return with_callbacks(managed)(estimator)
-    finally:
-        if bars:
-            estimator.set_callbacks()
+    return result

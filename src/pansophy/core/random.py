@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def rng_from(seed) -> np.random.Generator:
+def make_rng(seed) -> np.random.Generator:
     """A Generator from None, an int, a RandomState or a Generator.
 
     A RandomState or Generator is advanced by one draw, so that two fits sharing it
@@ -16,7 +16,7 @@ def rng_from(seed) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def spawn(rng, n) -> list[np.random.Generator]:
+def spawn_rngs(rng, n) -> list[np.random.Generator]:
     """n independent generators: one per restart, chain or worker.
 
     Drawn as seeds rather than by `rng.spawn`, whose children depend on how often
@@ -26,6 +26,6 @@ def spawn(rng, n) -> list[np.random.Generator]:
     return [np.random.default_rng(s) for s in seeds]
 
 
-def seed_int(rng) -> int:
+def draw_seed(rng) -> int:
     """A 31-bit seed for a library that takes an integer."""
     return int(rng.integers(0, 2**31 - 1))

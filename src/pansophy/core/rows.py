@@ -1,4 +1,4 @@
-"""Sums over rows: the one way a fit walks through data, wherever the data is.
+"""Sums over blocks of rows: of arrays, tensors, and tables larger than memory.
 
 Most fits need of n rows only a sum of small statistics: a Gram matrix, a gradient,
 responsibilities, counts. `Rows` cuts whatever holds the rows into blocks and adds up
@@ -26,25 +26,26 @@ BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level ca
 DEVICE_BYTES = 1 << 27  # on a device, where starting work costs more than doing it
 
 
-def add(a, b, *, into: bool = False):
+def add_statistics(a, b, *, into: bool = False):
     """Sum of two statistics of the same structure; `into` may overwrite a."""
     if isinstance(a, tuple):
-        parts = [add(x, y, into=into) for x, y in zip(a, b, strict=True)]
+        parts = [add_statistics(x, y, into=into) for x, y in zip(a, b, strict=True)]
         return type(a)(*parts) if hasattr(a, "_fields") else tuple(parts)
     if isinstance(a, dict):
-        return {key: add(a[key], b[key], into=into) for key in a}
+        return {key: add_statistics(a[key], b[key], into=into) for key in a}
     if into and is_numpy(a) and getattr(a, "ndim", 0):
         a += b
         return a
     return a + b
 
 
-def total(parts: Iterator):
+def sum_statistics(parts: Iterator):
     """Add up statistics in the order in which they come."""
     parts = iter(parts)
-    out, ours = next(parts), False  # the first may be a view of the caller's rows
+    out = next(parts)
+    ours = False  # the first may be a view of the caller's rows
     for part in parts:
-        out, ours = add(out, part, into=ours), True
+        out, ours = add_statistics(out, part, into=ours), True
     return out
 
 
@@ -77,25 +78,27 @@ class Rows:
         """(X_b, *aligned_b) for each block, in order."""
         for i in range(0, self.n, self.block):
             cut = slice(i, min(i + self.block, self.n))
-            yield tuple(part(a, cut) for a in (self.X, *self.aligned))
+            yield tuple(slice_rows(a, cut) for a in (self.X, *self.aligned))
 
     def each(self, function: Callable, *, blas: bool = True) -> Iterator:
         """function(X_b, *aligned_b) for each block, in order, on threads if it pays."""
         if not self.threaded:
             return (function(*b) for b in self.blocks())
         tasks = ((lambda b=b: function(*b)) for b in self.blocks())
-        return threads.run(tasks, blas=blas)
+        return threads.run_tasks(tasks, blas=blas)
 
     def sum(self, stats: Callable, *, blas: bool = True):
         """Eq. (1). `blas=False` says that `stats` calls no BLAS."""
-        return total(self.each(stats, blas=blas))
+        return sum_statistics(self.each(stats, blas=blas))
 
     def map(self, function: Callable, *, blas: bool = True) -> Any:
         """function's per-row results, put together to length n."""
         parts = list(self.each(function, blas=blas))
         if isinstance(parts[0], tuple):
-            return tuple(concat(column) for column in zip(*parts, strict=True))
-        return concat(parts)
+            return tuple(
+                concatenate_blocks(column) for column in zip(*parts, strict=True)
+            )
+        return concatenate_blocks(parts)
 
     def take(self, index):
         """The rows at the given positions, as one array."""
@@ -128,11 +131,11 @@ class DatasetRows(Rows):
 
     def __init__(self, source, *aligned, columns=None, block=None, dtype=None):
         self.dataset = as_dataset(source)
-        self.columns = chosen(self.dataset.schema, columns)
+        self.columns = numeric_columns(self.dataset.schema, columns)
         self.aligned = aligned
         self.n = self.dataset.count_rows()
         self.d = len(self.columns)
-        self.dtype = np.dtype(dtype or float_of(self.dataset, self.columns))
+        self.dtype = np.dtype(dtype or common_float_type(self.dataset, self.columns))
         self.block = block or default_block(self.d)
         self.threaded = True
 
@@ -141,7 +144,7 @@ class DatasetRows(Rows):
         return self.n, self.d
 
     def as_array(self, *_, **__):
-        """A method that knows arrays only came across rows of a table."""
+        """Refuse use as an array: the rows are on disk."""
         raise TypeError(IN_MEMORY)
 
     __len__ = __getitem__ = __array__ = __iter__ = __matmul__ = as_array
@@ -166,22 +169,24 @@ class DatasetRows(Rows):
         for X in self._filled():
             cut = slice(start, start + len(X))
             start += len(X)
-            yield (X, *(part(a, cut) for a in self.aligned))
+            yield (X, *(slice_rows(a, cut) for a in self.aligned))
 
     def _filled(self) -> Iterator[np.ndarray]:
-        """Record batches poured into blocks of exactly `block` rows."""
-        out, used = np.empty((self.block, self.d), self.dtype), 0
-        for batch in batches(self.dataset, self.columns, max(self.block, 1024)):
+        """The rows as blocks of exactly `block` rows."""
+        out = np.empty((self.block, self.d), self.dtype)
+        used = 0
+        for batch in record_batches(self.dataset, self.columns, max(self.block, 1024)):
             done = 0
             while done < batch.num_rows:
                 m = min(self.block - used, batch.num_rows - done)
                 for j in range(self.d):
-                    column = plain(batch.column(j).slice(done, m))
+                    column = castable_column(batch.column(j).slice(done, m))
                     out[used : used + m, j] = column.to_numpy(zero_copy_only=False)
                 used, done = used + m, done + m
                 if used == self.block:
                     yield out
-                    out, used = np.empty((self.block, self.d), self.dtype), 0
+                    out = np.empty((self.block, self.d), self.dtype)
+                    used = 0
         if used:
             yield out[:used]
 
@@ -202,7 +207,7 @@ class DatasetRows(Rows):
         return out
 
 
-def rows(X, *aligned, block=None, dtype=None) -> Rows:
+def as_rows(X, *aligned, block=None, dtype=None) -> Rows:
     """`Rows` of whatever X is; a `Rows` is taken as it is."""
     if isinstance(X, Rows):
         return X.with_aligned(*aligned, block=block) if aligned or block else X
@@ -231,15 +236,15 @@ def as_dataset(source):
     return ds.dataset(path, format=formats.get(path.suffix.lower(), "parquet"))
 
 
-def chosen(schema, columns=None) -> list[str]:
-    """The columns asked for, or all; an error names those that hold no numbers."""
+def numeric_columns(schema, columns=None) -> list[str]:
+    """The given columns, or all; an error names those that are not numeric."""
     names = list(schema.names) if columns is None else list(columns)
     missing = set(names) - set(schema.names)
     if missing:
         raise ValueError(f"the table has no column named {min(missing)!r}.")
     if columns is None:  # what pandas calls the rows is no column of theirs
         names = [c for c in names if not c.startswith("__index_level_")]
-    good = [c for c in names if is_number(schema.field(c).type)]
+    good = [c for c in names if is_numeric_type(schema.field(c).type)]
     if not good:
         raise ValueError("the table has no numeric column to read.")
     if len(good) == len(names):
@@ -255,7 +260,7 @@ def chosen(schema, columns=None) -> list[str]:
     )
 
 
-def is_number(kind) -> bool:
+def is_numeric_type(kind) -> bool:
     import pyarrow.types as kinds
 
     return (
@@ -266,8 +271,8 @@ def is_number(kind) -> bool:
     )
 
 
-def plain(column):
-    """A column as NumPy knows it: booleans with gaps and decimals as numbers."""
+def castable_column(column):
+    """A column that NumPy can take: booleans and decimals as float64."""
     import pyarrow.types as kinds
 
     if kinds.is_boolean(column.type) or kinds.is_decimal(column.type):
@@ -275,7 +280,7 @@ def plain(column):
     return column
 
 
-def float_of(dataset, columns):
+def common_float_type(dataset, columns):
     """float32 if every column is, else float64."""
     import pyarrow.types as kinds
 
@@ -283,7 +288,7 @@ def float_of(dataset, columns):
     return np.float32 if all(small) else np.float64
 
 
-def batches(dataset, columns, size) -> Iterator:
+def record_batches(dataset, columns, size) -> Iterator:
     """Record batches of the columns, in order, without holding a file in memory.
 
     The dataset scanner decodes whole row groups ahead, which for the usual one of a
@@ -321,16 +326,16 @@ def batches(dataset, columns, size) -> Iterator:
     )
 
 
-def part(a, cut: slice):
+def slice_rows(a, cut: slice):
     """Rows `cut` of an aligned array; the array API wants every axis spelt out."""
     if a is None:
         return None
     if getattr(a, "format", "") == "csr":
-        return sparse_part(a, cut)
+        return slice_sparse_rows(a, cut)
     return a[cut, ...] if is_foreign(a) else a[cut]
 
 
-def sparse_part(a, cut: slice):
+def slice_sparse_rows(a, cut: slice):
     """Rows `cut` of a CSR matrix as views of its arrays: slicing would copy them."""
     ends = a.indptr[cut.start : cut.stop + 1]
     own = slice(int(ends[0]), int(ends[-1]))
@@ -342,5 +347,5 @@ def default_block(d: int, *, device: bool = False) -> int:
     return max(256, (DEVICE_BYTES if device else BLOCK_BYTES) // (8 * max(d, 1)))
 
 
-def concat(parts):
+def concatenate_blocks(parts):
     return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]

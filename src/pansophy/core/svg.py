@@ -1,4 +1,4 @@
-"""Pieces of SVG pictures that stand by themselves: the page, and boxes with text."""
+"""SVG pictures: a page, and boxes with text."""
 
 from collections.abc import Iterable
 from html import escape
@@ -7,7 +7,9 @@ LINE = 16.0  # height of a line of text
 MARGIN = 12.0
 
 
-def page(width: float, height: float, title: str, parts: Iterable[str], size=12) -> str:
+def svg_page(
+    width: float, height: float, title: str, parts: Iterable[str], size=12
+) -> str:
     """SVG text of a page of this size, with a margin around its parts.
 
     The title is read out by screen readers and shown on hovering.
@@ -21,7 +23,7 @@ def page(width: float, height: float, title: str, parts: Iterable[str], size=12)
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def box(
+def svg_box(
     x: float, y: float, width: float, height: float, lines, fill: str, *, oval=False
 ) -> str:
     """A rounded box (or an oval) around (x, y) with lines of text, the first bold."""

@@ -1,10 +1,10 @@
-"""One core budget: how many threads a fit may use, and the one pool they run in.
+"""Threads: how many a fit may use, and the one pool that all fits share.
 
-Compiled loops here are single-threaded functions that release the GIL; whoever has
-many of them to run hands a list to `run`. That keeps compile times short (a
-`parallel=True` loop costs three times as much to compile), works in forked and
-nested workers, and gives the same result for any number of threads because the
-pieces and the order in which they are put together never depend on it.
+Compiled loops are single-threaded functions that release the GIL; `run_tasks` runs
+many of them on the pool. That keeps compile times short (`parallel=True` lengthens
+them), works in forked and nested workers, and gives the same result for any number of
+threads, because neither the tasks nor the order in which their results are combined
+depends on it.
 """
 
 import os
@@ -20,7 +20,7 @@ import threadpoolctl
 _local = threading.local()  # a worker of ours never starts workers of its own
 
 
-def count() -> int:
+def available_threads() -> int:
     """Cores this process may use: affinity, capped by OMP_NUM_THREADS if set.
 
     joblib's workers set that variable, so nested parallelism does not oversubscribe.
@@ -29,26 +29,26 @@ def count() -> int:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every platform
         cores = os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    cores = min(cores, int(told)) if told.isdigit() and int(told) else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    cores = min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
     return max(1, min(cores, getattr(_local, "cap", cores)))
 
 
-def free() -> int:
-    """Threads that may work from here on: one inside a worker of ours."""
-    return 1 if getattr(_local, "worker", False) else count()
+def usable_threads() -> int:
+    """Threads that this thread may start: one inside a worker of the pool."""
+    return 1 if getattr(_local, "worker", False) else available_threads()
 
 
 @contextmanager
-def limited(n_jobs):
+def limit_threads(n_jobs):
     """At most n_jobs threads inside, BLAS included; None for all, -2 for all but 1."""
     if n_jobs is None or n_jobs == -1:
         yield
         return
-    cap = n_jobs if n_jobs > 0 else max(1, count() + 1 + n_jobs)
+    cap = n_jobs if n_jobs > 0 else max(1, available_threads() + 1 + n_jobs)
     before, _local.cap = getattr(_local, "cap", None), cap
     try:
-        with _controller(os.getpid()).limit(limits=cap, user_api="blas"):
+        with _blas_controller(os.getpid()).limit(limits=cap, user_api="blas"):
             yield
     finally:
         if before is None:
@@ -58,43 +58,45 @@ def limited(n_jobs):
 
 
 @cache
-def _pool(pid, n):
+def _thread_pool(pid, n):
     # keyed by process: a pool does not survive a fork
-    return ThreadPoolExecutor(n, thread_name_prefix="pansophy", initializer=_enter)
+    return ThreadPoolExecutor(
+        n, thread_name_prefix="pansophy", initializer=_mark_as_worker
+    )
 
 
-def _enter():
+def _mark_as_worker():
     _local.worker = True
 
 
 @cache
-def _controller(pid):
+def _blas_controller(pid):
     return threadpoolctl.ThreadpoolController()
 
 
 @contextmanager
 def single_blas():
     """BLAS on one thread inside, since our own threads take the cores."""
-    with _controller(os.getpid()).limit(limits=1, user_api="blas"):
+    with _blas_controller(os.getpid()).limit(limits=1, user_api="blas"):
         yield
 
 
-def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
+def run_tasks(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
     """Yield the results of the tasks in their order, computed a few at a time.
 
-    At most `count() + 1` results are waiting at any moment, which bounds memory.
+    At most `available_threads() + 1` results wait at any moment, which bounds memory.
     `blas` says that the tasks call BLAS, which is then kept to one thread each.
     """
     tasks = iter(tasks)
     head = list(islice(tasks, 2))
-    n = 1 if len(head) < 2 or getattr(_local, "worker", False) else count()
+    n = 1 if len(head) < 2 or getattr(_local, "worker", False) else available_threads()
     if n == 1:
         for task in head:
             yield task()
         for task in tasks:
             yield task()
         return
-    pool = _pool(os.getpid(), n)
+    pool = _thread_pool(os.getpid(), n)
     with single_blas() if blas else nullcontext():
         waiting = [pool.submit(t) for t in head]
         waiting += [pool.submit(t) for t in islice(tasks, max(n - 1, 0))]
@@ -110,16 +112,16 @@ def run(tasks: Iterable[Callable], *, blas: bool = False) -> Iterator:
 
 
 @contextmanager
-def beside(tasks):
-    """Run tasks next to the body; none in a worker of ours, which has one thread.
+def run_alongside(tasks):
+    """Run tasks on other threads while the body runs; none inside a worker.
 
-    A task that has not started when the body ends is left out, so the body must be
-    able to do without. The body tells those that have started when to end.
+    A task that has not started when the body ends is never started, so the body must
+    not depend on it. The body signals the tasks that have started to end.
     """
-    if getattr(_local, "worker", False) or count() == 1:
+    if getattr(_local, "worker", False) or available_threads() == 1:
         yield
         return
-    pool = _pool(os.getpid(), count())
+    pool = _thread_pool(os.getpid(), available_threads())
     futures = [pool.submit(task) for task in tasks]
     try:
         yield

@@ -1,7 +1,7 @@
 """Covariance of the columns: empirical, shrunk, robust, and outliers by it."""
 
 from .empirical import OAS, EmpiricalCovariance, LedoitWolf, ShrunkCovariance
-from .robust import EllipticEnvelope, MinCovDet
+from .minimum_covariance_determinant import EllipticEnvelope, MinCovDet
 
 __all__ = [
     "OAS",

@@ -1,20 +1,15 @@
-"""Covariance of the columns: as counted, or drawn towards a multiple of the identity.
+"""Covariance of the columns: empirical, or shrunk towards a multiple of the identity.
 
     m = mean x_i      S = mean (x_i - m)(x_i - m)^T                              (1)
     S(a) = (1 - a) S + a mu I      mu = tr S / d                                 (2)
 
-(1) is the likeliest covariance of normal rows; with few rows its eigenvalues are too
-spread out, and (2) pulls them together. The a of least expected squared error is
-estimated by Ledoit and Wolf, with ||A||^2 = tr(A A^T) / d and x_i taken about m,
+(1) is the maximum-likelihood covariance of normal rows; with few rows its eigenvalues
+are too spread out, and (2) pulls them together. The a of least expected squared error
+is estimated by Ledoit and Wolf, or for normal rows by Chen and others (OAS);
+`core/shrinkage.py` has both formulas.
 
-    a = min(1, beta / ||S - mu I||^2)    beta = mean ||x_i x_i^T - S||^2 / n      (3)
-
-and for normal rows by Chen and others (OAS), with t = mean of the entries S_jk^2,
-
-    a = min(1, (t + mu^2) / ((n + 1)(t - mu^2 / d)))                             (4)
-
-Every model here gives squared distances (x - m)^T S^-1 (x - m), by the pseudo-inverse
-where S is singular.
+Every model here gives squared Mahalanobis distances (x - m)^T S^-1 (x - m), by the
+pseudo-inverse where S is singular.
 
 Shapes    X (n, d)   S (d, d)
 Refs      [Ledoit2004]; [Chen2010]
@@ -26,52 +21,28 @@ import numpy as np
 from scipy import linalg
 
 from ..base import Estimator
+from ..core.shrinkage import (
+    ledoit_wolf_shrinkage,
+    oas_shrinkage,
+    shrunk_covariance,
+)
 from ..params import Count, Flag, Fraction
 
 
-def moments(X, assume_centered=False):
-    """Eq. (1): m, zero if assumed, and S."""
+def mean_and_covariance(X, assume_centered=False):
+    """Eq. (1): the mean m, zero if assumed, and the covariance S."""
     m = np.zeros(X.shape[1]) if assume_centered else X.mean(axis=0)
     A = X - m
     return m, A.T @ A / len(X)
 
 
-def shrunk(S, a):
-    """Eq. (2)."""
-    return (1 - a) * S + a * np.trace(S) / len(S) * np.eye(len(S))
-
-
-def ledoit_wolf_shrinkage(X, S, m):
-    """Eq. (3), in O(n d) beyond S: sum_i |x_i|^4 is all that is needed of the rows."""
-    n, d = X.shape
-    if d == 1:
-        return 0.0
-    A = X - m
-    lengths = np.einsum("ij,ij->i", A, A)
-    mu, own = np.trace(S) / d, np.sum(S * S)
-    beta = (np.mean(lengths**2) - own) / (n * d)
-    delta = own / d - mu**2
-    beta = min(beta, delta)
-    return 0.0 if beta == 0 else float(beta / delta)
-
-
-def oas_shrinkage(S, n):
-    """Eq. (4)."""
-    d = len(S)
-    if d == 1:
-        return 0.0
-    t, mu2 = np.mean(S * S), (np.trace(S) / d) ** 2
-    below = (n + 1) * (t - mu2 / d)
-    return 1.0 if below <= 0 else float(min(1.0, (t + mu2) / below))
-
-
-def squared_distances(X, m, P):
+def squared_mahalanobis(X, m, P):
     """(x - m)^T P (x - m) of each row: (n,)."""
     A = X - m
     return np.einsum("ij,ij->i", A @ P, A)
 
 
-def log_likelihood(S, P):
+def normal_log_likelihood(S, P):
     """Mean log density of normal rows with covariance S under precision P."""
     d = len(S)
     sign, log_det = np.linalg.slogdet(P)
@@ -81,14 +52,15 @@ def log_likelihood(S, P):
 
 @dataclass(eq=False, repr=False)
 class AbstractCovariance(Estimator):
-    """What every covariance model answers; `fit` is the member's own."""
+    """Base of the covariance models: precision, distances and likelihood."""
 
     _: KW_ONLY
     store_precision: Flag = True
     assume_centered: Flag = False
 
     def _store(self, m, S):
-        self.location_, self.covariance_ = m, S
+        self.location_ = m
+        self.covariance_ = S
         self.precision_ = linalg.pinvh(S) if self.store_precision else None
         return self
 
@@ -100,17 +72,17 @@ class AbstractCovariance(Estimator):
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
-        X = self._ready(X)
-        return squared_distances(X, self.location_, self.get_precision())
+        X = self._check_new_data(X)
+        return squared_mahalanobis(X, self.location_, self.get_precision())
 
     def score(self, X, y=None):
         """Mean log density of the rows under N(m, S)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         S = (X - self.location_).T @ (X - self.location_) / len(X)
-        return log_likelihood(S, self.get_precision())
+        return normal_log_likelihood(S, self.get_precision())
 
     def error_norm(self, comp_cov, norm="frobenius", scaling=True, squared=True):
-        """How far another covariance is: the sum of squares, or the largest one."""
+        """The distance of another covariance: Frobenius or spectral norm."""
         error = np.asarray(comp_cov) - self.covariance_
         if norm == "frobenius":
             value = np.sum(error**2)
@@ -124,7 +96,7 @@ class AbstractCovariance(Estimator):
 
 @dataclass(eq=False, repr=False)
 class EmpiricalCovariance(AbstractCovariance):
-    """The covariance of the rows as counted, eq. (1).
+    """The empirical covariance of the rows, eq. (1).
 
     Parameters
     ----------
@@ -152,7 +124,7 @@ class EmpiricalCovariance(AbstractCovariance):
     """
 
     def fit(self, X, y=None):
-        """Count.
+        """Compute mean and covariance.
 
         Parameters
         ----------
@@ -164,13 +136,15 @@ class EmpiricalCovariance(AbstractCovariance):
         -------
         self : EmpiricalCovariance
         """
-        X, _ = self._begin(X)
-        return self._store(*moments(X.astype(np.float64), self.assume_centered))
+        X, _ = self._check_training_data(X)
+        return self._store(
+            *mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        )
 
 
 @dataclass(eq=False, repr=False)
 class ShrunkCovariance(AbstractCovariance):
-    """A covariance drawn towards a multiple of the identity, eq. (2).
+    """A covariance shrunk towards a multiple of the identity, eq. (2).
 
     Parameters
     ----------
@@ -197,7 +171,7 @@ class ShrunkCovariance(AbstractCovariance):
     shrinkage: Fraction = 0.1
 
     def fit(self, X, y=None):
-        """Count and shrink.
+        """Compute the covariance and shrink it.
 
         Parameters
         ----------
@@ -209,14 +183,14 @@ class ShrunkCovariance(AbstractCovariance):
         -------
         self : ShrunkCovariance
         """
-        X, _ = self._begin(X)
-        m, S = moments(X.astype(np.float64), self.assume_centered)
-        return self._store(m, shrunk(S, self.shrinkage))
+        X, _ = self._check_training_data(X)
+        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        return self._store(m, shrunk_covariance(S, self.shrinkage))
 
 
 @dataclass(eq=False, repr=False)
 class LedoitWolf(AbstractCovariance):
-    """A covariance shrunk by as much as the rows call for, eq. (3).
+    """A covariance shrunk by the estimate of Ledoit and Wolf.
 
     Parameters
     ----------
@@ -247,7 +221,7 @@ class LedoitWolf(AbstractCovariance):
     block_size: Count = 1000
 
     def fit(self, X, y=None):
-        """Count and shrink.
+        """Compute the covariance and shrink it.
 
         Parameters
         ----------
@@ -259,16 +233,17 @@ class LedoitWolf(AbstractCovariance):
         -------
         self : LedoitWolf
         """
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         X = X.astype(np.float64)
-        m, S = moments(X, self.assume_centered)
-        self.shrinkage_ = ledoit_wolf_shrinkage(X, S, m)
-        return self._store(m, shrunk(S, self.shrinkage_))
+        m, S = mean_and_covariance(X, self.assume_centered)
+        squared_norms = np.einsum("ij,ij->i", X - m, X - m)
+        self.shrinkage_ = ledoit_wolf_shrinkage(S, np.mean(squared_norms**2), len(X))
+        return self._store(m, shrunk_covariance(S, self.shrinkage_))
 
 
 @dataclass(eq=False, repr=False)
 class OAS(AbstractCovariance):
-    """A covariance shrunk by the rule for normal rows, eq. (4).
+    """A covariance shrunk by the oracle approximating rule for normal rows.
 
     Parameters
     ----------
@@ -293,7 +268,7 @@ class OAS(AbstractCovariance):
     """
 
     def fit(self, X, y=None):
-        """Count and shrink.
+        """Compute the covariance and shrink it.
 
         Parameters
         ----------
@@ -305,7 +280,7 @@ class OAS(AbstractCovariance):
         -------
         self : OAS
         """
-        X, _ = self._begin(X)
-        m, S = moments(X.astype(np.float64), self.assume_centered)
+        X, _ = self._check_training_data(X)
+        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
         self.shrinkage_ = oas_shrinkage(S, len(X))
-        return self._store(m, shrunk(S, self.shrinkage_))
+        return self._store(m, shrunk_covariance(S, self.shrinkage_))

@@ -38,19 +38,19 @@ class Dataset(NamedTuple):
 
 
 def names() -> list[str]:
-    """The tables that `load` knows."""
+    """Names of the bundled tables."""
     return ["customers", *SKLEARN, "weather"]
 
 
 def path(name="customers") -> Path:
-    """The CSV file of a table that is a file in the package."""
+    """Path of the CSV file of a bundled table."""
     if name != "customers":
         raise ValueError(f"Only 'customers' is a file, got {name!r}.")
     return Path(str(resources.files("pansophy.datasets").joinpath("customers.csv")))
 
 
 def load(name="customers") -> Dataset:
-    """A bundled table.
+    """Load a bundled table.
 
     Examples
     --------

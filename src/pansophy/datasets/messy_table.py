@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..params import check_count
 
 PLANS = np.array(["basic", "família", "プレミアム"])
 TOWNS = [f"Saint-Étienne {t}" if t % 3 else f'O\'Brien "{t}"' for t in range(40)]
@@ -16,7 +17,7 @@ FILLER = np.array(
 
 
 def make_messy(n=1000, seed=0, *, truth=False):
-    """Customers of a shop and whether they quit, as an Arrow table.
+    """Generate customers of a shop and whether they quit, as an Arrow table.
 
     Column names hold spaces, commas, accents, other scripts, HTML and a spreadsheet
     formula; values hold quotes, newlines, missing ones (some missing because of the
@@ -41,17 +42,18 @@ def make_messy(n=1000, seed=0, *, truth=False):
     """
     import pyarrow as pa
 
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}.")
-    rng = rng_from(seed)
+    n = check_count("n", n)
+    rng = make_rng(seed)
     age = np.clip(rng.normal(42, 14, n), 18, 90).round()
     income = rng.lognormal(10, 0.5, n).round(2)
-    plan, step = rng.choice(3, n, p=[0.5, 0.3, 0.2]), rng.choice(3, n)
+    plan = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    step = rng.choice(3, n)
     town = np.minimum(rng.geometric(0.08, n) - 1, 39)
     begun = np.datetime64("2019-01-01") + rng.integers(0, 1800, n)
     seen = np.datetime64("2024-01-01T00:00:00") + rng.integers(0, 366 * 86400, n)
     wind = rng.integers(0, 360, n)
-    price, percent = rng.gamma(2, 900, n).round(2), rng.integers(0, 60, n)
+    price = rng.gamma(2, 900, n).round(2)
+    percent = rng.integers(0, 60, n)
     mood = rng.normal(size=n)
     month = seen.astype("M8[M]").astype(int) % 12
     years = (np.datetime64("2024-01-01") - begun).astype(int) / 365.25
@@ -71,8 +73,8 @@ def make_messy(n=1000, seed=0, *, truth=False):
     )
     p = 1 / (1 + np.exp(-score))
     quits = rng.random(n) < p
-    gone = rng.random((3, n)) < np.array([np.full(n, 0.08), 0.03 + 0.15 * quits,
-                                          np.full(n, 0.05)])  # fmt: skip
+    missing_rates = [np.full(n, 0.08), 0.03 + 0.15 * quits, np.full(n, 0.05)]
+    gone = rng.random((3, n)) < np.array(missing_rates)
     table = pa.table({
         "customer": [f"K-{i:07d}" for i in rng.permutation(n)],
         "age": pa.array(age.astype(int), mask=gone[0]),
@@ -97,16 +99,17 @@ def make_messy(n=1000, seed=0, *, truth=False):
 
 
 def review_texts(mood, rng) -> list[str | None]:
-    """Texts whose words tell the mood; some with quotes, commas and newlines."""
+    """Review texts whose words depend on the mood; some with quotes and newlines."""
     n = len(mood)
     share = 1 / (1 + np.exp(-1.5 * mood))
     filler = FILLER[rng.integers(0, len(FILLER), (n, 6))]
-    picks, kinds = rng.integers(0, 6, (n, 4)), rng.random((n, 4))
+    picks = rng.integers(0, 6, (n, 4))
+    kinds = rng.random((n, 4))
     marks = np.array([" ", ", ", "\n", '. "Really", '])[rng.integers(0, 4, n)]
     silent = rng.random(n) < 0.03
     out: list[str | None] = []
     for i in range(n):
-        said = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
-        told = [*filler[i][:3], *said[:2], *filler[i][3:], *said[2:]]
-        out.append(None if silent[i] else marks[i].join(told))
+        opinions = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
+        phrases = [*filler[i][:3], *opinions[:2], *filler[i][3:], *opinions[2:]]
+        out.append(None if silent[i] else marks[i].join(phrases))
     return out

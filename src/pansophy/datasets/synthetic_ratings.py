@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..params import check_count
 
 BLOCK = 20_000  # pairs of rows that are multiplied at a time
 
@@ -17,7 +18,7 @@ def make_ratings(
     implicit=False,
     random_state=0,
 ) -> dict[str, np.ndarray]:
-    """Ratings of films: a dict of the columns user, item, rating and time.
+    """Generate film ratings: a dict of the columns user, item, rating and time.
 
     A few users and items have most of the ratings. A rating is 3.5 plus a bias of the
     user, one of the item, a product of planted factors and noise, on a scale of half
@@ -45,18 +46,21 @@ def make_ratings(
     >>> sorted(table), len(table["rating"])
     (['item', 'rating', 'time', 'user'], 300)
     """
-    if min(n_users, n_items, n_ratings, n_factors) < 1:
-        raise ValueError("n_users, n_items, n_ratings, n_factors must be at least 1.")
+    n_users = check_count("n_users", n_users)
+    n_items = check_count("n_items", n_items)
+    n_ratings = check_count("n_ratings", n_ratings)
+    n_factors = check_count("n_factors", n_factors)
     if 2 * n_ratings > n_users * n_items:
         raise ValueError(
             f"n_ratings must be at most half of the {n_users * n_items} cells, got "
             f"{n_ratings}."
         )
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     scale = 1 / np.sqrt(n_factors)
     P = rng.standard_normal((n_users, n_factors)) * np.sqrt(scale)
     Q = rng.standard_normal((n_items, n_factors)) * np.sqrt(scale)
-    b, c = 0.4 * rng.standard_normal(n_users), 0.5 * rng.standard_normal(n_items)
+    b = 0.4 * rng.standard_normal(n_users)
+    c = 0.5 * rng.standard_normal(n_items)
     busy = rng.lognormal(0, 1.0, n_users)
     popular = rng.lognormal(0, 1.4, n_items) * np.exp(0.8 * c)
     u, i = draw_user_item_pairs(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
@@ -76,10 +80,10 @@ def make_ratings(
 
 
 def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
-    """Distinct cells, drawn by activity and popularity, liked ones more often.
+    """Distinct (user, item) pairs, drawn by activity, popularity and liking.
 
-    About half of what is drawn is kept. Shuffled multinomial counts are the same as
-    single draws, and there is nothing to look up for each of them.
+    About half of the draws are kept. Shuffled multinomial counts have the distribution
+    of single draws but need no search for each of them.
     """
     busy, popular = busy / busy.sum(), popular / popular.sum()
     have = np.empty(0, np.int64)
@@ -103,7 +107,7 @@ def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
 
 
 def factor_products(P, Q, u, i):
-    """P_u . Q_i for aligned codes, in blocks that stay in the cache."""
+    """Dot products of P[u] and Q[i], in blocks that stay in the cache."""
     cuts = [slice(s, s + BLOCK) for s in range(0, len(u), BLOCK)]
     parts = [np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]]) for cut in cuts]
     return np.concatenate(parts)

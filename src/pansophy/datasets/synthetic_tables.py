@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..params import check_count
 
 PLANS = np.array(["basic", "family", "premium"])
 REGIONS = np.array(["north", "south", "east", "west", "centre"])
@@ -11,7 +12,7 @@ PAYMENTS = np.array(["card", "transfer", "invoice", "cash"])
 
 
 def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
-    """Customers of a phone company and whether they left: a dict of columns.
+    """Generate customers of a phone company and whether they left: a dict of columns.
 
     Numbers on several scales, categories with few and with many levels, values
     missing at random and not at random, an id, a constant column. About a quarter
@@ -30,13 +31,12 @@ def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
     >>> table["customer_id"]
     ['C00001', 'C00002', 'C00003', 'C00004', 'C00005']
     """
-    if n_rows < 1:
-        raise ValueError(f"n_rows must be at least 1, got {n_rows}.")
-    rng = rng_from(random_state)
-    n = n_rows
+    n = check_count("n_rows", n_rows)
+    rng = make_rng(random_state)
     plan = rng.choice(3, n, p=[0.5, 0.3, 0.2])
     city = rng.choice(30, n, p=np.r_[np.full(10, 0.06), np.full(20, 0.02)])
-    region, pay = rng.choice(5, n), rng.choice(4, n, p=[0.5, 0.25, 0.2, 0.05])
+    region = rng.choice(5, n)
+    pay = rng.choice(4, n, p=[0.5, 0.25, 0.2, 0.05])
     months = np.minimum(rng.gamma(1.5, 16, n), 120).astype(int) + 1
     age = np.clip(rng.normal(44, 15, n), 18, 92).astype(int)
     price = 12 + 9 * plan + rng.normal(0, 2.5, n) + 3 * (pay == 2)

@@ -1,4 +1,4 @@
-"""Few directions for many columns: linear, probabilistic, nonnegative, kernel."""
+"""Matrix decompositions: PCA and its variants, factor analysis, ICA, NMF, SVD."""
 
 from .factor_analysis import FactorAnalysis
 from .fast_ica import FastICA

@@ -3,19 +3,20 @@
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
+
 GROUP = 32  # rows swept together
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sweeps(W, G, C, l1, order, most, enough):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def coordinate_sweeps(W, G, C, l1, order, max_sweeps, tol):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
-    Every coordinate t in `order` goes to its best value given the others. A row is
-    swept again until a sweep's violation (the projected gradient met on the way) is
-    at most `enough` times that of its first, `most` times at most. Returns the sum of
-    the first violations. Rows go in small groups, one coordinate of all of them after
-    another, so that no number is read just after it was written.
+    Every coordinate t in `order` is set to its best value given the others. A row is
+    swept again until a sweep's violation (the sum of projected gradients met in it) is
+    at most `tol` times that of its first, `max_sweeps` times at most. Returns the sum
+    of the first violations. Rows go in small groups, one coordinate of all of them
+    after another, so that no number is read just after it was written.
     """
     n, k = W.shape
     total = 0.0
@@ -25,7 +26,7 @@ def sweeps(W, G, C, l1, order, most, enough):
         count = min(GROUP, n - start)
         for j in range(count):
             live[j] = j
-        for turn in range(most):
+        for sweep in range(max_sweeps):
             met[:] = 0.0
             for s in range(k):
                 t = order[s]
@@ -44,10 +45,10 @@ def sweeps(W, G, C, l1, order, most, enough):
             left = 0
             for a in range(count):
                 j = live[a]
-                if turn == 0:
+                if sweep == 0:
                     first[j] = met[j]
                     total += met[j]
-                if met[j] > enough * first[j]:
+                if met[j] > tol * first[j]:
                     live[left] = j
                     left += 1
             count = left
@@ -56,8 +57,8 @@ def sweeps(W, G, C, l1, order, most, enough):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def at_entries(W, H, indptr, indices):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def product_at_entries(W, H, indptr, indices):
     """(W H^T) at the stored entries of a CSR matrix; H is (d, k)."""
     out = np.empty(len(indices), W.dtype)
     for i in range(len(indptr) - 1):

@@ -1,4 +1,4 @@
-"""Independent component analysis: sources that are as far from Gaussian as can be.
+"""Independent component analysis (FastICA): sources as non-Gaussian as possible.
 
 Rows are mixtures x = A s + m of independent sources. After whitening, z = K (x - m)
 with unit covariance, the sources are s = W z for an orthogonal W, each row of which is
@@ -8,7 +8,7 @@ an extremum of E[G(w . z)]. A Newton step on that, with g = G', is
 
 "parallel" does so for all rows, then makes W orthogonal again, W <- (W W^T)^-1/2 W;
 "deflation" finds one row after another, each orthogonal to those before. Convergence is
-cubic in theory and quick in practice; rows have settled when every |w_new . w_old| is
+cubic in theory and fast in practice; rows have converged when every |w_new . w_old| is
 within tol of 1. g is tanh(a u) ("logcosh"), u exp(-u^2/2) ("exp"), u^3 ("cube"), or a
 function that gives g and the mean of g'.
 
@@ -16,7 +16,7 @@ Whitening takes the moments of the rows in one pass ("eigh"), or the triangle of
 blocked QR ("svd"), never a decomposition of n rows. Sums over rows go in blocks on
 threads.
 
-Cost      n d^2 once, 4 n k^2 a turn
+Cost      n d^2 once, 4 n k^2 an iteration
 Shapes    X (n, d)   K (k, d)   Z (n, k)   W (k, k)   components W K   A = pinv(W K)
 Refs      [Hyvarinen2000]
 """
@@ -31,27 +31,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
-from ..core.low_rank import flip
+from ..core.linalg import one_thread_if_small
 from ..core.progress import SILENT
-from ..core.random import rng_from
-from ..core.rows import rows
+from ..core.random import make_rng
+from ..core.rows import as_rows
+from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag, ParameterError, Positive
 from ..typing import Matrix, Seed
-from .abstract import project
-from .moments import center, moments, only_arrays, refuse_holes, refuse_huge
-from .pca import by_svd
+from .abstract_pca import center_and_project
+from .moments import (
+    mean_and_scatter,
+    mean_and_total_scatter,
+    refuse_nonfinite,
+    refuse_overflow,
+    require_numpy,
+)
+from .pca import axes_by_svd
 
 BLOCK_BYTES = 1 << 19
 
 
-class State(NamedTuple):
+class ICAState(NamedTuple):
     W: np.ndarray
-    objective: float  # how far the rows turned, 1 - |w_new . w_old|
+    objective: float  # how far the rows rotated, 1 - |w_new . w_old|
     n_iter: int = 0
 
 
-def logcosh(U, alpha=1.0):
+def logcosh_contrast(U, alpha=1.0):
     """g and the mean of g' over rows; U is overwritten."""
     if alpha != 1:
         U *= alpha
@@ -59,16 +65,16 @@ def logcosh(U, alpha=1.0):
     return U, alpha * (1 - np.einsum("ij,ij->j", U, U) / len(U))
 
 
-def exp(U):
+def exp_contrast(U):
     E = np.exp(-0.5 * U * U)
     return U * E, np.mean((1 - U * U) * E, axis=0)
 
 
-def cube(U):
+def cube_contrast(U):
     return U**3, np.mean(3 * U * U, axis=0)
 
 
-def step_sums(Z, W, g):
+def newton_sums(Z, W, g):
     """E[z g(w . z)] and E[g'(w . z)], eq. (1), for each row of W."""
     n, k = Z.shape
     block = max(256, BLOCK_BYTES // (Z.itemsize * k))
@@ -77,57 +83,69 @@ def step_sums(Z, W, g):
         G, slope = g(z @ W.T)
         return G.T @ z, np.asarray(slope) * len(z)
 
-    first, slope = rows(Z, block=block).sum(stats)
+    first, slope = as_rows(Z, block=block).sum(stats)
     return first / n, slope / n
 
 
-def orthogonal(W):
+def symmetric_orthogonalization(W):
     """(W W^T)^-1/2 W."""
     s, U = np.linalg.eigh(W @ W.T)
     s = np.maximum(s, np.finfo(W.dtype).tiny)
     return (U / np.sqrt(s)) @ U.T @ W
 
 
-def parallel(Z, g, W, *, max_iter, tol, task=SILENT):
+def parallel_ica(Z, g, W, *, max_iter, tol, task=SILENT):
     """All rows of W together."""
 
-    def turn(state):
-        A, slope = step_sums(Z, state.W, g)
-        W = orthogonal(A - slope[:, None] * state.W)
+    def step(state):
+        A, slope = newton_sums(Z, state.W, g)
+        W = symmetric_orthogonalization(A - slope[:, None] * state.W)
         turned = np.abs(np.abs(np.einsum("ij,ij->i", W, state.W)) - 1)
-        return State(W, float(turned.max()))
+        return ICAState(W, float(turned.max()))
 
-    how = {"max_iter": max_iter, "tol": tol, "task": task}
-    start = State(orthogonal(W), np.inf)
-    return iterate(turn, start, change=lambda old, new: new.objective, **how)
+    return iterate(
+        step,
+        ICAState(symmetric_orthogonalization(W), np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.objective,
+        task=task,
+    )
 
 
-def deflation(Z, g, W, *, max_iter, tol, task=SILENT):
-    """One row of W after another; an iteration here is a turn of the current row."""
-    found, most = np.zeros((0, W.shape[1]), W.dtype), 0
+def deflation_ica(Z, g, W, *, max_iter, tol, task=SILENT):
+    """One row of W after another; an iteration is a step of the current row."""
+    found = np.zeros((0, W.shape[1]), W.dtype)
+    most = 0
     result: Any = None
     for w in W:
 
-        def turn(state, found=found):
-            A, slope = step_sums(Z, state.W, g)
+        def step(state, found=found):
+            A, slope = newton_sums(Z, state.W, g)
             v = A[0] - slope[0] * state.W[0]
             v = v - found.T @ (found @ v)
             v = v / np.linalg.norm(v)
-            return State(v[None], float(abs(abs(v @ state.W[0]) - 1)))
+            return ICAState(v[None], float(abs(abs(v @ state.W[0]) - 1)))
 
         v = w - found.T @ (found @ w)
-        start = State((v / np.linalg.norm(v))[None], np.inf)
-        how = {"max_iter": max_iter, "tol": tol, "task": task}
-        last = iterate(turn, start, change=lambda old, new: new.objective, **how)
+        start = ICAState((v / np.linalg.norm(v))[None], np.inf)
+        last = iterate(
+            step,
+            start,
+            max_iter=max_iter,
+            tol=tol,
+            change=lambda old, new: new.objective,
+            task=task,
+        )
         found = np.concatenate([found, last.state.W])
         most = max(most, last.n_iter)
         if result is None or last.reason != "tolerance":
             result = last
         if last.reason == "interrupted":
-            rest = orthogonal(np.concatenate([found, W[len(found) :]]))
-            found = rest
+            rest = np.concatenate([found, W[len(found) :]])
+            found = symmetric_orthogonalization(rest)
             break
-    return result._replace(state=State(found, result.objective), n_iter=most)
+    return result._replace(state=ICAState(found, result.objective), n_iter=most)
 
 
 @dataclass(eq=False, repr=False)
@@ -147,7 +165,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     fun_args : dict or None, default=None
         {"alpha": a} for "logcosh", a from 1 to 2; keywords of a function.
     max_iter : int, default=200
-        Most turns.
+        Most iterations.
     tol : float, default=1e-4
     w_init : array of shape (k, k), optional
         W to start from; None is random.
@@ -160,7 +178,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     Attributes
     ----------
     components_ : array of shape (k, d)
-        W K, which turns centred rows into sources.
+        W K, which maps centred rows to sources.
     mixing_ : array of shape (d, k)
         A, its pseudo-inverse.
     mean_ : array of shape (d,)
@@ -168,7 +186,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     whitening_ : array of shape (k, d)
         K / sqrt(n), if whitened.
     n_iter_, history_, converged_, interrupted_
-        How the turns went; the objective is how far the rows of W turned.
+        How the iterations went; the objective is how far W rotated.
     n_features_in_ : int
 
     Examples
@@ -206,28 +224,31 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _run(self, X):
         """Find and store the components; X as checked."""
-        X, _ = self._begin(X, ensure_min_samples=2)
-        only_arrays(X, "FastICA")
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        require_numpy(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
-        refuse_huge(float(center(X).scatter), "FastICA")
+        refuse_overflow(float(mean_and_total_scatter(X).scatter), "FastICA")
         m: Any = None
         if self.whiten:
             k = min(self.n_components or min(n, d), n, d)
             m, K = self._whitening(X, k)
-            Z = project(X, m, K)
+            Z = center_and_project(X, m, K)
         else:
             if self.n_components not in (None, d):
                 raise ParameterError(
                     "n_components of FastICA is the number of columns if "
                     f"whiten=False, got {self.n_components}."
                 )
-            k, K, Z = d, None, X
+            k = d
+            K = None
+            Z = X
         W0 = self._start(k, X.dtype)
-        solve = parallel if self.algorithm == "parallel" else deflation
-        options = {"max_iter": self.max_iter, "tol": self.tol}
-        result = self._drive(
-            lambda task: solve(Z, g, W0, task=task, **options),
+        solve = parallel_ica if self.algorithm == "parallel" else deflation_ica
+        result = self._run_driver(
+            lambda task: solve(
+                Z, g, W0, max_iter=self.max_iter, tol=self.tol, task=task
+            ),
             total=self.max_iter,
             X=X,
         )
@@ -241,13 +262,11 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             W = W / np.sqrt(n)
         B = W if K is None else W @ K
         if self.sign_flip:
-            B = flip(None, B)[1]
+            B = svd_flip(None, B)[1]
         self.components_ = B.astype(X.dtype)
         if K is not None:
-            self.mean_, self.whitening_ = (
-                m.astype(X.dtype),
-                (K / np.sqrt(n)).astype(X.dtype),
-            )
+            self.mean_ = m.astype(X.dtype)
+            self.whitening_ = (K / np.sqrt(n)).astype(X.dtype)
         self.mixing_ = scipy.linalg.pinv(self.components_, check_finite=False)
         return X
 
@@ -262,24 +281,27 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
             return g
         if self.fun != "logcosh":
-            return {"exp": exp, "cube": cube}[self.fun]
+            return {"exp": exp_contrast, "cube": cube_contrast}[self.fun]
         alpha = args.get("alpha", 1.0)
         if not 1 <= alpha <= 2:
             raise ValueError(f"alpha of fun_args must be from 1 to 2, got {alpha}.")
-        return lambda U: logcosh(U, alpha)
+        return lambda U: logcosh_contrast(U, alpha)
 
     def _whitening(self, X, k):
         """m and K, so that K (x - m) has unit covariance."""
         n, d = X.shape
         if self.whiten_solver == "svd" or n < d:
-            axes = by_svd(X, "FastICA")
-            m, V, squares = axes.mean, np.asarray(axes.V)[:k], axes.squares[:k]
+            axes = axes_by_svd(X, "FastICA")
+            m = axes.mean
+            V = np.asarray(axes.V)[:k]
+            squares = axes.squares[:k]
         else:
-            _, m, S = moments(X)
-            refuse_holes(X, m, "FastICA")
-            with few_threads(d):
+            _, m, S = mean_and_scatter(X)
+            refuse_nonfinite(X, m, "FastICA")
+            with one_thread_if_small(d):
                 values, E = scipy.linalg.eigh(S, check_finite=False)
-            V, squares = E[:, ::-1].T[:k], np.maximum(values[::-1][:k], 0.0)
+            V = E[:, ::-1].T[:k]
+            squares = np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
         least = least if least > 1e-280 else 1.0  # rows that do not differ
         V = V * np.where(V[:, :1] < 0, -1.0, 1.0)  # a start means the same everywhere
@@ -287,7 +309,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _start(self, k, dtype):
         if self.w_init is None:
-            rng = rng_from(self.random_state)
+            rng = make_rng(self.random_state)
             return rng.standard_normal((k, k)).astype(dtype)
         W = np.asarray(self.w_init, dtype=dtype)
         if W.shape != (k, k):
@@ -296,11 +318,11 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _sources(self, X):
         m = self.mean_ if self.whiten else np.zeros(X.shape[1], X.dtype)
-        return project(X, m, self.components_)
+        return center_and_project(X, m, self.components_)
 
     def transform(self, X, copy=True):
         """Sources of the rows; X is left as it is whatever `copy` says."""
-        return self._sources(self._ready(X))
+        return self._sources(self._check_new_data(X))
 
     def inverse_transform(self, X, copy=True):
         """Rows from sources: A s + m."""

@@ -22,21 +22,21 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..core.arrays import is_foreign, to_numpy
-from ..core.design import fold
-from ..core.linalg import few_threads
-from ..core.low_rank import flip
-from ..core.rows import rows
+from ..core.least_squares_passes import triangle_of
+from ..core.linalg import one_thread_if_small
+from ..core.rows import as_rows, is_dataset
+from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag
-from .abstract import SPARSE, AbstractPCA, is_table
-from .moments import refuse_huge
+from .abstract_pca import SPARSE, AbstractPCA
+from .moments import refuse_overflow
 
 
 def stack_svd(A):
     """S and Vt of a stack, by its triangle if it is tall."""
-    A = fold(A) if A.shape[0] > A.shape[1] else A
-    with few_threads(min(A.shape)):
+    A = triangle_of(A) if A.shape[0] > A.shape[1] else A
+    with one_thread_if_small(min(A.shape)):
         _, S, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    return S, flip(None, Vt)[1]
+    return S, svd_flip(None, Vt)[1]
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +50,7 @@ class IncrementalPCA(AbstractPCA):
     whiten : bool, default=False
         Whether scores are divided by their standard deviation.
     copy : bool, default=True
-        X is left as it is either way; for scikit-learn's sake.
+        For compatibility with scikit-learn; X is never changed.
     batch_size : int or None, default=None
         Rows per batch in `fit`; None is 5 d.
 
@@ -86,16 +86,16 @@ class IncrementalPCA(AbstractPCA):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE)
         self._forget()
         n, d = X.shape
         self.batch_size_ = self.batch_size or 5 * d
         least = self.n_components or 1
         X = X.tocsr() if sp.issparse(X) else X
-        if is_table(X):
-            source = (b for (b,) in rows(X, block=self.batch_size_).blocks())
+        if is_dataset(X):
+            source = (b for (b,) in as_rows(X, block=self.batch_size_).blocks())
         else:
-            source = (X[cut] for cut in batches(n, self.batch_size_, least))
+            source = (X[cut] for cut in batch_slices(n, self.batch_size_, least))
         for batch in source:
             self._add(batch.toarray() if sp.issparse(batch) else batch)
         return self
@@ -104,7 +104,11 @@ class IncrementalPCA(AbstractPCA):
         """Add one batch; `check_input=False` trusts that X is a dense float array."""
         first = not hasattr(self, "components_")
         if check_input:
-            X = self._begin(X, **SPARSE)[0] if first else self._ready(X, **SPARSE)
+            X = (
+                self._check_training_data(X, **SPARSE)[0]
+                if first
+                else self._check_new_data(X, **SPARSE)
+            )
             X = X.toarray() if sp.issparse(X) else X
         elif first:
             self.n_features_in_ = X.shape[1]
@@ -138,11 +142,12 @@ class IncrementalPCA(AbstractPCA):
         dtype: Any = None if is_foreign(X) else X.dtype
         B = np.asarray(to_numpy(X), dtype=np.float64)
         b, d = B.shape
-        k, c = self._rank(b, d), B.mean(axis=0)
+        k = self._rank(b, d)
+        c = B.mean(axis=0)
         D = B - c
         with np.errstate(over="ignore"):
             spread = np.sum(D * D, axis=0)
-        refuse_huge(float(spread.sum()), "IncrementalPCA")
+        refuse_overflow(float(spread.sum()), "IncrementalPCA")
         if hasattr(self, "components_"):
             n = self.n_samples_seen_
             m, V, _, _ = self._axes()
@@ -152,14 +157,18 @@ class IncrementalPCA(AbstractPCA):
             spread = spread + n * np.asarray(self.var_) + n * b / (n + b) * (m - c) ** 2
             mean = m + (c - m) * (b / (n + b))
         else:
-            n, stack, mean = 0, D, c
+            n = 0
+            stack = D
+            mean = c
         total = n + b
         S, Vt = stack_svd(stack)
         variance = S**2 / max(total - 1, 1)
         put = lambda a: np.asarray(a, dtype=dtype)
         self.n_samples_seen_ = total
-        self.components_, self.singular_values_ = put(Vt[:k]), put(S[:k])
-        self.mean_, self.var_ = put(mean), spread / total
+        self.components_ = put(Vt[:k])
+        self.singular_values_ = put(S[:k])
+        self.mean_ = put(mean)
+        self.var_ = spread / total
         self.explained_variance_ = put(variance[:k])
         whole = float(np.sum(spread))
         share = S[:k] ** 2 / whole if whole > 0 else np.zeros(k)
@@ -179,7 +188,7 @@ class IncrementalPCA(AbstractPCA):
         return tags
 
 
-def batches(n, size, least):
+def batch_slices(n, size, least):
     """Slices of `size` rows; a tail shorter than `least` joins the one before."""
     start = 0
     while start < n:

@@ -9,13 +9,13 @@ With K_ij = k(x_i, x_j), centred in feature space, Kc = J K J, J = I - 1 1^T / n
 kc being k less its means over the training rows. With the linear kernel these are the
 scores of PCA; there may be more components than columns, never more than rows. The
 kernel matrix is centred where it lies. Few components are found by block Lanczos on it
-(`core.low_rank`), checked by their residual and left to ARPACK should it be too large;
-many by LAPACK. New rows go in blocks. The way back is not unique:
+(`core.truncated_svd`), checked by their residual and left to ARPACK should it be too
+large; many by LAPACK. New rows go in blocks. The inverse transform is not unique:
 `fit_inverse_transform` learns it by kernel ridge regression from scores to rows.
 
 Cost      n^2 d + 12 n^2 (k + p), or n^3 (dense); memory n^2
 Shapes    X (n, d)   K (n, n)   v, a (n, k)   l (k,)
-Refs      [Scholkopf1998]; [Bakir2004] the way back
+Refs      [Scholkopf1998]; [Bakir2004] the inverse transform
 """
 
 from collections.abc import Callable
@@ -34,13 +34,13 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.linalg import solve_psd
-from ..core.low_rank import flip, truncated_svd
-from ..core.random import rng_from
-from ..core.rows import rows
-from ..kernels import AbstractKernel, get
+from ..core.random import make_rng
+from ..core.rows import as_rows
+from ..core.truncated_svd import svd_flip, truncated_svd
+from ..kernels import AbstractKernel, get_kernel
 from ..params import Count, Flag, Jobs, Natural, NonNegative, Number, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE
+from .abstract_pca import SPARSE
 
 SHARP = 1e-9  # residual of an eigenpair, relative to the largest, that is let pass
 FEW = 200  # rows below which LAPACK is quickest
@@ -51,7 +51,7 @@ def column_means(K):
     return namespace(K).mean(K, axis=0)
 
 
-def centred(K, means, own):
+def centered_kernel(K, means, own):
     """Kc: K less its row means and the training `means`, plus their mean.
 
     `own` says that K may be overwritten.
@@ -66,7 +66,7 @@ def centred(K, means, own):
     return K - means[None, :] - mine + middle
 
 
-def spectrum(K, k, solver, rng, *, n_iter, tol, max_iter):
+def leading_kernel_eigenpairs(K, k, solver, rng, *, n_iter, tol, max_iter):
     """The k largest eigenvalues of a symmetric K and their vectors (n, k)."""
     n = int(K.shape[0])
     xp = namespace(K)
@@ -90,7 +90,7 @@ def spectrum(K, k, solver, rng, *, n_iter, tol, max_iter):
     return values[::-1], V[:, ::-1]
 
 
-def psd(values, name):
+def nonnegative_eigenvalues(values, name):
     """Eigenvalues with rounding set to 0; a kernel that is not one is refused."""
     values = np.array(to_numpy(values), dtype=np.float64)
     top = max(float(values.max(initial=0.0)), 0.0)
@@ -123,9 +123,9 @@ or kernel of `pansophy.kernels`, default="linear"
     kernel_params : dict or None, default=None
         Keywords of a kernel function.
     alpha : float, default=1.0
-        Ridge of the learnt way back.
+        Ridge of the learnt inverse transform.
     fit_inverse_transform : bool, default=False
-        Whether to learn the way back.
+        Whether to learn the inverse transform.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
     tol : float, default=0
         Tolerance of "arpack".
@@ -150,7 +150,7 @@ or kernel of `pansophy.kernels`, default="linear"
     X_fit_ : array of shape (n, d)
     gamma_ : float
     dual_coef_, X_transformed_fit_ : arrays
-        The way back, if learnt.
+        The inverse transform, if learnt.
     n_features_in_ : int
 
     Examples
@@ -194,25 +194,25 @@ or kernel of `pansophy.kernels`, default="linear"
             Not used.
         """
         if self.fit_inverse_transform and self.kernel == "precomputed":
-            raise ParameterError("there is no way back from a precomputed kernel.")
-        X, _ = self._begin(X, **SPARSE)
+            raise ParameterError("a precomputed kernel has no inverse transform.")
+        X, _ = self._check_training_data(X, **SPARSE)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel must be a square matrix, got {X.shape}."
             )
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             self._solve(X)
         self.X_fit_ = X.copy() if self.copy_X and not is_foreign(X) else X
         if self.fit_inverse_transform:
-            self._learn_back(X)
+            self._fit_inverse(X)
         return self
 
     def _solve(self, X):
         K = self._kernel(X, None)
         own = self.kernel != "precomputed" or sp.issparse(X)
         self._means = column_means(K)
-        K = centred(K, self._means, own)
+        K = centered_kernel(K, self._means, own)
         n = int(K.shape[0])
         k = min(self.n_components or n, n)
         solver = self.eigen_solver
@@ -223,18 +223,18 @@ or kernel of `pansophy.kernels`, default="linear"
                 "eigen_solver='arpack' of KernelPCA needs NumPy arrays and fewer "
                 "components than rows."
             )
-        values, V = spectrum(
+        values, V = leading_kernel_eigenpairs(
             K,
             k,
             solver,
-            rng_from(self.random_state),
+            make_rng(self.random_state),
             n_iter=self.iterated_power if solver == "randomized" else 5,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        values = psd(values, str(K.dtype))
+        values = nonnegative_eigenvalues(values, str(K.dtype))
         xp = namespace(V)
-        V = xp.matrix_transpose(flip(None, xp.matrix_transpose(V))[1])
+        V = xp.matrix_transpose(svd_flip(None, xp.matrix_transpose(V))[1])
         keep = len(values)
         if self.remove_zero_eig or self.n_components is None:
             keep = max(int(np.sum(values > 0)), 0)
@@ -254,8 +254,12 @@ or kernel of `pansophy.kernels`, default="linear"
         if kernel == "rbf" and not self.gamma_ > 0:
             native = False
         if native and not sp.issparse(X):
-            how = {"gamma": self.gamma_, "degree": int(self.degree)}
-            member = get(kernel, coef0=float(self.coef0), **how)
+            member = get_kernel(
+                kernel,
+                gamma=self.gamma_,
+                degree=int(self.degree),
+                coef0=float(self.coef0),
+            )
             return member(X) if Z is None else member(X, Z)
         if is_foreign(X) or isinstance(kernel, AbstractKernel):
             raise ValueError(f"kernel={kernel!r} does not take this kind of X.")
@@ -287,22 +291,23 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def transform(self, X):
         """Scores of new rows, eq. (3), block by block."""
-        X = self._ready(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE)
         X = X.tocsr() if sp.issparse(X) else X
-        a, Z = self._duals(), self.X_fit_
+        a = self._duals()
+        Z = self.X_fit_
         if is_foreign(X) != is_foreign(a):
             a, Z = asarray(to_numpy(a), like=X), asarray(to_numpy(Z), like=X)
         means = asarray(to_numpy(self._means), like=a[:0, :])
 
         def scores(x):
-            return centred(self._kernel(x, Z), means, False) @ a
+            return centered_kernel(self._kernel(x, Z), means, False) @ a
 
         width = max(64, (1 << 24) // max(8 * int(Z.shape[0]), 1))
-        with threads.limited(self.n_jobs):
-            parts = [scores(x) for (x,) in rows(X, block=width).blocks()]
+        with threads.limit_threads(self.n_jobs):
+            parts = [scores(x) for (x,) in as_rows(X, block=width).blocks()]
         return namespace(parts[0]).concat(parts) if len(parts) > 1 else parts[0]
 
-    def _learn_back(self, X):
+    def _fit_inverse(self, X):
         Z = self._scores()
         K = self._kernel(Z, None)
         xp = namespace(K)

@@ -1,68 +1,68 @@
-"""One problem, several methods: rows as combinations of k vectors.
+"""Matrix factorisation under a constraint: SVD, PCA, k-means and NMF as one problem.
 
     J(Z, B) = sum_i |x_i - B^T z_i|^2    over codes Z (n, k) and vectors B (k, d)  (1)
 
-    constraint          what is asked                      the method it is
+    constraint          condition                          the method
     None                nothing                            truncated SVD, and PCA on
     "orthogonal"        B B^T = I                          centred rows
     "one_hot"           each z one 1, the rest 0           k-means
     "nonnegative"       Z >= 0 and B >= 0                  NMF
 
-Each turn is two half steps, and each half step takes the best of one factor given the
-other, so J never rises. Codes: z = (B B^T)^-1 B x (least squares), B x if B is
+Each iteration is two half steps, and each half step takes the best of one factor given
+the other, so J never rises. Codes: z = (B B^T)^-1 B x (least squares), B x if B is
 orthonormal, the nearest vector, or nonnegative coordinate descent. Vectors: least
 squares on the codes; for orthonormal B the polar factor of Z^T X (Procrustes); the
-means of the cells; coordinate descent. A cell that empties takes the worst row.
+means of the clusters; coordinate descent. An empty cluster takes the worst row.
 
 On centred rows PCA with k vectors leaves no more than k-means with k + 1: the k + 1
 centres lie in an affine plane of k dimensions.
 
-Cost      4 n d k a turn, without forming X - Z B
+Cost      4 n d k an iteration, without forming X - Z B
 Shapes    X (n, d)   Z (n, k)   B (k, d)
 Refs      [Eckart1936]; [DingHe2004] k-means and PCA; [LeeSeung1999]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.iterate import best_of, iterate
+from ..core.iterate import iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from, spawn
-from ..core.rows import rows
+from ..core.random import make_rng, spawn_rngs
+from ..core.rows import as_rows
 from ..params import Count, NonNegative
 from ..typing import Seed
-from .moments import only_arrays
-from .nmf import descend
+from .moments import require_numpy
+from .nmf import nmf_coordinate_descent
 
 
-class State(NamedTuple):
+class FactorizationState(NamedTuple):
     Z: np.ndarray
     B: np.ndarray
     objective: float  # J after both halves
     half: float = np.inf  # J after the codes
 
 
-def cost(X, Z, B):
+def factorization_error(X, Z, B):
     """J of eq. (1), from differences."""
-    return rows(X, Z).sum(lambda x, z: float(np.sum((x - z @ B) ** 2)))
+    return as_rows(X, Z).sum(lambda x, z: float(np.sum((x - z @ B) ** 2)))
 
 
-def solve(G, R):
+def gram_least_squares(G, R):
     """The least-norm solution of G A = R for a Gram matrix G."""
     return scipy.linalg.pinvh(G, check_finite=False) @ R
 
 
 def free_codes(X, B, Z):
-    return solve(B @ B.T, (X @ B.T).T).T
+    return gram_least_squares(B @ B.T, (X @ B.T).T).T
 
 
 def free_vectors(X, Z, B):
-    return solve(Z.T @ Z, Z.T @ X)
+    return gram_least_squares(Z.T @ Z, Z.T @ X)
 
 
 def orthogonal_codes(X, B, Z):
@@ -93,13 +93,17 @@ def one_hot_vectors(X, Z, B):
 
 
 def nonnegative_codes(X, B, Z):
-    order, most = np.arange(len(B)), 20
-    return descend(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, most=most)[0]
+    order = np.arange(len(B))
+    new, _ = nmf_coordinate_descent(Z, B @ B.T, X @ B.T, 0.0, 0.0, order, max_sweeps=20)
+    return new
 
 
 def nonnegative_vectors(X, Z, B):
-    order, most = np.arange(len(B)), 20
-    return descend(B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, most=most)[0].T
+    order = np.arange(len(B))
+    new, _ = nmf_coordinate_descent(
+        B.T, Z.T @ Z, X.T @ Z, 0.0, 0.0, order, max_sweeps=20
+    )
+    return new.T
 
 
 HALVES = {
@@ -110,7 +114,7 @@ HALVES = {
 }
 
 
-def first(X, k, constraint, rng):
+def initial_factors(X, k, constraint, rng):
     """Z and B to start from."""
     n, d = X.shape
     if constraint == "one_hot":
@@ -122,23 +126,30 @@ def first(X, k, constraint, rng):
     return np.zeros((n, k)), orthogonal_vectors(np.eye(d), B.T, B)
 
 
-def factorize(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
-    """Half steps in turn until J falls by at most tol of itself."""
+def alternate_half_steps(X, k, constraint, rng, *, max_iter, tol, task=SILENT):
+    """Alternate half steps until J falls by at most tol times |X|^2."""
     codes, vectors = HALVES[constraint]
     power = float(np.vdot(X, X))
 
-    def turn(state):
+    def step(state):
         Z = codes(X, state.B, state.Z)
-        half = cost(X, Z, state.B)
+        half = factorization_error(X, Z, state.B)
         B = vectors(X, Z, state.B)
-        return State(Z, B, cost(X, Z, B), half)
+        return FactorizationState(Z, B, factorization_error(X, Z, B), half)
 
     def fall(old, new):
         return (old.objective - new.objective) / max(power, 1e-300)
 
-    start = State(*first(X, k, constraint, rng), np.inf)
-    how = {"max_iter": max_iter, "tol": tol, "change": fall, "task": task}
-    return iterate(turn, start, watch=("half",), **how)
+    start = FactorizationState(*initial_factors(X, k, constraint, rng), np.inf)
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=fall,
+        watch=("half",),
+        task=task,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -154,7 +165,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     n_init : int, default=1
         Starts, of which the best is kept.
     max_iter : int, default=500
-        Most turns.
+        Most iterations.
     tol : float, default=1e-10
         Stop when J falls by at most this share of the sum of squares of X.
     random_state : int, RandomState, Generator or None, default=None
@@ -166,7 +177,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     objective_ : float
         J.
     n_iter_, history_, converged_, interrupted_
-        How the turns went; "half" is J after the codes, "objective" after both.
+        How the iterations went; "half" is J after the codes, "objective" after both.
     n_features_in_ : int
 
     Examples
@@ -193,10 +204,12 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
-        X, _ = self._begin(X)
-        only_arrays(X, "MatrixFactorization")
-        dtype, X = X.dtype, X.astype(np.float64)
-        k, limit = self.n_components, min(X.shape)
+        X, _ = self._check_training_data(X)
+        require_numpy(X, "MatrixFactorization")
+        dtype = X.dtype
+        X = X.astype(np.float64)
+        k = self.n_components
+        limit = min(X.shape)
         if self.constraint == "one_hot":
             limit = X.shape[0]
         if k > limit and self.constraint != "nonnegative":
@@ -205,14 +218,23 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
             )
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
-        rngs = spawn(rng_from(self.random_state), self.n_init)
-        limits: Any = {"max_iter": self.max_iter, "tol": self.tol}
-        run = lambda i, task: factorize(
-            X, k, self.constraint, rngs[i], task=task, **limits
-        )
-        result = self._drive(
-            lambda task: best_of(self.n_init, run, task=task),
-            total=self.n_init if self.n_init > 1 else self.max_iter,
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
+
+        def one_start(i, task):
+            return alternate_half_steps(
+                X,
+                k,
+                self.constraint,
+                rngs[i],
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            )
+
+        result = self._run_driver(
+            one_start,
+            n_init=self.n_init,
+            total=self.max_iter,
             X=X,
         )
         self.components_ = result.state.B.astype(dtype)
@@ -223,14 +245,16 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
         B = np.asarray(self.components_, np.float64)
         Z = np.zeros((len(X), len(B)))
         if self.constraint == "nonnegative":
-            order, most = np.arange(len(B)), 1000
+            order = np.arange(len(B))
             C = X @ B.T
-            return descend(Z, B @ B.T, C, 0.0, 0.0, order, most=most, enough=1e-8)[0]
+            return nmf_coordinate_descent(
+                Z, B @ B.T, C, 0.0, 0.0, order, max_sweeps=1000, tol=1e-8
+            )[0]
         return HALVES[self.constraint][0](X, B, Z)
 
     def transform(self, X):
         """The best codes of the rows, B fixed."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
         return self._codes(X.astype(np.float64)).astype(X.dtype)

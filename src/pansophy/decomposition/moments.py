@@ -1,10 +1,10 @@
-"""Mean and scatter of the rows in one pass, wherever the rows are.
+"""Mean and scatter matrix of the rows in one pass, for every kind of rows.
 
     m = (1/n) sum_i x_i        S = sum_i (x_i - m)(x_i - m)^T                    (1)
 
 A block is moved by a common s near the mean before it is squared, so that a large
 offset costs no digits; blocks stay in cache and are added up in float64 even if the
-rows are float32. `center` gives m and the trace of S alone.
+rows are float32. `mean_and_total_scatter` gives m and the trace of S alone.
 
 Shapes    X (n, d)   m, s (d,)   S (d, d)
 Refs      [Chan1983] shifted sums
@@ -17,49 +17,50 @@ import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite
 
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.design import choose_shift
-from ..core.rows import DatasetRows, rows
+from ..core.least_squares_passes import choose_shift
+from ..core.rows import DatasetRows, as_rows
 
 BLOCK_BYTES = 1 << 20
 
 
-class Moments(NamedTuple):
+class MeanAndScatter(NamedTuple):
     n: int
     mean: np.ndarray  # m, float64
     scatter: Any  # S, float64 on X's device; or its trace
 
 
-def blocks_of(X):
+def moment_blocks(X):
     """Rows in blocks at least a few times as long as wide."""
     if isinstance(X, DatasetRows) or is_foreign(X) or sp.issparse(X):
-        return rows(X)
+        return as_rows(X)
     d = int(X.shape[1])
-    return rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
+    return as_rows(X, block=max(256, 4 * d, BLOCK_BYTES // (X.dtype.itemsize * d)))
 
 
-def near_mean(data, X):
+def shift_near_mean(data, X):
     """s in the dtype of the rows, or None."""
     if sp.issparse(X):
         return None
     like = X if is_foreign(X) else np.empty(0)
     s = choose_shift(data, None, like)
-    return None if s is None else asarray(s, like=like_of(X))
+    return None if s is None else asarray(s, like=prototype_array(X))
 
 
-def like_of(X):
+def prototype_array(X):
     """An array of X's library and dtype."""
     return X if is_foreign(X) else np.empty(0, X.dtype)
 
 
-def double(a):
+def as_float64(a):
     xp = namespace(a)
     return xp.astype(a, xp.float64)
 
 
-def moments(X) -> Moments:
+def mean_and_scatter(X) -> MeanAndScatter:
     """Eq. (1)."""
-    data, n = blocks_of(X), int(X.shape[0])
-    s = near_mean(data, X)
+    data = moment_blocks(X)
+    n = int(X.shape[0])
+    s = shift_near_mean(data, X)
 
     def stats(x):
         if sp.issparse(x):
@@ -67,22 +68,23 @@ def moments(X) -> Moments:
         x = x if s is None else x - s
         xp = namespace(x)
         xt = x.T if not is_foreign(x) else xp.matrix_transpose(x)
-        return double(xt @ x), double(xp.ones_like(x[:, 0]) @ x)
+        return as_float64(xt @ x), as_float64(xp.ones_like(x[:, 0]) @ x)
 
     with np.errstate(over="ignore", invalid="ignore"):
         S, first = data.sum(stats)
         m = first / n
         S = S - (first[:, None] * m[None, :])
     m = to_numpy(m).ravel() + (0.0 if s is None else to_numpy(s).astype(float))
-    return Moments(n, m, S)
+    return MeanAndScatter(n, m, S)
 
 
-def center(X) -> Moments:
+def mean_and_total_scatter(X) -> MeanAndScatter:
     """m of eq. (1) and the trace of S."""
-    data, n = blocks_of(X), int(X.shape[0])
+    data = moment_blocks(X)
+    n = int(X.shape[0])
     if sp.issparse(X):  # stored entries are one block
-        data = rows(X, block=n)
-    s = near_mean(data, X)
+        data = as_rows(X, block=n)
+    s = shift_near_mean(data, X)
 
     def stats(x):
         if sp.issparse(x):
@@ -90,24 +92,24 @@ def center(X) -> Moments:
         x = x if s is None else x - s
         xp = namespace(x)
         flat = xp.reshape(x, (-1,))
-        return double(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
+        return as_float64(xp.ones_like(x[:, 0]) @ x), float(flat @ flat)
 
     with np.errstate(over="ignore", invalid="ignore"):
         first, square = data.sum(stats)
         first = to_numpy(first).ravel()
         trace = max(square - float(first @ first) / n, 0.0)
     m = first / n + (0.0 if s is None else to_numpy(s).astype(float))
-    return Moments(n, m, trace)
+    return MeanAndScatter(n, m, trace)
 
 
-def only_arrays(X, name):
+def require_numpy(X, name):
     """Tensors and tables are refused where a method reads NumPy arrays alone."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         kind = "a table on disk" if isinstance(X, DatasetRows) else "a tensor"
         raise TypeError(f"{name} takes X in memory as a NumPy array, got {kind}.")
 
 
-def refuse_huge(square, name, limit=np.inf):
+def refuse_overflow(square, name, limit=np.inf):
     """A sum of squares that overflows leaves nothing to decompose."""
     if not square < limit:
         raise ValueError(
@@ -115,7 +117,7 @@ def refuse_huge(square, name, limit=np.inf):
         )
 
 
-def refuse_holes(X, found, name):
+def refuse_nonfinite(X, found, name):
     """Sums that are not finite tell of rows that are not, which are then refused."""
     if np.all(np.isfinite(found)) or is_foreign(X):
         return

@@ -3,24 +3,24 @@
     J(W, H) = D(X, W H) + a_W d (r |W|_1 + (1-r)/2 |W|^2)
                         + a_H n (r |H|_1 + (1-r)/2 |H|^2),    W, H >= 0          (1)
 
-D is half the squared distance, or another beta divergence (`nmf_multiply`). With H
-fixed, (1) falls apart into n small problems, one for each row w of W,
+D is half the squared distance, or another beta divergence (`nmf_multiplicative.py`).
+With H fixed, (1) falls apart into n small problems, one for each row w of W,
 
     min_{w >= 0}  1/2 w G w - (c - l1) . w,    G = H H^T + l2 I,  c = H x        (2)
 
-"cd" solves them by coordinate descent: each w_t in turn goes to its best value given
-the others, max(w_t - g_t / G_tt, 0). The products C = X H^T cost n d k and dominate, so
+"cd" solves them by coordinate descent: each w_t is set to its best value given the
+others, max(w_t - g_t / G_tt, 0). The products C = X H^T cost n d k and dominate, so
 a row is swept several times for each (as many as cost half the product), until a
 sweep violates optimality a tenth as much as the first did. No sweep raises J, nor does
 the same on H. At the end W is made to fit H, as `transform` does. "mu" multiplies.
 
 The objective comes from products that are there already,
 D = 1/2 |X|^2 - <X^T W, H^T> + 1/2 <W^T W, H H^T>. Stopping is by the violation of the
-first sweeps, relative to the first turn, for "cd" (against tol / 2: rows that were
+first sweeps, relative to the first iteration, for "cd" (against tol / 2: rows that were
 swept several times violate less); by the fall of sqrt(2 D), relative to the start, for
 "mu".
 
-Cost      4 n d k a turn (stored entries in place of n d), plus (n + d) k^2 a sweep
+Cost      4 n d k an iteration (stored entries in place of n d), (n + d) k^2 a sweep
 Memory    (n + d) k beyond X
 Shapes    X (n, d)   W (n, k)   H (k, d)   C (n, k)   G (k, k)
 Refs      [LeeSeung1999]; [Cichocki2009] coordinates; [Gillis2012] several sweeps
@@ -37,24 +37,24 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import iterate
-from ..core.low_rank import Product
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng, spawn_rngs
+from ..core.truncated_svd import CentredMatrix, truncated_svd
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
 from ..typing import Seed
-from . import nmf_multiply as mu
-from .abstract import SPARSE
-from .moments import only_arrays
-from .nmf_start import start
+from . import nmf_multiplicative as mu
+from .abstract_pca import SPARSE
+from .moments import require_numpy
 
-MOST = 6  # sweeps of a row for one product, at most
-ENOUGH = 0.1  # violation of a sweep, relative to the first, that ends them
+MAX_SWEEPS = 6  # of a row for one product
+SWEEP_TOL = 0.1  # violation of a sweep, relative to the first, that ends them
 BLOCK = 2048  # rows that one thread sweeps
+SVD_ZERO = 1e-6  # entries of the SVD below this are zero in the initial factors
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
-class State(NamedTuple):
+class NMFState(NamedTuple):
     W: np.ndarray  # (n, k)
     H: np.ndarray  # H^T, (d, k)
     objective: float  # J
@@ -62,7 +62,7 @@ class State(NamedTuple):
     rounding: float = 0.0  # what a violation of "cd" may be by rounding alone
 
 
-class Strength(NamedTuple):
+class NMFPenalties(NamedTuple):
     """l1 and l2 of each factor in eq. (2)."""
 
     l1_W: float
@@ -71,19 +71,23 @@ class Strength(NamedTuple):
     l2_H: float
 
 
-def descend(W, G, C, l1, l2, order, *, most, enough=ENOUGH):
+def nmf_coordinate_descent(W, G, C, l1, l2, order, *, max_sweeps, tol=SWEEP_TOL):
     """W after sweeps over eq. (2), and the violation of the first ones."""
-    from ._nmf import sweeps
+    from ._nmf import coordinate_sweeps
 
     W = np.array(W, order="C")
     G = G + l2 * np.eye(len(G), dtype=G.dtype) if l2 else np.ascontiguousarray(G)
-    C, l1 = np.ascontiguousarray(C), W.dtype.type(l1)
+    C = np.ascontiguousarray(C)
+    l1 = W.dtype.type(l1)
     cuts = [slice(i, i + BLOCK) for i in range(0, len(W), BLOCK)]
-    tasks = ((lambda c=c: sweeps(W[c], G, C[c], l1, order, most, enough)) for c in cuts)
-    return W, sum(threads.run(tasks))
+    tasks = (
+        (lambda c=c: coordinate_sweeps(W[c], G, C[c], l1, order, max_sweeps, tol))
+        for c in cuts
+    )
+    return W, sum(threads.run_tasks(tasks))
 
 
-def penalty(W, H, s: Strength):
+def nmf_penalty(W, H, s: NMFPenalties):
     """The terms of eq. (1) beyond D."""
     half = lambda l1, l2, A: (
         (l1 * float(A.sum()) if l1 else 0.0)
@@ -92,67 +96,62 @@ def penalty(W, H, s: Strength):
     return half(s.l1_W, s.l2_W, W) + half(s.l1_H, s.l2_H, H)
 
 
-def holes(X):
-    """Whether any entry of X is 0."""
-    if sp.issparse(X):
-        return X.nnz < X.shape[0] * X.shape[1] or not np.all(X.data)
-    return not np.all(X)
-
-
-class Data(NamedTuple):
+class NMFData(NamedTuple):
     """X by its products."""
 
     X: Any
-    product: Product
+    product: CentredMatrix
     power: float  # |X|^2
 
     def sweeps(self, W):
         """How often a row of W is swept for one product."""
         entries = self.X.nnz if sp.issparse(self.X) else self.X.size
-        return int(np.clip(1 + 0.5 * entries / W.size, 1, MOST))
+        return int(np.clip(1 + 0.5 * entries / W.size, 1, MAX_SWEEPS))
 
     def times(self, H):
         """X H^T for H^T (d, k)."""
         return self.product.times(H)
 
-    def back(self, W):
+    def transpose_times(self, W):
         """X^T W."""
         return self.product.back(W)
 
 
-def prepared(X) -> Data:
+def nmf_data(X) -> NMFData:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return Data(X, Product(X), power)
+    return NMFData(X, CentredMatrix(X), power)
 
 
-def cd_turn(state, data, s: Strength, draw) -> State:
+def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
     """W given H, then H given W."""
     W, H = state.W, state.H
     a, b = data.sweeps(W), data.sweeps(H)
     C = data.times(H)
-    W, met = descend(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), most=a)
-    A, G = data.back(W), W.T @ W
-    H, more = descend(H, G, A, s.l1_H, s.l2_H, draw(), most=b)
+    W, met = nmf_coordinate_descent(W, H.T @ H, C, s.l1_W, s.l2_W, draw(), max_sweeps=a)
+    A = data.transpose_times(W)
+    G = W.T @ W
+    H, more = nmf_coordinate_descent(H, G, A, s.l1_H, s.l2_H, draw(), max_sweeps=b)
     D = 0.5 * data.power - float(np.vdot(A, H)) + 0.5 * float(np.vdot(G, H.T @ H))
     rounding = float(np.finfo(W.dtype).eps) * (float(C.sum()) + float(A.sum()))
-    return State(W, H, max(D, 0.0) + penalty(W, H, s), met + more, rounding)
+    return NMFState(W, H, max(D, 0.0) + nmf_penalty(W, H, s), met + more, rounding)
 
 
-def mu_turn(state, X, s: Strength, b) -> State:
-    """Eq. (2) of `nmf_multiply`; J belongs to the state before the change of H."""
-    W = mu.update_rows(X, state.W, state.H, b, s.l1_W, s.l2_W)
+def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
+    """Eq. (2) of `nmf_multiplicative.py`; J is that before the change of H."""
+    W = mu.update_left_factor(X, state.W, state.H, b, s.l1_W, s.l2_W)
     if b < 1:
         W[np.finfo(W.dtype).eps > W] = 0.0
-    H, D = mu.update_columns(X, W, state.H, b, s.l1_H, s.l2_H)
+    H, D = mu.update_right_factor(X, W, state.H, b, s.l1_H, s.l2_H)
     if b <= 1:
         H[np.finfo(H.dtype).eps > H] = 0.0
-    return State(W, H, D + penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
+    return NMFState(W, H, D + nmf_penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
 
 
-def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
-    """Run a solver from W (n, k) and H^T (d, k) until it settles."""
-    k, first = W.shape[1], []
+def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
+    """Run a solver from W (n, k) and H^T (d, k) until it converges."""
+    k = W.shape[1]
+    first = []
 
     def relative(old, new):
         first.append(new.violation)
@@ -167,14 +166,61 @@ def factorize(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT
         return 10 * fall / first[0] if first[0] > 0 else 0.0
 
     if solver == "mu":
-        step = lambda state: mu_turn(state, X, s, b)
+        step = lambda state: mu_iteration(state, X, s, b)
     else:
-        data = prepared(X)
+        data = nmf_data(X)
         order = np.arange(k)
         draw = lambda: rng.permutation(k) if shuffle else order
-        step = lambda state: cd_turn(state, data, s, draw)
-    how = {"max_iter": max_iter, "tol": tol, "change": relative, "task": task}
-    return iterate(step, State(W, H, np.inf), **how)
+        step = lambda state: cd_iteration(state, data, s, draw)
+    return iterate(
+        step,
+        NMFState(W, H, np.inf),
+        max_iter=max_iter,
+        tol=tol,
+        change=relative,
+        task=task,
+    )
+
+
+def initial_nmf_factors(X, k, kind, rng):
+    """Initial W (n, k) and H^T (d, k), in the dtype of X.
+
+    "random" draws them. "nndsvd" takes the k leading singular triples; of each pair u,
+    v the positive or the negative parts, whichever has more of the product, scaled to
+    its length [Boutsidis2008]. Its zeros stay zero under multiplicative updates;
+    "nndsvda" fills them with the mean of X, "nndsvdar" with small random numbers.
+    """
+    n, d = X.shape
+    mean = float(X.mean())
+    if kind == "random":
+        size = np.sqrt(max(mean, 0.0) / k)
+        one, two = spawn_rngs(rng, 2)
+        W = one.standard_normal((n, k))
+        H = two.standard_normal((d, k))
+        return tuple(np.abs(size * A).astype(X.dtype) for A in (W, H))
+    U, S, Vt = truncated_svd(X, k, rng)
+    W, H = np.zeros((n, k)), np.zeros((d, k))
+    for j in range(k):
+        u = U[:, j].astype(float)
+        v = Vt[j].astype(float)
+        up, vp, un, vn = (np.maximum(a, 0.0) for a in (u, v, -u, -v))
+        plus = np.linalg.norm(up) * np.linalg.norm(vp)
+        minus = np.linalg.norm(un) * np.linalg.norm(vn)
+        a, b, size = (up, vp, plus) if plus >= minus else (un, vn, minus)
+        if size > 0:
+            scale = np.sqrt(float(S[j]) * size)
+            W[:, j] = scale * a / np.linalg.norm(a)
+            H[:, j] = scale * b / np.linalg.norm(b)
+    W[W < SVD_ZERO] = 0.0
+    H[H < SVD_ZERO] = 0.0
+    if kind == "nndsvda":
+        W[W == 0] = mean
+        H[H == 0] = mean
+    elif kind == "nndsvdar":
+        for A in (W, H):
+            zero = A == 0
+            A[zero] = np.abs(mean * rng.standard_normal(int(zero.sum())) / 100)
+    return W.astype(X.dtype), H.astype(X.dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -195,7 +241,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     tol : float, default=1e-4
         See the module text.
     max_iter : int, default=200
-        Most turns.
+        Most iterations.
     random_state : int, RandomState, Generator or None, default=None
     alpha_W : float, default=0.0
         a_W of eq. (1).
@@ -217,7 +263,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     reconstruction_err_ : float
         sqrt(2 D), for "frobenius" the Frobenius norm of X - W H.
     n_iter_, history_, converged_, interrupted_
-        How the turns went.
+        How the iterations went.
     n_features_in_ : int
 
     Examples
@@ -268,16 +314,25 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         -------
         W : array of shape (n, k)
         """
-        X, _ = self._begin(X, **SPARSE)
-        only_arrays(X, "NMF")
+        X, _ = self._check_training_data(X, **SPARSE)
+        require_numpy(X, "NMF")
         X, b = self._checked(X)
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
         s = self._strength(*X.shape)
-        options = {"max_iter": self.max_iter, "tol": self.tol, "shuffle": self.shuffle}
-        result = self._drive(
-            lambda task: factorize(
-                X, W0, H0, s, b, self.solver, rng, task=task, **options
+        result = self._run_driver(
+            lambda task: run_nmf(
+                X,
+                W0,
+                H0,
+                s,
+                b,
+                self.solver,
+                rng,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                shuffle=self.shuffle,
+                task=task,
             ),
             total=self.max_iter,
             X=X,
@@ -287,22 +342,23 @@ class NMF(PrefixedOutput, Transformer, Estimator):
             W = self._rows_given(X, H, W, s)
         self.components_ = np.ascontiguousarray(H.T)
         self.n_components_ = H.shape[1]
-        D = mu.total(X, W, H, b)
+        D = mu.total_divergence(X, W, H, b)
         self.reconstruction_err_ = float(np.sqrt(2 * max(D, 0.0)))
         return W
 
     def transform(self, X):
-        """W of new rows, H fixed: each row by itself, until it settles."""
-        X = self._ready(X, **SPARSE)
+        """W of new rows, H fixed: each row by itself, until it converges."""
+        X = self._check_new_data(X, **SPARSE)
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
-        k, s = H.shape[1], self._strength(*X.shape)
+        k = H.shape[1]
+        s = self._strength(*X.shape)
         if self.solver == "cd":
             return self._rows_given(X, H, np.zeros((X.shape[0], k), X.dtype), s)
         size = np.sqrt(max(float(X.mean()), 0.0) / k)
         W = np.full((X.shape[0], k), size or 1.0, X.dtype)
         for _ in range(self.max_iter):
-            new = mu.update_rows(X, W, H, b, s.l1_W, s.l2_W)
+            new = mu.update_left_factor(X, W, H, b, s.l1_W, s.l2_W)
             moved = float(np.abs(new - W).max(initial=0.0))
             W = new
             if moved <= self.tol * float(W.max(initial=0.0)):
@@ -311,9 +367,18 @@ class NMF(PrefixedOutput, Transformer, Estimator):
 
     def _rows_given(self, X, H, W, s):
         """Eq. (2) solved for every row, from W."""
-        options: Any = {"most": self.max_iter, "enough": self.tol}
-        C, order = Product(X).times(H), np.arange(H.shape[1])
-        return descend(W, H.T @ H, C, s.l1_W, s.l2_W, order, **options)[0]
+        C = CentredMatrix(X).times(H)
+        order = np.arange(H.shape[1])
+        return nmf_coordinate_descent(
+            W,
+            H.T @ H,
+            C,
+            s.l1_W,
+            s.l2_W,
+            order,
+            max_sweeps=self.max_iter,
+            tol=self.tol,
+        )[0]
 
     def inverse_transform(self, X):
         """Rows W H from W."""
@@ -345,11 +410,11 @@ class NMF(PrefixedOutput, Transformer, Estimator):
             )
         return X, float(b)
 
-    def _strength(self, n, d) -> Strength:
+    def _strength(self, n, d) -> NMFPenalties:
         a = self.alpha_W
         c = a if self.alpha_H == "same" else float(self.alpha_H)
         r = self.l1_ratio
-        return Strength(a * r * d, a * (1 - r) * d, c * r * n, c * (1 - r) * n)
+        return NMFPenalties(a * r * d, a * (1 - r) * d, c * r * n, c * (1 - r) * n)
 
     def _start(self, X, W, H, rng):
         n, d = X.shape
@@ -386,7 +451,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
                 UserWarning,
                 stacklevel=3,
             )
-        return start(X, k, kind, rng)
+        return initial_nmf_factors(X, k, kind, rng)
 
     @property
     def _n_features_out(self):

@@ -1,4 +1,4 @@
-"""Principal component analysis: the directions in which rows differ most.
+"""Principal component analysis: the directions of largest variance.
 
 With mean m and covariance S of the rows, maximise the variance along orthonormal axes,
 
@@ -15,7 +15,7 @@ Solvers, all without a centred copy of X:
     covariance_eigh    S summed over blocks, one pass, then its eigenvectors
     full               tall: the triangle of a blocked QR, its SVD. Wide: eigenvectors
                        of the n x n products of rows, carried over to the columns
-    randomized         block Lanczos from a random start (`core.low_rank`)
+    randomized         block Lanczos from a random start (`core.truncated_svd`)
     arpack             implicitly restarted Lanczos (SciPy) on products with X - 1 m^T
 
 "auto" follows the shape as scikit-learn does. `n_components` between 0 and 1 keeps the
@@ -38,20 +38,27 @@ from scipy.sparse.linalg import LinearOperator, svds
 from scipy.special import gammaln
 
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.design import prepare, triangle
-from ..core.linalg import few_threads
-from ..core.low_rank import Product, flip, truncated_svd
-from ..core.random import rng_from
-from ..core.spectral import from_dual, products
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import one_thread_if_small
+from ..core.random import make_rng
+from ..core.ridge_spectrum import primal_from_dual, row_gram_matrix
+from ..core.rows import is_dataset
+from ..core.truncated_svd import CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Flag, Natural, NonNegative, OpenFraction, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE, AbstractPCA, is_table
-from .moments import center, like_of, moments, refuse_holes, refuse_huge
+from .abstract_pca import SPARSE, AbstractPCA
+from .moments import (
+    mean_and_scatter,
+    mean_and_total_scatter,
+    prototype_array,
+    refuse_nonfinite,
+    refuse_overflow,
+)
 
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
 
 
-class Axes(NamedTuple):
+class PrincipalAxes(NamedTuple):
     """What a solver finds, all in NumPy but V, which may be a tensor."""
 
     mean: np.ndarray  # m
@@ -60,63 +67,67 @@ class Axes(NamedTuple):
     total: float  # sum of all s_j^2
 
 
-def by_covariance(X, k, name) -> Axes:
+def axes_by_covariance(X, k, name) -> PrincipalAxes:
     """Eq. (2) by the scatter; only k axes are found if k is far below d."""
-    _, m, S = moments(X)
-    refuse_holes(X, m, name)
-    xp, d = namespace(S), int(S.shape[0])
+    _, m, S = mean_and_scatter(X)
+    refuse_nonfinite(X, m, name)
+    xp = namespace(S)
+    d = int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
-    refuse_huge(total, name)
+    refuse_overflow(total, name)
     if is_foreign(S):
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
     else:
         few = {"subset_by_index": (d - k, d - 1)} if k and 4 * k < d else {}
-        with few_threads(d):
+        with one_thread_if_small(d):
             values, E = scipy.linalg.eigh(S, check_finite=False, **few)
     squares = np.maximum(values[::-1], 0.0)
     V = xp.flip(xp.matrix_transpose(E), axis=0)
-    return Axes(m, V, squares, total)
+    return PrincipalAxes(m, V, squares, total)
 
 
-def by_svd(X, name) -> Axes:
+def axes_by_svd(X, name) -> PrincipalAxes:
     """Eq. (2) exactly, by a triangle (tall) or by products of rows (wide)."""
     n, d = X.shape
-    _, m, total = center(X)
-    refuse_holes(X, m, name)
-    refuse_huge(total, name)
+    _, m, total = mean_and_total_scatter(X)
+    refuse_nonfinite(X, m, name)
+    refuse_overflow(total, name)
     if n >= d:
-        xp = namespace(like_of(X))
+        xp = namespace(prototype_array(X))
         device = {"device": X.device} if is_foreign(X) else {}
         none = xp.zeros((n, 1), dtype=xp.float64, **device)
-        R = triangle(prepare(X, none)).R
+        R = centred_triangle(prepare_least_squares(X, none)).R
         R = np.vstack([R, np.zeros((d - len(R), d))])  # n = d leaves one row less
-        with few_threads(d):
+        with one_thread_if_small(d):
             _, s, Vt = scipy.linalg.svd(R, check_finite=False)
-        return Axes(m, Vt, s**2, float(np.sum(s**2)))
-    K, m = products(X)
-    with few_threads(n):
+        return PrincipalAxes(m, Vt, s**2, float(np.sum(s**2)))
+    K, m = row_gram_matrix(X)
+    with one_thread_if_small(n):
         U = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False)[1][:, ::-1]
-    B = from_dual(X, None, m, np.ascontiguousarray(U))
+    B = primal_from_dual(X, None, m, np.ascontiguousarray(U))
     s = np.sqrt(np.sum(B * B, axis=0))
     if s[-1] > WEAK * s[0]:
-        return Axes(m, (B / s).T, s**2, float(np.sum(s**2)))
+        return PrincipalAxes(m, (B / s).T, s**2, float(np.sum(s**2)))
     Q, R = np.linalg.qr(B)  # B has Xc's singular values, whatever U's errors
     P, s, _ = scipy.linalg.svd(R, check_finite=False)
-    return Axes(m, (Q @ P).T, s**2, float(np.sum(s**2)))
+    return PrincipalAxes(m, (Q @ P).T, s**2, float(np.sum(s**2)))
 
 
-def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
+def axes_by_lanczos(
+    X, k, rng, name, *, solver, n_iter, oversample, tol
+) -> PrincipalAxes:
     """The k leading axes, randomized or by ARPACK."""
-    _, m, total = center(X)
-    refuse_holes(X, m, name)
-    refuse_huge(total, name)
-    c = asarray(m, like=like_of(X))
+    _, m, total = mean_and_total_scatter(X)
+    refuse_nonfinite(X, m, name)
+    refuse_overflow(total, name)
+    c = asarray(m, like=prototype_array(X))
     if solver == "randomized" or total == 0:  # ARPACK needs something to start on
-        how = {"n_iter": n_iter, "oversample": oversample}
-        S, Vt = truncated_svd(X, k, rng, center=c, left=False, **how)[1:]
-        return Axes(m, Vt, to_numpy(S).astype(float) ** 2, total)
-    A = Product(X, c)
+        S, Vt = truncated_svd(
+            X, k, rng, center=c, left=False, n_iter=n_iter, oversample=oversample
+        )[1:]
+        return PrincipalAxes(m, Vt, to_numpy(S).astype(float) ** 2, total)
+    A = CentredMatrix(X, c)
     one = lambda f: lambda v: f(np.reshape(v, (-1, 1)))[:, 0]
     wrapped = LinearOperator(
         A.shape,
@@ -129,10 +140,10 @@ def by_lanczos(X, k, rng, name, *, solver, n_iter, oversample, tol) -> Axes:
     start = rng.uniform(-1, 1, size=min(A.shape)).astype(X.dtype)
     _, s, Vt = svds(wrapped, k=k, tol=tol, v0=start)
     order = np.argsort(-s)
-    return Axes(m, Vt[order], s[order].astype(float) ** 2, total)
+    return PrincipalAxes(m, Vt[order], s[order].astype(float) ** 2, total)
 
 
-def evidence(variances, n) -> np.ndarray:
+def minka_evidence(variances, n) -> np.ndarray:
     """Minka's log evidence of each k from 1 to d - 1, given all d variances."""
     d = len(variances)
     lam = np.maximum(variances, np.finfo(float).tiny)
@@ -156,7 +167,7 @@ def evidence(variances, n) -> np.ndarray:
     return out
 
 
-def energy_rank(shares, target) -> int:
+def rank_for_variance_share(shares, target) -> int:
     """The fewest leading shares whose sum is above the target."""
     ratio = np.cumsum(shares)
     return min(int(np.searchsorted(ratio, target, side="right")) + 1, len(shares))
@@ -174,7 +185,7 @@ class PCA(AbstractPCA):
     n_components : int, float in (0, 1), "mle" or None, default=None
         How many axes; a share of the variance to keep; Minka's choice; or all.
     copy : bool, default=True
-        X is left as it is either way; for scikit-learn's sake.
+        For compatibility with scikit-learn; X is never changed.
     whiten : bool, default=False
         Whether scores are divided by their standard deviation.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}
@@ -248,21 +259,21 @@ class PCA(AbstractPCA):
         self : PCA
         """
         checks = {"ensure_min_samples": 2, "ensure_all_finite": False}
-        (X, _) = self._begin(X, **SPARSE, **checks)
+        (X, _) = self._check_training_data(X, **SPARSE, **checks)
         X = X.tocsr() if sp.issparse(X) else X
-        k = self._wanted(X)
+        k = self._checked_components(X)
         self.solver_ = solver = self._solver(X, k)
         count = k if isinstance(k, int) else None
         name = type(self).__name__
         if solver == "covariance_eigh":
-            axes = by_covariance(X, count, name)
+            axes = axes_by_covariance(X, count, name)
         elif solver == "full":
-            axes = by_svd(X, name)
+            axes = axes_by_svd(X, name)
         else:
-            axes = by_lanczos(
+            axes = axes_by_lanczos(
                 X,
-                self._some(X, k),
-                rng_from(self.random_state),
+                self._iterative_rank(X, k),
+                make_rng(self.random_state),
                 name,
                 solver=solver,
                 n_iter=self.iterated_power,
@@ -272,7 +283,7 @@ class PCA(AbstractPCA):
         self._store(X, axes, k)
         return self
 
-    def _wanted(self, X):
+    def _checked_components(self, X):
         """n_components for this X, or one sentence why it cannot be."""
         n, d = X.shape
         k: Any = self.n_components
@@ -294,12 +305,13 @@ class PCA(AbstractPCA):
 
     def _solver(self, X, k):
         n, d = X.shape
-        given, sparse = self.svd_solver, sp.issparse(X)
+        given = self.svd_solver
+        sparse = sp.issparse(X)
         if given in ("randomized", "arpack") and not (k is None or isinstance(k, int)):
             raise ParameterError(
                 f"svd_solver={given!r} of PCA needs a whole n_components, got {k!r}."
             )
-        if given == "arpack" and (is_foreign(X) or is_table(X)):
+        if given == "arpack" and (is_foreign(X) or is_dataset(X)):
             raise ParameterError(
                 "svd_solver='arpack' of PCA needs a NumPy array or a sparse matrix."
             )
@@ -308,22 +320,22 @@ class PCA(AbstractPCA):
                 "svd_solver='full' of PCA does not take sparse X; 'covariance_eigh', "
                 "'arpack' and 'randomized' do."
             )
-        if is_table(X) and given == "full" and n < d:
+        if is_dataset(X) and given == "full" and n < d:
             raise ParameterError(
                 "svd_solver='full' of PCA reads only tables with more rows than "
                 "columns; take 'randomized'."
             )
         if given != "auto":
             return given
-        if is_table(X) or (d <= 1000 and n >= 10 * d):
+        if is_dataset(X) or (d <= 1000 and n >= 10 * d):
             return "covariance_eigh"
         if sparse:
             return "arpack" if k is None or isinstance(k, int) else "covariance_eigh"
         small = max(n, d) <= 500 or not isinstance(k, int)
         return "full" if small or k >= 0.8 * min(n, d) else "randomized"
 
-    def _some(self, X, k):
-        """How many axes an iterative solver is asked for."""
+    def _iterative_rank(self, X, k):
+        """How many axes an iterative solver computes."""
         limit = min(X.shape) - (self.solver_ == "arpack")
         k = limit if k is None else k
         if k > limit:
@@ -342,20 +354,23 @@ class PCA(AbstractPCA):
         variances = squares / (n - 1)
         total = axes.total / (n - 1)
         if k == "mle":
-            k = max(int(np.argmax(evidence(variances, n))), 1)
+            k = max(int(np.argmax(minka_evidence(variances, n))), 1)
         elif k is None:
             k = len(squares)
         elif isinstance(k, float):
-            k = energy_rank(variances / total if total > 0 else variances, k)
-        put = lambda a: asarray(a, like=like_of(X))
-        V = flip(None, axes.V[:k, :])[1]
+            k = rank_for_variance_share(
+                variances / total if total > 0 else variances, k
+            )
+        put = lambda a: asarray(a, like=prototype_array(X))
+        V = svd_flip(None, axes.V[:k, :])[1]
         self.components_ = put(V if is_foreign(V) else np.ascontiguousarray(V))
         self.explained_variance_ = put(variances[:k])
         share = variances[:k] / total if total > 0 else np.zeros(k)
         self.explained_variance_ratio_ = put(share)
         self.singular_values_ = put(np.sqrt(squares[:k]))
         self.mean_ = put(axes.mean)
-        self.n_components_, self.n_samples_ = int(k), n
+        self.n_components_ = int(k)
+        self.n_samples_ = n
         left = max(total - float(np.sum(variances[:k])), 0.0)
         self.noise_variance_ = left / (rank - k) if k < rank else 0.0
 

@@ -7,16 +7,17 @@ covariance (divided by n) and V its eigenvectors, the likelihood is highest at
 
     s2 = (l_{k+1} + ... + l_d) / (d - k),    W = diag(l_j - s2)^(1/2) V          (2)
 
-up to a rotation of z. The same point by turns, in which the likelihood never falls and
-which needs only products with the rows:
+up to a rotation of z. EM reaches the same point; its likelihood never falls, and it
+needs only products with the rows:
 
     M = W W^T + s2 I,    Y = W S,    W' = (s2 I + M^-1 W Y^T)^-T Y               (3)
     s2' = (trace S - trace(Y M^-1 W'^T)) / d                                     (4)
 
-With values missing (NaN) there is no closed form; EM integrates over them (`factors`).
-As s2 goes to 0, E[z | x] becomes the orthogonal projection of PCA.
+With values missing (NaN) there is no closed form; EM integrates over them
+(`latent_factor_model.py`). As s2 goes to 0, E[z | x] becomes the orthogonal projection
+of PCA.
 
-Cost      that of PCA (2); n d k a turn (3); n d k^2 a turn with missing values
+Cost      that of PCA (2); n d k an iteration (3); n d k^2 with missing values
 Shapes    X (n, d)   W (k, d)   m (d,)   S (d, d), never formed in (3)
 Refs      [Tipping1999]; [Roweis1998]; [Ilin2010]
 """
@@ -29,38 +30,37 @@ import scipy.linalg
 
 from ..base import Density, Estimator, PrefixedOutput, Transformer
 from ..core.iterate import absolute_change, iterate
-from ..core.low_rank import Product, flip
 from ..core.numerics import LOG_2PI
 from ..core.progress import SILENT
-from ..core.random import rng_from
-from ..core.rows import rows
+from ..core.random import make_rng
+from ..core.rows import as_rows, is_dataset
+from ..core.truncated_svd import CentredMatrix, svd_flip
 from ..params import Count, NonNegative, ParameterError
 from ..typing import Seed
-from .abstract import is_table
-from .factors import (
+from .latent_factor_model import (
     ELEMENTS,
-    Factors,
-    covariance,
-    draw,
-    fill,
-    fit_missing,
-    posterior,
-    precision,
+    FactorParams,
+    factor_covariance,
+    factor_posterior,
+    factor_precision,
+    fit_factors_with_missing,
+    impute_from_factors,
+    sample_factor_model,
 )
-from .moments import center, only_arrays, refuse_huge
+from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
 from .pca import PCA
 
-HOLES = {"ensure_all_finite": "allow-nan"}
+ALLOW_NAN = {"ensure_all_finite": "allow-nan"}
 
 
-class State(NamedTuple):
+class PPCAState(NamedTuple):
     W: np.ndarray
     s2: float
     Y: np.ndarray  # W S
     objective: float  # minus the mean log-likelihood
 
 
-def closed_form(variances, V, total, d, n):
+def ppca_closed_form(variances, V, total, d, n):
     """Eq. (2) from the k leading eigenvalues, their axes and the trace."""
     k = len(variances)
     left = max(total - float(np.sum(variances)), 0.0)
@@ -70,7 +70,7 @@ def closed_form(variances, V, total, d, n):
     return np.sqrt(np.maximum(variances - s2, 0.0))[:, None] * V, s2
 
 
-def settle(W, s2, square, trace, d) -> State:
+def ppca_state(W, s2, square, trace, d) -> PPCAState:
     """The state at given parameters: Y and the objective, which needs Y alone.
 
     -log p = d/2 log 2 pi + 1/2 log det C + 1/2 trace(C^-1 S), with
@@ -82,10 +82,10 @@ def settle(W, s2, square, trace, d) -> State:
     inner = np.trace(np.linalg.solve(M, W @ Y.T))
     log_det = np.linalg.slogdet(M)[1] + (d - k) * np.log(s2)
     objective = 0.5 * (d * LOG_2PI + log_det + (trace - inner) / s2)
-    return State(W, s2, Y, float(objective))
+    return PPCAState(W, s2, Y, float(objective))
 
 
-def turn(state: State, square, trace, d, least) -> State:
+def ppca_em_step(state: PPCAState, square, trace, d, least) -> PPCAState:
     """Eqs (3) and (4)."""
     W, s2, Y, _ = state
     k = len(W)
@@ -93,15 +93,16 @@ def turn(state: State, square, trace, d, least) -> State:
     A = s2 * np.eye(k) + np.linalg.solve(M, W @ Y.T)
     new = np.linalg.solve(A.T, Y)
     s2 = (trace - np.trace(np.linalg.solve(M, Y @ new.T))) / d
-    return settle(new, max(float(s2), least), square, trace, d)
+    return ppca_state(new, max(float(s2), least), square, trace, d)
 
 
-def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
+def ppca_em(X, k, rng, *, max_iter, tol, task=SILENT):
     """EM from a random start; S W^T only by products with the rows."""
-    n, m, scatter = center(X)
-    d, trace = int(X.shape[1]), scatter / n
-    refuse_huge(trace, "ProbabilisticPCA", 1e200)
-    A = Product(X, m.astype(X.dtype))
+    n, m, scatter = mean_and_total_scatter(X)
+    d = int(X.shape[1])
+    trace = scatter / n
+    refuse_overflow(trace, "ProbabilisticPCA", 1e200)
+    A = CentredMatrix(X, m.astype(X.dtype))
 
     def square(W):
         P = np.ascontiguousarray(W.T).astype(X.dtype)
@@ -111,8 +112,8 @@ def by_turns(X, k, rng, *, max_iter, tol, task=SILENT):
     scale = trace / d if trace / d > 1e-280 else 1.0  # rows that do not differ
     start = rng.standard_normal((k, d)) * np.sqrt(scale / k)
     return m, iterate(
-        lambda s: turn(s, square, trace, d, 1e-12 * scale),
-        settle(start, scale, square, trace, d),
+        lambda s: ppca_em_step(s, square, trace, d, 1e-12 * scale),
+        ppca_state(start, scale, square, trace, d),
         max_iter=max_iter,
         tol=tol,
         change=absolute_change,
@@ -131,9 +132,9 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     method : {"auto", "closed_form", "em"}, default="auto"
         "auto" is the closed form, and EM where values are missing (NaN).
     max_iter : int, default=1000
-        Most turns of EM.
+        Most iterations of EM.
     tol : float, default=1e-7
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     random_state : int, RandomState, Generator or None, default=None
         Start of EM, and `sample`.
 
@@ -150,7 +151,7 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     loglike_ : float
         Mean log-likelihood of the rows of `fit`.
     n_iter_, history_, converged_, interrupted_
-        How EM went; 1 turn for the closed form.
+        How EM went; 1 iteration for the closed form.
     n_features_in_ : int
 
     Examples
@@ -180,85 +181,98 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **HOLES)
-        table = is_table(X)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **ALLOW_NAN)
+        table = is_dataset(X)
         if not table or self.method == "em":
-            only_arrays(X, f"ProbabilisticPCA with method={self.method!r}")
+            require_numpy(X, f"ProbabilisticPCA with method={self.method!r}")
         k = self.n_components or max(min(X.shape) - 1, 1)
         if k > min(X.shape):
             raise ValueError(
                 f"n_components={k} must be at most min(n_samples, n_features)="
                 f"{min(X.shape)}."
             )
-        holes = not table and bool(np.isnan(X).any())
-        if holes and self.method == "closed_form":
+        missing = not table and bool(np.isnan(X).any())
+        if missing and self.method == "closed_form":
             raise ParameterError(
                 "method='closed_form' of ProbabilisticPCA needs rows without missing "
                 "values; take 'em'."
             )
-        if holes or self.method == "em":
-            p, self.loglike_ = self._em(X, k, holes)
+        if missing or self.method == "em":
+            p, self.loglike_ = self._em(X, k, missing)
         else:
             p, self.loglike_ = self._closed(X, k)
         # rotate z so that the rows of W are orthogonal and fall in length
         _, s, V = scipy.linalg.svd(p.W, full_matrices=False)
-        W = s[:, None] * flip(None, V)[1]
+        W = s[:, None] * svd_flip(None, V)[1]
         self.components_ = W.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
         self.noise_variance_ = float(p.psi[0])
         self.explained_variance_ = (s**2 + self.noise_variance_).astype(X.dtype)
-        self._n_features_out, self.n_components_ = k, k
+        self._n_features_out = k
+        self.n_components_ = k
         return self
 
     def _closed(self, X, k):
         n, d = X.shape
         model = PCA(k, random_state=self.random_state).fit(X)
-        total = float(center(X).scatter) / n
+        total = float(mean_and_total_scatter(X).scatter) / n
         variances = np.asarray(model.explained_variance_, float) * (n - 1) / n
         V = np.asarray(model.components_, float)
-        W, s2 = closed_form(variances, V, total, d, n)
+        W, s2 = ppca_closed_form(variances, V, total, d, n)
         kept = np.maximum(variances, s2)
         log_det = np.sum(np.log(kept)) + (d - k) * np.log(s2)
         inner = np.sum(variances / kept) + (total - np.sum(variances)) / s2
         loglik = -0.5 * (d * LOG_2PI + log_det + inner)
-        self.n_iter_, self.history_ = 1, {"objective": np.array([-loglik])}
-        self.converged_, self.interrupted_ = True, False
-        return Factors(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
+        self.n_iter_ = 1
+        self.history_ = {"objective": np.array([-loglik])}
+        self.converged_ = True
+        self.interrupted_ = False
+        return FactorParams(W, np.asarray(model.mean_, float), np.full(d, s2)), loglik
 
-    def _em(self, X, k, holes):
-        rng, d = rng_from(self.random_state), X.shape[1]
-        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
-        found = {}
+    def _em(self, X, k, missing):
+        rng = make_rng(self.random_state)
+        d = X.shape[1]
+        m: Any = None
 
         def run(task):
-            if holes:
-                full = X.astype(float)
-                return fit_missing(full, k, rng, tied=True, task=task, **limits)
-            found["m"], result = by_turns(X, k, rng, task=task, **limits)
+            nonlocal m
+            if missing:
+                return fit_factors_with_missing(
+                    X.astype(float),
+                    k,
+                    rng,
+                    tied=True,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    task=task,
+                )
+            m, result = ppca_em(
+                X, k, rng, max_iter=self.max_iter, tol=self.tol, task=task
+            )
             return result
 
-        result = self._drive(run, total=self.max_iter, X=X)
+        result = self._run_driver(run, total=self.max_iter, X=X)
         state = result.state
-        if holes:
+        if missing:
             return state.params, -state.objective
-        return Factors(state.W, found["m"], np.full(d, state.s2)), -state.objective
+        return FactorParams(state.W, m, np.full(d, state.s2)), -state.objective
 
     def _params(self):
         d = self.n_features_in_
         double = lambda a: np.asarray(a, float)
         psi = np.full(d, max(self.noise_variance_, 1e-300))
-        return Factors(double(self.components_), double(self.mean_), psi)
+        return FactorParams(double(self.components_), double(self.mean_), psi)
 
     def _each(self, X, which):
         """One part of `posterior`, block by block."""
         p = self._params()
         block = max(64, ELEMENTS // (len(p.W) + 1) ** 2)
-        read = lambda x: posterior(x.astype(float), p)[which]
-        return rows(X, block=None if is_table(X) else block).map(read)
+        read = lambda x: factor_posterior(x.astype(float), p)[which]
+        return as_rows(X, block=None if is_dataset(X) else block).map(read)
 
     def transform(self, X):
         """E[z | x] of each row; missing values are integrated out."""
-        X = self._ready(X, **HOLES)
+        X = self._check_new_data(X, **ALLOW_NAN)
         return self._each(X, 0).astype(X.dtype)
 
     def fit_transform(self, X, y=None):
@@ -271,12 +285,12 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def impute(self, X):
         """X with every missing value at its expectation given the rest of its row."""
-        X = self._ready(X, **HOLES)
-        return fill(X.astype(float), self._params()).astype(X.dtype)
+        X = self._check_new_data(X, **ALLOW_NAN)
+        return impute_from_factors(X.astype(float), self._params()).astype(X.dtype)
 
     def score_samples(self, X):
-        """log p(x) of each row, of what was seen of it."""
-        X = self._ready(X, **HOLES)
+        """log p(x) of the observed values of each row."""
+        X = self._check_new_data(X, **ALLOW_NAN)
         return self._each(X, 2)
 
     def score(self, X, y=None):
@@ -285,18 +299,20 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
 
     def sample(self, n_samples=1):
         """Draw rows of eq. (1)."""
-        self._ready(self.mean_[None, :])
-        return draw(n_samples, self._params(), rng_from(self.random_state))
+        self._check_new_data(self.mean_[None, :])
+        return sample_factor_model(
+            n_samples, self._params(), make_rng(self.random_state)
+        )
 
     def get_covariance(self):
         """C = W^T W + s2 I."""
-        self._ready(self.mean_[None, :])
-        return covariance(self._params())
+        self._check_new_data(self.mean_[None, :])
+        return factor_covariance(self._params())
 
     def get_precision(self):
         """The inverse of C."""
-        self._ready(self.mean_[None, :])
-        return precision(self._params())
+        self._check_new_data(self.mean_[None, :])
+        return factor_precision(self._params())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

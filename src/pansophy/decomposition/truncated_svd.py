@@ -2,16 +2,12 @@
 
     X ~ U diag(S) V,    |X - U diag(S) V|_F least among all of rank k            (1)
 
-On a matrix of word counts this is latent semantic analysis: documents and words with
-similar company come close in the k scores z = V x. Nothing is subtracted, so a sparse
-X stays sparse. "randomized" is block Lanczos from a random start (`core.low_rank`),
-"arpack" SciPy's Lanczos to the last digit.
+On a matrix of word counts this is latent semantic analysis: documents with similar
+words, and words of similar documents, come close in the k scores z = V x. Nothing is
+subtracted, so a sparse X stays sparse. "randomized" is block Lanczos from a random
+start (`core.truncated_svd`), "arpack" SciPy's Lanczos to the last digit.
 
-Cost      4 n d (k + p) a power (or the stored entries in place of n d). On word counts
-          (60 words a row, 5000 columns) products are a good half of it, the orthogonal
-          basis the rest, which the shorter basis of plain subspace iteration has not:
-          on one thread two thirds of that one's speed there, and equal speed with
-          20 000 rows and 10 000 columns, at the same share of X explained
+Cost      4 n d (k + p) a power (or the stored entries in place of n d)
 Shapes    X (n, d)   U (n, k)   S (k,)   V (k, d)   Z = U S (n, k)
 Refs      [Eckart1936]; [Deerwester1990]; [Halko2011]
 """
@@ -26,13 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
-from ..core.low_rank import SVD, Product, flip, truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import SVD, CentredMatrix, svd_flip, truncated_svd
 from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
-from .abstract import SPARSE
-from .moments import center as center_of_rows
-from .moments import like_of, refuse_huge
+from .abstract_pca import SPARSE
+from .moments import mean_and_total_scatter as center_of_rows
+from .moments import prototype_array, refuse_overflow
 
 
 def svd(X, k=None, *, center=False, random_state=None):
@@ -60,13 +56,13 @@ def svd(X, k=None, *, center=False, random_state=None):
     """
     X = X if is_foreign(X) or sp.issparse(X) else np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) or is_foreign(X) else X.astype(float)
-    m = asarray(center_of_rows(X).mean, like=like_of(X)) if center else None
+    m = asarray(center_of_rows(X).mean, like=prototype_array(X)) if center else None
     if k is not None or sp.issparse(X):
         k = min(X.shape) if k is None else k
-        return truncated_svd(X, k, rng_from(random_state), center=m)
+        return truncated_svd(X, k, make_rng(random_state), center=m)
     xp = namespace(X)
     U, S, Vt = xp.linalg.svd(X if m is None else X - m, full_matrices=False)
-    U, Vt = flip(U, Vt)
+    U, Vt = svd_flip(U, Vt)
     return SVD(U, S, Vt)
 
 
@@ -126,24 +122,27 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
-        X, _ = self._begin(X, **SPARSE, ensure_min_features=2)
-        k, limit = self.n_components, min(X.shape)
+        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2)
+        k = self.n_components
+        limit = min(X.shape)
         if k > limit:
             raise ValueError(
                 f"n_components({k}) must be <= min(n_samples, n_features)={limit}."
             )
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
-        refuse_huge(total, "TruncatedSVD")
+        refuse_overflow(total, "TruncatedSVD")
         if self.algorithm == "randomized":
-            how = {"n_iter": self.n_iter, "oversample": self.n_oversamples}
-            U, S, Vt = truncated_svd(X, k, rng, **how)
+            U, S, Vt = truncated_svd(
+                X, k, rng, n_iter=self.n_iter, oversample=self.n_oversamples
+            )
         else:
             U, S, Vt = self._arpack(X, k, rng)
         Z = U * S
         xp = namespace(Z)
-        put = lambda a: asarray(a, like=like_of(X))
-        self.components_, self.singular_values_ = Vt, S
+        put = lambda a: asarray(a, like=prototype_array(X))
+        self.components_ = Vt
+        self.singular_values_ = S
         self.explained_variance_ = xp.var(Z, axis=0)
         share = to_numpy(self.explained_variance_) / (total if total > 0 else 1.0)
         self.explained_variance_ratio_ = put(share)
@@ -162,14 +161,14 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         start = rng.uniform(-1, 1, size=min(X.shape)).astype(X.dtype)
         U, S, Vt = svds(X, k=k, tol=self.tol, v0=start)
         order = np.argsort(-S)
-        U, Vt = flip(U[:, order], Vt[order])
+        U, Vt = svd_flip(U[:, order], Vt[order])
         return U, S[order], Vt
 
     def transform(self, X):
         """Scores V x of the rows."""
-        X = self._ready(X, **SPARSE)
-        V = asarray(self.components_, like=like_of(X))
-        return Product(X).times(namespace(V).matrix_transpose(V))
+        X = self._check_new_data(X, **SPARSE)
+        V = asarray(self.components_, like=prototype_array(X))
+        return CentredMatrix(X).times(namespace(V).matrix_transpose(V))
 
     def inverse_transform(self, X):
         """Rows V^T z from scores."""

@@ -1,14 +1,13 @@
 """Error attribution: which stage of a pipeline causes the errors.
 
 A pipeline maps x through stages f_1, ..., f_K. Let E_k be its error when the output of
-stage k is replaced by what it should have been, E_0 the error of the whole, and E_K = 0
-since the last output then is the truth. The error that stage k adds is
+stage k is replaced by the true output, E_0 the error of the whole pipeline, and E_K = 0
+since the last output is then the truth. The error that stage k adds is
 
     a_k = E_{k-1} - E_k,    and    a_1 + ... + a_K = E_0.                          (1)
 
-A perfect stage changes nothing and gets 0; a stage can get less than 0 where it
-repairs what earlier stages broke. Stages whose truth is not known share the number of
-the next one that is.
+A perfect stage gets 0; a stage gets less than 0 where it repairs errors of earlier
+stages. Stages whose true output is not known are joined with the next known one.
 """
 
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from .risk import LOSSES
 
 
 class Attribution(NamedTuple):
-    """The error of a whole and of its parts; prints one line a stage."""
+    """The error of a pipeline and of its stages; prints one line for each stage."""
 
     error: float
     stages: tuple[str, ...]  # those of unknown truth joined to the next by " + "
@@ -39,7 +38,7 @@ class Attribution(NamedTuple):
 
 
 def stages_of(pipeline):
-    """[(name, function)] of a fitted Pipeline, or of such pairs as they are."""
+    """The stages as [(name, function)], of a fitted Pipeline or of such a list."""
     if not hasattr(pipeline, "steps"):
         return [(str(name), f) for name, f in pipeline]
     *early, (name, last) = pipeline.steps
@@ -86,13 +85,15 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
         return float(np.mean(value(np.asarray(y), np.asarray(output))))
 
     whole = error(X, stages)
-    names, left, waiting = [], [], []
+    names = []
+    left = []
+    pending = []
     for k, (name, _) in enumerate(stages):
-        waiting.append(name)
+        pending.append(name)
         if name in truths:
-            names.append(" + ".join(waiting))
+            names.append(" + ".join(pending))
             left.append(error(truths[name], stages[k + 1 :]))
-            waiting = []
+            pending = []
     remaining = np.array(left)
     added = np.concatenate([[whole], remaining[:-1]]) - remaining
     return Attribution(whole, tuple(names), added, remaining)

@@ -1,7 +1,7 @@
 """Bias-variance decomposition of the error of a learner, by refitting it.
 
-Clones fitted to B samples of training rows answer G_bi for row i; g_i is their mean,
-f_i the truth if it is known, y_i what was seen. For squared loss
+Clones fitted to B samples of training rows predict G_bi for row i; g_i is their mean,
+f_i the truth if it is known, y_i the observed value. For squared loss
 
     mean (y - G)^2 = mean (y - f)^2 + mean (f - g)^2 + mean (g - G)^2 + cross        (1)
                      noise            bias             variance
@@ -11,7 +11,7 @@ every other product vanishes exactly, because g is the mean of the very G that a
 averaged. Where f is not known y takes its place, the bias then contains the noise, and
 the sum is exact.
 
-For mistakes of a classifier g_i is the answer given most often, row i is biased if
+For 0-1 loss of a classifier g_i is the label predicted most often, row i is biased if
 g_i is wrong, and variance hurts unbiased rows and helps biased ones:
 
     P(G != y) = mean [g != y] + mean over unbiased rows P(G != g)
@@ -28,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..params import check_count
 from .column_access import indexable_rows, n_rows, select_rows
 
 
@@ -38,7 +39,7 @@ class BiasVariance(NamedTuple):
     loss: str
     error: float
     bias: float  # squared for squared loss
-    variance: float  # what hurts less what helps
+    variance: float  # the part that hurts minus the part that helps
     noise: float
     cross: float
     helps: float  # the part of the variance that helps, eq. (2)
@@ -55,7 +56,7 @@ class BiasVariance(NamedTuple):
 
 
 def squared_terms(G, y, f=None) -> BiasVariance:
-    """Eq. (1) for answers G (B, m)."""
+    """Bias-variance terms of squared loss, eq. (1), for predictions G (B, m)."""
     G, y = np.asarray(G, float), np.asarray(y, float)
     truth = y if f is None else np.asarray(f, float)
     g = G.mean(0)
@@ -63,18 +64,26 @@ def squared_terms(G, y, f=None) -> BiasVariance:
     cross = 2 * np.mean((y - truth) * (truth - g))
     bias, variance = np.mean((truth - g) ** 2), np.mean((g - G) ** 2)
     error = np.mean((y - G) ** 2)
-    terms = {"bias": bias, "variance": variance, "noise": noise, "cross": cross}
-    terms = {name: float(v) for name, v in terms.items()}
-    return BiasVariance("squared", float(error), helps=0.0, repeats=len(G), **terms)
+    return BiasVariance(
+        "squared",
+        error=float(error),
+        bias=float(bias),
+        variance=float(variance),
+        noise=float(noise),
+        cross=float(cross),
+        helps=0.0,
+        repeats=len(G),
+    )
 
 
 def zero_one_terms(G, y) -> BiasVariance:
-    """Eq. (2) for answers G (B, m) that are labels."""
+    """Bias-variance terms of 0-1 loss, eq. (2), for predicted labels G (B, m)."""
     G, y = np.asarray(G), np.asarray(y)
     labels = np.unique(np.concatenate([G.ravel(), y.ravel()]))
     votes = np.stack([(label == G).mean(0) for label in labels])
     g = labels[np.argmax(votes, axis=0)]
-    biased, right = g != y, np.mean(y == G, axis=0)
+    biased = g != y
+    right = np.mean(y == G, axis=0)
     hurts = float(np.mean(np.where(biased, 0.0, 1 - right)))
     helps = float(np.mean(np.where(biased, right, 0.0)))
     error = float(np.mean(y != G))
@@ -95,17 +104,17 @@ def bias_variance(
     repeats=50,
     random_state=0,
 ) -> BiasVariance:
-    """Bias and variance of a learner, by refitting it to many training samples.
+    """Estimate bias and variance of a learner by refitting it to many samples.
 
     Parameters
     ----------
     model : estimator
     X, y : training rows
         Samples are drawn from them with replacement.
-    X_test, y_test : rows on which the answers are judged
+    X_test, y_test : rows on which the predictions are evaluated
         `y_test` may be left out where the truth is given.
     truth : array of shape (m,), optional
-        What is to be predicted at X_test, free of noise.
+        The target at X_test without noise.
     simulate : function of (n, rng) that gives X, y, optional
         Draws fresh training samples, of as many rows as X has, instead.
     loss : {"squared", "zero_one"}, optional
@@ -128,12 +137,13 @@ def bias_variance(
     """
     if y_test is None and truth is None:
         raise ValueError("y_test or truth must be given.")
-    if repeats < 2:
-        raise ValueError(f"repeats must be at least 2, got {repeats}.")
+    repeats = check_count("repeats", repeats, 2)
     kinds = {None: is_classifier(model), "zero_one": True, "squared": False}
     if loss not in kinds:
         raise ValueError(f"loss must be 'squared' or 'zero_one', got {loss!r}.")
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = make_rng(random_state)
     G = np.stack(
         [
             refitted_predictions(model, X, y, X_test, simulate, rng)
@@ -155,16 +165,15 @@ def refitted_predictions(model, X, y, X_test, simulate, rng):
     return clone(model).fit(select_rows(X, rows), y[rows]).predict(X_test)
 
 
-def bias_variance_path(model, parameter, values, *args, **how) -> list[BiasVariance]:
+def bias_variance_path(
+    model, parameter, values, *args, **options
+) -> list[BiasVariance]:
     """`bias_variance` for each value of a parameter, on the same training samples.
 
-    Arguments after the values are those of `bias_variance` after the model.
+    `args` and `options` are the arguments of `bias_variance` after the model.
     """
-    seed = how.pop("random_state", 0)
-    seed = (
-        seed
-        if isinstance(seed, (int, np.integer))
-        else int(rng_from(seed).integers(2**31))
-    )
-    turned = (clone(model).set_params(**{parameter: v}) for v in values)
-    return [bias_variance(m, *args, random_state=seed, **how) for m in turned]
+    seed = options.pop("random_state", 0)
+    if not isinstance(seed, (int, np.integer)):
+        seed = int(make_rng(seed).integers(2**31))
+    candidates = (clone(model).set_params(**{parameter: v}) for v in values)
+    return [bias_variance(m, *args, random_state=seed, **options) for m in candidates]

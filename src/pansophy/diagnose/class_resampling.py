@@ -1,26 +1,26 @@
 """Balances the classes of training rows by undersampling, oversampling or jitter.
 
-    down    as many rows of every class as the smallest has, drawn without return
-    up      every row, and rows of the smaller classes again until all have as many as
-            the largest; whole rounds first, so that no row repeats twice more often
-            than another
+    down    as many rows of every class as the smallest has, drawn without replacement
+    up      every row, and repeated rows of the smaller classes until all have as many
+            as the largest; each round repeats every row once before any row again
 
-With `jitter` s the rows repeated by `up` are moved by normal noise of s standard
-deviations of their column within the class. Resampling changes the shares of classes,
-so probabilities of a model fitted to it are no longer those of the data, and a row that
-is copied before the rows are split is in both parts. Hence `train`: only the rows named
-there are drawn from, and all others are given back as they are.
+With `jitter` s the rows repeated by `up` get normal noise of s standard deviations of
+their column within the class. Resampling changes the shares of classes, so the
+probabilities of a model fitted to it are not calibrated for the data, and a row that is
+copied before a split is in both parts. Hence `train`: only these rows are drawn from,
+and the places of all others are returned unchanged.
 
-For methods that take rows one by one, `balanced_rates` gives the probability with which
-each row must be drawn for classes to come up at wanted rates, and `optim.sgd(...,
-sample_weight="balanced", y=y)` draws so.
+For stochastic methods, which draw one row at a time, `balanced_rates` gives the
+probability of each row for which classes are drawn at given rates, and
+`optim.sgd(..., sample_weight="balanced", y=y)` draws with it.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.labels import class_codes
+from ..core.random import make_rng
 from ..optim.stochastic import balanced_rates
 from .column_access import indexable_rows, n_rows, select_rows
 
@@ -39,7 +39,7 @@ class Resampled(NamedTuple):
 def balance_classes(
     X, y, how="up", *, jitter=0.0, train=None, columns=None, random_state=0
 ) -> Resampled:
-    """Rows with equal classes.
+    """Resample rows so that all classes have the same number of rows.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def balance_classes(
         raise ValueError(f"how must be 'up' or 'down', got {how!r}.")
     if not jitter >= 0 or (jitter and how == "down"):
         raise ValueError(f"jitter must be 0, or above with how='up', got {jitter!r}.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held = np.setdiff1d(np.arange(n), train)
@@ -85,8 +85,9 @@ def balance_classes(
 
 
 def undersample(y, train, rng):
-    """As many rows of each class as the smallest has, in their order."""
-    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    """Rows of an undersample: as many of each class as the smallest has."""
+    labels, z = class_codes(y[train])
+    counts = np.bincount(z, minlength=len(labels))
     least = counts.min(initial=len(train))
     parts = [
         rng.choice(train[z == k], least, replace=False) for k in range(len(labels))
@@ -96,18 +97,20 @@ def undersample(y, train, rng):
 
 
 def oversample(y, train, rng):
-    """All rows, then repetitions."""
-    labels, z, counts = np.unique(y[train], return_inverse=True, return_counts=True)
+    """All rows, then repeated rows of the smaller classes."""
+    labels, z = class_codes(y[train])
+    counts = np.bincount(z, minlength=len(labels))
     parts = [train]
     for k in range(len(labels)):
-        own, lack = train[z == k], counts.max() - counts[k]
+        own = train[z == k]
+        lack = counts.max() - counts[k]
         rounds = [rng.permutation(own) for _ in range(-(-lack // len(own)))]
         parts.append(np.concatenate([*rounds, own[:0]])[:lack])
     return np.concatenate(parts)
 
 
 def jitter_rows(X, y, start, jitter, columns, rng):
-    """Noise on the rows from `start` on, in units of the spread in their class."""
+    """Adds noise to the rows from `start` on, scaled by the class's deviations."""
     X = np.array(X, dtype=float)
     if X.ndim != 2:
         raise ValueError("jitter needs rows of numbers.")

@@ -18,6 +18,9 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from ..core import frames
+from ..core.codes import as_column, missing_mask
+
 
 class FoldScores(NamedTuple):
     """Scores of one learner on the same folds, and test rows / training rows."""
@@ -28,28 +31,30 @@ class FoldScores(NamedTuple):
 
 
 def indexable_rows(X):
-    """X with rows that can be chosen: lists become arrays."""
+    """X as something whose rows can be indexed: lists become arrays."""
     return np.asarray(X) if isinstance(X, (list, tuple)) else X
 
 
 def n_rows(X) -> int:
+    """Number of rows of a table."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def select_rows(X, rows):
-    """The rows at these places."""
+    """The rows of X at these positions."""
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def column_names(X) -> list[str]:
     """Names of the columns: the table's own, or x0, x1, ..."""
-    if getattr(X, "columns", None) is not None:
-        return [str(name) for name in X.columns]
-    return [f"x{j}" for j in range(X.shape[1])]
+    names = frames.column_names(X)
+    if names is None:
+        return [f"x{j}" for j in range(X.shape[1])]
+    return [str(name) for name in names]
 
 
 def column_labels(X, names) -> list[str]:
-    """The names given, one a column, or the table's own."""
+    """The given column names, checked against X, or the table's own."""
     if names is None:
         return column_names(X)
     if len(names) != X.shape[1]:
@@ -58,7 +63,7 @@ def column_labels(X, names) -> list[str]:
 
 
 def column_position(names, column) -> int:
-    """Where a column is, by its name or number."""
+    """Position of a column given by its name or number."""
     if str(column) in names:
         return names.index(str(column))
     if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
@@ -73,17 +78,11 @@ def column_values(X, j) -> np.ndarray:
         return (
             X.values[:, j] if j < p else X.texts[j - p].to_numpy(zero_copy_only=False)
         )
-    if hasattr(X, "tocsc"):
-        return X.tocsc()[:, [j]].toarray().ravel()
-    if hasattr(X, "iloc"):
-        return X.iloc[:, j].to_numpy()
-    if isinstance(X, np.ndarray):
-        return X[:, j]
-    return X[column_names(X)[j]].to_numpy()  # polars
+    return as_column(frames.column_reader(X)(j))
 
 
 def with_permuted_column(X, j, order):
-    """A copy of X with column j taken from rows in another order, or from one row."""
+    """A copy of X in which column j is replaced by its values in rows `order`."""
     if hasattr(X, "texts"):
         return reordered_frame(X, j, order)
     if hasattr(X, "tocsc"):
@@ -103,6 +102,7 @@ def with_permuted_column(X, j, order):
 
 
 def reordered_frame(X, j, order):
+    """`with_permuted_column` of a MixedFrame."""
     p = X.values.shape[1]
     if j < p:
         return replace(X, values=with_permuted_column(X.values, j, order))
@@ -112,42 +112,36 @@ def reordered_frame(X, j, order):
 
 
 def with_constant_column(X, j):
-    """X with column j telling nothing: one of its values in every row.
+    """A copy of X in which column j is constant, so that it carries no information.
 
-    So a model that must have this many columns can be fitted without this one.
+    A model that needs this number of columns can thus be fitted without this one.
     """
     values = column_values(X, j)
-    known = np.flatnonzero(~missing_entries(values))
+    known = np.flatnonzero(~missing_mask(values))
     return with_permuted_column(X, j, np.full(n_rows(X), known[0] if len(known) else 0))
 
 
-def missing_entries(values) -> np.ndarray:
-    """Which entries are NaN or None."""
-    values = np.asarray(values)
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), bool)
-    return np.array([v is None or v != v for v in values], bool)
-
-
 def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
-    """[(training rows, test rows), ...]: a number of shuffled folds, which keep the
-    shares of classes and groups together, or what a splitter of scikit-learn gives."""
+    """Folds as [(training rows, test rows), ...].
+
+    A number makes shuffled folds, stratified for classifiers and keeping groups
+    together; a scikit-learn splitter gives its own.
+    """
     if isinstance(cv, (int, np.integer)):
-        grouped, classes = groups is not None, is_classifier(model) and y.ndim == 1
+        grouped = groups is not None
+        classes = is_classifier(model) and y.ndim == 1
         kinds = [[KFold, StratifiedKFold], [GroupKFold, StratifiedGroupKFold]]
         cv = kinds[grouped][classes](cv, shuffle=True, random_state=seed)
     return list(check_cv(cv).split(np.zeros((n_rows(X), 1)), y, groups))
 
 
 def scorer_of(model, scoring):
-    """scorer(model, X, y) -> number, greater is better."""
+    """A function scorer(model, X, y) that returns a number, greater is better."""
     return check_scoring(model, scoring=scoring)
 
 
 def cross_scores(model, X, y, folds, scorer, *, train=True) -> FoldScores:
-    """Scores of fresh clones fitted on every fold's training rows."""
+    """Cross-validated scores of clones fitted to the training rows of each fold."""
     inside, outside = [], []
     for rows, held in folds:
         fitted = clone(model).fit(select_rows(X, rows), y[rows])

@@ -1,7 +1,8 @@
 """Data-quality checks of single columns, each reported as a finding.
 
 A check takes a column and gives findings. Thresholds are at the top; they are chosen so
-that a column drawn from a normal, uniform, lognormal or Poisson law raises none.
+that a column drawn from a normal, uniform, lognormal or Poisson distribution raises
+no finding.
 """
 
 import re
@@ -28,7 +29,7 @@ QUOTED = 3  # examples in a text
 
 
 def check_columns(seen: TableView) -> list[Finding]:
-    """The findings of all checks on all columns."""
+    """Findings of all checks on all columns of a table."""
     out = []
     for c in seen.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
@@ -44,8 +45,9 @@ def check_columns(seen: TableView) -> list[Finding]:
 
 
 def check_presence(c, missing, counts):
-    """Empty, constant, nearly constant, mostly missing."""
-    name, n = c.name, len(c)
+    """Checks for empty, constant, nearly constant and mostly missing columns."""
+    name = c.name
+    n = len(c)
     if missing == 1.0:
         text = f"{name!r} is empty: all {n} values are missing."
         yield make_finding("empty", "warning", text, column=name)
@@ -73,7 +75,7 @@ def check_presence(c, missing, counts):
 
 
 def most_common(c, counts):
-    """The most frequent value in words and its share of the known ones."""
+    """The most frequent value as text, and its share of the known values."""
     if counts is not None:
         at = int(counts.argmax())
         return quoted_levels([c.levels[at]]), counts[at] / counts.sum()
@@ -85,7 +87,7 @@ def most_common(c, counts):
 
 
 def check_texts(c, counts):
-    """Spelling variants, numbers among words, words for missing, too many levels."""
+    """Checks of text columns: spelling, mixed types, hidden missing, many levels."""
     if c.kind == "other":
         kind = c.type if len(c.type) <= 60 else c.type[:59] + "…"
         text = f"{c.name!r} holds values of type {kind}, which no method takes."
@@ -97,10 +99,12 @@ def check_texts(c, counts):
     yield from mixed_types(c, counts)
     hidden = [i for i, v in enumerate(c.levels) if reads_as_missing(v)]
     if hidden and len(hidden) < len(c.levels):
-        k, which = int(counts[hidden].sum()), quoted_levels(c.levels[i] for i in hidden)
+        k = int(counts[hidden].sum())
+        which = quoted_levels(c.levels[i] for i in hidden)
         text = f"{c.name!r} has {k} values that read as missing: {which}."
         yield make_finding("hidden missing", "warning", text, column=c.name, count=k)
-    known, k = int(counts.sum()), len(c.levels)
+    known = int(counts.sum())
+    k = len(c.levels)
     many = c.categorical and c.role != "id" and k > MANY_LEVELS
     if many and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."
@@ -113,7 +117,7 @@ def reads_as_missing(text) -> bool:
 
 
 def spelling_variants(c, counts):
-    """Levels that differ by case or spaces alone."""
+    """Finding for levels that differ only by case or spaces."""
     if len(c.levels) > 20_000 or len(c.levels) > 0.9 * counts.sum() > 20:
         return  # free text
     place: dict[str, list[int]] = {}
@@ -139,7 +143,7 @@ def spelling_variants(c, counts):
 
 
 def mixed_types(c, counts):
-    """Numbers among words."""
+    """Finding for numbers stored as text or mixed with words."""
     some = np.arange(min(len(c.levels), 20_000))
     number = np.array([NUMBER.fullmatch(c.levels[i]) is not None for i in some], bool)
     words = [i for i in some[~number] if not reads_as_missing(c.levels[i])]
@@ -158,7 +162,7 @@ def mixed_types(c, counts):
 
 
 def leading_zeros(levels) -> bool:
-    """Codes such as 00123 are no numbers."""
+    """Whether levels are codes such as 00123 rather than numbers."""
     return any(len(v) > 1 and v[0] == "0" and v[1].isdigit() for v in levels[:1000])
 
 
@@ -170,7 +174,7 @@ def quoted_levels(levels) -> str:
 
 
 def check_numbers(c):
-    """Codes for missing values, dates that cannot be."""
+    """Checks of number and date columns for codes for missing and odd dates."""
     x = c.numbers[~c.missing]
     if c.kind == "date":
         yield from check_dates(c, x)
@@ -179,7 +183,7 @@ def check_numbers(c):
 
 
 def sentinel_values(c, x):
-    """A code for missing: the least or largest value, repeated, far from the rest."""
+    """Finding for a repeated extreme value, such as -999, that codes for missing."""
     for edge in {float(x.min()), float(x.max())}:
         rest = x[x != edge]
         k = len(x) - len(rest)
@@ -199,7 +203,7 @@ def sentinel_values(c, x):
 
 
 def check_dates(c, x):
-    """Dates in the future, and repeated ones far from all others."""
+    """Findings for dates in the future and for repeated, isolated dates."""
     today = time.time() + DAY
     later = int(np.sum(x > today))
     edges = {float(x.min()), float(x.max())}
@@ -228,7 +232,7 @@ def check_dates(c, x):
 
 
 def odd_scales(seen):
-    """Numbers of a size far from that of the other columns."""
+    """Finding for columns whose typical size is far from that of the others."""
     plain = [c for c in seen.columns if c.kind == "number" and not c.missing.all()]
     sizes = {c.name: typical_value(c.numbers[~c.missing]) for c in plain}
     sizes = {n: s for n, s in sizes.items() if s > 0}

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from .column_access import missing_entries
-from .row_counts import counted_quantiles
+from ..core.codes import as_column, encode_values, missing_mask
+from ..core.weighted import repeated_quantile
 
 MOST = 12  # levels kept apart; the rest becomes "other"
 
@@ -13,11 +13,12 @@ MOST = 12  # levels kept apart; the rest becomes "other"
 def parts_of_column(
     values, parts=4, most=MOST, counts=None
 ) -> tuple[list[str], np.ndarray]:
-    """Names of the parts of a column and the part of each row.
+    """Groups of a column's values: their names, and the group of each row.
 
-    Numbers of more than `most` values are cut into `parts` of about equal size; of
-    other columns the `most` commonest values stay and the rest is "other"; missing
-    values are a part of their own. `counts` (n,) say how many rows each row is.
+    Numbers with more than `most` distinct values are cut into `parts` quantile bins;
+    of other columns the `most` frequent values are kept and the rest is "other";
+    missing values are a group of their own. `counts` (n,) says how many rows each row
+    stands for.
 
     Examples
     --------
@@ -27,9 +28,12 @@ def parts_of_column(
     >>> parts_of_column(range(100), parts=2)[0]
     ['below 49.5', '49.5 and above']
     """
-    values = array_of(values)
-    gone = missing_entries(values)
-    known, c = values[~gone], None if counts is None else counts[~gone]
+    values = as_column(values)
+    gone = missing_mask(values)
+    known = values[~gone]
+    if known.dtype.kind == "M":  # dates are levels, not numbers
+        known = known.astype("M8[us]").astype(object)
+    c = None if counts is None else counts[~gone]
     try:
         number = known.astype(float) if not holds_text(known) else None
     except (TypeError, ValueError):
@@ -43,22 +47,18 @@ def parts_of_column(
     return ([*labels, "missing"] if gone.any() else labels), codes
 
 
-def array_of(values) -> np.ndarray:
-    return values if isinstance(values, np.ndarray) else np.array(list(values), object)
-
-
 def holds_text(known) -> bool:
     """Whether a column holds text, also text that looks like numbers."""
     return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
 
 
 def quantile_parts(number, parts, counts=None):
-    """Quantile parts and which part each number is in."""
+    """Names of quantile bins, and the bin of each number."""
     q = np.arange(1, parts) / parts
     edges = (
         np.quantile(number, q)
         if counts is None
-        else counted_quantiles(number, counts, q)
+        else repeated_quantile(number, counts, q)
     )
     edges = np.unique(edges)
     edges = edges[edges > number.min()]
@@ -71,11 +71,8 @@ def quantile_parts(number, parts, counts=None):
 
 
 def most_common_values(known, most, counts=None):
-    """The commonest values, "other" for the rest."""
-    try:
-        levels, inner = np.unique(known, return_inverse=True)
-    except TypeError:  # values that cannot be ordered
-        levels, inner = np.unique(known.astype(str), return_inverse=True)
+    """Names of the most frequent values and "other", and the code of each value."""
+    inner, levels = encode_values(known)
     label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)
     names = [label(v) for v in levels.tolist()]
     if len(names) <= most:

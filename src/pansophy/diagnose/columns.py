@@ -2,9 +2,8 @@
 
 `table_view` reads a table once. A column of numbers, dates or yes/no has `numbers`
 (n,), NaN where missing, dates as seconds since 1970; a column of text has `codes` (n,)
-into its `levels`, -1 where missing; so has whatever else a table can hold, by how it
-prints. Numbers and dates that are written as text (`tables.roles`) have both. Nothing
-is learned from the target here.
+into its `levels`, -1 where missing; so has any other type, by its printed form. Numbers
+and dates written as text (`tables.roles`) have both. The target is not used here.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..core.random import rng_from
+from ..core.codes import encode_values
+from ..core.random import make_rng
 from ..tables import TableError, read_table
 from ..tables.column_values import (
     HUGE,
@@ -31,7 +31,7 @@ DAY = 86400.0
 
 @dataclass(frozen=True, eq=False)
 class ColumnValues:
-    """One column; `numbers` or `codes` are there."""
+    """One column as an array of numbers, or of level codes, or both."""
 
     name: str
     kind: str  # "number", "date", "yes/no", "text", "other" or "empty"
@@ -39,7 +39,7 @@ class ColumnValues:
     numbers: Any = None  # array or None
     codes: Any = None
     levels: tuple = ()
-    infinite: int = 0  # numbers infinite or HUGE, which count as missing
+    infinite: int = 0  # values that are infinite or beyond HUGE and count as missing
     role: str = ""  # "id" where a column only names the rows
 
     def __len__(self):
@@ -51,7 +51,7 @@ class ColumnValues:
 
     @property
     def whole(self) -> bool:
-        """Whether these are whole numbers by type."""
+        """Whether the column is of integer type."""
         return self.kind == "number" and "int" in self.type
 
     @property
@@ -63,16 +63,13 @@ class ColumnValues:
         return replace(self, numbers=pick(self.numbers), codes=pick(self.codes))
 
     def labelled(self) -> np.ndarray:
-        """Codes 0, 1, ... of the different values, -1 where missing."""
+        """Codes 0, 1, ... of the distinct values, -1 where missing."""
         if self.numbers is None:
             return self.codes
-        out = np.full(len(self), -1)
-        known = ~self.missing
-        out[known] = np.unique(self.numbers[known], return_inverse=True)[1]
-        return out
+        return encode_values(self.numbers).codes
 
     def show(self, value) -> str:
-        """A value of this column in words."""
+        """A value of this column as text."""
         if self.kind == "date":
             return str(np.datetime64(int(value), "s")).replace("T00:00:00", "")
         return f"{value:.6g}" if self.numbers is not None else repr(str(value))
@@ -80,7 +77,7 @@ class ColumnValues:
 
 @dataclass(frozen=True, eq=False)
 class TableView:
-    """n rows of columns."""
+    """A table of n rows as a tuple of columns."""
 
     n: int
     columns: tuple[ColumnValues, ...]
@@ -108,14 +105,14 @@ class TableView:
 
 
 def sample_rows(n, limit, random_state=0) -> np.ndarray | None:
-    """Rows of a random sample in their order; None if all fit."""
+    """Sorted row numbers of a random sample; None if n does not exceed the limit."""
     if limit is None or n <= limit:
         return None
-    return np.sort(rng_from(random_state).choice(n, limit, replace=False))
+    return np.sort(make_rng(random_state).choice(n, limit, replace=False))
 
 
 def table_view(table) -> TableView:
-    """The columns of a table, a path, a data frame, an array or a View as it is."""
+    """A path, data frame, Arrow table or array as a TableView."""
     if isinstance(table, TableView):
         return table
     table = as_arrow_table(table)
@@ -126,7 +123,7 @@ def table_view(table) -> TableView:
 
 
 def as_arrow_table(table) -> pa.Table:
-    """An Arrow table; columns of an array are called x0, x1, ..."""
+    """Any table as an Arrow table; the columns of an array are named x0, x1, ..."""
     if isinstance(table, (list, tuple, np.ndarray)):
         try:
             X = np.asarray(table)
@@ -150,8 +147,9 @@ def table_column_names(table) -> list[str]:
 
 
 def read_arrow_column(column, name) -> ColumnValues:
-    """One Arrow column."""
-    column, t = without_dictionary(column), pa.types
+    """An Arrow column of any type as ColumnValues."""
+    column = without_dictionary(column)
+    t = pa.types
     kind = column.type
     if t.is_null(kind) or column.null_count == len(column):
         return ColumnValues(name, "empty", str(kind), np.full(len(column), np.nan))
@@ -175,9 +173,11 @@ def read_arrow_column(column, name) -> ColumnValues:
         if t.is_floating(kind) and np.isnan(x).sum() > column.null_count:
             infinite = int((np.abs(np.asarray(column.to_numpy(), float)) > HUGE).sum())
         x[np.abs(x) < 1 / HUGE] = 0.0  # beyond it squares vanish
-        word = "yes/no" if t.is_boolean(kind) else "number"
-        said = role.role if role and t.is_integer(kind) else ""
-        return ColumnValues(name, word, str(kind), x, infinite=infinite, role=said)
+        kind_name = "yes/no" if t.is_boolean(kind) else "number"
+        role_name = role.role if role and t.is_integer(kind) else ""
+        return ColumnValues(
+            name, kind_name, str(kind), x, infinite=infinite, role=role_name
+        )
     printed = [None if v is None else repr(v) for v in column.to_pylist()]
     return ColumnValues(
         name, "other", str(kind), None, *encode_texts(pa.array(printed))
@@ -185,18 +185,19 @@ def read_arrow_column(column, name) -> ColumnValues:
 
 
 def read_text_column(column, name) -> ColumnValues:
-    """Words, or numbers and dates that are written as text."""
+    """A text column as ColumnValues; numbers and dates in it are parsed."""
     codes, levels = encode_texts(column)
-    role, kind = find_role(column, name), str(column.type)
+    role = find_role(column, name)
+    kind = str(column.type)
     if role.form:
         x = column_as_floats(column, name, role.form, role.missing)
-        word = "date" if role.role == "date" else "number"
-        return ColumnValues(name, word, kind, x, codes, levels, role=role.role)
+        kind_name = "date" if role.role == "date" else "number"
+        return ColumnValues(name, kind_name, kind, x, codes, levels, role=role.role)
     return ColumnValues(name, "text", kind, None, codes, levels, role=role.role)
 
 
 def encode_texts(column):
-    """Codes of texts and the texts."""
+    """Codes of texts in order of appearance, -1 where null, and their levels."""
     whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     if isinstance(whole, pa.ChunkedArray):  # too large for one array
         whole = pa.concat_arrays([c.cast(pa.large_string()) for c in whole.chunks])
@@ -206,10 +207,12 @@ def encode_texts(column):
 
 
 def numeric_matrix(seen: TableView, most_levels=10):
-    """(M, owners): columns scaled to median 0 and like spread, missing as the median.
+    """Columns as a scaled matrix M, and the name of the source of each of its columns.
 
-    Categories of few levels give a column a level; those of many, constants and empty
-    columns are left out. Heavy tails are drawn in, so that no column rules distances.
+    Numbers are scaled to median 0 and equal spread, with missing values at the median;
+    heavy tails are compressed so that no column dominates distances. Categories of at
+    most `most_levels` levels are one-hot encoded; other categories, constants and empty
+    columns are left out.
     """
     parts, owners = [], []
     for c in seen.columns:
@@ -228,7 +231,7 @@ def numeric_matrix(seen: TableView, most_levels=10):
 
 
 def robust_scores(x, reach=8.0):
-    """Robust scores of numbers, beyond `reach` growing as a logarithm."""
+    """Robust z scores, compressed logarithmically beyond `reach`; None if constant."""
     known = x[~np.isnan(x)]
     size = robust_scale(known)
     if not size > 0:
@@ -240,7 +243,7 @@ def robust_scores(x, reach=8.0):
 
 
 def robust_scale(x) -> float:
-    """The standard deviation of the middle half of a normal sample; of all if 0."""
+    """Standard deviation estimated from the interquartile range, if that is not 0."""
     if len(x) < 2:
         return 0.0
     low, high = np.quantile(x, [0.25, 0.75])

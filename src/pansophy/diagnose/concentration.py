@@ -6,9 +6,10 @@ With all pair distances of n rows, and radii |x - mean|,
     contrast = sd / mean of the distances ~ 1 / sqrt(2 D),                       (2)
     radius of a standard normal ~ sqrt(d) with spread 1 / sqrt(2).               (3)
 
-From (2) D is the number of independent directions that would concentrate as the rows
-do, often far below the number of columns. Of columns with k_j levels each, the share of
-the prod_j k_j possible rows that occur is the coverage (4); d yes/no columns have 2^d.
+D in (2) is the number of independent directions that would concentrate as much as the
+rows do, often far below the number of columns. Of columns with k_j levels each, the
+coverage (4) is the share of the prod_j k_j possible rows that occur (2^d for d yes/no
+columns).
 
 Cost      n^2 d in blocks over at most `rows` rows
 Refs      [Beyer1999]
@@ -18,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.threads import single_blas
 from ..tables import TableError
 from .columns import TableView, numeric_matrix, sample_rows, table_view
@@ -27,7 +28,7 @@ CURSED = 0.1  # contrast below which nearest rows are hardly nearer than any
 
 
 class Concentration(NamedTuple):
-    """Distances between rows, see eq. (1) to (4)."""
+    """Statistics of the distances between rows, eqs. (1) to (4)."""
 
     rows: int
     dimension: int
@@ -60,7 +61,7 @@ class Concentration(NamedTuple):
 
 
 def distance_concentration(X, *, rows=1000, random_state=0) -> Concentration:
-    """How far distances between rows have lost their meaning.
+    """Measure how much the distances between rows concentrate.
 
     Parameters
     ----------
@@ -95,14 +96,14 @@ def distance_concentration(X, *, rows=1000, random_state=0) -> Concentration:
             raise TableError("Distances need at least two rows.")
         covered = level_coverage(seen)
         M = numeric_matrix(seen)[0]
-    few = sample_rows(len(M), rows, random_state)
-    M = M if few is None else M[few]
+    sample = sample_rows(len(M), rows, random_state)
+    M = M if sample is None else M[sample]
     with single_blas():
         return concentration_by_block(M, covered)
 
 
 def level_coverage(seen: TableView) -> float | None:
-    """Eq. (4) over columns of few levels."""
+    """Share of the possible combinations of levels that occur, eq. (4)."""
     coded = [c for c in seen.columns if c.categorical or c.kind == "yes/no"]
     coded = [c.labelled() for c in coded]
     coded = [z for z in coded if 1 < z.max(initial=0) + 1 <= 50]
@@ -115,19 +116,25 @@ def level_coverage(seen: TableView) -> float | None:
 
 
 def concentration_by_block(M, covered=None) -> Concentration:
-    """Eq. (1) to (3), block by block."""
+    """Distance statistics of a matrix, eqs. (1) to (3), in blocks of rows."""
     from ..distances import pairwise
 
     n, d = M.shape
     if d == 0:
-        M, d = np.zeros((n, 1)), 0
-    low, high, total, squares, near = np.inf, 0.0, 0.0, 0.0, np.full(n, np.inf)
+        M = np.zeros((n, 1))
+        d = 0
+    low = np.inf
+    high = 0.0
+    total = 0.0
+    squares = 0.0
+    near = np.full(n, np.inf)
     for start in range(0, n, 512):
         D = pairwise(M[start : start + 512], M)
         own = np.arange(len(D))
         D[own, start + own] = np.nan
         low, high = min(low, float(np.nanmin(D))), max(high, float(np.nanmax(D)))
-        total, squares = total + float(np.nansum(D)), squares + float(np.nansum(D * D))
+        total += float(np.nansum(D))
+        squares += float(np.nansum(D * D))
         near[start : start + 512] = np.nanmin(D, axis=1)
     pairs = n * (n - 1)
     mean = total / pairs
@@ -156,7 +163,7 @@ def concentration_path(
     """
     if law not in ("uniform", "normal"):
         raise ValueError(f"law must be 'uniform' or 'normal', got {law!r}.")
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     draw = rng.random if law == "uniform" else rng.standard_normal
     with single_blas():
         return [concentration_by_block(draw((n, int(d)))) for d in dimensions]

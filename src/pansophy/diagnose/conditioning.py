@@ -1,7 +1,7 @@
 """Rank and condition number of a design matrix.
 
-From the singular values s_1 >= s_2 >= ... of X (its columns scaled to length 1 to tell
-dependence from mere units),
+From the singular values s_1 >= s_2 >= ... of X (with columns scaled to length 1, to
+distinguish dependence from a choice of units),
 
     condition = s_1 / s_r,   of the Hessian 2 X^T X: condition^2                  (1)
     null dimension = d - rank >= d - n                                           (2)
@@ -9,8 +9,9 @@ dependence from mere units),
 
 An error of relative size e in the data moves the coefficients by up to condition * e,
 and gradient descent needs about condition^2 steps. (3) is the factor by which the
-variance of coefficient j exceeds that with all other columns orthogonal to it. All
-come from one triangle R of X (`core.design`); (3) is |x_j|^2 |row j of R^-1|^2.
+variance of coefficient j exceeds that with all other columns orthogonal to it. All come
+from one triangle R of X (`core.least_squares_passes`); (3) is |x_j|^2 |row j of
+R^-1|^2.
 
 Shapes    X (n, d)   s (min(n, d),)
 Refs      [Belsley1980]; [Bjorck1996]
@@ -21,14 +22,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.arrays import is_foreign
-from ..core.design import on_device, prepare, triangle
 from ..core.least_squares import column_noise, inverse_triangle
-from ..core.linalg import few_threads, lengths, singular_values, smallest
+from ..core.least_squares_passes import (
+    centred_triangle,
+    on_device,
+    prepare_least_squares,
+)
+from ..core.linalg import (
+    column_norms,
+    minimum_norm_solution,
+    one_thread_if_small,
+    singular_values,
+)
 from ..core.rows import DatasetRows, is_dataset
 
 
 class Conditioning(NamedTuple):
-    """What is known about X as a design; prints as a few lines."""
+    """Rank and condition numbers of a design matrix; prints as a few lines."""
 
     shape: tuple[int, int]
     kind: str  # "tall full rank", "fat" or "deficient"
@@ -100,21 +110,21 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     like = X if not isinstance(X, DatasetRows) and is_foreign(X) else np.empty(0)
     Y = on_device(np.zeros((n, 1)), like)
     w = None if sample_weight is None else on_device(np.asarray(sample_weight), like)
-    problem = prepare(X, Y, w, intercept=fit_intercept)
-    T = triangle(problem)
+    problem = prepare_least_squares(X, Y, w, intercept=fit_intercept)
+    T = centred_triangle(problem)
     R = T.R
     if not np.isfinite(R).all():
         raise ValueError("Input X contains NaN or infinity.")
-    norm = lengths(R)
-    with few_threads(d):
-        _, rank, lost = smallest(R, T.c, column_noise(norm, T, problem))
+    norm = column_norms(R)
+    with one_thread_if_small(d):
+        _, rank, lost = minimum_norm_solution(R, T.c, column_noise(norm, T, problem))
     lost = tuple(int(j) for j in lost)
     scaled = R[:, norm > 0] / norm[norm > 0]
     s, s1 = singular_values(R), singular_values(scaled)
     ratio = lambda v: float(v[0] / v[rank - 1]) if rank else np.inf
     inflation = np.full(d, np.inf)
     if rank == d and R.shape[0] == d:
-        inflation = (norm * lengths(inverse_triangle(R).T)) ** 2
+        inflation = (norm * column_norms(inverse_triangle(R).T)) ** 2
     kind = "fat" if n < d else "tall full rank" if rank == d else "deficient"
     cond = ratio(s)
     return Conditioning(

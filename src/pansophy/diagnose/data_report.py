@@ -6,8 +6,7 @@ from typing import Any
 from .column_checks import check_columns
 from .columns import table_view
 from .duplicates import duplicates
-from .findings import Finding, by_severity, json_ready
-from .findings import findings_text as told
+from .findings import Finding, by_severity, findings_text, json_ready
 from .outliers import check_outliers
 from .related_columns import Association, check_related
 from .target_leakage import find_leaks
@@ -21,7 +20,7 @@ SAMPLE = 20_000  # rows behind associations and leaks
 
 @dataclass(frozen=True)
 class DataReport:
-    """Names of columns by what is wrong with them, and all findings."""
+    """Columns listed by problem, and all findings."""
 
     rows: int
     columns: int
@@ -47,17 +46,17 @@ class DataReport:
         ]
         lines = [f"{self.rows} rows, {self.columns} columns."]
         lines += [f"{what}: {', '.join(names)}" for what, names in lists if names]
-        return "\n".join([*lines, told(self.findings)])
+        return "\n".join([*lines, findings_text(self.findings)])
 
 
 def data_report(table, target=None, *, random_state=0) -> DataReport:
-    """What is wrong with the columns and rows of a table.
+    """Report the data-quality problems of a table.
 
     Parameters
     ----------
     table : path, dataframe, Arrow table, dict of columns or array
     target : str or list of str, optional
-        Leaks are looked for if it is given.
+        If it is given, columns are checked for target leakage.
     random_state : seed
 
     Examples

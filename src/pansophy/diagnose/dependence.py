@@ -5,8 +5,9 @@ With f the model, x_S the column and x_i the rest of row i,
     partial dependence   g(v) = mean_i f(v, x_i)                                   (1)
     of a single row      g_i(v) = f(v, x_i)                                        (2)
 
-Values v are values of the column that occur. Where columns go together, (v, x_i) may be
-rows that never happen; the single rows (2) show whether the mean hides opposite ways.
+The values v occur in the column. Where columns are dependent, (v, x_i) may be
+rows that never occur; the individual curves (2) show whether the mean hides opposite
+effects.
 
 Cost      a prediction of n rows for each value
 Refs      [Friedman2001] (1); [Goldstein2015] (2)
@@ -17,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from ..core.random import rng_from
+from ..core.codes import missing_mask
+from ..core.random import make_rng
 from .column_access import (
     column_labels,
     column_position,
     column_values,
     indexable_rows,
-    missing_entries,
     n_rows,
     select_rows,
     with_permuted_column,
@@ -32,7 +33,7 @@ from .column_parts import holds_text
 
 
 class Dependence(NamedTuple):
-    """Predictions along the values of one column."""
+    """Predictions as a function of one column."""
 
     column: str
     values: list  # numbers, or texts of a category
@@ -41,7 +42,8 @@ class Dependence(NamedTuple):
     outputs: list[str]
 
     def __str__(self):
-        low, high = self.mean[:, -1].min(), self.mean[:, -1].max()
+        low = self.mean[:, -1].min()
+        high = self.mean[:, -1].max()
         return (
             f"Along '{self.column}' the mean prediction of {self.outputs[-1]} goes "
             f"from {low:.4g} to {high:.4g}."
@@ -51,7 +53,7 @@ class Dependence(NamedTuple):
 def partial_dependence(
     model, X, columns, *, names=None, points=20, most=500, random_state=0
 ) -> list[Dependence]:
-    """Mean and single predictions as each of some columns takes its values.
+    """Partial dependence and individual curves of predictions on some columns.
 
     Parameters
     ----------
@@ -80,8 +82,10 @@ def partial_dependence(
     >>> print(f"{slope:.3f}")
     2.000
     """
-    X, rng = indexable_rows(X), rng_from(random_state)
-    names, n = column_labels(X, names), n_rows(X)
+    X = indexable_rows(X)
+    rng = make_rng(random_state)
+    names = column_labels(X, names)
+    n = n_rows(X)
     some = np.sort(rng.permutation(n)[:most])
     return [
         response_along_column(model, X, column_position(names, c), names, some, points)
@@ -90,7 +94,7 @@ def partial_dependence(
 
 
 def response_along_column(model, X, j, names, some, points) -> Dependence:
-    """Eqs. (1) and (2) for column j and the rows in `some`."""
+    """Partial dependence of one column, eqs. (1) and (2), over the rows in `some`."""
     rows, values = representative_rows(column_values(X, j), points)
     m = len(some)
     both = select_rows(
@@ -108,7 +112,7 @@ def response_along_column(model, X, j, names, some, points) -> Dependence:
 
 
 def predictions_matrix(model, X) -> np.ndarray:
-    """(n, outputs) numbers."""
+    """Probabilities or predicted numbers as a matrix (n, outputs)."""
     if is_classifier(model) and hasattr(model, "predict_proba"):
         p = np.asarray(model.predict_proba(X), float)
         return p[:, 1:] if p.shape[1] == 2 else p
@@ -117,8 +121,8 @@ def predictions_matrix(model, X) -> np.ndarray:
 
 
 def representative_rows(v, points):
-    """A row for each value to be set, and the values as they are to be shown."""
-    known = np.flatnonzero(~missing_entries(v))
+    """Rows that hold the values of the grid, and the values themselves."""
+    known = np.flatnonzero(~missing_mask(v))
     if len(known) == 0:
         return [0], ["missing"]
     seen = v[known]

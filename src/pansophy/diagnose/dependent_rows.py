@@ -1,16 +1,16 @@
 """Detects rows that are not independent: ordered in time, or several of one group.
 
-Folds that shuffle rows then test on rows whose neighbours or siblings were trained on,
-and scores look better than those of later rows, or of new people. Signs, y being the
-target (its rank, or whether it is the commonest class) and n the rows:
+Shuffled folds then test on rows whose neighbours or siblings are in the training part,
+and scores are better than they will be for later rows or new people. With y the target
+(its rank, or whether it is the most frequent class) and n rows, the signs are:
 
     time    r, the correlation of y with that of the next row in order of a date  (1)
     group   the share of the variance of y between the levels of a column that is
             named as people and things are (patient, customer, device)            (2)
 
-Independent rows have r of 0 with a standard error of 1 / sqrt(n); (1) is told above
-`ALIKE` and `SURE` such errors. What (2) needs is the name, as a category that says
-something is no group; its size only decides how grave the finding is.
+Independent rows have r = 0 with standard error 1 / sqrt(n); (1) is reported if r
+exceeds `ALIKE` and `SURE` standard errors. (2) depends on the name of the column, since
+an informative category need not be a group; its size only decides the severity.
 
 Cost      n log n for each date or group
 """
@@ -24,7 +24,8 @@ from ..tables.roles import CLOCKED
 from .findings import Finding, make_finding
 from .related_columns import adjusted_correlation_ratio
 
-ALIKE, SURE = 0.3, 6.0
+ALIKE = 0.3
+SURE = 6.0
 FEWEST = 50
 SHARED = 0.1  # of the variance, from which a group is a warning
 ENTITY = re.compile(
@@ -36,21 +37,21 @@ ENTITY = re.compile(
 
 
 def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:
-    """Findings about columns that a user might have named as time or group."""
+    """Findings about columns that should probably be declared as time or group."""
     out = []
     for goal in goals:
         y = target_scores(goal)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         if time is None:
-            out += along_time(seen, goal.name, y)
+            out += time_order(seen, goal.name, y)
         if group is None:
-            out += of_one_thing(seen, goal.name, y)
+            out += repeated_groups(seen, goal.name, y)
     return out
 
 
 def target_scores(goal) -> np.ndarray:
-    """y of the module text, NaN where it is missing."""
+    """Ranks of the target, or 1 for the most frequent class; NaN where missing."""
     out = np.full(len(goal.y), np.nan)
     known = goal.known
     if not goal.varies:
@@ -62,21 +63,22 @@ def target_scores(goal) -> np.ndarray:
     return out
 
 
-def along_time(seen, target, y):
-    """Eq. (1), of the date along which it is largest."""
+def time_order(seen, target, y):
+    """Finding for serial correlation of the target, eq. (1), along the best date."""
     best = (0.0, None, 0)
     for c in seen.columns:
         dated = c.kind == "date" or (c.kind == "number" and CLOCKED.search(c.name))
         if c.name == target or not dated:
             continue
         known = ~np.isnan(y) & ~c.missing
-        when, n = c.numbers[known], int(known.sum())
+        when = c.numbers[known]
+        n = int(known.sum())
         if n < FEWEST or len(np.unique(when)) < n / 10:
             continue
         z = y[known][np.argsort(when, kind="stable")]
         if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
-            best = max(best, (float(np.corrcoef(z[:-1], z[1:])[0, 1]), c.name, n),
-                       key=lambda b: b[0])  # fmt: skip
+            r = float(np.corrcoef(z[:-1], z[1:])[0, 1])
+            best = max(best, (r, c.name, n), key=lambda b: b[0])
     r, name, n = best
     if name is None or r < ALIKE or r * np.sqrt(n) < SURE:
         return
@@ -90,23 +92,25 @@ def along_time(seen, target, y):
     )
 
 
-def of_one_thing(seen, target, y):
-    """Eq. (2), of every column with such a name."""
+def repeated_groups(seen, target, y):
+    """Findings for columns that name people or things with several rows, eq. (2)."""
     for c in seen.columns:
         if c.name == target or not ENTITY.search(c.name) or c.kind == "date":
             continue
         z = c.labelled()
         known = ~np.isnan(y) & (z >= 0)
-        n, k = int(known.sum()), len(np.unique(z[known]))
+        n = int(known.sum())
+        k = len(np.unique(z[known]))
         if n < FEWEST or not 5 <= k <= n / 1.5:
             continue
         share = adjusted_correlation_ratio(np.where(known, z, -1), y) ** 2
-        told = f"{c.name!r} comes in several rows ({n / k:.1f} rows for each of {k})"
+        size = f"{n / k:.1f} rows for each of {k}"
+        sentence = f"{c.name!r} comes in several rows ({size})"
         grave = "note"
         if share > SHARED:
             grave = "warning"
-            told += f", which have like {target!r} (they share {share:.0%} of it)"
-        text = f"{told}. Give group={c.name!r} if new rows will be of new ones."
+            sentence += f", which have like {target!r} (they share {share:.0%} of it)"
+        text = f"{sentence}. Give group={c.name!r} if new rows will be of new ones."
         yield make_finding(
             "repeated group", grave, text, column=c.name, share=share, levels=k
         )

@@ -6,13 +6,13 @@
     missing      the difference of the shares of missing values                  (3)
     as a whole   a classifier that tells old from new, and MMD (`two_sample`)
 
-Tests are corrected by Holm over all columns; as large tables find every trifle, a
-change must also move a tenth of the rows (D or (2) at least 0.1) to be called drift.
-Changes of form come first: columns that are gone, new, of another type or unit, levels
-never seen.
+p values are adjusted by Holm over all columns; as large tables make trivial changes
+significant, a change must also move a tenth of the rows (D or (2) at least 0.1) to be
+called drift. Schema mismatches come first: missing or new columns, other types or
+units, unseen levels.
 
-A `Reference` keeps what is needed of the old table in a few numbers (256 quantiles or
-the shares of levels), so that a saved model can check new rows without the old ones.
+A `Reference` summarises the old table (256 quantiles or the shares of levels of each
+column), so that a saved model can check new rows without the old ones.
 
 Refs      [Rabanser2019]
 """
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
-from .columns import TableView, numeric_matrix, sample_rows, table_view
+from .columns import TableView, numeric_matrix, table_view
 from .duplicates import row_keys
 from .findings import Finding, by_severity, json_ready, make_finding
 from .intervals import Interval, holm
@@ -36,12 +36,13 @@ from .runtime import (
 )
 from .two_sample import Discrepancy, classifier_two_sample_test, mmd
 
-MOVED, LARGE = 0.1, 0.3
+MOVED = 0.1
+LARGE = 0.3
 GONE = 0.05  # change of the share of missing values
 
 
 class ColumnDrift(NamedTuple):
-    """One column, old against new."""
+    """Test of one column for a difference between old and new rows."""
 
     column: str
     test: str  # "KS", "chi2" or "missing"
@@ -56,7 +57,7 @@ class ColumnDrift(NamedTuple):
 
 @dataclass(frozen=True)
 class DriftReport:
-    """Changes of form, of columns and of the whole."""
+    """Schema mismatches, drift of columns, and drift of whole rows."""
 
     rows: tuple[int, int]
     form: tuple[Finding, ...]
@@ -91,7 +92,7 @@ class DriftReport:
 def drift(
     reference, table, *, ignore=(), whole=True, rows=2000, level=0.05, random_state=0
 ) -> DriftReport:
-    """Compare new rows with old ones.
+    """Test whether the distribution of new rows differs from that of old rows.
 
     Parameters
     ----------
@@ -135,14 +136,15 @@ def drift(
     done.sort(key=lambda f: (not f.drifted, -f.size))
     auc = distance = None
     if whole and isinstance(old, TableView) and min(old.n, new.n) >= 20:
-        auc, distance = as_a_whole(old, new, rows, random_state)
+        auc, distance = whole_table_tests(old, new, rows, random_state)
     return DriftReport((kept.rows, new.n), form, tuple(done), auc, distance)
 
 
 def column_drift_tests(law: Law, c):
-    """Tests of one column."""
+    """Drift tests of one column: its missing values and its distribution."""
     gone = float(c.missing.mean())
-    n, m = law.rows, len(c)
+    n = law.rows
+    m = len(c)
     k = [round(law.missing * n), int(c.missing.sum())]
     p = proportions_test(k, [n, m])
     words = f"missing values went from {law.missing:.1%} to {gone:.1%}"
@@ -151,27 +153,26 @@ def column_drift_tests(law: Law, c):
     if gone == 1.0 or law.missing == 1.0 or law.categorical != c.categorical:
         return
     if law.categorical:
-        yield by_levels(law, c)
+        yield category_drift(law, c)
     else:
-        yield by_values(law, c)
+        yield number_drift(law, c)
 
 
 def proportions_test(k, n) -> float:
-    """Two shares, by the pooled normal test."""
+    """p value of the pooled normal test of two proportions."""
     share = sum(k) / sum(n)
     error = np.sqrt(share * (1 - share) * (1 / n[0] + 1 / n[1]))
-    return (
-        float(2 * scipy.stats.norm.sf(abs(k[0] / n[0] - k[1] / n[1]) / error))
-        if (error > 0)
-        else 1.0
-    )
+    if not error > 0:
+        return 1.0
+    return float(2 * scipy.stats.norm.sf(abs(k[0] / n[0] - k[1] / n[1]) / error))
 
 
-def by_values(law, c) -> ColumnDrift:
-    """Eq. (1), for a sample against quantiles or another sample."""
+def number_drift(law, c) -> ColumnDrift:
+    """Kolmogorov-Smirnov test of numbers, eq. (1), against stored values."""
     x = np.sort(c.numbers[~c.missing])
     old = law.values
-    n, m = max(round(law.rows * (1 - law.missing)), 1), len(x)
+    n = max(round(law.rows * (1 - law.missing)), 1)
+    m = len(x)
     grid = np.concatenate([old, x])
     F = np.searchsorted(old, grid, side="right") / len(old)
     G = np.searchsorted(x, grid, side="right") / m
@@ -187,8 +188,8 @@ def by_values(law, c) -> ColumnDrift:
     return ColumnDrift(c.name, "KS", D, p, D >= MOVED, words)
 
 
-def by_levels(law, c) -> ColumnDrift:
-    """Eq. (2); rare levels are put together."""
+def category_drift(law, c) -> ColumnDrift:
+    """Chi-squared test of levels, eq. (2), with rare levels pooled."""
     n = max(round(law.rows * (1 - law.missing)), 1)
     counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
     new = {v: k for v, k in zip(c.levels, counts.tolist()) if k}
@@ -212,10 +213,10 @@ def by_levels(law, c) -> ColumnDrift:
     return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, about)
 
 
-def as_a_whole(old, new, rows, seed):
-    """The area of a classifier and MMD over the columns that both have."""
-    cut = lambda v: v if sample_rows(v.n, rows, seed) is None else v.sample(rows, seed)
-    old, new = cut(old), cut(new)
+def whole_table_tests(old, new, rows, seed):
+    """AUC of a two-sample classifier, and MMD, over the common columns."""
+    old = old.sample(rows, seed)
+    new = new.sample(rows, seed)
     both = stack_common_columns(old, new)
     M, _ = numeric_matrix(both)
     holes = [c.missing for c in both.columns]

@@ -1,20 +1,20 @@
 """Duplicate rows: exact copies, near copies, and copies with conflicting targets.
 
-Rows are equal if all their columns are, ids apart. They are nearly equal if texts are
+Rows are equal if all their columns except ids are. They are nearly equal if texts agree
 after folding case and spaces and numbers differ by at most t times the spread of their
-column (t = 0.001). Exact copies share a hash of 64 bits. Near ones are looked for in
+column (t = 0.001). Exact copies share a 64-bit hash. Near copies are searched for in
 blocks: a block hashes a few columns, numbers cut into cells of 32 t with a random
 offset, and neighbours within a cell are compared in full. With eight blocks a pair
-that differs by t is missed about once in a thousand, and no pair is found wrongly.
+that differs by t is missed about once in a thousand, and no false pair is reported.
 
-In a table of few or coarse columns rows agree by chance. Two signs tell such pairs
-from copies. For exact ones, the number expected if columns were independent,
+In a table of few or coarse columns rows agree by chance. Two criteria distinguish such
+pairs from copies. For exact ones, the number expected if columns were independent,
 
     E = n (n - 1) / 2  prod_j sum_v p_jv^2.                                      (1)
 
 For near ones, chance puts at least three times as many pairs between t and 4 t as
 below t, whatever the number of columns (a density that is flat there grows at least
-as the distance); copies that were touched up are below t alone.                 (2)
+as the distance); edited copies lie only below t.                                (2)
 
 Cost      n d for exact copies, 8 n d for near ones; memory n beyond the table
 """
@@ -23,12 +23,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .columns import TableView, robust_scale, table_view
 from .findings import Finding, make_finding
 
 TOLERANCE = 1e-3
-BLOCKS, PER_BLOCK, AHEAD = 8, 6, 3
+BLOCKS = 8
+PER_BLOCK = 6
+AHEAD = 3
 WIDE = 4.0  # eq. (2)
 NAMING = 0.9  # share of different values from which an id is no part of a row
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +38,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class Duplicates:
-    """How rows repeat each other; `groups` gives equal rows one number.
+    """Counts and groups of duplicate rows; equal rows have equal `groups` codes.
 
     `exact` and `near` count the rows that could be dropped. `crossing` has for each
     fold how many of its test rows have an exact or near copy in its training part.
@@ -98,9 +100,10 @@ def duplicates(
     if goals:
         whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
     exact = seen.n - int(whole.max(initial=-1)) - 1
-    groups, near = (whole, 0)
+    groups = whole
+    near = 0
     if tolerance > 0 and len(inputs.columns) > 1:
-        pairs = near_pairs(inputs, alone, tolerance, rng_from(random_state))
+        pairs = near_pairs(inputs, alone, tolerance, make_rng(random_state))
         groups, near = join_near_copies(whole, alone, pairs, goals, tolerance)
     conflicting, ceiling = (
         conflicting_targets(alone, goals) if inputs.columns else (0, None)
@@ -119,7 +122,7 @@ def duplicates(
 
 
 def row_number_columns(seen) -> set[str]:
-    """Columns that name the rows, one by one."""
+    """Names of id columns that have a different value in nearly every row."""
     ids = [c for c in seen.columns if c.role == "id"]
     return {c.name for c in ids if len(np.unique(column_bits(c))) >= NAMING * seen.n}
 
@@ -133,7 +136,7 @@ def mix_hash(h):
 
 
 def row_keys(seen) -> np.ndarray:
-    """One hash for each row."""
+    """A 64-bit hash of each row."""
     return hash_rows([column_bits(c) for c in seen.columns], seen.n)
 
 
@@ -154,7 +157,7 @@ def column_bits(c) -> np.ndarray:
 
 
 def case_folded_codes(c) -> np.ndarray:
-    """Codes of texts that differ by more than case and spaces."""
+    """Codes of texts after folding case and spaces."""
     place: dict = {}
     new = [
         place.setdefault(" ".join(v.split()).casefold(), len(place)) for v in c.levels
@@ -163,7 +166,7 @@ def case_folded_codes(c) -> np.ndarray:
 
 
 def near_pairs(inputs, exact, t, rng):
-    """(i, j, distance / t) of rows that are not equal but near; up to WIDE t."""
+    """Pairs (i, j, distance / t) of distinct rows nearer than WIDE t."""
     first = np.sort(np.unique(exact, return_index=True)[1])  # one of each group
     texts = [case_folded_codes(c)[first] for c in inputs.columns if c.categorical]
     plain = [c.numbers[first] for c in inputs.columns if not c.categorical]
@@ -197,7 +200,7 @@ def count_distinct(x) -> int:
 
 
 def row_difference(a, b, texts, plain, sizes):
-    """The largest difference of rows a and b in units of t; infinite for texts."""
+    """Largest difference of rows a and b in units of t; infinite if texts differ."""
     far = np.zeros(len(a))
     for codes in texts:
         far[codes[a] != codes[b]] = np.inf
@@ -213,7 +216,7 @@ def row_difference(a, b, texts, plain, sizes):
 
 
 def join_near_copies(whole, alone, pairs, goals, t):
-    """Groups with near copies joined to them, and how many rows these are."""
+    """Groups after joining near copies, and the number of near copies."""
     i, j, far = pairs
     close = far <= 1.0
     if close.sum() <= np.sum(~close):  # eq. (2): chance
@@ -239,7 +242,7 @@ def join_near_copies(whole, alone, pairs, goals, t):
 
 
 def expected_duplicates(seen) -> float:
-    """Rows expected to repeat another one by chance, eq. (1)."""
+    """Expected number of rows that repeat another by chance, eq. (1)."""
     if not seen.columns:
         return 0.0
     agree = 1.0
@@ -252,14 +255,16 @@ def expected_duplicates(seen) -> float:
 
 
 def conflicting_targets(alone, goals):
-    """Rows in groups of equal inputs with different targets, and the best accuracy.
+    """Number of rows with equal inputs but different targets, and the best accuracy.
 
-    Targets of many numbers have no accuracy."""
+    The accuracy is None for targets with many distinct numbers.
+    """
     if not goals or not len(alone):
         return 0, None
     known = np.logical_and.reduce([~g.missing for g in goals])
     y = np.unique(row_keys(TableView(len(known), tuple(goals))), return_inverse=True)[1]
-    alone, y = alone[known], y[known]
+    alone = alone[known]
+    y = y[known]
     pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
     answers = np.bincount(pairs[:, 0], minlength=1)
     rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0
@@ -271,7 +276,7 @@ def conflicting_targets(alone, goals):
 
 
 def copies_across_folds(groups, splits):
-    """For each fold: test rows with a copy in training, and test rows."""
+    """For each fold: number of test rows with a copy in training, and of test rows."""
     out = []
     for train, test in splits or ():
         there = np.zeros(int(groups.max(initial=0)) + 1, bool)
@@ -283,7 +288,7 @@ def copies_across_folds(groups, splits):
 
 
 def examples_of(groups, most=5):
-    """Rows of some groups, by the first row of each."""
+    """Rows of the first few groups of duplicates."""
     counts = np.bincount(groups, minlength=1)
     several = np.flatnonzero(counts[groups] > 1)
     first = list(dict.fromkeys(groups[several[:1000]].tolist()))[:most]
@@ -293,13 +298,12 @@ def examples_of(groups, most=5):
 
 
 def duplicate_findings(d):
-    """Findings, in words."""
+    """Findings about duplicate rows."""
     some = ""
     if d.examples:
         rows = " and ".join(str(i + 1) for i in d.examples[0][:2])
         some = f", for example rows {rows}"
     chance = d.exact > 0 and d.by_chance > 0.2 * d.exact
-    facts = {"rows": d.rows, "exact": d.exact, "near": d.near}
     if d.exact:
         word = "repeats" if d.exact == 1 else "repeat"
         text = f"{d.exact} of {d.rows} rows {word} another row exactly{some}."
@@ -307,16 +311,28 @@ def duplicate_findings(d):
             text += " With so few different values this can be chance."
         few = d.exact <= max(2, 0.002 * d.rows)
         yield make_finding(
-            "duplicates", "note" if chance or few else "warning", text, **facts,
+            "duplicates",
+            "note" if chance or few else "warning",
+            text,
+            rows=d.rows,
+            exact=d.exact,
+            near=d.near,
             expected=d.by_chance,
-        )  # fmt: skip
+        )
     if d.near:
         word = "repeats" if d.near == 1 else "repeat"
         text = (
             f"{d.near} of {d.rows} rows {word} another row but for a tiny change of "
             f"numbers or of the case of texts{'' if d.exact else some}."
         )
-        yield make_finding("near duplicates", "warning", text, **facts)
+        yield make_finding(
+            "near duplicates",
+            "warning",
+            text,
+            rows=d.rows,
+            exact=d.exact,
+            near=d.near,
+        )
     if d.crossing and sum(c for c, _ in d.crossing):
         yield crossing_finding(d, chance)
     if d.conflicting:
@@ -328,8 +344,9 @@ def duplicate_findings(d):
             "conflicting duplicates",
             "note" if chance or few else "warning",
             text + ".",
-            rows=d.conflicting, ceiling=d.ceiling,
-        )  # fmt: skip
+            rows=d.conflicting,
+            ceiling=d.ceiling,
+        )
 
 
 def crossing_finding(d, chance):

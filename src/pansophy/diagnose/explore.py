@@ -1,13 +1,13 @@
 """`explore`: all data diagnostics of a table, before any model is fitted.
 
-Rows: copies, near copies, conflicts, also across folds. Columns: constant, missing,
-mixed, misspelt, copied, related, out of scale; outliers; missing values and what they
-depend on. The target: imbalance, leaks. Against another file: form, drift. By a column
-the user names: comparisons that turn round. Findings come gravest first; the overview
-has the numbers that a report draws.
+Rows: exact, near and conflicting duplicates, also across folds. Columns: constant,
+missing, mixed types, spelling variants, copies, association, odd scales, outliers. The
+target: imbalance, leakage. Against a second table: schema mismatches, drift. Within
+levels of a column: reversed comparisons (Simpson). Findings are sorted by severity;
+the overview has the numbers for the plots of a report.
 
-Tables of any size: beyond `max_rows` rows a random sample is looked at, and within it
-parts that cost more than one pass look at fewer rows; the numbers of rows are told.
+Tables of more than `max_rows` rows are sampled at random, and diagnostics that cost
+more than one pass use fewer rows; the numbers of rows are reported.
 """
 
 import os
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..core.threads import single_blas
-from ..tables import count_table_rows, read_table
-from ..tables import sample_table_rows as sample_table
+from ..tables import count_table_rows, read_table, sample_table_rows
 from ..tables.targets import TASKS
 from .column_checks import check_columns
 from .columns import TableView, as_arrow_table, sample_rows, table_view
@@ -44,14 +43,14 @@ MOST_TOLD = 12  # findings of one kind and severity
 
 @dataclass(frozen=True)
 class Exploration:
-    """What `explore` found; prints as sentences, the gravest first.
+    """Findings of `explore`; prints as sentences, the most severe first.
 
     Attributes
     ----------
     findings : list of Finding
     overview : Overview or None
     rows, columns : int
-        Of the table; `sampled` rows of it were looked at.
+        Of the table; `sampled` rows of it were examined.
     target, task : str or None
     duplicates : Duplicates
     drift : Drift or None
@@ -133,7 +132,7 @@ def explore(
     whole=True,
     random_state=0,
 ) -> Exploration:
-    """Look at a table and say what is odd about it.
+    """Run all data diagnostics on a table.
 
     Parameters
     ----------
@@ -143,7 +142,7 @@ def explore(
     task : str, optional
         "classification", "regression", "count" or "multilabel"; found out otherwise.
     schema : Schema, optional
-        Gives the target, group, time and columns that are not used.
+        Provides the target, group, time and unused columns.
     other : a second table, optional
         Newer rows, to be compared with these.
     by : str, optional
@@ -154,7 +153,7 @@ def explore(
         Columns whose rows stay together, and that orders the rows.
     ignore : names of columns that will not be used as inputs
     max_rows : int or None
-        Rows looked at, at most.
+        Rows examined at most; larger tables are sampled.
     whole : bool
         Whether to make the overview.
     random_state : seed
@@ -170,7 +169,8 @@ def explore(
     """
     if schema is not None:
         target = target or (list(schema.targets) if schema.labels else schema.target)
-        group, time = group or schema.group, time or schema.time
+        group = group or schema.group
+        time = time or schema.time
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
     if task not in (None, *TASKS):
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
@@ -179,18 +179,21 @@ def explore(
     for name in (*targets, group, time, by, *(() if schema else ignore)):
         if name is not None:
             seen[name]  # raises with the nearest name
-    task, roles, told = task or getattr(schema, "task", None), {}, []
+    task = task or getattr(schema, "task", None)
+    roles = {}
+    notes = []
     if schema is None and read is not None:
-        roles, found_task, told = as_read(read, targets, {*ignore, group, time})
+        roles, found_task, notes = as_read(read, targets, {*ignore, group, time})
         task = task or found_task
     goals = goals_of(seen, targets, task)
     with single_blas():
         copies = duplicates(
             seen, targets, splits=splits, ignore=ignore, random_state=random_state
         )
-        changed, left = None, {*ignore, *targets}
+        changed = None
+        left = {*ignore, *targets}
         listed = task == "multilabel" and len(goals) == 1
-        found = told + examine_table(
+        found = notes + examine_table(
             seen, goals, copies, group, time, ignore, random_state, listed
         )
         if by is not None:
@@ -205,17 +208,25 @@ def explore(
             overview(seen, ignore=left, random_state=random_state) if whole else None
         )
     if about is not None:
-        found += odd_rows(about)
+        found += odd_row_findings(about)
     if n > seen.n:
         text = f"A random sample of {seen.n} of {n} rows was looked at."
         found.append(make_finding("sample", "note", text, rows=n, sampled=seen.n))
     if schema is not None:
         found = [soften_leak(f, schema) for f in found]
-    word = (task or target_description(goals)) if goals else None
+    task_found = (task or target_description(goals)) if goals else None
     return Exploration(
-        by_severity(limit_findings(found)), about, n, len(seen.columns), seen.n,
-        target, word, copies, changed, roles,
-    )  # fmt: skip
+        by_severity(limit_findings(found)),
+        about,
+        rows=n,
+        columns=len(seen.columns),
+        sampled=seen.n,
+        target=target,
+        task=task_found,
+        duplicates=copies,
+        drift=changed,
+        roles=roles,
+    )
 
 
 def target_description(goals) -> str:
@@ -225,10 +236,11 @@ def target_description(goals) -> str:
 
 
 def rows_to_examine(table, most, splits, seed):
-    """(rows of the table, the rows looked at, splits of these, these as Arrow)."""
+    """The number of rows, a view of the (sampled) rows, their splits, and as Arrow."""
     if most is not None and is_large(table):
-        n, few = count_table_rows(table), sample_table(table, most, seed)
-        return n, table_view(few), None, few
+        n = count_table_rows(table)
+        sample = sample_table_rows(table, most, seed)
+        return n, table_view(sample), None, sample
     if not isinstance(table, TableView):
         table = (
             as_arrow_table(table)
@@ -239,7 +251,8 @@ def rows_to_examine(table, most, splits, seed):
     n = table.num_rows if arrows else table.n
     pick = sample_rows(n, most, seed)
     if pick is not None:
-        table, splits = table.take(pick), splits_of_subset(splits, pick, n)
+        table = table.take(pick)
+        splits = splits_of_subset(splits, pick, n)
     return n, table_view(table), splits, table if arrows else None
 
 
@@ -249,7 +262,7 @@ def is_large(table) -> bool:
 
 
 def splits_of_subset(splits, pick, n):
-    """Splits of the rows picked, by their new places."""
+    """Splits restricted to the rows in `pick`, by their new positions."""
     if splits is None:
         return None
     place = np.full(n, -1)
@@ -261,7 +274,7 @@ def splits_of_subset(splits, pick, n):
 def examine_table(
     seen, goals, copies, group, time, ignore, seed, listed=False
 ) -> list[Finding]:
-    """Columns, rows and target of one table."""
+    """Findings about the columns, rows and targets of one table."""
     targets = [g.name for g in goals]
     used = seen.without({*targets, *ignore})
     found = check_columns(seen)
@@ -270,13 +283,19 @@ def examine_table(
     found += check_outliers(used)
     found += copies.findings
     for goal in goals:
-        found += about_target(goal, listed)
+        found += target_findings(goal, listed)
     if goals:
         found += dependent_rows(used, goals, group, time)
         found += find_leaks(
-            seen, targets, group=group, time=time, ignore=ignore, rows=SAMPLE,
-            task=goals[0].kind if len(goals) == 1 else None, random_state=seed,
-        )  # fmt: skip
+            seen,
+            targets,
+            task=goals[0].kind if len(goals) == 1 else None,
+            group=group,
+            time=time,
+            ignore=ignore,
+            rows=SAMPLE,
+            random_state=seed,
+        )
     if len(used.columns) >= 20 and part.n > 2:
         dense = distance_concentration(part, random_state=seed)
         if dense.contrast < CURSED and dense.dimension:
@@ -292,7 +311,7 @@ def examine_table(
 
 
 def soften_leak(f, schema) -> Finding:
-    """A leak in a column that is left out of the inputs is no alarm."""
+    """Lowers an alarm to a warning if its column is not among the inputs."""
     unused = {c.name for c in schema.columns} - {c.name for c in schema.used}
     if f.severity != "alarm" or f.column not in unused - {schema.group, schema.time}:
         return f
@@ -301,10 +320,11 @@ def soften_leak(f, schema) -> Finding:
     )
 
 
-def about_target(goal, listed=False) -> list[Finding]:
-    """Imbalance of classes; a target without any difference; missing targets.
+def target_findings(goal, listed=False) -> list[Finding]:
+    """Findings about a target: constant, missing values, imbalance of classes.
 
-    Texts in which labels are listed are no classes."""
+    Texts that list several labels (`listed`) are not checked for imbalance.
+    """
     known = goal.known
     out = []
     if not goal.varies:
@@ -324,7 +344,7 @@ def about_target(goal, listed=False) -> list[Finding]:
 
 
 def simpson_reversals(seen, goals, by) -> list[Finding]:
-    """Comparisons of two-sided columns that turn round within levels of `by`."""
+    """Findings for comparisons of binary columns that reverse within levels of `by`."""
     z, words = strata_of(seen[by], 5)
     out = []
     if not 2 <= len(words) <= 50:
@@ -346,8 +366,8 @@ def simpson_reversals(seen, goals, by) -> list[Finding]:
     return out
 
 
-def odd_rows(about) -> list[Finding]:
-    """Rows that are odd as a whole, by their isolation scores."""
+def odd_row_findings(about) -> list[Finding]:
+    """Finding for outlying rows, by their isolation scores."""
     k = about.outliers.get("count", 0)
     if not k:
         return []
@@ -361,8 +381,10 @@ def odd_rows(about) -> list[Finding]:
 
 
 def limit_findings(found) -> list[Finding]:
-    """At most so many findings of one kind; the rest as one line."""
-    kept, seen, extra = [], {}, {}
+    """At most MOST_TOLD findings of one kind and severity; the rest in one line."""
+    kept = []
+    seen = {}
+    extra = {}
     for f in found:
         key = f.kind, f.severity
         seen[key] = seen.get(key, 0) + 1

@@ -27,7 +27,7 @@ SLACK = 1.5
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """Which new rows are outside, and why."""
+    """Which new rows lie outside the training data, and why."""
 
     flags: np.ndarray  # (m,) bool
     outside: dict[str, np.ndarray]  # by column: rows out of range or of new levels
@@ -42,12 +42,13 @@ class Extrapolation:
     def findings(self) -> list[Finding]:
         if not self.flags.any():
             return []
-        k, m = int(self.flags.sum()), len(self.flags)
+        k = int(self.flags.sum())
+        m = len(self.flags)
         text = f"{k} of {m} rows ({k / m:.1%}) are outside the training rows"
         worst = sorted(self.outside.items(), key=lambda kv: -len(kv[1]))[:3]
         if worst:
-            told = ", ".join(f"{len(r)} by {c!r}" for c, r in worst)
-            text += f": {told}"
+            listed = ", ".join(f"{len(r)} by {c!r}" for c, r in worst)
+            text += f": {listed}"
         grave = "warning" if k / m > 0.01 else "note"
         column = worst[0][0] if worst else None
         return [
@@ -58,7 +59,7 @@ class Extrapolation:
         return "\n".join(f.text for f in self.findings) or "No row is outside."
 
     def why(self, row) -> str:
-        """What is wrong with one row."""
+        """The reasons why one row is flagged."""
         parts = [
             f"{c!r} was never like this" for c, r in self.outside.items() if row in r
         ]
@@ -116,7 +117,7 @@ def extrapolation(
 
 
 def out_of_range(a, b, margin) -> np.ndarray:
-    """Eq. (1) and (2) for one column."""
+    """Rows outside the range or levels of one training column, eqs. (1) and (2)."""
     if a.kind == "empty":
         return np.zeros(0, int)
     if a.categorical != b.categorical:
@@ -128,14 +129,15 @@ def out_of_range(a, b, margin) -> np.ndarray:
         fresh = np.array([*(v not in known for v in b.levels), False])
         return np.flatnonzero(fresh[b.codes])
     x = a.numbers[~a.missing]
-    low, high = x.min(), x.max()
-    room = margin * (high - low)
+    low = x.min()
+    high = x.max()
+    allowance = margin * (high - low)
     y = b.numbers
-    return np.flatnonzero((y < low - room) | (y > high + room))
+    return np.flatnonzero((y < low - allowance) | (y > high + allowance))
 
 
 def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
-    """Eq. (3): distances in units of d_max."""
+    """Distance of new rows to the nearest training row, in units of d_max, eq. (3)."""
     from ..neighbors import NearestNeighbors
 
     M, _ = numeric_matrix(stack_common_columns(old, new))
@@ -148,11 +150,8 @@ def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     own = search.kneighbors(base)[0][:, 1]
     if kept is not None:  # rows that were left out are training rows too
         rest = np.setdiff1d(np.arange(old.n), kept)
-        rest = (
-            rest
-            if sample_rows(len(rest), rows, seed) is None
-            else rest[sample_rows(len(rest), rows, seed)]
-        )
+        pick = sample_rows(len(rest), rows, seed)
+        rest = rest if pick is None else rest[pick]
         own = np.r_[own, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]]
     far = search.kneighbors(Z, n_neighbors=1)[0][:, 0]
     top = float(own.max())

@@ -13,7 +13,7 @@ is that between the groups that differ most; its interval is of the level that h
 for all pairs of groups and all measures together. Groups cannot in general be equal in
 all measures at once when their base rates differ: which gap matters is a decision, not
 a number. A row of whole weight k counts as k rows everywhere; of other weights a group
-is worth Kish's number of equal rows (`counts`, eq. (2)).
+has Kish's effective sample size (`row_counts`, eq. (2)).
 
 Refs      [Hardt2016] (1); [Chouldechova2017]
 """
@@ -23,7 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .column_parts import array_of, parts_of_column
+from ..core.codes import as_column
+from ..core.weighted import check_sample_weight
+from .column_parts import parts_of_column
 from .findings import Finding, findings_text, make_finding
 from .intervals import (
     Interval,
@@ -33,7 +35,7 @@ from .intervals import (
     rate_interval,
     shared_level,
 )
-from .row_counts import are_whole, effective_counts, row_weight_array, weights_as_counts
+from .row_counts import are_whole, effective_counts, weights_as_counts
 
 GRAVE = 0.1  # a gap of rates from which it is called an alarm
 
@@ -52,7 +54,7 @@ class Gap(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What a measure is in the rows of a group."""
+    """Values of a measure in the rows of one group."""
 
     values: np.ndarray
     counts: np.ndarray | None  # how many rows each of them is, if not one
@@ -67,7 +69,7 @@ class Sample(NamedTuple):
 
 
 class Fairness(NamedTuple):
-    """Measures by group and their gaps; prints a line a gap."""
+    """Measures by group and their gaps; prints one line for each gap."""
 
     column: str
     groups: tuple[str, ...]
@@ -95,8 +97,16 @@ def fairness_sentence(column, g: Gap) -> Finding:
         f"The {g.measure} differs by {g.gap} between '{g.high}' and '{g.low}' of "
         f"'{column}'."
     )
-    facts = {"measure": g.measure, "high": g.high, "low": g.low, "gap": g.gap}
-    return make_finding("fairness", grave, text, column=column, **facts)
+    return make_finding(
+        "fairness",
+        grave,
+        text,
+        column=column,
+        measure=g.measure,
+        high=g.high,
+        low=g.low,
+        gap=g.gap,
+    )
 
 
 def fairness(
@@ -112,7 +122,7 @@ def fairness(
     min_rows=20,
     level=0.95,
 ) -> Fairness:
-    """Compare groups of rows by how a model treats them.
+    """Compare the errors of a model between groups of rows.
 
     Parameters
     ----------
@@ -152,11 +162,12 @@ def fairness(
     y, p = np.asarray(y), np.asarray(p, float)
     if task is None:
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
-    group, w, whole = array_of(group), None, True
+    group = as_column(group)
+    w = check_sample_weight(weights, len(y), "weights")
+    whole = True
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
-    if weights is not None:
-        w = row_weight_array(weights, len(y))
+    if w is not None:
         some = w > 0
         y, p, group, w = y[some], p[some], group[some], w[some]
         whole = are_whole(w)
@@ -169,7 +180,9 @@ def fairness(
     pick = class_parts if task == "classification" else number_parts
     measured = pick(y, p, positive, threshold)
     m = len(measured) * len(kept) * (len(kept) - 1) // 2
-    each, measures, gaps = shared_level(level, m), {}, []
+    each = shared_level(level, m)
+    measures = {}
+    gaps = []
     for name, (values, rate) in measured.items():
         known = ~np.isnan(values)
         parts = [group_sample(values, w, (codes == k) & known, whole) for k in kept]
@@ -189,7 +202,7 @@ def fairness(
 
 
 def class_parts(y, p, positive, threshold):
-    """measure -> (a value a row, NaN where it does not count; is it a rate?)."""
+    """Measures of a classifier by name: (value of each row or NaN, whether a rate)."""
     if positive is None and p.ndim == 2 and p.shape[1] > 2:
         right = (p.argmax(1) == y).astype(float)
         return {"accuracy": (right, True), "overconfidence": (p.max(1) - right, False)}
@@ -207,6 +220,7 @@ def class_parts(y, p, positive, threshold):
 
 
 def number_parts(y, p, positive, threshold):
+    """Measures of a regressor by name: (value of each row, whether a rate)."""
     return {
         "mean error": (y - p, False),
         "mean absolute error": (np.abs(y - p), False),
@@ -225,7 +239,7 @@ def group_rate_interval(s: Sample, rate, level) -> Interval:
 
 
 def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
-    """The pair of groups that differ most clearly; none without two groups."""
+    """The pair of groups with the clearest difference, as a list of at most one."""
     found = []
     for i, j in combinations(range(len(parts)), 2):
         a, b = parts[i], parts[j]

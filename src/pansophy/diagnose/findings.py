@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SEVERITIES = ("alarm", "warning", "note")  # gravest first
+SEVERITIES = ("alarm", "warning", "note")  # most severe first
 
 
 class Finding(NamedTuple):
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
 
 
 def make_finding(kind, severity, text, *, column=None, **facts) -> Finding:
-    """A finding with its severity checked and its facts made plain.
+    """A Finding with a checked severity and JSON-ready facts.
 
     Examples
     --------
@@ -49,28 +49,28 @@ def make_finding(kind, severity, text, *, column=None, **facts) -> Finding:
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first; those of equal severity keep their order."""
+    """Findings sorted by severity, the most severe first (stable)."""
     return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
 
 
 def worst_severity(findings: Iterable[Finding]) -> str | None:
-    """The gravest severity among findings; None if there are none."""
+    """The highest severity among findings; None if there are none."""
     found = by_severity(findings)
     return found[0].severity if found else None
 
 
 def findings_text(findings: Iterable[Finding], nothing="Nothing was found.") -> str:
-    """One line a finding, the gravest first."""
+    """One line for each finding, the most severe first."""
     return "\n".join(str(f) for f in by_severity(findings)) or nothing
 
 
 def as_dicts(findings: Iterable[Finding]) -> list[dict]:
-    """Findings as plain dicts for JSON, the gravest first."""
+    """Findings as plain dicts for JSON, the most severe first."""
     return [f._asdict() for f in by_severity(findings)]
 
 
 def json_ready(value):
-    """NumPy numbers, arrays, tuples and results as what JSON can write."""
+    """NumPy numbers, arrays, tuples and results as values that JSON can represent."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

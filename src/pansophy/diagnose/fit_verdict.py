@@ -1,7 +1,7 @@
 """Underfitting or overfitting, judged from training and held-out scores.
 
-With a score s of which more is better, let c be that of guessing, b the best possible,
-and u(s) = (s - c) / (b - c) the share of the way a model has come. A single model is
+With a score s, greater is better, let c be the score of guessing, b the best possible,
+and u(s) = (s - c) / (b - c) the relative score. A single model is
 
     underfit   if u(train) is low and u(train) - u(test) small                    (1)
     overfit    if u(train) - u(test) is large, and not by chance                  (2)
@@ -14,8 +14,8 @@ share otherwise. Among several models no threshold is needed: a overfits if some
 the model of the best held-out score is balanced, one that is worse than it on
 training rows as well is underfit. (3) cannot hold both ways round.
 
-The size of the weights |w|^2 is told beside them: very large ones are the mark of a
-fit that cancels noise by noise.
+The norm of the weights is reported as well: a very large one is typical of a fit that
+follows the noise.
 
 Refs      [Mitchell1997] (3)
 """
@@ -43,7 +43,7 @@ CAUSES = {
 
 
 class FitVerdict(NamedTuple):
-    """What the scores of one model say; prints as a sentence or two."""
+    """Verdict on the fit of one model; prints as a sentence or two."""
 
     verdict: str  # "underfit", "balanced" or "overfit"
     train: float
@@ -65,7 +65,7 @@ class FitVerdict(NamedTuple):
 
 
 class FitVerdicts(NamedTuple):
-    """Verdicts of several models beside each other."""
+    """Verdicts on the fits of several models, compared with each other."""
 
     names: tuple[str, ...]
     verdicts: tuple[FitVerdict, ...]
@@ -89,7 +89,7 @@ def fit_verdict(
     error=0.0,
     weight_norm=None,
 ) -> FitVerdict:
-    """Judge one model by its training and its held-out score, eqs. (1) and (2).
+    """Judge one model by its training and held-out scores, eqs. (1) and (2).
 
     Parameters
     ----------
@@ -152,16 +152,16 @@ def compare_fits(train, test, names=None) -> FitVerdicts:
         for j in range(m)
         if shows_overfitting(both[i], both[j])
     )
-    eager = {i for i, _ in pairs}
+    overfitted = {i for i, _ in pairs}
     found = []
     for i, (a, b) in enumerate(both):
         same = i == best or both[best][1] == b
-        verdict = "balanced" if same else "overfit" if i in eager else "underfit"
+        verdict = "balanced" if same else "overfit" if i in overfitted else "underfit"
         found.append(FitVerdict(verdict, a, b, a - b, None, CAUSES[verdict]))
     return FitVerdicts(tuple(names), tuple(found), best, pairs)
 
 
-def judge_fit(model, X, y, X_test, y_test, *, scoring=None, **how) -> FitVerdict:
+def judge_fit(model, X, y, X_test, y_test, *, scoring=None, **options) -> FitVerdict:
     """Score a fitted model on training and held-out rows and judge it.
 
     Parameters
@@ -186,9 +186,9 @@ def judge_fit(model, X, y, X_test, y_test, *, scoring=None, **how) -> FitVerdict
     scorer = scorer_of(model, scoring)
     train, test = scorer(model, X, y), scorer(model, X_test, y_test)
     if scoring in (None, "accuracy") and 0 <= test <= 1:
-        how.setdefault("error", np.sqrt(test * (1 - test) / n_rows(X_test)))
-    how.setdefault("weight_norm", weight_norm(model))
-    return fit_verdict(train, test, **how)
+        options.setdefault("error", np.sqrt(test * (1 - test) / n_rows(X_test)))
+    options.setdefault("weight_norm", weight_norm(model))
+    return fit_verdict(train, test, **options)
 
 
 def weight_norm(model) -> float | None:

@@ -2,24 +2,24 @@
 
 Rows on which a model errs are clustered among themselves (DBSCAN on columns of like
 scale, those in which errors differ from other rows if there are any). Errors that are
-luck lie where the rows lie. A group is told if errors are denser in it than outside,
+chance are distributed as the rows are. A group is reported if errors are denser in it,
 
     p = P(Binomial(n, q) >= k),   q: share of errors in all rows,                (1)
 
 for k errors among the n rows within the radius of the group, corrected by the number
 of groups. Of several radii, multiples of the usual distance between neighbours, the
-one whose best group is the least likely to be luck is taken. What sets a group apart
-is told in the table's own words: levels, or ranges of numbers, that are rare outside.
+one whose best group has the smallest p value is used. A group is described by levels or
+ranges of columns that are rare outside it.
 
 Cost      that of neighbours within a radius among at most `rows` rows
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .columns import TableView, numeric_matrix, table_view
 from .findings import Finding, make_finding
 
@@ -29,7 +29,7 @@ RADII = (1.0, 2.0, 4.0, 6.0, 9.0)
 
 @dataclass(frozen=True)
 class ErrorGroup:
-    """Errors of one kind: which rows, how many of the rows there are errors."""
+    """A cluster of errors: its rows, and the error rate in its neighbourhood."""
 
     rows: np.ndarray
     size: int
@@ -53,7 +53,7 @@ class ErrorGroup:
 
 @dataclass(frozen=True)
 class ErrorGroups:
-    """Groups of repeated errors, the largest first; the other errors look like luck."""
+    """Clusters of errors, the largest first; the other errors look random."""
 
     groups: tuple[ErrorGroup, ...]
     errors: int
@@ -78,7 +78,7 @@ class ErrorGroups:
 def group_errors(
     table, errors, *, ignore=(), share=0.1, rows=5000, random_state=0
 ) -> ErrorGroups:
-    """Group the errors of a model by what the rows have in common.
+    """Cluster the errors of a model by what their rows have in common.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def group_errors(
     ignore : names of columns
     share : float
     rows : int or None
-        Rows looked at; all errors are kept.
+        Rows examined at most; all errors are kept.
     random_state : seed
 
     Examples
@@ -109,8 +109,8 @@ def group_errors(
     if rows is not None and seen.n > rows:
         right = np.flatnonzero(~wrong)
         keep = max(rows - int(wrong.sum()), rows // 2)
-        few = rng_from(random_state).permutation(right)[:keep]
-        bad = rng_from(random_state).permutation(np.flatnonzero(wrong))[:rows]
+        few = make_rng(random_state).permutation(right)[:keep]
+        bad = make_rng(random_state).permutation(np.flatnonzero(wrong))[:rows]
         some = np.sort(np.r_[few, bad])
     part = seen.take(some)
     M, _ = numeric_matrix(part)
@@ -120,12 +120,13 @@ def group_errors(
     )
     if len(bad) < FEWEST or M.shape[1] == 0:
         return ErrorGroups((), int(wrong.sum()), seen.n)
-    found = clusters_of(M, bad, weight, part)
-    whole = tuple(g.__class__(**{**vars(g), "rows": some[g.rows]}) for g in found)
+    found = error_clusters(M, bad, weight, part)
+    whole = tuple(replace(g, rows=some[g.rows]) for g in found)
     return ErrorGroups(whole, int(wrong.sum()), seen.n)
 
 
 def wrong_rows(errors, n, share) -> np.ndarray:
+    """Mask of the wrong rows; of losses, the given share of the largest."""
     e = np.asarray(errors)
     if e.shape != (n,):
         raise ValueError(f"errors must be one for each of {n} rows, got {e.shape}.")
@@ -137,43 +138,48 @@ def wrong_rows(errors, n, share) -> np.ndarray:
     return (size >= limit) & (size > 0)
 
 
-def clusters_of(M, bad, weight, part: TableView):
-    """The groups of the best radius."""
+def error_clusters(M, bad, weight, part: TableView):
+    """The clusters of errors at the radius with the smallest p value."""
     from ..neighbors import NearestNeighbors
 
-    mask = error_count_text(bad, len(M))
+    mask = row_mask(bad, len(M))
     M = distinguishing_columns(M, mask)
     search = NearestNeighbors(n_neighbors=min(FEWEST + 1, len(M))).fit(M)
     usual = float(np.quantile(search.kneighbors(M)[0][:, -1], 0.75)) or 1e-9
-    best, top = [], 0.0
+    best = []
+    top = 0.0
     for factor in RADII:
-        found = groups_at(M, mask, weight, search, factor * usual, part)
+        found = groups_at_radius(M, mask, weight, search, factor * usual, part)
         surest = min((g.log_p for g in found), default=0.0)
         if surest < top:
-            best, top = found, surest
+            best = found
+            top = surest
     return sorted(best, key=lambda g: -g.size)
 
 
 def distinguishing_columns(M, mask):
-    """Columns in which errors differ from the other rows; all if none does."""
+    """The columns in which errors differ from the other rows; all if none does."""
     p = [scipy.stats.ks_2samp(x[mask], x[~mask], method="asymp").pvalue for x in M.T]
     keep = np.array(p) < 1e-3 / len(p)
     return M[:, keep] if keep.any() else M
 
 
-def groups_at(M, mask, weight, search, radius, part):
-    """DBSCAN of the errors, each cluster tested by eq. (1)."""
+def groups_at_radius(M, mask, weight, search, radius, part):
+    """Clusters of errors by DBSCAN that pass the test of eq. (1)."""
     from ..cluster import DBSCAN
 
     bad = np.flatnonzero(mask)
     labels = DBSCAN(eps=radius, min_samples=FEWEST).fit_predict(M[bad])
-    out, all_rows, total = [], float(weight.sum()), float(weight[bad].sum())
+    out = []
+    all_rows = float(weight.sum())
+    total = float(weight[bad].sum())
     count = int(labels.max(initial=-1)) + 1
     for k in range(count):
         own = bad[labels == k]
         lists = search.radius_neighbors(M[own], radius, return_distance=False)
-        near = error_count_text(np.unique(np.concatenate([*lists, own])), len(M))
-        n, hits = float(weight[near].sum()), float(weight[near & mask].sum())
+        near = row_mask(np.unique(np.concatenate([*lists, own])), len(M))
+        n = float(weight[near].sum())
+        hits = float(weight[near & mask].sum())
         q = total / all_rows
         rest = (total - hits) / (all_rows - n) if n < all_rows else q
         log_p = float(scipy.stats.binom.logsf(round(hits) - 1, round(n), q))
@@ -184,16 +190,17 @@ def groups_at(M, mask, weight, search, radius, part):
     return out
 
 
-def error_count_text(bad, n) -> np.ndarray:
+def row_mask(bad, n) -> np.ndarray:
+    """A mask (n,) that is True at these rows."""
     mask = np.zeros(n, bool)
     mask[bad] = True
     return mask
 
 
 def distinguishing_values(part: TableView, own, most=3):
-    """What the rows of a group have in common and others do not, in words."""
-    inside = error_count_text(own, part.n)
-    said = []
+    """Descriptions of the values that distinguish the rows of a group."""
+    inside = row_mask(own, part.n)
+    descriptions = []
     for c in part.columns:
         known = ~c.missing
         if not (known & inside).any() or not (known & ~inside).any():
@@ -206,7 +213,7 @@ def distinguishing_values(part: TableView, own, most=3):
                 f"{c.name!r} is {c.levels[top]!r} in {here:.0%} of them and "
                 f"{there:.0%} elsewhere"
             )
-            said.append((here - there if here > 0.8 else 0.0, text))
+            descriptions.append((here - there if here > 0.8 else 0.0, text))
             continue
         low, high = np.quantile(c.numbers[known & inside], [0.05, 0.95])
         x = c.numbers[known & ~inside]
@@ -214,6 +221,6 @@ def distinguishing_values(part: TableView, own, most=3):
         text = (
             f"{c.name!r} is {c.show(low)} to {c.show(high)}, as {there:.0%} elsewhere"
         )
-        said.append((0.9 - there, text))
-    said = [s for s in sorted(said, key=lambda s: -s[0]) if s[0] > 0.3]
-    return [text for _, text in said[:most]]
+        descriptions.append((0.9 - there, text))
+    descriptions = [s for s in sorted(descriptions, key=lambda s: -s[0]) if s[0] > 0.3]
+    return [text for _, text in descriptions[:most]]

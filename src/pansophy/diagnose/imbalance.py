@@ -1,15 +1,15 @@
 """Class imbalance: what rare classes do to accuracy, risk and one-vs-rest answers.
 
 Always answering with the largest class has the accuracy of its share, s, and recall 0
-on all others (1). So an answer is worth something only if its accuracy exceeds s and no
-class is never found; one that fails this is flagged, and a ranking by accuracy that
-puts it above one that does not is called misleading.
+on all others (1). So predictions are useful only if their accuracy exceeds s and no
+class has recall 0; those that fail this are flagged, and a ranking by accuracy that
+puts them above others that do not is called misleading.
 
 The empirical risk R = (1/n) sum_i loss_i splits into parts by class,
 
     R = sum_k R_k,   R_k = (1/n) sum_{i: y_i = k} loss_i,                        (2)
 
-and a rare class has a small part however badly it is served. Where K classes are
+and a rare class contributes little however badly it is predicted. Where K classes are
 fitted one against the rest, class k is a problem of n_k : n - n_k (3).
 """
 
@@ -17,15 +17,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..core.labels import class_codes
 from .findings import Finding, make_finding
 
-RARE = 0.1  # share of a class below which it is told
+RARE = 0.1  # share below which a class counts as rare
 VERY_RARE = 0.01
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How a set of predictions does on unequal classes."""
+    """Accuracy and recalls of one set of predictions on imbalanced classes."""
 
     name: str
     accuracy: float
@@ -39,7 +40,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Imbalance:
-    """Shares of classes, the baseline (1), the odds (3), and answers judged."""
+    """Class shares, baseline (1), odds (3), and the evaluated predictions."""
 
     counts: dict[str, int]
     majority: str
@@ -52,7 +53,7 @@ class Imbalance:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(imbalance_text(self))
+        return list(imbalance_findings(self))
 
     @property
     def imbalanced(self) -> bool:
@@ -68,17 +69,19 @@ class Imbalance:
             f"{self.odds:.4g} against the rest."
         ]
         lines += [f"{a.name}: {w}" for a in self.answers for w in a.warnings]
-        return "\n".join(lines + [warning_text(pair) for pair in self.misleading])
+        return "\n".join(
+            lines + [misleading_ranking_text(pair) for pair in self.misleading]
+        )
 
 
 def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
-    """Judge the shares of classes, and answers that may hide behind them.
+    """Measure class imbalance, and evaluate predictions in the light of it.
 
     Parameters
     ----------
     y : array of labels of shape (n,)
     y_pred : array of labels, or a dict of such by name, optional
-        Answers to be judged.
+        Predictions to be evaluated.
     losses : array of shape (n,), optional
         Loss of each row, to be split by class, eq. (2).
 
@@ -95,9 +98,11 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     y = np.asarray(y)
     if y.ndim != 1 or len(y) == 0:
         raise ValueError(f"y must be labels of some rows, got shape {y.shape}.")
-    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
+    labels, z = class_codes(y)
+    counts = np.bincount(z)
     words = [str(v) for v in labels.tolist()]
-    top, least = int(counts.argmax()), int(counts.min())
+    top = int(counts.argmax())
+    least = int(counts.min())
     given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
     answers = [
         judge_predictions(name, z, labels, words, counts, p)
@@ -126,7 +131,7 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
 
 
 def risk_by_class(losses, y) -> dict[str, float]:
-    """Eq. (2): parts of the mean loss by class; they add up to it.
+    """Contribution of each class to the mean loss, eq. (2); they sum to it.
 
     Examples
     --------
@@ -134,22 +139,24 @@ def risk_by_class(losses, y) -> dict[str, float]:
     >>> risk_by_class([0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1])
     {'0': 0.0, '1': 0.25}
     """
-    losses, y = np.asarray(losses, float), np.asarray(y)
+    losses = np.asarray(losses, float)
+    y = np.asarray(y)
     if losses.shape != y.shape:
         raise ValueError(f"{len(y)} rows but losses of shape {losses.shape}.")
-    labels, z = np.unique(y, return_inverse=True)
+    labels, z = class_codes(y)
     parts = np.bincount(z, losses) / len(y)
     return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
 
 
 def judge_predictions(name, z, labels, words, counts, p) -> Answer:
-    """Accuracy, recalls, and what is wrong with one answer."""
+    """Accuracy, recalls and warnings of one set of predictions."""
     p = np.asarray(p)
     if p.shape != z.shape:
         raise ValueError(f"{name!r} has shape {p.shape} for {len(z)} rows.")
     hit = labels[z] == p
     recalls = np.bincount(z, hit) / counts
-    share, accuracy = counts.max() / len(z), float(hit.mean())
+    share = counts.max() / len(z)
+    accuracy = float(hit.mean())
     warnings = []
     if accuracy <= share:
         warnings.append(
@@ -165,7 +172,7 @@ def missed_classes(answer) -> bool:
     return any(r == 0 for r in answer.recalls.values())
 
 
-def warning_text(pair) -> str:
+def misleading_ranking_text(pair) -> str:
     above, below = pair
     return (
         f"Accuracy ranks {above} above {below}, which is misleading: {below} finds "
@@ -173,10 +180,12 @@ def warning_text(pair) -> str:
     )
 
 
-def imbalance_text(found):
+def imbalance_findings(found):
+    """Findings about imbalanced classes and misleading predictions."""
     if found.imbalanced:
         rare = min(found.counts, key=found.counts.get)
-        n, k = sum(found.counts.values()), found.counts[rare]
+        n = sum(found.counts.values())
+        k = found.counts[rare]
         text = (
             f"The classes are unequal: {k} of {n} rows ({k / n:.2%}) are {rare!r}, 1 : "
             f"{found.odds:.4g} against the rest; always answering {found.majority!r} "
@@ -184,9 +193,13 @@ def imbalance_text(found):
         )
         grave = "warning" if k / n < VERY_RARE or found.baseline >= 0.9 else "note"
         yield make_finding(
-            "imbalance", grave, text, share=k / n, ratio=found.ratio,
+            "imbalance",
+            grave,
+            text,
+            share=k / n,
+            ratio=found.ratio,
             baseline=found.baseline,
-        )  # fmt: skip
+        )
     for a in found.answers:
         for w in a.warnings:
             yield make_finding(
@@ -194,5 +207,9 @@ def imbalance_text(found):
             )
     for pair in found.misleading:
         yield make_finding(
-            "imbalance", "warning", warning_text(pair), above=pair[0], below=pair[1]
+            "imbalance",
+            "warning",
+            misleading_ranking_text(pair),
+            above=pair[0],
+            below=pair[1],
         )

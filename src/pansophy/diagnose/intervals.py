@@ -8,15 +8,15 @@ a rate of k in n rows lies, at the normal quantile z, between
 
     (k + z^2/2 -+ z sqrt(k (n - k) / n + z^2/4)) / (n + z^2),                    (2)
 
-which never leaves [0, 1] and holds up where k is near 0 or n. The difference of two
-rates p, q with limits (l, u) and (l', u') from (2) lies between
+which stays within [0, 1] and keeps its level where k is near 0 or n. The difference of
+two rates p, q with limits (l, u) and (l', u') from (2) lies between
 
     p - q - sqrt((p - l)^2 + (u' - q)^2),  p - q + sqrt((u - p)^2 + (q - l')^2),  (3)
 
-and that of two means of different variances uses the t of Welch (4). A value that
-counts c times is as good as c equal values: n is then the sum of c. Where M things
-are looked at together, each gets the level 1 - (1 - level) / M (5), and the i-th
-smallest p value is multiplied by M - i + 1, keeping the order (6).
+and that of two means of different variances uses Welch's t (4). A value that
+counts c times is the same as c equal values: n is then the sum of c. Of M simultaneous
+intervals each has the level 1 - (1 - level) / M (5), and the i-th smallest p value is
+multiplied by M - i + 1, keeping the order (6).
 
 Refs      [Nadeau2003] (1); [Wilson1927] (2); [Newcombe1998] (3); [Welch1947] (4);
           [Holm1979] (6)
@@ -45,7 +45,9 @@ def symmetric_interval(mean, reach, error) -> Interval:
 
 
 def fold_interval(scores, ratio, level=0.95) -> Interval:
-    """Eq. (1); `ratio` is n2/n1. One score alone has no limits: NaN.
+    """Interval of a cross-validated mean, eq. (1), with `ratio` = n2/n1.
+
+    A single score has no limits: NaN.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def fold_interval(scores, ratio, level=0.95) -> Interval:
 
 
 def mean_interval(values, level=0.95, counts=None) -> Interval:
-    """The mean of independent values, by Student's t; `counts` say how often each is.
+    """Student's t interval of a mean; `counts` are the repetitions of each value.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def mean_interval(values, level=0.95, counts=None) -> Interval:
 
 
 def counted_mean_variance(values, counts=None):
-    """(n, mean, variance) of values that count so often; NaN from fewer than two."""
+    """(n, mean, variance) of repeated values; the variance is NaN for n below 2."""
     v = np.asarray(values, float)
     if counts is None:
         return len(v), v.mean(), v.var(ddof=1) if len(v) > 1 else np.nan
@@ -93,7 +95,7 @@ def counted_mean_variance(values, counts=None):
 
 
 def rate_interval(k, n, level=0.95) -> Interval:
-    """Eq. (2): a rate of k in n rows.
+    """Wilson's interval of a rate of k in n rows, eq. (2).
 
     Examples
     --------
@@ -112,7 +114,7 @@ def rate_interval(k, n, level=0.95) -> Interval:
 
 
 def rate_gap(a: Interval, b: Interval) -> Interval:
-    """Eq. (3): the first rate less the second."""
+    """Newcombe's interval of the first rate minus the second, eq. (3)."""
     d = a.mean - b.mean
     low = d - np.hypot(a.mean - a.low, b.high - b.mean)
     high = d + np.hypot(a.high - a.mean, b.mean - b.low)
@@ -120,14 +122,12 @@ def rate_gap(a: Interval, b: Interval) -> Interval:
 
 
 def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
-    """Eq. (4): mean(a) - mean(b) for independent values of any two variances.
+    """Welch's interval of mean(a) - mean(b), eq. (4).
 
-    `counts` say how often each value of a and of b is there.
+    `counts` are the repetitions of the values of a and of b.
     """
-    (na, ma, va), (nb, mb, vb) = (
-        counted_mean_variance(a, counts[0]),
-        counted_mean_variance(b, counts[1]),
-    )
+    na, ma, va = counted_mean_variance(a, counts[0])
+    nb, mb, vb = counted_mean_variance(b, counts[1])
     d = ma - mb
     if min(na, nb) < 2:
         return Interval(float(d), np.nan, np.nan, np.nan)
@@ -136,7 +136,7 @@ def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
 
 
 def welch_test_terms(va, na, vb, nb):
-    """Standard error and degrees of freedom from squared errors of two means."""
+    """Standard error and degrees of freedom of Welch's test from two squared errors."""
     v = va + vb
     with np.errstate(divide="ignore", invalid="ignore"):
         df = v**2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
@@ -144,12 +144,12 @@ def welch_test_terms(va, na, vb, nb):
 
 
 def shared_level(level, m) -> float:
-    """Eq. (5): the level of each of m intervals that are to hold together."""
+    """Bonferroni level of each of m simultaneous intervals, eq. (5)."""
     return 1 - (1 - level) / max(int(m), 1)
 
 
 def holm(p) -> np.ndarray:
-    """Eq. (6): p values adjusted for all having been looked at."""
+    """p values adjusted for multiple tests by Holm's method, eq. (6)."""
     p = np.asarray(p, float)
     order = np.argsort(p, kind="stable")
     steps = p[order] * np.arange(len(p), 0, -1)

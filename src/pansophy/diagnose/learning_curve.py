@@ -14,10 +14,10 @@ curve is
              in the interval of g does,                                           (2)
     unclear  otherwise: the folds are too few or too noisy to tell.
 
-h is the longer lever: it shows a rise through noise that hides it in g.
+h spans more rows, so it shows a rise that noise hides in g.
 
 What matters is a share of the distance between the score and a perfect one. A
-complexity curve keeps the rows and turns one parameter instead; its values are judged
+complexity curve keeps the rows and varies one parameter instead; its values are judged
 by `fit_verdict.compare_fits`, and the simplest value within one standard error of the
 best is named.
 
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .column_access import cross_scores, cv_folds, indexable_rows, scorer_of
 from .fit_verdict import FitVerdicts, compare_fits
 from .intervals import Interval, fold_interval
@@ -49,15 +49,16 @@ class LearningCurve(NamedTuple):
     ratio: float
 
     def __str__(self):
-        n, last = int(self.sizes[-1]), self.intervals[-1]
-        told = {
+        n = int(self.sizes[-1])
+        last = self.intervals[-1]
+        advice = {
             "rising": "More rows are likely to help",
             "flat": "More rows of the same kind would hardly help",
             "unclear": "Whether more rows would help cannot be told from these folds",
         }[self.verdict]
         return (
-            f"{told}: with {n} training rows the held-out score is {last}, and the last"
-            f" doubling of the rows gained {self.gain}."
+            f"{advice}: with {n} training rows the held-out score is {last}, and the "
+            f"last doubling of the rows gained {self.gain}."
         )
 
 
@@ -107,7 +108,7 @@ def learning_curve(
     groups : array of shape (n,), optional
     scoring : as in scikit-learn, optional
     matters : float
-        A gain is told if it is this share of what is missing to a perfect score.
+        A gain matters if it exceeds this share of the distance to a perfect score.
     perfect : float, optional
         The perfect score; None takes 0 for scorers named "neg_...", else 1.
     level : float
@@ -124,7 +125,9 @@ def learning_curve(
     >>> learning_curve(LinearRegression(), X, y).verdict
     'flat'
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = make_rng(random_state)
     scorer = scorer_of(model, scoring)
     parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
     parts = [(stratified_order(rows, y, model, rng), held) for rows, held in parts]
@@ -132,19 +135,23 @@ def learning_curve(
     counts, scores = scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
     ratio = scores[-1].ratio
-    spread = tuple(fold_interval(row, ratio, level) for row in test)
+    intervals = tuple(fold_interval(row, ratio, level) for row in test)
     before = [int(np.argmin(np.abs(counts - counts[-1] / k))) for k in (2, 4)]
     gain, longer = (fold_interval(test[-1] - test[k], ratio, level) for k in before)
     if perfect is None:
         perfect = 0.0 if str(scoring).startswith("neg_") else 1.0
     verdict = growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
-    return LearningCurve(counts, train, test, spread, verdict, gain, longer, ratio)
+    return LearningCurve(counts, train, test, intervals, verdict, gain, longer, ratio)
 
 
 def scores_by_size(model, X, y, parts, scorer, counts, lenient):
-    """Scores at every size; where we chose the sizes, those too small for this model
-    (fewer rows than neighbours, one class only) are left out."""
-    kept, scores = [], []
+    """The sizes that could be fitted, and the scores at each of them.
+
+    If `lenient`, sizes too small for the model (fewer rows than neighbours, a single
+    class) are skipped.
+    """
+    kept = []
+    scores = []
     for n in counts:
         try:
             some = [(rows[:n], held) for rows, held in parts]
@@ -157,7 +164,7 @@ def scores_by_size(model, X, y, parts, scorer, counts, lenient):
 
 
 def growth_verdict(gain: Interval, longer: Interval, small) -> str:
-    """Eq. (2); gains up to `small` do not matter."""
+    """Verdict on the curve, eq. (2); gains up to `small` do not matter."""
     if gain.mean > small and longer.low > 0:
         return "rising"
     still = gain.mean <= small / 4 and longer.mean <= small
@@ -165,7 +172,7 @@ def growth_verdict(gain: Interval, longer: Interval, small) -> str:
 
 
 def sample_sizes(sizes, n) -> np.ndarray:
-    """How many rows each sample has, rising, without repeats."""
+    """Increasing numbers of rows of the nested samples."""
     if sizes is None:
         halves = n // 2 ** np.arange(6)
         return np.unique(halves[halves >= max(1, min(20, n // 4))])
@@ -179,7 +186,7 @@ def sample_sizes(sizes, n) -> np.ndarray:
 
 
 def stratified_order(rows, y, model, rng):
-    """Rows in random order; of a classifier, with classes in proportion throughout."""
+    """Rows in random order; for a classifier every prefix is stratified."""
     rows = rows[rng.permutation(len(rows))]
     if not is_classifier(model) or y.ndim > 1:
         return rows
@@ -229,19 +236,19 @@ def complexity_curve(
     """
     X, y = indexable_rows(X), np.asarray(y)
     scorer = scorer_of(model, scoring)
-    seed = int(rng_from(random_state).integers(2**31))
+    seed = int(make_rng(random_state).integers(2**31))
     parts = cv_folds(cv, X, y, model, groups, seed=seed)
     scores = []
     for value in values:
-        turned = clone(model).set_params(**{parameter: value})
-        scores.append(cross_scores(turned, X, y, parts, scorer))
+        candidate = clone(model).set_params(**{parameter: value})
+        scores.append(cross_scores(candidate, X, y, parts, scorer))
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
-    spread = tuple(fold_interval(row, scores[0].ratio, level) for row in test)
+    intervals = tuple(fold_interval(row, scores[0].ratio, level) for row in test)
     fits = compare_fits(train.mean(1), test.mean(1), [str(v) for v in values])
     best = fits.best
-    floor = spread[best].mean - spread[best].error
-    simplest = next((i for i, s in enumerate(spread) if s.mean >= floor), best)
+    floor = intervals[best].mean - intervals[best].error
+    simplest = next((i for i, s in enumerate(intervals) if s.mean >= floor), best)
     values = tuple(values)
     return ComplexityCurve(
-        str(parameter), values, train, test, spread, fits, best, simplest
+        str(parameter), values, train, test, intervals, fits, best, simplest
     )

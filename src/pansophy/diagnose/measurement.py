@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class MeasurementRisk(NamedTuple):
-    """What a "yes" and a "no" are worth, and how often a decision is wrong."""
+    """Predictive values of a measurement and the risk of a wrong decision."""
 
     says_yes: float  # P(+)
     yes_is_right: float  # P(W | +)
@@ -46,7 +46,7 @@ def measurement_risk(
     cost_false_alarm=1.0,
     cost_miss=1.0,
 ) -> MeasurementRisk:
-    """The risk of wrong decisions by a faulty measurement, eqs. (2) to (4).
+    """The risk of wrong decisions due to measurement error, eqs. (2) to (4).
 
     Parameters
     ----------

@@ -1,15 +1,15 @@
 """Patterns of missing values: columns that miss together, and what predicts it.
 
 With masks R_j (1 where column j is missing), the patterns are the different rows of R;
-columns go together if the correlation of their masks is high; and a column is missing
-depending on another one if the values of that one differ between the rows where it is
-missing and where it is not, by the area
+columns are missing together if the correlation of their masks is high; the missingness
+of column j depends on a column x if the values of x differ between rows where j is
+missing and rows where it is not, by the area
 
     A = P(x of a row where j is missing > x of a row where it is not)            (1)
 
 (for categories Cramer's V of mask and level), which is 1/2 if values are missing at
-random. Whatever depends on an observed column can be imputed from it; what depends on
-nothing seen cannot be told apart from what depends on itself.
+random. Missingness that depends on an observed column can be modelled by imputation;
+otherwise dependence on the missing value itself cannot be excluded.
 """
 
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from .intervals import holm
 from .related_columns import cramers_v, pairwise_correlation
 
 TOGETHER = 0.9
-APART = 0.65  # the area of eq. (1), or its mirror, that is worth telling
+APART = 0.65  # area of eq. (1), or its complement, from which it is reported
 
 
 @dataclass(frozen=True)
 class Missingness:
-    """The map: shares by column, the usual patterns, columns that miss together."""
+    """Missing shares by column, frequent patterns, and dependence of missingness."""
 
     rows: int
     complete: int  # rows without a missing value
@@ -53,7 +53,7 @@ class Missingness:
 
 
 def missingness(table, *, most=10) -> Missingness:
-    """The map of missing values of a table.
+    """Describe the missing values of a table.
 
     Examples
     --------
@@ -69,18 +69,19 @@ def missingness(table, *, most=10) -> Missingness:
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
     patterns = missing_patterns(R, [c.name for c, _ in holes], most)
-    some = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
+    masks = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
         seen.n,
         int((~R.any(1)).sum()),
         shares,
         patterns,
-        jointly_missing_columns(some),
-        missingness_dependence(seen, some[:40]),
+        jointly_missing_columns(masks),
+        missingness_dependence(seen, masks[:40]),
     )
 
 
 def missing_patterns(R, names, most):
+    """The most frequent sets of missing columns, with their numbers of rows."""
     packed = np.packbits(R, axis=1)
     _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:most]
@@ -90,23 +91,23 @@ def missing_patterns(R, names, most):
     ]
 
 
-def jointly_missing_columns(some):
-    """Columns that are missing in the same rows."""
-    if len(some) < 2:
+def jointly_missing_columns(masks):
+    """Pairs of columns that are missing in the same rows."""
+    if len(masks) < 2:
         return []
-    r = pairwise_correlation(np.column_stack([m for _, m in some]).astype(float))
+    r = pairwise_correlation(np.column_stack([m for _, m in masks]).astype(float))
     out = [
-        (some[i][0].name, some[j][0].name, float(r[i, j]))
+        (masks[i][0].name, masks[j][0].name, float(r[i, j]))
         for i, j in np.argwhere(np.triu(r >= TOGETHER, 1))
     ]
     return sorted(out, key=lambda p: -p[2])
 
 
-def missingness_dependence(seen: TableView, some):
-    """Eq. (1) for all pairs, those that hold after Holm."""
+def missingness_dependence(seen: TableView, masks):
+    """Pairs (missing column, predictor, area) significant after Holm, eq. (1)."""
     found = []
     ranked = {}
-    for c, gone in some:
+    for c, gone in masks:
         for other in seen.columns:
             if other.name == c.name:
                 continue
@@ -124,7 +125,8 @@ def missingness_dependence(seen: TableView, some):
                 ranked[other.name] = known, ranks
             known, ranks = ranked[other.name]
             g = gone[known]
-            k, m = int(g.sum()), int((~g).sum())
+            k = int(g.sum())
+            m = int((~g).sum())
             if min(k, m) < 10:
                 continue
             area = (ranks[g].sum() - k * (k + 1) / 2) / (k * m)
@@ -144,10 +146,10 @@ def missingness_findings(m, most=5):
     for a, b, r in m.together[:most]:
         text = f"{a!r} and {b!r} are missing in the same rows (correlation {r:.3f})."
         yield make_finding("missing together", "note", text, column=a, of=b, r=r)
-    told = set()
+    reported = set()
     for a, b, s in m.depends:
-        if a not in told and len(told) < most:
-            told.add(a)
+        if a not in reported and len(reported) < most:
+            reported.add(a)
             text = (
                 f"{a!r} is not missing at random: whether it is depends on {b!r} "
                 f"(area {s:.3f}, 0.5 being none)."

@@ -8,9 +8,8 @@ in d columns, class shares, means and covariances make
     (k - 1) + k d + k d (d + 1) / 2      with one each
     (k - 1) + 2 k d                      with independent columns.
 
-Free parameters are told where the kind of model is known; what every fitted model can
-be asked for is how many numbers it stores, and refitting on half of the rows shows
-whether these grow.
+Free parameters are counted for known kinds of models. For every fitted model the number
+of stored values is counted, and refitting on half of the rows shows whether it grows.
 """
 
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .column_access import indexable_rows, n_rows, select_rows
 
 KEEPS_ROWS = {
@@ -122,17 +121,18 @@ def has_fitted_attribute(model, attribute):
     except (AttributeError, ValueError):
         return False
     return value is not None and not (
-        attribute == "dual_coef_" and linear_parameter_count(model)
+        attribute == "dual_coef_" and has_coefficients(model)
     )
 
 
-def linear_parameter_count(model):
+def has_coefficients(model):
     return hasattr(model, "coef_")
 
 
 def count_parameters(model) -> int | None:
     """Free parameters of the kinds whose number is known."""
-    k, d = len(getattr(model, "classes_", ())), getattr(model, "n_features_in_", 0)
+    k = len(getattr(model, "classes_", ()))
+    d = getattr(model, "n_features_in_", 0)
     name = type(model).__name__
     if name == "LinearDiscriminantAnalysis":
         return gaussian_parameters(k, d)
@@ -170,7 +170,7 @@ def kernel_machine(model):
 def growth_with_rows(model, X, y, random_state):
     """Numbers stored after all rows over numbers stored after half of them."""
     X, n = indexable_rows(X), n_rows(X)
-    rows = np.sort(rng_from(random_state).permutation(n)[: n // 2])
+    rows = np.sort(make_rng(random_state).permutation(n)[: n // 2])
     sizes = []
     for part in (rows, np.arange(n)):
         args = (
@@ -184,7 +184,8 @@ def growth_with_rows(model, X, y, random_state):
 
 def stored_numbers(model) -> tuple[int, int]:
     """How many numbers, and bytes of them, a fitted model keeps."""
-    seen, total = set(), [0, 0]
+    seen = set()
+    total = [0, 0]
 
     def walk(value, depth):
         if id(value) in seen or depth > 8:

@@ -1,14 +1,14 @@
 """Outliers in single columns and in all columns together.
 
 One column: with median m and upper and lower scales s+ = (q90 - m) / 1.28 and s- alike,
-a value counts if it is beyond m + z s+ or m - z s-, where z is so large that a normal
-sample of n values has one beyond it in 1 of 20 samples, and at least 6 (1). A positive
-column with a long tail is looked at through its logarithm. Long tails are a law, not
-outliers: the value must also be beyond q99 + 2 (q99 - q90), or so at the other end (2).
+a value counts if it is beyond m + z s+ or m - z s-, where z is at least 6 and so large
+that only 1 in 20 normal samples of n values has a value beyond it (1). A positive
+column with a long tail is log-transformed first. Long tails are no outliers: the value
+must also be beyond q99 + 2 (q99 - q90), or the same at the lower end (2).
 
 Several columns: the isolation forest s(x) of the library on the prepared columns. A row
 counts if its score exceeds the median by more than 3.2 times the distance from there to
-the 95th percentile, which rows of normal, uniform or mixed laws do not (3).
+the 95th percentile, which rows of normal, uniform or mixture distributions do not (3).
 
 Refs      [Liu2008] (3)
 """
@@ -27,7 +27,7 @@ FEWEST = 20
 
 
 class ColumnOutliers(NamedTuple):
-    """Outliers of one column: how many, where, and the limits they exceed."""
+    """Outliers of one column: their rows and the limits they exceed."""
 
     name: str
     rows: np.ndarray
@@ -37,7 +37,7 @@ class ColumnOutliers(NamedTuple):
 
 
 def column_outliers(c) -> ColumnOutliers | None:
-    """Eq. (1) and (2); None if there are none."""
+    """Outliers of one column, eqs. (1) and (2); None if there are none."""
     known = np.flatnonzero(~c.missing)
     x = c.numbers[known]
     n = len(x)
@@ -66,7 +66,7 @@ def column_outliers(c) -> ColumnOutliers | None:
 
 
 class RowOutliers(NamedTuple):
-    """Scores of rows, higher is odder, the limit of eq. (3) and who is beyond."""
+    """Isolation scores of rows, the limit of eq. (3), and the rows beyond it."""
 
     scores: np.ndarray
     limit: float
@@ -74,7 +74,7 @@ class RowOutliers(NamedTuple):
 
 
 def row_outliers(M, random_state=0) -> RowOutliers:
-    """Eq. (3) for a prepared matrix."""
+    """Outlying rows of a prepared matrix by an isolation forest, eq. (3)."""
     from ..ensemble import IsolationForest
 
     n = len(M)
@@ -89,7 +89,7 @@ def row_outliers(M, random_state=0) -> RowOutliers:
 
 
 def check_outliers(seen: TableView, most=10) -> list[Finding]:
-    """Findings about single columns, those with most outliers first."""
+    """Findings about outliers in single columns, the most outliers first."""
     found = [column_outliers(c) for c in seen.columns if c.numbers is not None]
     found = sorted((f for f in found if f), key=lambda f: -len(f.rows))
     out = []
@@ -118,7 +118,7 @@ def row_of(f, seen) -> int:
 
 
 def outliers(table, *, rows=20_000, random_state=0):
-    """Rows that are odd in one column or as a whole: (findings, RowOutliers).
+    """Outliers of a table: findings about single columns, and outlying rows.
 
     Examples
     --------

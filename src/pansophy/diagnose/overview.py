@@ -1,12 +1,12 @@
 """Overview of a table: column summaries, principal components, clusters, density.
 
-Everything is plain numbers, small enough to be written as JSON and drawn elsewhere:
-a summary of each column over all rows; and over a sample of the rows, prepared to like
-scale (`columns.matrix`), the associations of columns, two principal components with
+The result is plain numbers, small enough to be written as JSON and plotted elsewhere:
+a summary of each column over all rows; and over a sample of the rows, scaled by
+`columns.numeric_matrix`, the associations of columns, two principal components with
 their shares of the variance, the k-means clusters (their number by the silhouette of
-`cluster.choose_k`, none if that is no more than one lump has), the density
-of rows in the plane of the components, isolation scores, and the map of missing values.
-How many rows the sample has is part of the answer.
+`cluster.choose_k`, none if it does not exceed that of a single cluster), the density
+of rows in the plane of the components, isolation scores, and patterns of missing
+values. The size of the sample is part of the result.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -24,14 +24,15 @@ from .related_columns import Association
 BARS = 20
 TOP = 10
 SHOWN = 1000  # rows of a scatter
-CLEAR, BEYOND = 0.25, 0.03  # silhouettes
+CLEAR = 0.25  # least silhouette of clusters
+BEYOND = 0.03  # by which it must exceed that of a single cluster
 WIDEST = 200  # columns whose associations are shown
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column in a few numbers."""
+    """Summary statistics of one column."""
 
     name: str
     kind: str
@@ -71,13 +72,14 @@ class Overview:
         if self.sampled < self.rows:
             lines[0] += f" A sample of {self.sampled} rows was looked at as a whole."
         if self.components:
-            a, said = self.components["shares"], cluster_findings(self.clusters)
+            a = self.components["shares"]
+            summary = cluster_findings(self.clusters)
             if len(self.components["loadings"]) > 2:
-                said = (
+                summary = (
                     f"two components hold {sum(a[:2]):.1%} of the variance of the "
-                    f"prepared columns; {said}"
+                    f"prepared columns; {summary}"
                 )
-            lines.append(f"{said[:1].upper()}{said[1:]}.")
+            lines.append(f"{summary[:1].upper()}{summary[1:]}.")
         gone = sum(c.missing for c in self.columns)
         cells = self.rows * len(kinds)
         lines.append(f"{gone} of {cells} values are missing ({gone / cells:.1%}).")
@@ -91,7 +93,7 @@ def cluster_findings(clusters) -> str:
 
 
 def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
-    """Summaries of all columns, and the rows as points.
+    """Summarise all columns, and project the rows into a plane.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     ignore : names of columns
         Not part of the points, such as the target; ids never are.
     rows : int or None
-        Rows looked at as a whole, drawn at random; None for all.
+        Rows of the random sample; None for all.
     random_state : seed
 
     Examples
@@ -130,7 +132,7 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
 
 
 def summarize_column(c) -> ColumnSummary:
-    """One column; a histogram or the usual levels."""
+    """Summary of one column: a histogram, or the most frequent levels."""
     gone = int(c.missing.sum())
     if c.categorical:
         counts = np.bincount(c.codes + 1, minlength=1)[1:]
@@ -149,13 +151,21 @@ def summarize_column(c) -> ColumnSummary:
         counts, edges = column_histogram(x)
         mean, sd = float(x.mean()), float(x.std())
     return ColumnSummary(
-        c.name, c.kind, c.type, gone, distinct, mean, sd,
-        x[at.round().astype(int)].tolist(), edges.tolist(), counts.tolist(),
-    )  # fmt: skip
+        c.name,
+        c.kind,
+        c.type,
+        gone,
+        distinct,
+        mean,
+        sd,
+        quantiles=x[at.round().astype(int)].tolist(),
+        edges=edges.tolist(),
+        counts=counts.tolist(),
+    )
 
 
 def column_histogram(x):
-    """Counts between the 0.5 % quantiles, what is beyond in the outer bars."""
+    """Histogram between the 0.5 % quantiles, with the tails in the outer bars."""
     low, high = x[int(0.005 * (len(x) - 1))], x[int(np.ceil(0.995 * (len(x) - 1)))]
     if not (high > low and np.isfinite(high - low)):
         low, high = x[0], x[-1]
@@ -172,14 +182,14 @@ def shorten_text(text, most=60) -> str:
 
 
 def association_matrix(part: TableView) -> dict:
-    """The matrix of `related_columns`."""
+    """Association matrix of at most WIDEST columns, as a dict."""
     few = TableView(part.n, part.columns[:WIDEST])
     found = Association(few)
     return {"names": found.names, "matrix": np.round(found.matrix, 4).tolist()}
 
 
 def project_rows(M, owners, places, seed):
-    """Components, clusters, density and outliers of the prepared rows."""
+    """Principal components, clusters, density and outliers of the prepared rows."""
     n, d = M.shape
     if n < 5 or d < 1:
         return {}, {}, {}, {}
@@ -189,7 +199,7 @@ def project_rows(M, owners, places, seed):
     Z = pca.transform(M)
     shown = sample_rows(n, SHOWN, seed)
     shown = np.arange(n) if shown is None else shown
-    k, silhouette = clusters_in(M[shown], seed)
+    k, silhouette = number_of_clusters(M[shown], seed)
     labels, sizes, about = describe_clusters(M, owners, k, seed)
     odd = row_outliers(M, seed)
     V = pca.components_
@@ -203,9 +213,12 @@ def project_rows(M, owners, places, seed):
         "rows": places[shown].tolist(),
     }
     clusters = {
-        "k": k, "silhouette": silhouette, "sizes": sizes,
-        "labels": labels[shown].tolist(), "about": about,
-    }  # fmt: skip
+        "k": k,
+        "silhouette": silhouette,
+        "sizes": sizes,
+        "labels": labels[shown].tolist(),
+        "about": about,
+    }
     rows = odd.rows[:20]
     outliers = {
         "scores": np.round(odd.scores[shown], 4).tolist(),
@@ -217,9 +230,11 @@ def project_rows(M, owners, places, seed):
     return components, clusters, plane_density(Z, shown), outliers
 
 
-def clusters_in(M, seed):
-    """How many clusters, and their silhouette; 1 if they are not clearer than those of
-    one lump of the same shape."""
+def number_of_clusters(M, seed):
+    """The number of clusters and their silhouette.
+
+    It is 1 unless the silhouette exceeds that of a single cluster of the same shape.
+    """
     from ..cluster import choose_k
 
     most = min(8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2)))
@@ -231,26 +246,29 @@ def clusters_in(M, seed):
     ks = range(2, most + 1)
     choice = choose_k(M, ks, method="silhouette", n_init=2, random_state=seed)
     best = float(np.nanmax(choice.scores))
-    if best < CLEAR or best < one_lump(M, choice.k, seed) + BEYOND:
+    if best < CLEAR or best < single_cluster_silhouette(M, choice.k, seed) + BEYOND:
         return 1, best
     return choice.k, best
 
 
-def one_lump(M, k, seed) -> float:
-    """The silhouette of k clusters in one normal cloud or box of the shape of M."""
+def single_cluster_silhouette(M, k, seed) -> float:
+    """Silhouette of k clusters fitted to one normal or uniform cloud shaped like M."""
     from ..cluster import choose_k
 
     rng = np.random.default_rng(seed)
     _, s, V = np.linalg.svd(M - M.mean(0), full_matrices=False)
     size = (len(M), len(s))
     draws = rng.standard_normal(size), rng.uniform(-1, 1, size) * np.sqrt(3)
-    how = {"method": "silhouette", "n_init": 2, "random_state": seed}
-    clouds = (z * s / np.sqrt(len(M)) @ V for z in draws)
-    return max(float(choose_k(c, [k], **how).scores[0]) for c in clouds)
+    best = -np.inf
+    for z in draws:
+        cloud = z * s / np.sqrt(len(M)) @ V
+        choice = choose_k(cloud, [k], method="silhouette", n_init=2, random_state=seed)
+        best = max(best, float(choice.scores[0]))
+    return best
 
 
 def describe_clusters(M, owners, k, seed):
-    """Labels, sizes, and which columns set each cluster apart."""
+    """Labels, sizes, and the columns that distinguish each cluster."""
     from ..cluster import KMeans
 
     labels = KMeans(k, n_init=2, random_state=seed).fit_predict(M)
@@ -268,7 +286,7 @@ def describe_clusters(M, owners, k, seed):
 
 
 def plane_density(Z, shown) -> dict:
-    """Log density of the points shown, by a kernel in the plane."""
+    """Kernel estimate of the log density of the shown points in the plane."""
     from ..neighbors import KernelDensity
 
     size = Z.std(0)

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .column_access import cross_scores, cv_folds, indexable_rows, scorer_of
 from .findings import Finding, make_finding
 
 
 class PermutationCheck(NamedTuple):
-    """A score, those on shuffled labels, and eq. (1); prints as a sentence."""
+    """A score, the scores on shuffled labels, and the p value, eq. (1)."""
 
     score: float
     permuted: np.ndarray
@@ -48,9 +48,9 @@ class PermutationCheck(NamedTuple):
         )
 
     def __str__(self):
-        told = ("No sign of anything learned", "There is something to learn")
+        verdicts = ("No sign of anything learned", "There is something to learn")
         return (
-            f"{told[self.learned]}: the score is {self.score:.4g}, with shuffled "
+            f"{verdicts[self.learned]}: the score is {self.score:.4g}, with shuffled "
             f"labels {self.permuted.mean():.4g} (p = {self.p_value:.3g}, "
             f"{len(self.permuted)} shuffles)."
         )
@@ -94,8 +94,11 @@ def permutation_check(
     >>> check.p_value
     0.05
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
-    scorer, seed = scorer_of(model, scoring), int(rng.integers(2**31))
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = make_rng(random_state)
+    scorer = scorer_of(model, scoring)
+    seed = int(rng.integers(2**31))
 
     def score(labels):
         folds = cv_folds(cv, X, labels, model, groups, seed=seed)
@@ -112,7 +115,7 @@ def permutation_check(
 
 
 def permutation_within(rng, n, within=None):
-    """A random order, of rows with the same entry of `within` if that is given."""
+    """A random permutation, only among rows with equal `within` if that is given."""
     order = rng.permutation(n)
     if within is None:
         return order

@@ -4,10 +4,9 @@
     categories        V = sqrt(chi2 / (n (min(k, l) - 1))), less its bias        (2)
     number, category  eta = sqrt(variance between levels / variance)             (3)
 
-V is corrected for the chi2 that independent columns have, so categories of many levels
-are not called related for their number alone. All three are 1 if one column
-determines the other (up to order for 1, in lines for r) and 0 on average without a
-relation.
+V is corrected for the expected chi2 of independent columns, so that many levels alone
+do not raise it. All three are 1 if one column determines the other (by a monotone
+function for ranks, a linear one for r) and about 0 for independent columns.
 
 Refs      [Bergsma2013] (2)
 """
@@ -20,8 +19,9 @@ from .columns import TableView
 from .duplicates import column_bits, mix_hash
 from .findings import Finding, make_finding
 
-STRONG, SAME = 0.95, 0.999
-MOST = 5  # pairs told one by one
+STRONG = 0.95
+SAME = 0.999
+MOST = 5  # pairs reported one by one
 
 
 def copied_columns(seen: TableView) -> list[tuple[str, str]]:
@@ -40,13 +40,13 @@ def copied_columns(seen: TableView) -> list[tuple[str, str]]:
 
 
 def has_two_values(c) -> bool:
-    """Whether there are two different values; constants are told as such."""
+    """Whether a column has at least two different values."""
     a = c.codes if c.numbers is None else c.numbers[~c.missing]
     return bool(np.any(a != a[0]))
 
 
 def content_hash(c):
-    """A hash of the values; of texts, of which rows share a level."""
+    """A hash of the values; for texts, of the partition of rows by level."""
     if c.numbers is not None:
         words = column_bits(c)
     else:
@@ -58,7 +58,7 @@ def content_hash(c):
 
 
 class Association:
-    """Association of all pairs of columns of a view; NaN where there is none."""
+    """Association of all pairs of columns; NaN where it is undefined."""
 
     def __init__(self, seen: TableView, most_levels=200):
         useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
@@ -90,7 +90,7 @@ def has_variation(c) -> bool:
 
 
 def number_matrix(X) -> np.ndarray:
-    """Eq. (1), with sign, over the rows where both are known."""
+    """The larger of Pearson's and Spearman's correlation of all pairs, eq. (1)."""
     r = pairwise_correlation(X)
     ranks = np.column_stack([scipy.stats.rankdata(x, nan_policy="omit") for x in X.T])
     s = pairwise_correlation(ranks)
@@ -116,10 +116,12 @@ def pairwise_correlation(X) -> np.ndarray:
 
 
 def cramers_v(a, b) -> float:
-    """Eq. (2)."""
+    """Bias-corrected Cramer's V of two columns of codes, eq. (2)."""
     known = (a >= 0) & (b >= 0)
     a, b = (np.unique(v[known], return_inverse=True) for v in (a, b))
-    k, m, n = len(a[0]), len(b[0]), int(known.sum())
+    k = len(a[0])
+    m = len(b[0])
+    n = int(known.sum())
     if k < 2 or m < 2:
         return np.nan
     table = np.bincount(a[1] * m + b[1], minlength=k * m).reshape(k, m).astype(float)
@@ -132,10 +134,12 @@ def cramers_v(a, b) -> float:
 
 
 def adjusted_correlation_ratio(codes, x) -> float:
-    """Eq. (3), with the degrees of freedom of the levels taken off."""
+    """Correlation ratio eta of levels and numbers, eq. (3), adjusted for its bias."""
     known = (codes >= 0) & ~np.isnan(x)
-    z, x = np.unique(codes[known], return_inverse=True)[1], x[known]
-    n, k = len(x), int(z.max(initial=-1)) + 1
+    z = np.unique(codes[known], return_inverse=True)[1]
+    x = x[known]
+    n = len(x)
+    k = int(z.max(initial=-1)) + 1
     total = float(((x - x.mean()) ** 2).sum()) if n else 0.0
     if k < 2 or n <= k or total <= 0:
         return np.nan
@@ -146,13 +150,15 @@ def adjusted_correlation_ratio(codes, x) -> float:
 
 
 def check_related(seen: TableView, association=None) -> list[Finding]:
-    """Copied columns, and pairs that are nearly so."""
-    out, copies = [], copied_columns(seen)
+    """Findings for copied and for strongly associated columns."""
+    out = []
+    copies = copied_columns(seen)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
         out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
     found = association or Association(seen)
-    M, gone = np.abs(found.matrix), {b for _, b in copies}
+    M = np.abs(found.matrix)
+    gone = {b for _, b in copies}
     pairs = [
         (M[i, j], found.names[j], found.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))

@@ -1,8 +1,7 @@
 """Residual diagnostics: bias, heteroscedasticity, modes, curvature, autocorrelation.
 
-Good residuals have mean 0, one hump, the same spread everywhere and no memory. Each
-is tested at a strict level (1 %) and flagged only if the effect is also large enough to
-care about:
+Good residuals have mean 0, one mode, constant variance and no autocorrelation. Each
+property is tested at the 1 % level and flagged only if the effect is also large:
 
     offset         |mean(r)| against its standard error and against sd(r)          (1)
     two humps      the least bandwidth h at which a density estimate of r has one
@@ -25,15 +24,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage, stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .findings import Finding, findings_text, make_finding
 from .intervals import Interval, mean_interval
 
-STRICT, GRID, DRAWS = 0.01, 512, 100
+STRICT = 0.01
+GRID = 512
+DRAWS = 100
 
 
 class Residuals(NamedTuple):
-    """Residuals of one model; prints as its scores and what was flagged."""
+    """Residual diagnostics of one model; prints its scores and findings."""
 
     n: int
     mean: Interval
@@ -58,14 +59,14 @@ class Residuals(NamedTuple):
 
 
 def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Residuals:
-    """Scores with intervals, and systematic errors, of numbers predicted.
+    """Error scores with intervals, and tests for systematic errors, of a regression.
 
     Parameters
     ----------
     y, p : arrays of shape (n,)
         What was seen and what was predicted.
     time : array of shape (n,), optional
-        The order in which rows came; without it memory is not tested.
+        The time of each row; without it autocorrelation is not tested.
     level : float
     bins : int, optional
         Of the histogram; None lets the spread decide.
@@ -92,7 +93,7 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         raise ValueError("y and p must be finite numbers.")
     tests = [
         mean_residual_test(r),
-        multimodality_test(r, rng_from(random_state)),
+        multimodality_test(r, make_rng(random_state)),
         heteroscedasticity(r, p),
         calibration_curve_test(r, p),
     ]
@@ -101,7 +102,8 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
             autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
         )
     counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
-    mean, found = mean_interval(r, level), tuple(t for t in tests if t is not None)
+    mean = mean_interval(r, level)
+    found = tuple(t for t in tests if t is not None)
     return Residuals(
         len(r),
         mean,
@@ -123,15 +125,16 @@ def root_interval(square: Interval) -> Interval:
 
 
 def n_bins(r):
-    """By the middle half of the values, between 5 and 60."""
+    """Number of histogram bins by the Freedman-Diaconis rule, from 5 to 60."""
     q = np.subtract(*np.quantile(r, [0.75, 0.25]))
     width = 2 * q / len(r) ** (1 / 3)
     return int(np.clip(np.ceil(np.ptp(r) / width), 5, 60)) if width > 0 else 10
 
 
 def mean_residual_test(r):
-    """Eq. (1)."""
-    sd, n = r.std(ddof=1), len(r)
+    """Tests whether the mean of the residuals is 0, eq. (1)."""
+    sd = r.std(ddof=1)
+    n = len(r)
     mean = r.mean()
     if sd <= 1e-12 * max(abs(mean), 1e-300):
         p_value, share = (0.0, np.inf) if mean else (1.0, 0.0)
@@ -151,14 +154,14 @@ def mean_residual_test(r):
 
 
 def kernel_density_grid(r, h, low, high):
-    """Density of r on a grid, by a normal kernel of width h."""
+    """Kernel density of r on a grid, with a normal kernel of bandwidth h."""
     step = (high - low) / GRID
     counts = np.histogram(r, bins=GRID, range=(low, high))[0].astype(float)
     return ndimage.gaussian_filter1d(counts, h / step, mode="constant", truncate=6)
 
 
 def density_modes(density):
-    """The density with plateaus once, and its humps of a twentieth of the highest."""
+    """The density without plateaus, and its modes above a twentieth of the highest."""
     d = density[np.concatenate([[True], np.diff(density) != 0])]
     d = np.concatenate([[0.0], d, [0.0]])
     top = (d[1:-1] > d[:-2]) & (d[1:-1] > d[2:])
@@ -170,14 +173,17 @@ def density_peaks(density):
 
 
 def valley_depth(density):
-    """The deepest valley between humps as a share of the lower of its two sides."""
+    """Depth of the deepest valley between modes, relative to its lower side."""
     d, top = density_modes(density)
     sides = [(d[: k + 1].max(), d[k:].max(), d[k]) for k in range(top[0], top[-1])]
     return min((low / min(a, b) for a, b, low in sides), default=1.0)
 
 
 def multimodality_test(r, rng):
-    """Eq. (2), for up to 5000 residuals without the last half per cent of each tail."""
+    """Silverman's test for several modes, eq. (2).
+
+    At most 5000 residuals are used, without half a per cent in each tail.
+    """
     if len(r) > 5000:
         r = rng.choice(r, 5000, replace=False)
     low, high = np.quantile(r, [0.005, 0.995])
@@ -201,12 +207,12 @@ def multimodality_test(r, rng):
     ):
         return None
     shrink = 1 / np.sqrt(1 + (h / sd) ** 2)
-    more = 0
+    n_multimodal = 0
     for _ in range(DRAWS):
         draw = rng.choice(r, len(r)) + h * rng.standard_normal(len(r))
         draw = r.mean() + shrink * (draw - r.mean())
-        more += density_peaks(kernel_density_grid(draw, h, low, high)) > 1
-    p_value = (1 + more) / (1 + DRAWS)
+        n_multimodal += density_peaks(kernel_density_grid(draw, h, low, high)) > 1
+    p_value = (1 + n_multimodal) / (1 + DRAWS)
     if p_value >= 0.05:
         return None
     return make_finding(
@@ -220,7 +226,7 @@ def multimodality_test(r, rng):
 
 
 def heteroscedasticity(r, p):
-    """Eq. (3)."""
+    """Tests whether the size of the residuals depends on the prediction, eq. (3)."""
     if np.ptp(p) == 0 or np.ptp(np.abs(r)) == 0:
         return None
     rho, p_value = stats.spearmanr(np.abs(r), p)
@@ -238,7 +244,7 @@ def heteroscedasticity(r, p):
 
 
 def calibration_curve_test(r, p, parts=10):
-    """Eq. (4)."""
+    """Tests whether the mean residual depends on the prediction, eq. (4)."""
     if len(r) < 5 * parts or np.ptp(p) == 0:
         return None
     cuts = np.unique(np.quantile(p, np.linspace(0, 1, parts + 1)[1:-1]))
@@ -262,7 +268,7 @@ def calibration_curve_test(r, p, parts=10):
 
 
 def autocorrelation_test(r):
-    """Eq. (5), for residuals in the order of time."""
+    """Tests the lag-1 autocorrelation of residuals in order of time, eq. (5)."""
     d = r - r.mean()
     total = d @ d
     if total == 0 or len(r) < 10:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .intervals import Interval, mean_interval
 
 LOSSES = {
@@ -47,7 +47,7 @@ class SimulatedRisk(NamedTuple):
 
 
 class SampleError(NamedTuple):
-    """How the error measured on n rows spreads, seen and by eq. (2)."""
+    """Mean and variance of the error on n rows, and the variance by eq. (2)."""
 
     mean: float
     variance: float
@@ -55,7 +55,7 @@ class SampleError(NamedTuple):
 
 
 class Optimism(NamedTuple):
-    """Mean errors over samples: on the rows fitted, on as many others, and in truth."""
+    """Mean errors over samples: on training rows, on held-out rows, and true."""
 
     train: float
     test: float
@@ -73,7 +73,7 @@ class Optimism(NamedTuple):
 
 
 def row_loss(loss, model):
-    """loss(y, prediction) -> one number a row; None follows the kind of model."""
+    """The loss as a function of (y, prediction); None follows the kind of model."""
     if loss is None:
         loss = "zero_one" if is_classifier(model) else "squared"
     if callable(loss):
@@ -86,7 +86,7 @@ def row_loss(loss, model):
 def true_risk(
     model, simulate, *, loss=None, n=100_000, random_state=None
 ) -> SimulatedRisk:
-    """Eq. (1): the risk of a fitted model under a simulator.
+    """Risk of a fitted model under a simulator, eq. (1).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def true_risk(
     >>> print(f"{true_risk(model, simulate, random_state=0).risk:.2f}")
     1.00
     """
-    X, y = simulate(n, rng_from(random_state))
+    X, y = simulate(n, make_rng(random_state))
     values = row_loss(loss, model)(np.asarray(y), model.predict(X))
     return SimulatedRisk(
         float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), int(n)
@@ -120,11 +120,12 @@ def true_risk(
 def sample_error(
     model, simulate, n, *, loss=None, repeats=200, n_true=100_000, random_state=None
 ) -> SampleError:
-    """How the error of one fitted model, measured on n fresh rows, spreads: eq. (2).
+    """Variation of the error of one fitted model on n fresh rows, eq. (2).
 
     For losses other than 0 and 1 the expected variance is that of a row over n.
     """
-    rng, value = rng_from(random_state), row_loss(loss, model)
+    rng = make_rng(random_state)
+    value = row_loss(loss, model)
     found = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
@@ -139,7 +140,7 @@ def sample_error(
 def optimism(
     model, simulate, n, *, loss=None, repeats=50, n_true=5000, random_state=None
 ) -> Optimism:
-    """Eq. (3): by how much the training error flatters a learner at n rows.
+    """Optimism of the training error of a learner at n rows, eq. (3).
 
     Parameters
     ----------
@@ -166,7 +167,8 @@ def optimism(
     >>> o.train < 1 < o.true, o.optimism.low > 0, o.test_bias.low < 0
     (True, True, True)
     """
-    rng, value = rng_from(random_state), row_loss(loss, model)
+    rng = make_rng(random_state)
+    value = row_loss(loss, model)
     rows = np.empty((repeats, 3))
     for r in range(repeats):
         X, y = simulate(n, rng)

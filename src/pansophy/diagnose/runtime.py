@@ -1,10 +1,9 @@
 """Checks new data against training data: schema mismatches before drift.
 
-A `Reference` holds of each column its type, its share of missing values, and its law:
-quantiles of numbers, shares of levels. Columns that are gone or new, whose type has
-changed, with levels never seen, or whose numbers are those of old in another unit are
-found by it. A unit shows as numbers that agree after one factor, or one line for
-temperatures, and do not before.
+A `Reference` holds the type, the share of missing values and the distribution of each
+column (quantiles of numbers, shares of levels). Checked are columns that are gone or
+new, changed types, unseen levels, and changed units. A changed unit shows as numbers
+that agree with the old ones only after one factor, or a linear map for temperatures.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ UNITS = {
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """What is kept of one column."""
+    """Summary of the distribution of one column."""
 
     kind: str
     type: str
@@ -43,13 +42,13 @@ class Law:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A table in a few numbers, enough to tell whether new rows are like it."""
+    """Summary of a table against which new rows can be checked."""
 
     rows: int
     columns: dict[str, Law]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The summary as plain numbers, lists and dicts, for JSON."""
         laws = {
             name: {**vars(law), "values": law.values.tolist()}
             for name, law in self.columns.items()
@@ -66,7 +65,7 @@ class Reference:
 
 
 def reference_of(table, *, values=POINTS) -> Reference:
-    """What `drift` needs of the old rows; `values` quantiles a column, None for all.
+    """Summary of a table for `drift`: `values` quantiles of a column, None for all.
 
     Examples
     --------
@@ -80,6 +79,7 @@ def reference_of(table, *, values=POINTS) -> Reference:
 
 
 def law_of(c: ColumnValues, points) -> Law:
+    """Summary of the distribution of one column."""
     gone = float(c.missing.mean())
     if c.categorical:
         counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
@@ -94,7 +94,7 @@ def law_of(c: ColumnValues, points) -> Law:
 
 
 def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
-    """Findings about the form of a table."""
+    """Findings for columns that are gone, new, or of another type or unit."""
     out = []
     there = set(new.names)
     for name, law in old.columns.items():
@@ -111,7 +111,7 @@ def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
 
 
 def unparsed_number(c) -> str | None:
-    """A text of a column of numbers that only a form or a unit makes a number."""
+    """The first text of a column of numbers that is not a plain number, or None."""
     for text in c.levels[:1000]:
         try:
             float(text)
@@ -121,6 +121,7 @@ def unparsed_number(c) -> str | None:
 
 
 def column_mismatch(name, law, c):
+    """Findings for one column whose type, levels or unit have changed."""
     if "empty" in (c.kind, law.kind):
         if c.kind != law.kind and len(c):
             which = "new" if c.kind == "empty" else "old"
@@ -155,7 +156,7 @@ def kind_description(kind) -> str:
 
 
 def new_levels(name, law, c):
-    """Levels that the old table did not have; free text is all new."""
+    """Finding for unseen levels; free text is not checked."""
     if len(law.shares) >= MOST_LEVELS or len(law.shares) > 0.5 * law.rows > 10:
         return
     counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
@@ -176,7 +177,7 @@ def new_levels(name, law, c):
 
 
 def unit_changed(name, law, c):
-    """Numbers that agree with the old ones after one factor or one line."""
+    """Finding for numbers that agree with the old ones after a change of unit."""
     x = np.sort(c.numbers[~c.missing])
     old = law.values
     if len(x) < 20 or len(old) < 20 or kolmogorov_smirnov(old, x) < 0.5:
@@ -196,7 +197,7 @@ def unit_changed(name, law, c):
         known = [
             w
             for f, w in UNITS.items()
-            if close_distributions(factor, f) or close_distributions(1 / factor, f)
+            if is_close_factor(factor, f) or is_close_factor(1 / factor, f)
         ]
         hint = f" ({known[0]})" if known else ""
         text = (
@@ -206,12 +207,12 @@ def unit_changed(name, law, c):
         yield make_finding("unit changed", "alarm", text, column=name, factor=factor)
 
 
-def close_distributions(a, b) -> bool:
+def is_close_factor(a, b) -> bool:
     return abs(a / b - 1) < 0.05
 
 
 def kolmogorov_smirnov(a, b) -> float:
-    """The largest difference of two distribution functions."""
+    """Kolmogorov-Smirnov statistic: largest difference of two distributions."""
     grid = np.concatenate([a, b])
     F = np.searchsorted(np.sort(a), grid, side="right") / len(a)
     G = np.searchsorted(np.sort(b), grid, side="right") / len(b)
@@ -219,7 +220,7 @@ def kolmogorov_smirnov(a, b) -> float:
 
 
 def stack_common_columns(old: TableView, new: TableView) -> TableView:
-    """The columns that both have, old rows above new ones."""
+    """The common columns of two tables, old rows before new ones."""
     out = []
     names = set(new.names)
     for a in old.columns:

@@ -1,7 +1,7 @@
 """Summary of how a table was read: roles of columns, task, notes.
 
-The same rules as those of a comparison (`tables.roles`, `tables.targets`), so that what
-is told here before anything is learned is what a comparison would do.
+The rules are those of a comparison (`tables.roles`, `tables.targets`), so that this
+summary describes what a comparison would do.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ PLURAL = {"category": "categories", "other": "of another kind", "ignore": "ignor
 
 
 class AsRead(NamedTuple):
-    """Roles of the columns but the targets, the task, and what to say of them."""
+    """Roles of the input columns, the task, and findings about them."""
 
     roles: dict[str, str]
     task: str | None
@@ -23,7 +23,10 @@ class AsRead(NamedTuple):
 
 
 def as_read(table, targets, given=()) -> AsRead:
-    """Of an Arrow table; columns in `given` have a use that the user named."""
+    """Roles, task and findings of an Arrow table.
+
+    Columns in `given` have a use that the user declared.
+    """
     found = [make_finding("reading", "note", text) for text in reading_notes(table)]
     task, why = task_of(table, targets)
     if "ask for" in why:
@@ -46,7 +49,7 @@ def as_read(table, targets, given=()) -> AsRead:
 
 
 def task_of(table, targets) -> tuple[str | None, str]:
-    """The task that a comparison would take, and why."""
+    """The task that a comparison would infer, and the reason."""
     if len(targets) != 1:
         return ("multilabel" if targets else None), ""
     try:
@@ -56,10 +59,10 @@ def task_of(table, targets) -> tuple[str | None, str]:
 
 
 def role_counts_text(roles) -> str:
-    """`3 numbers, 1 category`: what the columns are for."""
-    told = list(roles.values())
-    said = []
-    for role in dict.fromkeys(told):
-        k = told.count(role)
-        said.append(f"{k} {role if k == 1 else PLURAL.get(role, f'{role}s')}")
-    return ", ".join(said)
+    """Text with the number of columns of each role: `3 numbers, 1 category`."""
+    found = list(roles.values())
+    parts = []
+    for role in dict.fromkeys(found):
+        k = found.count(role)
+        parts.append(f"{k} {role if k == 1 else PLURAL.get(role, f'{role}s')}")
+    return ", ".join(parts)

@@ -8,12 +8,13 @@ for known shares q_v of levels the counts by
 
     chi2 = sum_v (n_v - n q_v)^2 / (n q_v).                                      (2)
 
-With Holm over all columns an honest sample raises no finding in 19 of 20 tables. Since
-large samples find trifles too, the size of the difference is told, in standard
-deviations or as the largest gap of shares, and must be of some size.
+With Holm's correction over all columns an unbiased sample raises no finding in 19 of
+20 tables. Since large samples make trivial differences significant, the size of the
+difference, in standard deviations or as the largest gap of shares, must exceed a
+threshold as well.
 
-A tested column that differs says that rows were selected: the model will be right for
-the people in the table and not for those in the reference.
+A column that differs shows that rows were selected: a model fitted to them describes
+the people in the table, not those in the reference.
 """
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ SMALL = {"mean": 0.1, "share": 0.02}
 
 
 class ColumnBias(NamedTuple):
-    """One column against its reference."""
+    """Difference of one column from its reference statistics."""
 
     column: str
     measure: str  # "mean" or "share"
@@ -57,7 +58,7 @@ class ColumnBias(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionBias:
-    """Columns against their references, the largest differences first."""
+    """Differences of columns from a reference, the smallest p values first."""
 
     columns: tuple[ColumnBias, ...]
 
@@ -68,10 +69,18 @@ class SelectionBias:
     @property
     def findings(self) -> list[Finding]:
         return [
-            make_finding("selection bias", "warning", f"{c}: rows were selected.",
-                    column=c.column, here=c.here, there=c.there, p=c.p)
-            for c in self.columns if c.biased
-        ]  # fmt: skip
+            make_finding(
+                "selection bias",
+                "warning",
+                f"{c}: rows were selected.",
+                column=c.column,
+                here=c.here,
+                there=c.there,
+                p=c.p,
+            )
+            for c in self.columns
+            if c.biased
+        ]
 
     def __str__(self):
         if not self.biased:
@@ -125,7 +134,7 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
 
 
 def looks_like_table(reference) -> bool:
-    """A dict of columns, not of statistics."""
+    """Whether a dict holds columns of values rather than statistics."""
     values = list(reference.values())
     return bool(values) and all(
         not isinstance(v, (dict, int, float, np.number)) for v in values
@@ -133,7 +142,7 @@ def looks_like_table(reference) -> bool:
 
 
 def statistics_of(seen, wanted) -> dict:
-    """Means, spreads and shares of a reference table."""
+    """Means, standard deviations and level shares of a reference table."""
     out = {}
     for c in seen.columns:
         if c.name not in wanted or c.missing.all():
@@ -150,7 +159,7 @@ def statistics_of(seen, wanted) -> dict:
 
 
 def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
-    """Eq. (1); the error of a reference of so many rows counts as well."""
+    """Tests a mean, eq. (1); `rows` adds the sampling error of the reference."""
     if c.categorical:
         raise TableError(f"Column {c.name!r} holds no numbers; give shares of levels.")
     x = c.numbers[~c.missing]
@@ -168,7 +177,7 @@ def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
 
 
 def by_shares(c, shares) -> ColumnBias:
-    """Eq. (2)."""
+    """Tests the shares of levels, eq. (2)."""
     words = [v if c.categorical else c.show(v) for v in selection_levels(c)]
     known = {str(k).casefold(): float(v) for k, v in shares.items()}
     total = sum(known.values())
@@ -190,9 +199,15 @@ def by_shares(c, shares) -> ColumnBias:
     p = float(scipy.stats.chi2.sf(terms.sum(), max(len(all_words) - 1, 1)))
     at = int(np.abs(gap).argmax())
     return ColumnBias(
-        c.name, "share", repr(all_words[at]), float(seen[at] / n), float(fair[at]),
-        float(gap[at]), p, False,
-    )  # fmt: skip
+        c.name,
+        "share",
+        repr(all_words[at]),
+        here=float(seen[at] / n),
+        there=float(fair[at]),
+        size=float(gap[at]),
+        p=p,
+        biased=False,
+    )
 
 
 def selection_levels(c):

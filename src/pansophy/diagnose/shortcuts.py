@@ -1,6 +1,6 @@
 """Shortcut learning: does a model rely on columns that it should not need?
 
-Three looks at each suspect column, on rows held out by the same folds:
+Three tests of each suspect column, on held-out rows of the same folds:
 
     shuffled   by how much the score falls when the column is shuffled              (1)
     without    by how much it falls when the learner never sees the column          (2)
@@ -8,10 +8,10 @@ Three looks at each suspect column, on rows held out by the same folds:
                (agreeing) and on the others (conflicting), of the model with the
                column and of the one without                                       (3)
 
-A model leans on the column if (1) is clear of 0. It is a shortcut if on conflicting
-rows the model with the column is worse than the one without: there it follows the
-column against what the rest would have told. Whether the column *should* be needed is
-known to whoever knows where it comes from; the numbers cannot tell.
+A model relies on the column if the interval of (1) is above 0. It is a shortcut if on
+conflicting rows the model with the column is worse than the one without: there it
+follows the column against the evidence of the others. Whether the column *should* be
+needed depends on where it comes from; the numbers cannot decide that.
 
 Cost      one cross-validation, and one more a suspect
 Refs      [Geirhos2020]
@@ -23,14 +23,14 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..core.random import rng_from
+from ..core.codes import encode_values, missing_mask
+from ..core.random import make_rng
 from .column_access import (
     column_labels,
     column_position,
     column_values,
     cv_folds,
     indexable_rows,
-    missing_entries,
     scorer_of,
     select_rows,
     with_constant_column,
@@ -41,7 +41,7 @@ from .intervals import Interval, fold_interval
 
 
 class Shortcut(NamedTuple):
-    """What one suspect column does for a model; prints as a sentence or two."""
+    """How a model uses one suspect column; prints as a sentence or two."""
 
     column: str
     score: float  # with the column, on all held-out rows
@@ -67,11 +67,12 @@ class Shortcut(NamedTuple):
         return words
 
     def finding(self) -> Finding | None:
-        """A warning for a shortcut, a note where the model leans on the column."""
+        """A warning for a shortcut, a note if the model relies on the column."""
         if self.verdict == "not needed":
             return None
         grave = "warning" if self.verdict == "shortcut" else "note"
-        facts = {k: v for k, v in self._asdict().items() if k != "column"}
+        facts = self._asdict()
+        del facts["column"]
         return make_finding("shortcut", grave, str(self), column=self.column, **facts)
 
 
@@ -97,7 +98,7 @@ def shortcuts(
     level=0.95,
     random_state=0,
 ) -> list[Shortcut]:
-    """Probe columns on which a model may lean without being meant to.
+    """Test whether a model relies on columns that it should not need.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def shortcuts(
 
     Returns
     -------
-    list of Shortcut, the one leant on most first
+    list of Shortcut, the most relied on first
 
     Examples
     --------
@@ -127,7 +128,9 @@ def shortcuts(
     >>> found[0].column, found[0].verdict
     ('x1', 'shortcut')
     """
-    X, y, rng = indexable_rows(X), np.asarray(y), rng_from(random_state)
+    X = indexable_rows(X)
+    y = np.asarray(y)
+    rng = make_rng(random_state)
     names = column_labels(X, names)
     where = (
         range(len(names))
@@ -139,13 +142,13 @@ def shortcuts(
     models = [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
     found = []
     for j in where:
-        look = Look(X, y, j, folds, models, scorer)
-        found.append(probe_column(look, names[j], shuffles, level, rng))
+        probe = ColumnProbe(X, y, j, folds, models, scorer)
+        found.append(probe_column(probe, names[j], shuffles, level, rng))
     return sorted(found, key=lambda s: -s.shuffled.mean)
 
 
-class Look(NamedTuple):
-    """What the three looks at column j share."""
+class ColumnProbe(NamedTuple):
+    """Data and fitted models for the three tests of column j."""
 
     X: object
     y: np.ndarray
@@ -155,9 +158,9 @@ class Look(NamedTuple):
     scorer: object
 
 
-def probe_column(look, name, shuffles, level, rng) -> Shortcut:
-    """All three looks at one column."""
-    X, y, j, folds, models, scorer = look
+def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
+    """All three tests of one column."""
+    X, y, j, folds, models, scorer = probe
     full, mixed = [], []
     for h, (_, held) in zip(models, folds, strict=True):
         A = select_rows(X, held)
@@ -178,13 +181,14 @@ def probe_column(look, name, shuffles, level, rng) -> Shortcut:
     full, less = np.array(full), np.array(less)
     shuffled = fold_interval(full - np.array(mixed), ratio, level)
     without = fold_interval(full - less, ratio, level)
-    agree, alone = single_column_agreement(look)
+    agree, alone = single_column_agreement(probe)
     wrong = np.stack(
-        [out_of_fold_errors(look, X, models), out_of_fold_errors(look, blank, bare)]
+        [out_of_fold_errors(probe, X, models), out_of_fold_errors(probe, blank, bare)]
     )
     part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
     agreeing, conflicting = part(agree), part(~agree)
-    leans, misled = shuffled.low > 0, conflicting[0] > conflicting[1]
+    leans = shuffled.low > 0
+    misled = conflicting[0] > conflicting[1]
     verdict = "shortcut" if leans and misled else "relied on" if leans else "not needed"
     score = float(full.mean())
     return Shortcut(
@@ -192,23 +196,24 @@ def probe_column(look, name, shuffles, level, rng) -> Shortcut:
     )
 
 
-def out_of_fold_errors(look, X, models):
-    """Of every row, by the model that did not see it: wrong or not, or how far off."""
-    out = np.empty(len(look.y))
-    for h, (_, held) in zip(models, look.folds, strict=True):
-        p, y = h.predict(select_rows(X, held)), look.y[held]
+def out_of_fold_errors(probe, X, models):
+    """Out-of-fold error of each row: 0 or 1 for classes, else the absolute error."""
+    out = np.empty(len(probe.y))
+    for h, (_, held) in zip(models, probe.folds, strict=True):
+        p = h.predict(select_rows(X, held))
+        y = probe.y[held]
         out[held] = p != y if is_classifier(h) else np.abs(y - p)
     return out
 
 
-def single_column_agreement(look):
-    """Rows where the column alone, by a small tree, points to the right answer.
+def single_column_agreement(probe):
+    """Rows that a small tree on the column alone predicts correctly, and its score.
 
-    For numbers: where it is nearer to y than the middle row. Also its score alone.
+    For numbers: rows whose error is at most the median error.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    X, y, j, folds, models, _ = look
+    X, y, j, folds, models, _ = probe
     v = column_as_ranks(column_values(X, j))[:, None]
     classes = is_classifier(models[0])
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
@@ -226,12 +231,12 @@ def single_column_agreement(look):
 
 
 def column_as_ranks(values) -> np.ndarray:
-    """A column as numbers: others by the order of their values; missing ones stay."""
-    gone = missing_entries(values)
+    """A column as floats; texts by their alphabetical rank; NaN where missing."""
+    gone = missing_mask(values)
     try:
         out = np.asarray(values, float).copy()
     except (TypeError, ValueError):
         out = np.full(len(values), np.nan)
-        out[~gone] = np.unique(values[~gone].astype(str), return_inverse=True)[1]
+        out[~gone] = encode_values(values[~gone].astype(str)).codes
     out[gone] = np.nan
     return out

@@ -8,9 +8,9 @@ For a treatment a (two levels, 1 against 0), an outcome y and a context c,
 
 The sign is reversed if (1) and (3) differ in sign, by more than their error, and so do
 (1) and (2) in levels that hold most of the rows. It happens if the context
-decides both who is treated and how it ends: triage sends the hard cases to the better
-hospital, which then looks worse. Whether (1) or (3) is the effect cannot be read off
-the table; that they disagree can.
+influences both treatment and outcome: triage sends the hard cases to the better
+hospital, which then looks worse. Whether (1) or (3) is the causal effect cannot be
+decided from the table, only that they disagree.
 
 Refs      [Simpson1951]; [Pearl2014]
 """
@@ -30,7 +30,7 @@ FEWEST = 5  # rows of each kind in a stratum
 
 @dataclass(frozen=True)
 class Stratum:
-    """One level of the context: rows and mean outcome by treatment."""
+    """One level of the context: numbers of rows and mean outcomes by treatment."""
 
     level: str
     rows: tuple[int, int]
@@ -65,11 +65,15 @@ class Simpson:
         )
         return [
             make_finding(
-                "simpson reversal", "warning", text, column=self.treatment,
-                context=self.context, overall=self.overall.mean,
+                "simpson reversal",
+                "warning",
+                text,
+                column=self.treatment,
+                context=self.context,
+                overall=self.overall.mean,
                 adjusted=self.adjusted.mean,
             )
-        ]  # fmt: skip
+        ]
 
     def __str__(self):
         b, a = self.levels[::-1]
@@ -141,6 +145,7 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
 
 
 def outcome_of(c) -> np.ndarray:
+    """The outcome as numbers; the second of two levels is 1."""
     goal = goal_of(c)
     if goal.kind == "number":
         return goal.y
@@ -153,7 +158,7 @@ def outcome_of(c) -> np.ndarray:
 
 
 def binary_codes(c):
-    """Codes 0 and 1, -1 where missing, and their names."""
+    """Codes 0 and 1 of a treatment, -1 where missing, and the names of the levels."""
     goal = goal_of(c)
     if goal.kind == "class" and goal.k == 2:
         order = np.argsort(goal.classes)
@@ -169,7 +174,7 @@ def binary_codes(c):
 
 
 def strata_of(c, bins):
-    """Codes of the context and their names."""
+    """Codes of the levels of the context, and their names."""
     if c.categorical:
         return c.codes, [repr(v) for v in c.levels]
     z = c.labelled()
@@ -183,7 +188,7 @@ def strata_of(c, bins):
 
 
 def weighted_mean_error(y, w):
-    """Weight, mean and squared error of the mean."""
+    """Total weight, weighted mean, and squared standard error of the mean."""
     total = w.sum()
     if total <= 1:
         return total, np.nan, np.nan
@@ -192,13 +197,14 @@ def weighted_mean_error(y, w):
 
 
 def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
-    """Eq. (1) to (3)."""
+    """Overall, stratified and adjusted comparison, eqs. (1) to (3)."""
     y_, a_, c_ = names
     known = ~np.isnan(y) & (a >= 0) & (z >= 0) & (w > 0)
     y, a, z, w = y[known], a[known], z[known], w[known]
     sides = [weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
     overall = difference_of_means(*sides)
-    strata, parts = [], []
+    strata = []
+    parts = []
     for level, word in enumerate(words):
         own = z == level
         both = [
@@ -220,10 +226,11 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     other = sum(s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0)
     # the two estimates share their rows, so their difference has about this error
     apart = abs(overall.mean - mean) > 1.96 * max(abs(overall.error - error), error / 2)
-    turned = bool(overall.mean * mean < 0 and other > 0.5 and apart)
-    return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), turned)
+    is_reversed = bool(overall.mean * mean < 0 and other > 0.5 and apart)
+    return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), is_reversed)
 
 
 def difference_of_means(low, high) -> Interval:
-    mean, error = high[1] - low[1], np.sqrt(low[2] + high[2])
+    mean = high[1] - low[1]
+    error = np.sqrt(low[2] + high[2])
     return symmetric_interval(mean, 1.96 * error, error)

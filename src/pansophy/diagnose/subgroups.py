@@ -1,14 +1,14 @@
 """Weak slices: subgroups of one and two columns on which a model does worst.
 
-Every column is cut into parts (`slices`); a slice S is one part, or the crossing of
-parts of two columns. With the loss of each held-out row, the excess of a slice is
+Every column is cut into parts (`column_parts`); a slice S is one part, or the
+intersection of parts of two columns. The excess loss of a slice on held-out rows is
 
     e_S = mean loss in S - mean loss outside,                                      (1)
 
-with the t of Welch for its interval and p value (weighted rows are worth Kish's number
-of equal ones, (sum w)^2 / sum w^2). All slices of enough rows are
-looked at, M of them, so the p values are those of Holm over M and the intervals are
-of level 1 - (1 - level) / M, which hold together. A slice of two columns is kept only
+with Welch's t for its interval and p value (the number of weighted rows is Kish's
+effective sample size, (sum w)^2 / sum w^2). For the M slices of enough rows the p
+values are adjusted by Holm and the intervals have level 1 - (1 - level) / M, so that
+they hold simultaneously. A slice of two columns is kept only
 if it is clearly worse than both of its parts.
 
 Cost      O(n d^2) additions
@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from ..core.weighted import check_sample_weight
 from .column_access import (
     column_labels,
     column_position,
     column_values,
     indexable_rows,
-    missing_entries,
     n_rows,
 )
 from .column_parts import parts_of_column
@@ -37,13 +37,12 @@ from .intervals import (
     symmetric_interval,
     welch_test_terms,
 )
-from .row_counts import row_weight_array
 
 PAIRED = 25  # columns crossed with each other at most
 
 
 class WeakSlice(NamedTuple):
-    """A slice that is worse than the rest; prints as a sentence."""
+    """A slice with a higher loss than the rest; prints as a sentence."""
 
     columns: tuple[str, ...]
     parts: tuple[str, ...]
@@ -67,18 +66,19 @@ class WeakSlice(NamedTuple):
     def finding(self) -> Finding:
         grave = "warning" if self.loss > 1.5 * self.rest else "note"
         one = self.columns[0] if len(self.columns) == 1 else None
-        facts = {k: v for k, v in self._asdict().items() if k != "columns"}
+        facts = self._asdict()
+        del facts["columns"]
         return make_finding("weak slice", grave, str(self), column=one, **facts)
 
 
 class SliceSums(NamedTuple):
-    """Sums over the rows of every slice, for all slices looked at."""
+    """Sums over the rows of each slice, for all slices tested."""
 
     columns: list[tuple[int, ...]]
     parts: list[tuple[str, ...]]
     n: np.ndarray
     mass: np.ndarray  # sum of weights
-    worth: np.ndarray  # rows of equal weight that would tell as much
+    worth: np.ndarray  # effective sample size
     total: np.ndarray
     square: np.ndarray
 
@@ -95,7 +95,7 @@ def subgroups(
     level=0.95,
     limit=20,
 ) -> list[WeakSlice]:
-    """Find the slices of a table on which a model does worse, the weakest first.
+    """Find the slices of a table on which a model performs worst, the weakest first.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def subgroups(
     weights : array of shape (n,), optional
         How much each row counts.
     pairs : bool
-        Whether slices of two columns are looked at too.
+        Whether slices of two columns are tested too.
     min_rows : int, optional
         Of a slice; None takes 30, or a hundredth of the rows if that is more.
     level : float
@@ -124,41 +124,43 @@ def subgroups(
     >>> [s.name for s in subgroups(X, loss)]
     ['x1 = 2']
     """
-    X, loss = indexable_rows(X), np.asarray(loss, float)
-    n, names = n_rows(X), column_labels(X, names)
+    X = indexable_rows(X)
+    loss = np.asarray(loss, float)
+    n = n_rows(X)
+    names = column_labels(X, names)
     if len(loss) != n:
         raise ValueError(f"{n} rows but {len(loss)} losses.")
-    if missing_entries(loss).any():
+    if np.isnan(loss).any():
         raise ValueError("loss must hold no missing value.")
-    w = np.ones(n) if weights is None else row_weight_array(weights, n)
+    w = np.ones(n) if weights is None else check_sample_weight(weights, n, "weights")
     where = (
         range(len(names))
         if columns is None
         else [column_position(names, c) for c in columns]
     )
     least = max(30, n // 100) if min_rows is None else min_rows
-    cells = slice_sums(X, loss, w, list(where), pairs, least)
-    return worst_of(cells, loss, w, names, level)[:limit]
+    sums = slice_sums(X, loss, w, list(where), pairs, least)
+    return significant_slices(sums, loss, w, names, level)[:limit]
 
 
 def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
-    """Rows, weights, losses and squared losses of every slice of enough rows."""
+    """Sums of weights, losses and squared losses of all slices of enough rows."""
     n = len(loss)
     cuts = {j: parts_of_column(column_values(X, j)) for j in where}
     cuts = {j: c for j, c in cuts.items() if len(c[0]) > 1 and len(c[0]) < n}
     shift = loss - np.average(loss, weights=w)  # small numbers, squared, lose no digits
-    looks = [(j,) for j in cuts]
+    subsets = [(j,) for j in cuts]
     if pairs:
-        looks += list(combinations(list(cuts)[:PAIRED], 2))
+        subsets += list(combinations(list(cuts)[:PAIRED], 2))
     out = SliceSums([], [], [], [], [], [], [])
-    for js in looks:
+    for js in subsets:
         labels = [cuts[j][0] for j in js]
         shape = tuple(len(names) for names in labels)
         code = np.ravel_multi_index([cuts[j][1] for j in js], shape)
         m = int(np.prod(shape))
         count = np.bincount(code, minlength=m)
         parts = (w, w**2, w * shift, w * shift**2)
-        mass, square, *sums = (np.bincount(code, v, m) for v in parts)
+        mass, square, *loss_sums = (np.bincount(code, v, m) for v in parts)
         worth = np.divide(mass**2, square, out=np.zeros(m), where=square > 0)
         some = (count >= least) & (count <= n - least) & (mass > 0) & (mass < w.sum())
         for k in np.flatnonzero(some):
@@ -170,22 +172,25 @@ def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
             out.n.append(count[k])
             out.mass.append(mass[k])
             out.worth.append(worth[k])
-            out.total.append(sums[0][k])
-            out.square.append(sums[1][k])
+            out.total.append(loss_sums[0][k])
+            out.square.append(loss_sums[1][k])
     return SliceSums(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
 
 
-def worst_of(cells, loss, w, names, level) -> list[WeakSlice]:
-    """Eq. (1) with its corrections; slices clearly worse than the rest, in order."""
-    M, mean = len(cells.n), np.average(loss, weights=w)
+def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
+    """Slices whose excess loss, eq. (1), is significant, the weakest first."""
+    M = len(sums.n)
+    mean = np.average(loss, weights=w)
     if M == 0:
         return []
     shift = loss - mean
-    A, B = cells.mass, w.sum() - cells.mass
-    a, b = cells.worth, B**2 / ((w @ w) - A**2 / cells.worth)
-    ma, mb = cells.total / A, (w @ shift - cells.total) / B
-    va = np.maximum(cells.square / A - ma**2, 0) / np.maximum(a - 1, 1)
-    vb = np.maximum((w @ shift**2 - cells.square) / B - mb**2, 0) / np.maximum(b - 1, 1)
+    A = sums.mass
+    B = w.sum() - sums.mass
+    a = sums.worth
+    b = B**2 / ((w @ w) - A**2 / sums.worth)
+    ma, mb = sums.total / A, (w @ shift - sums.total) / B
+    va = np.maximum(sums.square / A - ma**2, 0) / np.maximum(a - 1, 1)
+    vb = np.maximum((w @ shift**2 - sums.square) / B - mb**2, 0) / np.maximum(b - 1, 1)
     error, df = welch_test_terms(va, a, vb, b)
     excess = ma - mb
     floor = 1e-12 * max(np.abs(loss).max(), 1e-300)
@@ -194,17 +199,20 @@ def worst_of(cells, loss, w, names, level) -> list[WeakSlice]:
     reach = stats.t.ppf((1 + shared_level(level, M)) / 2, df) * error
     single = {
         (j[0], part[0]): ma[i]
-        for i, (j, part) in enumerate(zip(cells.columns, cells.parts, strict=True))
+        for i, (j, part) in enumerate(zip(sums.columns, sums.parts, strict=True))
         if len(j) == 1
     }
     found = []
     for i in np.flatnonzero((adjusted < 1 - level) & (excess - reach > 0)):
-        js, parts = cells.columns[i], cells.parts[i]
+        js = sums.columns[i]
+        parts = sums.parts[i]
         whole = [single.get(key, -np.inf) for key in zip(js, parts, strict=True)]
         if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(whole):
             continue  # no worse than one of its columns alone
         span = symmetric_interval(excess[i], reach[i], error[i])
         text = tuple(names[j] for j in js)
-        rows, own, rest = int(cells.n[i]), float(ma[i] + mean), float(mb[i] + mean)
+        rows = int(sums.n[i])
+        own = float(ma[i] + mean)
+        rest = float(mb[i] + mean)
         found.append(WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i])))
     return sorted(found, key=lambda s: -s.excess.low)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-FEW = 20  # numbers with at most this many values, all whole, are looked at as classes
+FEW = 20  # numbers with at most this many values, all whole, are treated as classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Goal:
         return replace(self, y=self.y[rows])
 
     def indicators(self):
-        """(value in words, rows that have it) of classes, or of the usual number."""
+        """Pairs (value as text, mask of its rows): classes, or the modal number."""
         if self.kind == "class":
             for k, word in enumerate(self.classes[:50]):
                 yield word, self.y == k
@@ -43,16 +43,14 @@ class Goal:
         if counts.max() >= 5:
             yield f"{top:.6g}", self.y == top
 
-    def said(self, value) -> str:
-        """What `numbers` gives, in words."""
-        return (
-            f"the share of {value} in {self.name!r}"
-            if value
-            else (f"the mean of {self.name!r}")
-        )
+    def describe(self, value) -> str:
+        """Description of a quantity of `numbers`."""
+        if value:
+            return f"the share of {value} in {self.name!r}"
+        return f"the mean of {self.name!r}"
 
     def numbers(self, rows):
-        """(class in words, 0/1) of each class, or (None, y)."""
+        """Pairs (class as text, 0/1 indicator) of the classes, or (None, y)."""
         if self.kind == "number":
             yield None, self.y[rows]
             return
@@ -68,7 +66,7 @@ def goals_of(seen, target, task=None) -> list[Goal]:
 
 
 def goal_of(c, task=None) -> Goal:
-    """One column as a target."""
+    """A column as a target of classes or numbers."""
     if c.categorical:
         return Goal(c.name, "class", c.codes, tuple(repr(v) for v in c.levels))
     x = c.numbers

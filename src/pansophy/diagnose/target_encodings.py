@@ -24,12 +24,13 @@ IMPROBABLE = 1e-6
 
 
 def target_encoding_leak(c, goal):
-    """Eq. (1): values that are mean targets of the rows that share them."""
+    """Finding for a column whose values are mean targets of its groups, eq. (1)."""
     if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
         return None
     there = ~c.missing
     values, z = np.unique(c.numbers[there], return_inverse=True)
-    L, n = len(values), len(z)
+    L = len(values)
+    n = len(z)
     if L < 3 or n < 3 * L:
         return None
     counts = np.bincount(z)
@@ -42,7 +43,7 @@ def target_encoding_leak(c, goal):
         chi2 = off_line(values, means, counts) / s2
         p = scipy.stats.chi2.cdf(chi2, L - 2)
         if (exact[counts > 1].all() and L >= 3) or (L >= 8 and p < IMPROBABLE):
-            what = goal.said(value)
+            what = goal.describe(value)
             text = (
                 f"{c.name!r} looks like the mean of the target: over its {L} values "
                 f"{what} follows it closer than chance allows (p = {p:.1g}). It was "
@@ -55,14 +56,14 @@ def target_encoding_leak(c, goal):
 
 
 def off_line(x, m, c) -> float:
-    """The weighted sum of squares of m about its best line in x."""
+    """Weighted sum of squared residuals of m from its regression line on x."""
     x, m = x - c @ x / c.sum(), m - c @ m / c.sum()
     slope = (c * x) @ m / ((c * x) @ x)
     return float(c @ (m - slope * x) ** 2)
 
 
 def encoded_levels(inputs, goal, done):
-    """Columns that follow the mean target over the levels of another, eq. (2) too."""
+    """Findings for columns that are mean targets by the levels of another, eq. (2)."""
     plain = [c for c in inputs.columns if c.kind == "number" and c.name not in done]
     plain = [c for c in plain if not c.missing.any() and np.ptp(c.numbers) > 0]
     if not plain:
@@ -91,7 +92,7 @@ def encoded_levels(inputs, goal, done):
                 exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield encoding_finding(c, g, goal.said(value), r or out[j])
+                    yield encoding_finding(c, g, goal.describe(value), r or out[j])
 
 
 def encoding_finding(c, g, what, r):
@@ -110,7 +111,7 @@ def weighted_r(a, b, w) -> float:
 
 
 def within_r(x, t, z, counts) -> float:
-    """Size of the correlation inside groups."""
+    """Absolute correlation within groups."""
     a = x - (np.bincount(z, x) / counts)[z]
     b = t - (np.bincount(z, t) / counts)[z]
     size = np.sqrt((a @ a) * (b @ b))

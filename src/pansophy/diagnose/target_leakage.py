@@ -1,19 +1,19 @@
 """Target leakage: columns that reveal the target, one by one.
 
-Let y be the target and x one column. Signs, gravest first:
+Let y be the target and x one column. Checks, the most severe first:
 
     copy       y is a line in x, a monotone function of x, or its levels by other
                names: |r| or |rank r| above 0.9999, or pure levels in bijection
-    encoding   x is the mean target of some group (`encodings`)
+    encoding   x is the mean target of some group (`target_encodings`)
     absence    x is missing exactly where y has one value
-    score      what x alone says about y, out of fold: x is cut into at most 64 bins
-               (or its levels), each answers with the mean or the likeliest class of
-               the other folds                                                   (1)
+    score      x alone predicts y out of fold: x is cut into at most 64 bins (or its
+               levels), each predicts the mean or the most frequent class of the
+               other folds                                                       (1)
     later      a date that lies after the moment of prediction
 
 A score counts only if its lower limit, at a level shared by all columns, is near
-perfect; a strong honest column is told as such and no more. Noise scores at chance
-out of fold however many columns there are.
+perfect; a legitimate strong predictor only gets a note. Noise scores at chance level
+out of fold, however many columns there are.
 """
 
 import numpy as np
@@ -28,10 +28,12 @@ from .target_encodings import encoded_levels, target_encoding_leak
 from .temporal_leakage import later_dates
 
 EXACT = 0.9999
-FOLDS, BINS = 5, 64
-FEWEST = 20  # rows below which nothing is said
+FOLDS = 5
+BINS = 64
+FEWEST = 20  # rows below which nothing is reported
 # balanced accuracy, or r2, for an alarm, a warning and a note; lower limits too
-LEVELS, LIMITS = np.array([0.99, 0.97, 0.93]), np.array([0.97, 0.95, 0.9])
+LEVELS = np.array([0.99, 0.97, 0.93])
+LIMITS = np.array([0.97, 0.95, 0.9])
 
 
 def find_leaks(
@@ -45,7 +47,7 @@ def find_leaks(
     rows=20_000,
     random_state=0,
 ) -> list[Finding]:
-    """Columns that know the target and should not.
+    """Find columns that reveal the target.
 
     Parameters
     ----------
@@ -88,14 +90,16 @@ def find_leaks(
 def leaks_of(
     inputs: TableView, goal: Goal, group=None, time=None, seed=0
 ) -> list[Finding]:
-    """Findings about one target."""
+    """Findings about columns that reveal one target."""
     known = np.flatnonzero(goal.known)
     if len(known) < FEWEST or not goal.varies:
         return []
-    inputs, goal = inputs.take(known), goal.take(known)
+    inputs = inputs.take(known)
+    goal = goal.take(known)
     level = shared_level(0.95, len(inputs.columns))
     fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    out, told = [], set()
+    out = []
+    reported = set()
     for c in inputs.columns:
         found = (
             missingness_leak(c, goal)
@@ -105,21 +109,21 @@ def leaks_of(
         )
         if found:
             out.append(found)
-            told.add((c.name, found.severity == "alarm"))
-    done = {name for name, grave in told if grave}
+            reported.add((c.name, found.severity == "alarm"))
+    done = {name for name, grave in reported if grave}
     out += list(encoded_levels(inputs, goal, done))
     out += list(linear_combination_leak(inputs, goal, done))
     return out + list(later_dates(inputs, goal, time, fold, level))
 
 
 def sorted_by_target(goal):
-    """Rows that come sorted by the target."""
+    """Finding for rows that are sorted by the target."""
     y = goal.y[goal.known]
     if len(y) < FEWEST or not goal.varies:
         return
-    turns = int(np.sum(y[1:] != y[:-1]))
+    changes = int(np.sum(y[1:] != y[:-1]))
     if goal.kind == "class":
-        ordered = turns < goal.k and len(y) >= 3 * goal.k
+        ordered = changes < goal.k and len(y) >= 3 * goal.k
     else:
         steps = np.diff(y)
         ordered = bool(np.all(steps >= 0) or np.all(steps <= 0))
@@ -131,7 +135,7 @@ def sorted_by_target(goal):
 
 
 def missingness_leak(c, goal):
-    """Missing exactly where the target has one value."""
+    """Finding for a column that is missing exactly where the target has one value."""
     gone = c.missing
     k = int(gone.sum())
     if k < 5 or len(gone) - k < 5:
@@ -156,9 +160,10 @@ def missingness_leak(c, goal):
 
 
 def threshold_absence(c, goal, gone):
-    """Missing exactly where a number is above or below some value."""
+    """Finding for a column missing exactly where the target passes a threshold."""
     ranks = scipy.stats.rankdata(goal.y)
-    k, m = int(gone.sum()), int((~gone).sum())
+    k = int(gone.sum())
+    m = int((~gone).sum())
     area = (ranks[gone].sum() - k * (k + 1) / 2) / (k * m)
     if max(area, 1 - area) < 0.999:
         return None
@@ -174,7 +179,7 @@ def threshold_absence(c, goal, gone):
 
 
 def target_copy_leak(c, goal):
-    """The target on another scale, in another order or by other names."""
+    """Finding for a copy of the target: rescaled, monotone, or with renamed levels."""
     there = ~c.missing
     if there.sum() < FEWEST:
         return None
@@ -206,7 +211,7 @@ def target_copy_leak(c, goal):
 
 
 def linear_combination_leak(inputs, goal, done):
-    """The target as a weighted sum of columns."""
+    """Finding for a target that is a linear combination of columns."""
     steady = lambda c: c.missing.any() or np.ptp(c.numbers) == 0
     plain = [c for c in inputs.columns if c.kind in ("number", "yes/no")]
     plain = [c for c in plain if not steady(c)]
@@ -216,48 +221,50 @@ def linear_combination_leak(inputs, goal, done):
     X = (X - X.mean(0)) / X.std(0)
     y = (goal.y - goal.y.mean()) / goal.y.std()
     w = np.linalg.lstsq(X, y, rcond=1e-10)[0]
-    left = float(((y - X @ w) ** 2).mean())
-    if left < 1e-8:
+    unexplained = float(((y - X @ w) ** 2).mean())
+    if unexplained < 1e-8:
         parts = [plain[j].name for j in np.argsort(-np.abs(w)) if abs(w[j]) > 1e-4]
         names = ", ".join(repr(p) for p in parts[:6])
         text = (
             f"The target {goal.name!r} is a weighted sum of {names} "
-            f"(r2 = {1 - left:.8f})."
+            f"(r2 = {1 - unexplained:.8f})."
         )
         yield make_finding("target sum", "alarm", text, column=parts[0], parts=parts)
 
 
 def single_column_leak(c, goal, fold, level, group):
-    """Eq. (1): what the column says by itself."""
+    """Finding for a column that alone predicts the target almost perfectly, eq. (1)."""
     best = max(
         (
-            out_of_fold_score(z, goal, fold, level) + (how,)
-            for z, how in groupings_of_column(c)
+            out_of_fold_score(z, goal, fold, level) + (grouping,)
+            for z, grouping in groupings_of_column(c)
         ),
         key=lambda s: s[0],
         default=None,
     )
     if best is None:
         return None
-    score, low, how = best
+    score, low, grouping = best
     met = (score >= LEVELS) & (low >= LIMITS)
-    if not met.any() or (c.name == group and how != "bins"):
+    if not met.any() or (c.name == group and grouping != "bins"):
         return None
     grave = ["alarm", "warning", "note"][int(np.argmax(met))]
     measure = "balanced accuracy" if goal.kind == "class" else "r2"
-    said = f"predicts the target {goal.name!r} almost perfectly by itself"
+    claim = f"predicts the target {goal.name!r} almost perfectly by itself"
     if grave == "note":
-        said = f"is a strong predictor of the target {goal.name!r} by itself"
-    text = f"{c.name!r} {said} (out-of-fold {measure} {score:.4f})"
+        claim = f"is a strong predictor of the target {goal.name!r} by itself"
+    text = f"{c.name!r} {claim} (out-of-fold {measure} {score:.4f})"
     kind = "strong column" if grave == "note" else "near-perfect column"
-    if how == "groups":
-        kind, grave = "deciding group", "note" if grave == "note" else "warning"
+    if grouping == "groups":
+        kind = "deciding group"
+        grave = "note" if grave == "note" else "warning"
         text = (
             f"Rows with the same {c.name!r} share their {goal.name!r} (out-of-fold "
             f"{measure} {score:.4f}): keep them in one fold (group={c.name!r})"
         )
-    elif grave != "note" and how == "order":
-        kind, grave = "ordering id", "alarm"  # the edges of bins cost some accuracy
+    elif grave != "note" and grouping == "order":
+        kind = "ordering id"  # the edges of bins cost some accuracy
+        grave = "alarm"
         text += "; it only numbers the rows"
     elif grave != "note":
         text += "; make sure that it is known before the answer is"
@@ -265,7 +272,7 @@ def single_column_leak(c, goal, fold, level, group):
 
 
 def groupings_of_column(c):
-    """Ways to cut a column into groups: (codes, "levels" | "groups" | "bins")."""
+    """Groupings of a column as (codes, "levels", "groups", "bins" or "order")."""
     n = len(c)
     if c.categorical:
         k = len(np.unique(c.codes[c.codes >= 0]))
@@ -289,23 +296,26 @@ def groupings_of_column(c):
 
 
 def out_of_fold_score(z, goal, fold, level):
-    """(score, its lower limit): balanced accuracy of classes, r2 of numbers."""
+    """Out-of-fold balanced accuracy or r2 of a grouping, and its lower limit."""
     k = int(z.max()) + 1
     if goal.kind == "number":
         y = goal.y - goal.y.mean()
-        total, count = np.bincount(z, y, k), np.bincount(z, minlength=k)
+        total = np.bincount(z, y, k)
+        count = np.bincount(z, minlength=k)
         p = np.empty(len(y))
         for f in range(FOLDS):
             here = fold == f
             t = total - np.bincount(z[here], y[here], k)
             c = count - np.bincount(z[here], minlength=k)
             p[here] = (t / (c + 1e-3))[z[here]]
-        e, v = (y - p) ** 2, y**2
+        e = (y - p) ** 2
+        v = y**2
         # the limit of a ratio of means, by its linear term
         score = 1 - e.mean() / v.mean()
         spread = np.std(e - (1 - score) * v) / (v.mean() * np.sqrt(len(y)))
         return score, score - scipy.stats.norm.ppf((1 + level) / 2) * spread
-    K, size = goal.k, np.bincount(goal.y, minlength=goal.k)
+    K = goal.k
+    size = np.bincount(goal.y, minlength=goal.k)
     joint = np.bincount(z * K + goal.y, minlength=k * K).reshape(k, K)
     right = np.zeros(K)
     for f in range(FOLDS):

@@ -1,9 +1,9 @@
 """Temporal leakage: date columns whose values lie after the moment of prediction.
 
 A date that lies after the time column of its row cannot be known when the row is
-predicted. Where no time column is named, of two dates of which one is never before the
-other the later one is doubtful, and the more so the better the time between them
-predicts the target.
+predicted. Without a declared time column, the later of two dates of which one is never
+before the other is suspicious, the more so the better the time between them predicts
+the target.
 """
 
 from itertools import combinations
@@ -17,7 +17,7 @@ SCORE = {"class": 0.9, "number": 0.9}
 
 
 def later_dates(inputs, goal, time, fold, level):
-    """Findings about the date columns of a view."""
+    """Findings about date columns that may not be known at prediction time."""
     dates = [c for c in inputs.columns if c.kind == "date" and c.missing.mean() < 0.95]
     if time is not None and time in inputs.names and inputs[time].kind == "date":
         now = inputs[time]
@@ -26,7 +26,7 @@ def later_dates(inputs, goal, time, fold, level):
                 yield from dates_after(c, now)
         return
     for a, b in combinations(dates[:8], 2):
-        yield from gap_of(a, b, goal, fold, level)
+        yield from ordered_dates(a, b, goal, fold, level)
 
 
 def in_days(days) -> str:
@@ -34,12 +34,14 @@ def in_days(days) -> str:
 
 
 def dates_after(c, now):
-    """Dates beyond the moment of prediction."""
+    """Finding for a date column that lies after the time of prediction."""
     both = ~(c.missing | now.missing)
     ahead = c.numbers[both] - now.numbers[both]
-    k, n = int(np.sum(ahead > 0)), int(both.sum())
+    k = int(np.sum(ahead > 0))
+    n = int(both.sum())
     if n and k:
-        share, days = k / n, float(np.median(ahead[ahead > 0])) / DAY
+        share = k / n
+        days = float(np.median(ahead[ahead > 0])) / DAY
         text = (
             f"{c.name!r} lies after the time {now.name!r} in {k} of {n} rows "
             f"({share:.1%}), by {in_days(days)} in the middle: it was not known then."
@@ -50,8 +52,8 @@ def dates_after(c, now):
         )
 
 
-def gap_of(a, b, goal, fold, level):
-    """Two dates, one of which is never before the other."""
+def ordered_dates(a, b, goal, fold, level):
+    """Finding for two date columns of which one is never before the other."""
     from .target_leakage import out_of_fold_score  # which asks this module for dates
 
     both = ~(a.missing | b.missing)

@@ -1,10 +1,10 @@
 """Two-sample tests: a classifier test and the maximum mean discrepancy.
 
-A classifier that tells the sets apart out of fold has an area under its ROC curve
+A classifier that separates the sets out of fold has an area under its ROC curve
 A = P(score of a row of Z > score of a row of X) above 1/2 (1). Rows that are equal stay
 in one fold, so that two copies of one set give 1/2 and not less. The squared error of
 A is that of its two sets of placements, var(V_x) / n + var(V_z) / m (2), times 1 + J /
-(J - 1) for J folds, as what sets the samples apart by chance does so in every fold.
+(J - 1) for J folds, since chance differences of the samples recur in every fold.
 
 The maximum mean discrepancy with kernel k is the squared distance of the mean features,
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.threads import single_blas
 from ..kernels import RBF
 from .columns import sample_rows
@@ -29,7 +29,7 @@ from .intervals import Interval, symmetric_interval
 
 
 class Discrepancy(NamedTuple):
-    """MMD^2 of two sets of rows, and how often chance reaches it."""
+    """MMD^2 of two sets of rows, and its permutation p value."""
 
     value: float
     p: float
@@ -67,7 +67,7 @@ def mmd(
         raise ValueError(
             f"X and Z must have like columns, got {X.shape} and {Z.shape}."
         )
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     X, Z = (subsample_rows(v, rows, rng) for v in (X, Z))
     both = np.vstack([X, Z])
     n, m = len(X), len(Z)
@@ -91,6 +91,7 @@ def mmd(
 
 
 def row_squared_norms(X):
+    """Squared distances between all rows."""
     s = np.einsum("ij,ij->i", X, X)
     return s[:, None] + s - 2 * X @ X.T
 
@@ -103,7 +104,7 @@ def subsample_rows(X, rows, rng):
 def classifier_two_sample_test(
     X, Z, *, keys=None, folds=5, level=0.95, random_state=0
 ) -> Interval:
-    """Eq. (1) with limits by (2): how well a forest tells the sets apart.
+    """AUC of a forest that separates two samples, eq. (1), with limits by (2).
 
     `keys` (n + m,) marks equal rows, which stay in one fold.
 
@@ -119,7 +120,7 @@ def classifier_two_sample_test(
 
     both = np.vstack([X, Z])
     side = np.r_[np.zeros(len(X), int), np.ones(len(Z), int)]
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     _, groups = np.unique(
         np.arange(len(both)) if keys is None else keys, return_inverse=True
     )
@@ -140,7 +141,7 @@ def classifier_two_sample_test(
 
 
 def auc_with_limits(low, high, level=0.95, inflation=1.0) -> Interval:
-    """P(high > low) with ties as halves, and its limits by eq. (2).
+    """AUC P(high > low), ties counted as 1/2, and its limits by eq. (2).
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Discriminant analysis: classes as Normals, and the directions that separate them."""
+"""Discriminant analysis: normal classes, and the directions that separate them."""
 
-from .fisher import Fisher, fisher_direction
+from .fisher import FisherDirection, fisher_direction
 from .linear import LinearDiscriminantAnalysis
 from .quadratic import QuadraticDiscriminantAnalysis
 
 __all__ = [
-    "Fisher",
+    "FisherDirection",
     "LinearDiscriminantAnalysis",
     "QuadraticDiscriminantAnalysis",
     "fisher_direction",

@@ -1,4 +1,4 @@
-"""Linear discriminant analysis: Normals with one covariance, and Fisher's directions.
+"""Linear discriminant analysis: normal classes with one covariance, and directions.
 
     P(y = c | x) ~ pi_c N(x; m_c, S)                                             (1)
     log P(y = c | x) = w_c . x + b_c + const,   w_c = S^-1 m_c,
@@ -10,13 +10,12 @@ Fisher's directions maximise the scatter between classes over that within,
 
     J(w) = w' S_B w / w' S_W w          two classes: w ~ S_W^-1 (m_1 - m_0)       (3)
 
-The fit is one pass: weight, mean and scatter of each class (`distributions.grouped`),
-merged over blocks. "svd" scales columns to unit variance within classes, takes the
-eigenvectors of their correlation, and drops those with a root below tol; where some
-eigenvalue is small, squares have lost the digits that matter, and a second pass takes
-the singular values of the rows themselves by folding triangles. "lsqr" solves (2)
-with a shrunk or given covariance; "eigen" also gives directions from the generalised
-eigenvectors of (3).
+The fit is one pass over the rows (`class_covariances.py`). "svd" scales columns to unit
+variance within classes, takes the eigenvectors of their correlation, and drops those
+with a root below tol; where some eigenvalue is small, squares have lost the digits that
+matter, and a second pass takes the singular values of the rows themselves by folding
+triangles. "lsqr" solves (2) with a shrunk or estimated covariance; "eigen" also gives
+directions from the generalised eigenvectors of (3).
 
 Cost O(n d^2) time, O(k d + d^2) memory beyond the data.
 
@@ -26,38 +25,136 @@ Refs      [Fisher1936]; [LedoitWolf2004]; [Bishop2006] 4.1.4 and 4.2.1
 
 import warnings
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from ..base import PrefixedOutput, Transformer
 from ..core import arrays
 from ..core.labels import class_codes
-from ..core.numerics import log_softmax, softmax
+from ..core.least_squares_passes import triangle_of
+from ..core.numerics import log_softmax, safe_log, softmax
 from ..core.rows import DatasetRows
 from ..distributions import Moments
-from ..linear_model.scores import AbstractLinearClassifier
-from ..params import Count, Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
-from .covariances import covariances, estimated, total_moments
-from .fisher import (
-    blocks,
-    class_weight,
-    moments_of,
-    row_triangle,
-    solve_eigen,
-    solve_lsqr,
-    solve_svd,
+from ..distributions.class_moments import dense_float64
+from ..linear_model.base import AbstractLinearClassifier
+from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from ..typing import Matrix, NumberList
+from .class_covariances import (
+    CovarianceEstimator,
+    blocks_with_classes,
+    class_covariances,
+    covariances_by_estimator,
+    dense_unweighted_rows,
+    finite_class_moments,
+    moments_of_all_classes,
+    result_dtype,
+    weight_by_class,
 )
 
-CovarianceEstimator = Annotated[
-    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
-]
+SMALL_EIGENVALUE = (
+    1e-4  # eigenvalues of a correlation below this are found from the rows
+)
+
+
+class DiscriminantSolution(NamedTuple):
+    """Scores of all classes, and the directions if the solver gives any."""
+
+    coef: Any  # (k, d)
+    intercept: Any  # (k,)
+    scalings: Any = None  # (d, r)
+    ratio: Any = None  # explained variance of each
+
+
+def within_class_triangle(X, codes, w, means, scale):
+    """The triangle of the rows less their class means, columns divided by scale."""
+
+    def stats(x, c, v):
+        x = (
+            x
+            if arrays.is_foreign(x)
+            else dense_float64(x).astype(np.float64, copy=False)
+        )
+        xp = arrays.namespace(x)
+        put = lambda a: arrays.asarray(a, like=x)
+        D = (x - xp.take(put(means), c, axis=0)) / put(scale)
+        return triangle_of(D if v is None else D * xp.sqrt(put(v))[:, None])
+
+    R = np.zeros((0, len(scale)))
+    for part in blocks_with_classes(X, codes, w).each(stats):
+        R = triangle_of(np.concatenate([R, part]))
+    return R
+
+
+def within_class_whitening(m: Moments, triangle_of_rows, tol):
+    """A (d, r) with A' S A = I on the directions in which classes vary."""
+    W = weight_by_class(m).sum()
+    wide = m.shape == "diag"
+    variance = m.scatter.sum(axis=0) if wide else np.diagonal(m.scatter)
+    scale = np.where(variance > 0, np.sqrt(variance / W), 1.0)
+    values, V = np.zeros(1), np.zeros((len(scale), 0))
+    if not wide:
+        values, V = np.linalg.eigh(m.scatter / W / np.outer(scale, scale))
+        values, V = np.sqrt(np.maximum(values[::-1], 0)), V[:, ::-1]
+    if values[-1] ** 2 < SMALL_EIGENVALUE:
+        R = triangle_of_rows(scale * np.sqrt(W))
+        _, values, Vt = np.linalg.svd(R, full_matrices=False)
+        V = Vt.T
+    rank = int(np.sum(values > tol))
+    if rank == 0:
+        raise ValueError(
+            "LinearDiscriminantAnalysis needs classes that vary: within each class all "
+            "rows of X are equal to within tol."
+        )
+    return V[:, :rank] / scale[:, None] / values[:rank]
+
+
+def positive_largest_entries(A):
+    """Columns of A with their largest entry positive, so that signs are unique."""
+    top = A[np.argmax(np.abs(A), axis=0), np.arange(A.shape[1])]
+    return A * np.where(top < 0, -1.0, 1.0)
+
+
+def solve_svd(m: Moments, priors, triangle_of_rows, tol) -> DiscriminantSolution:
+    """Eq. (2) and (3) in the whitened space."""
+    A = within_class_whitening(m, triangle_of_rows, tol)
+    centre = priors @ m.mean
+    D = m.mean - centre
+    k = len(priors)
+    W = weight_by_class(m).sum()
+    spread = np.sqrt(W * priors / max(k - 1, 1))[:, None] * D
+    _, s, Vt = np.linalg.svd(spread @ A, full_matrices=False)
+    rank = int(np.sum(s > tol * s[0]))
+    L = positive_largest_entries(A @ Vt[:rank].T)
+    ratio = s**2 / max(np.sum(s**2), np.finfo(float).tiny)
+    C = D @ L
+    coef = C @ L.T
+    intercept = -0.5 * np.sum(C * C, axis=1) + safe_log(priors) - coef @ centre
+    return DiscriminantSolution(coef, intercept, L, ratio)
+
+
+def solve_lsqr(S, means, priors) -> DiscriminantSolution:
+    """Eq. (2) with a given covariance."""
+    coef = scipy.linalg.lstsq(S, means.T)[0].T
+    return DiscriminantSolution(
+        coef, -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
+    )
+
+
+def solve_eigen(S, total, means, priors) -> DiscriminantSolution:
+    """Eq. (3) by generalised eigenvectors, eq. (2) through them."""
+    values, V = scipy.linalg.eigh(total - S, S)
+    values, V = values[::-1], positive_largest_entries(V[:, ::-1])
+    coef = means @ V @ V.T
+    intercept = -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
+    ratio = np.sort(values / np.sum(values))[::-1]
+    return DiscriminantSolution(coef, intercept, V, ratio)
 
 
 @dataclass(eq=False, repr=False)
 class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClassifier):
-    """Normals that share a covariance: linear scores, and directions that separate.
+    """Normal classes that share a covariance: linear scores, and Fisher's directions.
 
     Parameters
     ----------
@@ -112,7 +209,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     solver: Literal["svd", "lsqr", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     n_components: Count | None = None
     store_covariance: Flag = False
     tol: NonNegative = 1e-4
@@ -120,24 +217,25 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def fit(self, X, y, sample_weight=None):
         """Learn means, covariance and directions."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr", dtype="numeric"
         )
         self._check_solver()
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])
-        own = self.solver != "svd" and (
+        per_class = self.solver != "svd" and (
             self.priors is not None or self.shrinkage == "auto"
         )
         wide = self.solver == "svd" and X.shape[1] > X.shape[0]
-        shape = "diag" if wide else "full" if own else "tied"
-        m = moments_of(X, codes, w, k, shape)
-        refuse_few(class_weight(m), int(X.shape[0]))
-        priors = self._class_priors(class_weight(m))
+        shape = "diag" if wide else "full" if per_class else "tied"
+        m = finite_class_moments(X, codes, w, k, shape)
+        check_number_of_classes(weight_by_class(m), int(X.shape[0]))
+        priors = self._class_priors(weight_by_class(m))
         width = self._width(k)
-        found, S = self._solve(X, codes, w, m, priors)
-        self.classes_, self._n_features_out = classes, width
-        self._store(X, found, S, m.mean, priors, width)
+        solution, S = self._solve(X, codes, w, m, priors)
+        self.classes_ = classes
+        self._n_features_out = width
+        self._store(X, solution, S, m.mean, priors, width)
         return self
 
     def _check_solver(self):
@@ -176,6 +274,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         return priors / priors.sum()
 
     def _width(self, k):
+        """The number of directions of `transform`."""
         most = min(k - 1, self.n_features_in_)
         if self.n_components is not None and self.n_components > most:
             raise ParameterError(
@@ -186,51 +285,60 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def _solve(self, X, codes, w, m, priors):
         """The solution and the covariance within classes."""
-        tied, W = m.shape == "tied", class_weight(m).sum()
+        tied = m.shape == "tied"
+        W = weight_by_class(m).sum()
         S = m.scatter / W if tied else None
         if self.solver == "svd":
-            again = lambda scale: row_triangle(X, codes, w, m.mean, scale)
+            triangle_of_rows = lambda scale: within_class_triangle(
+                X, codes, w, m.mean, scale
+            )
             if S is None and self.store_covariance:
-                R = again(np.full(self.n_features_in_, np.sqrt(W)))
+                R = triangle_of_rows(np.full(self.n_features_in_, np.sqrt(W)))
                 S = R.T @ R
-            return solve_svd(m, priors, again, self.tol), S
+            return solve_svd(m, priors, triangle_of_rows, self.tol), S
         if self.covariance_estimator is not None:
-            x, c = in_memory(X, w), arrays.to_numpy(codes)
-            C = estimated(self.covariance_estimator, x, c, len(priors))
+            x = dense_unweighted_rows(X, w)
+            c = arrays.to_numpy(codes)
+            C = covariances_by_estimator(self.covariance_estimator, x, c, len(priors))
             S = np.tensordot(priors, C, axes=1)
-            C = estimated(self.covariance_estimator, x, 0 * c, 1)
+            C = covariances_by_estimator(self.covariance_estimator, x, 0 * c, 1)
             total = C[0]
         else:
-            every = blocks(X, codes, w)
+            every = blocks_with_classes(X, codes, w)
             alone = Moments(m.weight.sum()[None], m.mean[:1], m.scatter[None, ...])
             if tied:
-                S = covariances(alone, every, self.shrinkage)[0]
+                S = class_covariances(alone, every, self.shrinkage)[0]
             else:
-                C = covariances(m, every, self.shrinkage)
+                C = class_covariances(m, every, self.shrinkage)
                 S = np.tensordot(priors, C, axes=1)
             if self.solver == "lsqr":
                 return solve_lsqr(S, m.mean, priors), S
-            one = blocks(X, 0 * codes, w)
-            total = covariances(total_moments(m), one, self.shrinkage)[0]
+            one = blocks_with_classes(X, 0 * codes, w)
+            total = class_covariances(moments_of_all_classes(m), one, self.shrinkage)[0]
         if self.solver == "lsqr":
             return solve_lsqr(S, m.mean, priors), S
         return solve_eigen(S, total, m.mean, priors), S
 
-    def _store(self, X, found, S, means, priors, width):
-        like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0, floats(X))
+    def _store(self, X, solution, S, means, priors, width):
+        """Set the fitted attributes in the array library of X."""
+        like = (
+            arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0, result_dtype(X))
+        )
         put = lambda a: arrays.asarray(np.ascontiguousarray(a), like=like)
-        coef, intercept = found.coef, found.intercept
+        coef, intercept = solution.coef, solution.intercept
         if len(coef) == 2:
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self.coef_, self.intercept_ = put(coef), put(intercept)
-        self.means_, self.priors_ = put(means), put(priors)
+        self.coef_ = put(coef)
+        self.intercept_ = put(intercept)
+        self.means_ = put(means)
+        self.priors_ = put(priors)
         if self.solver == "svd":
             self.xbar_ = put(priors @ means)
         if self.store_covariance or self.solver != "svd":
             self.covariance_ = put(S)
-        if found.scalings is not None:
-            self.scalings_ = put(found.scalings)
-            self.explained_variance_ratio_ = put(found.ratio[:width])
+        if solution.scalings is not None:
+            self.scalings_ = put(solution.scalings)
+            self.explained_variance_ratio_ = put(solution.ratio[:width])
 
     def _scores(self, X):
         """Eq. (2) with a column for every class."""
@@ -248,7 +356,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def transform(self, X):
         """Rows along Fisher's directions, eq. (3)."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         if self.solver == "lsqr":
             raise ParameterError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
@@ -259,22 +367,8 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         return X.map(project) if isinstance(X, DatasetRows) else project(X)
 
 
-def floats(X):
-    """float32 stays, all else becomes float64."""
-    return np.float32 if X.dtype == np.float32 else np.float64
-
-
-def in_memory(X, w):
-    """X for an estimator of scikit-learn's, which takes neither files nor weights."""
-    if isinstance(X, DatasetRows) or arrays.is_foreign(X) or not hasattr(X, "dtype"):
-        raise ValueError("covariance_estimator needs X as a NumPy array.")
-    if w is not None:
-        raise ValueError("covariance_estimator takes no sample_weight.")
-    return X.toarray() if hasattr(X, "toarray") else X
-
-
-def refuse_few(weight, n):
-    """Two classes and more rows than classes, as scikit-learn asks."""
+def check_number_of_classes(weight, n):
+    """Raise unless there are two classes and more rows than classes."""
     k = int(np.sum(weight > 0))
     if k < 2:
         raise ValueError(

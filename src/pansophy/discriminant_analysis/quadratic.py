@@ -1,4 +1,4 @@
-"""Quadratic discriminant analysis: a Normal for each class, in any covariance shape.
+"""Quadratic discriminant analysis: a normal distribution for each class.
 
     log P(x, c) = log pi_c - (log det S_c + (x - m_c)' S_c^-1 (x - m_c)) / 2 + const (1)
 
@@ -10,8 +10,8 @@ mean and scatter of each class; covariances are S_c = scatter / weight, then
     S_c <- (1 - r) S_c + r I            with r = reg_param                       (2)
 
 The principal axes (`rotations_`, `scalings_`) are the eigenvectors and eigenvalues of
-S_c. A column that never varies says nothing and counts with variance 1 in every
-class; any other class without variance in some direction is refused.
+S_c. A constant column carries no information and gets variance 1 in every class; any
+other class without variance in some direction is refused.
 
 Cost O(n d^2 + k d^3) time ("diag", "spherical": O(n d)), O(k d^2) memory.
 
@@ -28,27 +28,34 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import LOG_2PI
 from ..distributions import Moments, Normal
-from ..naive_bayes.bayes import (
+from ..naive_bayes.abstract_bayes import (
     AbstractBayes,
-    by_dense_rows,
-    given_prior,
-    log_prior_of,
+    apply_to_dense_rows,
+    check_class_prior,
+    class_log_prior,
 )
-from ..naive_bayes.densities import spherical
-from ..params import Flag, Fraction, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
-from .covariances import covariances, estimated
-from .fisher import BLOCK_ROWS, blocks, class_weight, moments_of
-from .linear import floats, in_memory
+from ..naive_bayes.generative import spherical_moments
+from ..params import Flag, Fraction, NonNegative, ParameterError, ParameterRule
+from ..typing import Matrix, NumberList
+from .class_covariances import (
+    BLOCK_ROWS,
+    blocks_with_classes,
+    class_covariances,
+    covariances_by_estimator,
+    dense_unweighted_rows,
+    finite_class_moments,
+    result_dtype,
+    weight_by_class,
+)
 
 CovarianceEstimator = Annotated[
-    Any, Rule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
+    Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
 ]
 
 
 def constant_columns(m: Moments):
     """Columns with the same value in every row, up to the rounding of their mean."""
-    N = class_weight(m)
+    N = weight_by_class(m)
     centre = N @ m.mean / N.sum()
     flat = {
         "full": lambda S: np.diagonal(S.sum(axis=0)),
@@ -61,7 +68,7 @@ def constant_columns(m: Moments):
     return np.flatnonzero(within + between <= noise)
 
 
-def axes(S):
+def principal_axes(S):
     """Eigenvalues, largest first, and eigenvectors of a covariance."""
     values, V = np.linalg.eigh(S)
     return values[::-1], V[:, ::-1]
@@ -120,7 +127,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     _: KW_ONLY
     solver: Literal["svd", "eigen"] = "svd"
     shrinkage: Literal["auto"] | Fraction | None = None
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     reg_param: Fraction = 0.0
     store_covariance: Flag = False
     tol: NonNegative = 1e-4
@@ -131,14 +138,18 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Learn the prior, means and covariances."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         self._check_solver()
         classes, codes = class_codes(y, X)
         k = int(classes.shape[0])
         flat = self.covariance_type in ("diag", "spherical")
-        m = moments_of(X, codes, w, k, "diag" if flat else self.covariance_type)
-        prior = given_prior(self, "priors", k)
-        self._refuse(class_weight(m), codes, classes)
+        m = finite_class_moments(
+            X, codes, w, k, "diag" if flat else self.covariance_type
+        )
+        prior = check_class_prior(self, "priors", k)
+        self._check_classes(weight_by_class(m), codes, classes)
         C = self._covariances(m, X, codes, w)
         self._store(X, classes, m, C, prior)
         return self
@@ -165,7 +176,8 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
                 f"{self.covariance_type!r}."
             )
 
-    def _refuse(self, N, codes, classes):
+    def _check_classes(self, N, codes, classes):
+        """Raise unless there are two classes, of two rows each where needed."""
         if np.sum(N > 0) < 2:
             raise ValueError(
                 "The number of classes has to be greater than one. Got "
@@ -180,14 +192,16 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
 
     def _covariances(self, m, X, codes, w):
         """Covariances in the storage of the shape, eq. (2)."""
-        d, kind = m.mean.shape[1], self.covariance_type
+        d = m.mean.shape[1]
+        kind = self.covariance_type
         if self.covariance_estimator is not None:
-            x, c = in_memory(X, w), arrays.to_numpy(codes)
-            C = estimated(self.covariance_estimator, x, c, len(m.mean))
+            x = dense_unweighted_rows(X, w)
+            c = arrays.to_numpy(codes)
+            C = covariances_by_estimator(self.covariance_estimator, x, c, len(m.mean))
         elif kind == "full":
-            C = covariances(m, blocks(X, codes, w), self.shrinkage)
+            C = class_covariances(m, blocks_with_classes(X, codes, w), self.shrinkage)
         else:
-            m = spherical(m) if kind == "spherical" else m
+            m = spherical_moments(m) if kind == "spherical" else m
             C = Normal.from_stats(m).cov
         r = self.reg_param
         C = (1 - r) * C + r * (np.eye(d) if kind in ("full", "tied") else 1.0)
@@ -200,27 +214,28 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     def _store(self, X, classes, m, C, prior):
         like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0)
         put = lambda a: arrays.asarray(np.ascontiguousarray(a), like=like)
-        small = np.empty(0, floats(X)) if not arrays.is_foreign(X) else like
+        small = np.empty(0, result_dtype(X)) if not arrays.is_foreign(X) else like
         keep = lambda a: arrays.asarray(np.ascontiguousarray(a), like=small)
-        kind, k = self.covariance_type, len(m.mean)
+        kind = self.covariance_type
+        k = len(m.mean)
         S = Normal(m.mean, C, kind).dense if kind != "full" else C
-        pairs = [axes(s) for s in (S[:1] if kind == "tied" else S)]
+        pairs = [principal_axes(s) for s in (S[:1] if kind == "tied" else S)]
         pairs = pairs * k if kind == "tied" else pairs
         names = arrays.to_numpy(classes)
-        for (values, _), name, n in zip(pairs, names, class_weight(m), strict=True):
+        for (values, _), name, n in zip(pairs, names, weight_by_class(m), strict=True):
             if values[-1] <= self.tol:
-                self._deficient(name, n)
+                self._raise_deficient(name, n)
         self.classes_ = classes
         self.distribution_ = Normal(put(m.mean), put(C), kind)
         self.scalings_ = [keep(v) for v, _ in pairs]
         self.rotations_ = [keep(V) for _, V in pairs]
         self.means_ = keep(m.mean)
-        self.class_log_prior_ = log_prior_of(prior, put(class_weight(m)))
+        self.class_log_prior_ = class_log_prior(prior, put(weight_by_class(m)))
         self.priors_ = arrays.namespace(like).exp(self.class_log_prior_)
         if self.store_covariance:
             self.covariance_ = [keep(s) for s in S]
 
-    def _deficient(self, name, n):
+    def _raise_deficient(self, name, n):
         d = self.n_features_in_
         cure = "shrinkage" if self.solver == "eigen" else "reg_param"
         why = (
@@ -233,7 +248,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         )
 
     def _scorer(self):
-        return by_dense_rows(self.distribution_.log_prob)
+        return apply_to_dense_rows(self.distribution_.log_prob)
 
     def _draw(self, z, rng):
         return self.distribution_.draw(z, rng)
@@ -245,4 +260,4 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
             J = J + 0.5 * self.n_features_in_ * LOG_2PI
             return J[:, 1] - J[:, 0] if J.shape[1] == 2 else J
 
-        return self._ask(X, finish)
+        return self._map_joint(X, finish)

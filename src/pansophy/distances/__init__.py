@@ -1,21 +1,21 @@
-"""Distances between rows: metrics, the nearest of some points, the axioms.
+"""Distances between rows: metrics, nearest rows, checks of the metric axioms.
 
 `METRICS` lists every metric by name; the common battery runs over it. `pairwise` takes
 one of those names or a function.
 """
 
-from .axioms import Report, check_metric, mutual_neighbour
 from .correlation import pearson
-from .dense import (
+from .metric_axioms import MetricReport, check_metric, mutual_neighbour
+from .pairwise_metrics import (
     Nearest,
+    as_float_rows,
     chebyshev,
     cosine,
     euclidean,
-    floats,
     mahalanobis,
     manhattan,
     minkowski,
-    nearest,
+    pairwise_argmin,
     squared_euclidean,
 )
 
@@ -38,7 +38,7 @@ METRICS = {
 __all__ = [
     "METRICS",
     "Nearest",
-    "Report",
+    "MetricReport",
     "chebyshev",
     "check_metric",
     "cosine",
@@ -47,7 +47,7 @@ __all__ = [
     "manhattan",
     "minkowski",
     "mutual_neighbour",
-    "nearest",
+    "pairwise_argmin",
     "pairwise",
     "pearson",
     "squared_euclidean",
@@ -78,7 +78,7 @@ def pairwise(X, Z=None, metric="euclidean", **options):
                 f"metric must be one of {known} or a function, got {metric!r}."
             )
         return METRICS[metric](X, Z, **options)
-    X, Z = floats(X, Z)
+    X, Z = as_float_rows(X, Z)
     D = metric(X, Z, **options)
     shape = (X.shape[0], Z.shape[0])
     if getattr(D, "shape", None) != shape:

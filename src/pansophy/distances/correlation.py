@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import namespace
-from .dense import cosine, floats
+from .pairwise_metrics import as_float_rows, cosine
 
 FLAT = 1e-10  # a variance below this share of the mean square is rounding
 
@@ -50,16 +50,16 @@ def pearson(X, Z=None, *, zero=1.0, missing="refuse"):
     """
     if missing not in ("refuse", "common"):
         raise ValueError(f"missing must be 'refuse' or 'common', got {missing!r}.")
-    X, Z = floats(X, Z)
+    X, Z = as_float_rows(X, Z)
     if missing == "common":
-        return over_common(np.asarray(X), np.asarray(Z), zero)
+        return pearson_over_common(np.asarray(X), np.asarray(Z), zero)
     xp = namespace(X)
     if not bool(xp.all(xp.isfinite(X))) or not bool(xp.all(xp.isfinite(Z))):
         raise ValueError("pearson needs numbers without NaN; see missing='common'.")
-    return cosine(centred(X), None if Z is X else centred(Z), zero=zero)
+    return cosine(centered_rows(X), None if Z is X else centered_rows(Z), zero=zero)
 
 
-def centred(X) -> Any:
+def centered_rows(X) -> Any:
     """Rows less their means; exactly 0 where a row does not vary."""
     xp = namespace(X)
     R = X - xp.mean(X, axis=1, keepdims=True)
@@ -69,9 +69,9 @@ def centred(X) -> Any:
     return xp.where(flat, xp.zeros_like(R), R)
 
 
-def over_common(X, Z, zero):
+def pearson_over_common(X, Z, zero):
     """Eq. (2)."""
-    (A, M), (B, N) = known(X), known(Z)
+    (A, M), (B, N) = observed_and_mask(X), observed_and_mask(Z)
     n = M @ N.T
     count = np.maximum(n, 1)
     sx, sz = A @ N.T, M @ B.T
@@ -85,7 +85,7 @@ def over_common(X, Z, zero):
     return np.where(flat, 1.0 if zero is None else zero, 1 - np.clip(r, -1, 1))
 
 
-def known(X):
+def observed_and_mask(X):
     """Rows less their means with 0 for NaN, and the mask of what is not NaN."""
     M = ~np.isnan(X)
     count = np.maximum(M.sum(axis=1, keepdims=True), 1)

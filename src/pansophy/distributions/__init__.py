@@ -1,4 +1,4 @@
-"""Distributions: log_prob, sample, statistics that add up, and what they say.
+"""Probability distributions: log_prob, sample, sufficient statistics, information.
 
 Each is one distribution or a batch of k components; see `base` for the contract and
 `DISTRIBUTIONS` for the list that the battery of tests runs over.
@@ -8,6 +8,12 @@ from .categorical import Categorical, Multinomial
 from .counts import Bernoulli, Binomial, Poisson
 from .covariance import SHAPES
 from .densities import Histogram, fit
+from .density_ratio import (
+    DensityRatio,
+    density_ratio,
+    discriminator_value,
+    optimal_discriminator,
+)
 from .expectation import expectation, gaussian_integral, grouped_mean, variance
 from .gaussian_kl import kl_gaussian
 from .grid import GridPosterior
@@ -23,17 +29,11 @@ from .information import (
     mutual_information,
     total_variation,
 )
+from .joint_table import Independence, JointTable, bayes_rule, independent
 from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
 from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
 from .projection import Projection, fit_forward_kl, fit_reverse_kl
-from .ratio import (
-    DensityRatio,
-    density_ratio,
-    discriminator_value,
-    optimal_discriminator,
-)
-from .tables import Independence, JointTable, bayes_rule, independent
 from .transport import Transport, kr_dual, transport, wasserstein
 from .wishart import NormalInverseWishart
 

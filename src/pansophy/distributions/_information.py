@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def totals(P):
+def row_totals(P):
     """Sum of each row, whether all numbers are usable, whether all are whole."""
     n, m = P.shape
     out = np.empty(n)
@@ -25,7 +25,7 @@ def totals(P):
 
 
 @njit(cache=True, nogil=True)
-def term(p, q):
+def kl_term(p, q):
     """p log(p/q) - p + q, at least 0."""
     if p <= 0.0:
         return q
@@ -41,7 +41,7 @@ def term(p, q):
 
 
 @njit(cache=True, nogil=True)
-def divergences(P, Q, a, b, middle, out):
+def row_divergences(P, Q, a, b, middle, out):
     """KL of each row of P/a from that of Q/b, or with `middle` Jensen-Shannon."""
     for i in range(P.shape[0]):
         s = 0.0
@@ -49,7 +49,7 @@ def divergences(P, Q, a, b, middle, out):
             p, q = P[i, j] / a[i], Q[i, j] / b[i]
             if middle:
                 m = 0.5 * (p + q)
-                s += 0.5 * (term(p, m) + term(q, m))
+                s += 0.5 * (kl_term(p, m) + kl_term(q, m))
             else:
-                s += term(p, q)
+                s += kl_term(p, q)
         out[i] = s

@@ -1,4 +1,4 @@
-"""What every distribution shares: rows of events, batches of components, weights.
+"""Shared parts of distributions: events, batches of components, sufficient statistics.
 
 A distribution is one or a batch of k. Parameters of one have the shape of an event,
 those of a batch a leading axis k; X has one event per row. With s the sufficient
@@ -21,20 +21,20 @@ import scipy.special
 from ..core import arrays
 
 
-class Sums(NamedTuple):
+class SufficientStatistics(NamedTuple):
     """Weight and weighted sums of statistics, eq. (1) and (2); they add."""
 
     weight: Any  # () or (k,)
     total: tuple  # each of event shape, or (k, event)
 
 
-def floats(value):
+def float_parameter(value):
     """A parameter as a floating-point array of its own library."""
     foreign = arrays.is_foreign(value)
     return arrays.as_float(value if foreign else np.asarray(value))
 
 
-def events(X, d: int):
+def as_events(X, d: int):
     """X as (n, d); a vector is n events of one coordinate."""
     X = X if arrays.is_foreign(X) else np.asarray(X)
     X = X[:, None] if X.ndim == 1 else X
@@ -52,7 +52,7 @@ def weighted_sum(S, weights):
     return xp.matmul(weights.T if weights.ndim == 2 else weights, S)
 
 
-def total_weight(X, weights):
+def sum_of_weights(X, weights):
     """Sum of the weights: () or (k,)."""
     xp = arrays.namespace(X)
     if weights is None:
@@ -60,11 +60,11 @@ def total_weight(X, weights):
     return xp.sum(arrays.asarray(weights, like=X), axis=0)
 
 
-def sums(X, weights, *statistics):
-    """`Sums` of the columns-wise statistics of rows X (n, d)."""
+def sufficient_statistics(X, weights, *statistics):
+    """`SufficientStatistics` of the columns-wise statistics of rows X (n, d)."""
     X = arrays.as_float(X)
     total = tuple(weighted_sum(s(X), weights) for s in statistics)
-    return Sums(total_weight(X, weights), total)
+    return SufficientStatistics(sum_of_weights(X, weights), total)
 
 
 def over_coordinates(log_density, X, *params):
@@ -74,13 +74,13 @@ def over_coordinates(log_density, X, *params):
     """
     xp = arrays.namespace(params[0])
     ndim = max(p.ndim for p in params)
-    X = events(X, int(params[0].shape[-1]) if ndim else 1)
+    X = as_events(X, int(params[0].shape[-1]) if ndim else 1)
     X = arrays.asarray(X, like=params[0])
     X = X[:, None, :] if ndim == 2 else X
     return xp.sum(log_density(X, *params), axis=-1)
 
 
-def counted_logs(X, P):
+def counts_times_log_probability(X, P):
     """sum_v x_v log p_v for counts X (n, m) and P (k, m), 0 log 0 = 0: (n, k).
 
     A matrix product, and another for what cannot be where an entry of P is 0.
@@ -94,7 +94,7 @@ def counted_logs(X, P):
     return xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
 
 
-def along(weight, total):
+def weight_along_components(weight, total):
     """The weight of each component, () or (k,), against totals (d,) or (k, d).
 
     A weight of its own for each coordinate, where values are missing, stays as it is.
@@ -105,16 +105,16 @@ def along(weight, total):
 
 def per_weight(total, weight):
     """total / weight with the weight of a batch along its first axis."""
-    return total / along(weight, total)
+    return total / weight_along_components(weight, total)
 
 
-def checked(ok, message):
+def require_all(ok, message):
     """Raise ValueError(message) unless every entry of ok holds."""
     if not bool(arrays.namespace(ok).all(ok)):
         raise ValueError(message)
 
 
-def special(name: str, x):
+def special_function(name: str, x):
     """A special function on any backend: the library's own, or SciPy's."""
     xp = arrays.namespace(x)
     own = {"gammaln": "lgamma", "digamma": "digamma"}.get(name)
@@ -124,11 +124,11 @@ def special(name: str, x):
 
 
 def gammaln(x):
-    return special("gammaln", x)
+    return special_function("gammaln", x)
 
 
 def digamma(x):
-    return special("digamma", x)
+    return special_function("digamma", x)
 
 
 def trigamma(x):

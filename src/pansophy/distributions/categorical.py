@@ -1,10 +1,10 @@
-"""Categorical and multinomial: one of m symbols, and counts of m symbols.
+"""Categorical and multinomial distributions: one of m symbols, and their counts.
 
     log p(x) = log p_x                                                           (1)
     log p(c) = log N! - sum_v log c_v! + sum_v c_v log p_v,   N = sum_v c_v       (2)
 
-The statistics are weighted counts; the likeliest p is the relative frequency, and
-with a Dirichlet(a) prior the MAP is (count + a - 1) / sum of the same.
+The statistics are weighted counts; the maximum-likelihood p is the relative frequency,
+and with a Dirichlet(a) prior the MAP is (count + a - 1) / sum of the same.
 
 Shapes    prob (m,) or (k, m)   X (n,) or (n, 1) symbols 0..m-1   counts X (n, m)
 """
@@ -17,29 +17,29 @@ import numpy as np
 from ..core import arrays
 from ..core.numerics import safe_divide, safe_log, xlogy
 from .base import (
-    Sums,
-    checked,
-    counted_logs,
-    events,
-    floats,
+    SufficientStatistics,
+    as_events,
+    counts_times_log_probability,
+    float_parameter,
     gammaln,
-    total_weight,
+    require_all,
+    sum_of_weights,
     weighted_sum,
 )
 
 
-def simplex(prob, what):
+def checked_probabilities(prob, what):
     """prob as a float array whose last axis sums to 1."""
-    prob = floats(prob)
+    prob = float_parameter(prob)
     xp = arrays.namespace(prob)
-    checked(prob >= 0, f"{what} must not be negative.")
+    require_all(prob >= 0, f"{what} must not be negative.")
     gap = xp.abs(xp.sum(prob, axis=-1) - 1)
-    checked(gap <= 1e-6, f"{what} must sum to 1 for each component.")
+    require_all(gap <= 1e-6, f"{what} must sum to 1 for each component.")
     return prob
 
 
-def frequencies(counts, prior=None):
-    """The likeliest probabilities for counts (..., m), or the MAP under a Dirichlet.
+def estimated_probabilities(counts, prior=None):
+    """Maximum-likelihood probabilities for counts (..., m), or MAP under a Dirichlet.
 
     A component without any count gets equal probabilities.
     """
@@ -81,7 +81,7 @@ class Categorical:
     prob: Any
 
     def __post_init__(self):
-        object.__setattr__(self, "prob", simplex(self.prob, "prob"))
+        object.__setattr__(self, "prob", checked_probabilities(self.prob, "prob"))
 
     @property
     def single(self) -> bool:
@@ -113,12 +113,12 @@ class Categorical:
 
     def symbols(self, X):
         """X as a vector of whole numbers 0..m-1."""
-        X = events(X, 1)[:, 0]
+        X = as_events(X, 1)[:, 0]
         xp = arrays.namespace(X)
         m = self.prob.shape[-1]
         value = arrays.as_float(X)
         ok = (value >= 0) & (value <= m - 1) & (xp.floor(value) == value)
-        checked(ok, f"symbols must be whole numbers from 0 to {m - 1}.")
+        require_all(ok, f"symbols must be whole numbers from 0 to {m - 1}.")
         return xp.astype(X, xp.int64)
 
     def log_prob(self, X):
@@ -141,9 +141,10 @@ class Categorical:
         p = arrays.to_numpy(self.prob)
         return pick_rows(p[None] if self.single else p, np.asarray(z), rng)[:, None]
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weighted counts of the symbols: (m,) or (k, m)."""
-        x, m = self.symbols(X), int(self.prob.shape[-1])
+        x = self.symbols(X)
+        m = int(self.prob.shape[-1])
         if weights is None or not arrays.is_foreign(x):
             counts = count_symbols(arrays.to_numpy(x), weights, m)
             counts = arrays.asarray(counts, like=self.prob)
@@ -152,12 +153,14 @@ class Categorical:
             v = xp.arange(m, device=arrays.device(x))
             hot = xp.astype(x[:, None] == v, self.prob.dtype)
             counts = weighted_sum(hot, weights)
-        return Sums(arrays.namespace(counts).sum(counts, axis=-1), (counts,))
+        return SufficientStatistics(
+            arrays.namespace(counts).sum(counts, axis=-1), (counts,)
+        )
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Categorical":
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Categorical":
         """Relative frequencies; with a `Dirichlet` prior the MAP."""
-        return cls(frequencies(stats.total[0], prior))
+        return cls(estimated_probabilities(stats.total[0], prior))
 
 
 def count_symbols(x, weights, m):
@@ -194,7 +197,7 @@ class Multinomial:
     trials: int = 1
 
     def __post_init__(self):
-        object.__setattr__(self, "prob", simplex(self.prob, "prob"))
+        object.__setattr__(self, "prob", checked_probabilities(self.prob, "prob"))
 
     @property
     def single(self) -> bool:
@@ -216,12 +219,12 @@ class Multinomial:
 
     def log_prob(self, X):
         """Eq. (2): (n,) or (n, k)."""
-        X = arrays.asarray(events(X, int(self.prob.shape[-1])), like=self.prob)
-        checked(X >= 0, "counts must not be negative.")
+        X = arrays.asarray(as_events(X, int(self.prob.shape[-1])), like=self.prob)
+        require_all(X >= 0, "counts must not be negative.")
         xp = arrays.namespace(X)
         ways = gammaln(xp.sum(X, axis=1) + 1) - xp.sum(gammaln(X + 1), axis=1)
         if not self.single:
-            return ways[:, None] + counted_logs(X, self.prob)
+            return ways[:, None] + counts_times_log_probability(X, self.prob)
         P = self.prob
         return ways + xp.sum(xlogy(X + 0 * P, P + 0 * X), axis=-1)
 
@@ -238,12 +241,16 @@ class Multinomial:
         p = arrays.to_numpy(self.prob)[np.asarray(z)]
         return arrays.asarray(rng.multinomial(self.trials, p), like=self.prob)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weighted sums of the counts."""
-        X = arrays.asarray(events(X, int(self.prob.shape[-1])), like=self.prob)
-        return Sums(total_weight(X, weights), (weighted_sum(X, weights),))
+        X = arrays.asarray(as_events(X, int(self.prob.shape[-1])), like=self.prob)
+        return SufficientStatistics(
+            sum_of_weights(X, weights), (weighted_sum(X, weights),)
+        )
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None, trials: int = 1) -> "Multinomial":
+    def from_stats(
+        cls, stats: SufficientStatistics, prior=None, trials: int = 1
+    ) -> "Multinomial":
         """Relative frequencies; with a `Dirichlet` prior the MAP."""
-        return cls(frequencies(stats.total[0], prior), trials)
+        return cls(estimated_probabilities(stats.total[0], prior), trials)

@@ -1,4 +1,4 @@
-"""Bernoulli, binomial and Poisson: yes or no, how many of N, how many.
+"""Bernoulli, binomial and Poisson distributions.
 
 Coordinates of an event are independent, so for one event x in d coordinates
 
@@ -21,25 +21,25 @@ import numpy as np
 from ..core import arrays
 from ..core.numerics import safe_divide, xlogy
 from .base import (
-    Sums,
-    along,
-    checked,
-    counted_logs,
-    events,
-    floats,
+    SufficientStatistics,
+    as_events,
+    counts_times_log_probability,
+    float_parameter,
     gammaln,
     over_coordinates,
-    sums,
+    require_all,
+    sufficient_statistics,
+    weight_along_components,
 )
 
 
-def yes_or_no(x, p, N=1.0):
+def binomial_log_terms(x, p, N=1.0):
     """x log p + (N - x) log(1 - p), with 0 log 0 = 0."""
     both = x + 0 * p
     return xlogy(both, p + 0 * x) + xlogy(N - both, 1 - p + 0 * x)
 
 
-def plus(value, like):
+def array_like_parameter(value, like):
     return arrays.asarray(value, like=like)
 
 
@@ -66,8 +66,8 @@ class Binomial:
     prob: Any
 
     def __post_init__(self):
-        prob = floats(self.prob)
-        checked((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
+        prob = float_parameter(self.prob)
+        require_all((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
         object.__setattr__(self, "prob", prob)
 
     @property
@@ -90,7 +90,7 @@ class Binomial:
 
         def one(x, p):
             ways = gammaln(0 * x + N + 1) - gammaln(x + 1) - gammaln(N - x + 1)
-            return ways + yes_or_no(x, p, N)
+            return ways + binomial_log_terms(x, p, N)
 
         return over_coordinates(one, X, self.prob)
 
@@ -100,23 +100,26 @@ class Binomial:
         draws = rng.binomial(self.trials, p, size=(n, *p.shape))
         return arrays.asarray(draws, like=self.prob)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted sum of successes."""
-        X = events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
-        return sums(X, weights, lambda x: x)
+        X = as_events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
+        return sufficient_statistics(X, weights, lambda x: x)
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None, trials: int = 1) -> "Binomial":
+    def from_stats(
+        cls, stats: SufficientStatistics, prior=None, trials: int = 1
+    ) -> "Binomial":
         """Relative frequency; with a `Beta` prior the MAP."""
-        return cls(trials, success(stats, prior, trials))
+        return cls(trials, success_probability(stats, prior, trials))
 
 
-def success(stats, prior, trials=1):
-    """The likeliest probability of success, or its MAP under a Beta prior."""
-    S, N = stats.total[0], stats.weight
-    N = trials * along(N, S) + 0 * S
+def success_probability(stats, prior, trials=1):
+    """Maximum-likelihood probability of success, or its MAP under a Beta prior."""
+    S = stats.total[0]
+    N = stats.weight
+    N = trials * weight_along_components(N, S) + 0 * S
     if prior is not None:
-        a, b = plus(prior.a, S), plus(prior.b, S)
+        a, b = array_like_parameter(prior.a, S), array_like_parameter(prior.b, S)
         S, N = S + a - 1, N + a + b - 2
     return safe_divide(S, N, 0.5)
 
@@ -143,8 +146,8 @@ class Bernoulli:
     prob: Any
 
     def __post_init__(self):
-        prob = floats(self.prob)
-        checked((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
+        prob = float_parameter(self.prob)
+        require_all((prob >= 0) & (prob <= 1), "prob must be from 0 to 1.")
         object.__setattr__(self, "prob", prob)
 
     @property
@@ -163,7 +166,7 @@ class Bernoulli:
     @property
     def entropy(self):
         """Sum over coordinates, () or (k,)."""
-        h = -yes_or_no(self.prob, self.prob)
+        h = -binomial_log_terms(self.prob, self.prob)
         return h if h.ndim == 0 else arrays.namespace(h).sum(h, axis=-1)
 
     def __getitem__(self, j) -> "Bernoulli":
@@ -171,7 +174,7 @@ class Bernoulli:
 
     def log_prob(self, X):
         """Eq. (1): (n,) or (n, k)."""
-        return over_coordinates(yes_or_no, X, self.prob)
+        return over_coordinates(binomial_log_terms, X, self.prob)
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *prob.shape)."""
@@ -183,15 +186,15 @@ class Bernoulli:
         p = arrays.to_numpy(self.prob)[np.asarray(z)]
         return arrays.asarray(rng.random(p.shape) < p, like=self.prob)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted number of ones."""
-        X = events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
-        return sums(X, weights, lambda x: x)
+        X = as_events(X, int(self.prob.shape[-1]) if self.prob.ndim else 1)
+        return sufficient_statistics(X, weights, lambda x: x)
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Bernoulli":
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Bernoulli":
         """Relative frequency; with a `Beta` prior the MAP."""
-        return cls(success(stats, prior))
+        return cls(success_probability(stats, prior))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +216,8 @@ class Poisson:
     rate: Any
 
     def __post_init__(self):
-        rate = floats(self.rate)
-        checked(rate >= 0, "rate must not be negative.")
+        rate = float_parameter(self.rate)
+        require_all(rate >= 0, "rate must not be negative.")
         object.__setattr__(self, "rate", rate)
 
     @property
@@ -235,10 +238,10 @@ class Poisson:
     def log_prob(self, X):
         """Eq. (3): (n,) or (n, k)."""
         if self.rate.ndim == 2:
-            X = arrays.asarray(events(X, int(self.rate.shape[1])), like=self.rate)
+            X = arrays.asarray(as_events(X, int(self.rate.shape[1])), like=self.rate)
             total = arrays.namespace(X).sum
             known = total(self.rate, axis=1) + total(gammaln(X + 1), axis=1)[:, None]
-            return counted_logs(X, self.rate) - known
+            return counts_times_log_probability(X, self.rate) - known
         one = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
         return over_coordinates(one, X, self.rate)
 
@@ -252,17 +255,21 @@ class Poisson:
         r = arrays.to_numpy(self.rate)[np.asarray(z)]
         return arrays.asarray(rng.poisson(r), like=self.rate)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted sum."""
-        X = events(X, int(self.rate.shape[-1]) if self.rate.ndim else 1)
-        return sums(X, weights, lambda x: x)
+        X = as_events(X, int(self.rate.shape[-1]) if self.rate.ndim else 1)
+        return sufficient_statistics(X, weights, lambda x: x)
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Poisson":
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Poisson":
         """The mean; with a `Gamma` prior the MAP."""
-        S, N = stats.total[0], stats.weight
-        N = along(N, S) + 0 * S
+        S = stats.total[0]
+        N = stats.weight
+        N = weight_along_components(N, S) + 0 * S
         if prior is not None:
-            S, N = S + plus(prior.shape, S) - 1, N + plus(prior.rate, S)
+            S, N = (
+                S + array_like_parameter(prior.shape, S) - 1,
+                N + array_like_parameter(prior.rate, S),
+            )
         xp = arrays.namespace(S)
         return cls(safe_divide(xp.maximum(S, xp.zeros_like(S)), N))

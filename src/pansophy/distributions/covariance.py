@@ -10,18 +10,18 @@
 The last is factor analysis: r loadings F and a noise variance psi for each column,
 stored as [F, psi]; it learns from full scatters, by `factor_analysis`.
 
-A shape is a `Shape`: the few functions in which they differ, in terms of means M,
-responsibilities R and the factor P of the precision, Sigma^-1 = P P'. Everything else
+A `CovarianceShape` holds the few functions in which the shapes differ, in terms of
+means M, responsibilities R and the factor P of the precision, Sigma^-1 = P P'. All else
 about a Normal is written once in `normal.py`. A scatter is sum_i r_ij (x_i - m_j)
 (x_i - m_j)', kept in the same storage as the covariance (a low rank keeps full ones).
 
-For a covariance S and given psi the likeliest loadings are, with U and l the leading
-eigenvectors and eigenvalues of psi^-1/2 S psi^-1/2,
+For a covariance S and given psi the maximum-likelihood loadings are, with U and l the
+leading eigenvectors and eigenvalues of psi^-1/2 S psi^-1/2,
 
     F = psi^1/2 U (l - 1)_+^1/2                                                  (1)
 
-and one EM turn from there leaves F as it is and sets psi = diag(S - F F'), so that
-taking turns never lowers the likelihood [Lawley1940].
+and one EM iteration from there leaves F as it is and sets psi = diag(S - F F'), so that
+alternating the two never lowers the likelihood [Lawley1940].
 
 Shapes    X (n, d)   M (k, d)   R (n, k)   N (k,) weights
 Refs      [Lawley1940]; [Ghahramani1996] mixtures of factor analysers
@@ -33,10 +33,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import arrays
-from .base import along
+from .base import weight_along_components
 
 
-class Shape(NamedTuple):
+class CovarianceShape(NamedTuple):
     """One way to store and tie covariances."""
 
     name: str
@@ -58,14 +58,14 @@ def inverse_factor(C):
     try:
         L = xp.linalg.cholesky(C)
     except RuntimeError as error:  # torch's LinAlgError is one
-        raise singular(C) from error
+        raise singular_covariance_error(C) from error
     except np.linalg.LinAlgError as error:
-        raise singular(C) from error
-    right = xp.broadcast_to(identity(C), C.shape)
+        raise singular_covariance_error(C) from error
+    right = xp.broadcast_to(identity_like(C), C.shape)
     return xp.matrix_transpose(xp.tril(xp.linalg.solve(L, right)))
 
 
-def singular(C):
+def singular_covariance_error(C):
     """The error for covariances that are not positive definite, naming one."""
     C = arrays.to_numpy(C)
     C = C.reshape(-1, *C.shape[-2:])
@@ -80,7 +80,7 @@ def singular(C):
     )
 
 
-def stacked(function, M, axis=0):
+def stack_components(function, M, axis=0):
     """function(j) for each component, stacked."""
     return arrays.namespace(M).stack(
         [function(j) for j in range(M.shape[0])], axis=axis
@@ -96,134 +96,144 @@ def full_scatter(X, M, R):
         D = X - M[j, :]
         return arrays.namespace(X).matmul((R[:, j : j + 1] * D).T, D)
 
-    return stacked(one, M)
+    return stack_components(one, M)
 
 
-def square(A):
+def elementwise_square(A):
     return A * A
 
 
-def diagonals(S):
+def batch_diagonals(S):
     """The diagonals of (k, d, d) as (k, d)."""
     xp = arrays.namespace(S)
     return xp.stack([S[:, j, j] for j in range(S.shape[-1])], axis=1)
 
 
-def embed(V):
+def diagonal_matrices(V):
     """(k, d) -> diagonal matrices (k, d, d)."""
-    return V[:, :, None] * identity(V)
+    return V[:, :, None] * identity_like(V)
 
 
-def inverse_root(V):
+def inverse_standard_deviation(V):
     """1 / sqrt(V), refusing variances that are not positive."""
     xp = arrays.namespace(V)
     if not bool(xp.all(V > 0)):
-        raise singular(embed(V[:, None] if V.ndim == 1 else V))
+        raise singular_covariance_error(
+            diagonal_matrices(V[:, None] if V.ndim == 1 else V)
+        )
     return 1 / xp.sqrt(V)
 
 
-def identity(C):
+def identity_like(C):
     return arrays.namespace(C).eye(C.shape[-1], dtype=C.dtype, device=arrays.device(C))
 
 
-def rowsum(A):
+def sum_last_axis(A):
     return arrays.namespace(A).sum(A, axis=-1)
 
 
-def logsum(A):
-    return rowsum(arrays.namespace(A).log(A))
+def log_sum_last_axis(A):
+    return sum_last_axis(arrays.namespace(A).log(A))
 
 
 def tied_diagonal(P):
     xp = arrays.namespace(P)
-    return logsum(xp.linalg.diagonal(P))
+    return log_sum_last_axis(xp.linalg.diagonal(P))
 
 
 def tied_distance(X, M, P):
     xp = arrays.namespace(X)
     Y, C = xp.matmul(X, P), xp.matmul(M, P)
-    return stacked(lambda j: rowsum(square(Y - C[j, :])), M, axis=1)
+    return stack_components(
+        lambda j: sum_last_axis(elementwise_square(Y - C[j, :])), M, axis=1
+    )
 
 
 def full_distance(X, M, P):
     xp = arrays.namespace(X)
-    one = lambda j: rowsum(square(xp.matmul(X - M[j, :], P[j, ...])))
-    return stacked(one, M, axis=1)
+    one = lambda j: sum_last_axis(elementwise_square(xp.matmul(X - M[j, :], P[j, ...])))
+    return stack_components(one, M, axis=1)
 
 
 def diag_scatter(X, M, R):
     xp = arrays.namespace(X)
-    return stacked(lambda j: xp.matmul(R[:, j], square(X - M[j, :])), M)
+    return stack_components(
+        lambda j: xp.matmul(R[:, j], elementwise_square(X - M[j, :])), M
+    )
 
 
 def diag_distance(X, M, P):
-    return stacked(lambda j: rowsum(square((X - M[j, :]) * P[j, ...])), M, axis=1)
+    return stack_components(
+        lambda j: sum_last_axis(elementwise_square((X - M[j, :]) * P[j, ...])),
+        M,
+        axis=1,
+    )
 
 
-def total(S):
+def sum_components(S):
     return arrays.namespace(S).sum(S, axis=0)
 
 
-def repeat(C, k):
+def repeat_matrix(C, k):
     return arrays.namespace(C).broadcast_to(C, (k, *C.shape[-2:]))
 
 
-def ones(C, d):
+def ones_per_component(C, d):
     xp = arrays.namespace(C)
     return xp.ones((C.shape[0], d), dtype=C.dtype, device=arrays.device(C))
 
 
-FULL = Shape(
+FULL = CovarianceShape(
     "full",
     free=lambda k, d: k * d * (d + 1) // 2,
     scatter=full_scatter,
     outer=outer_full,
     estimate=lambda S, N, d: S / N[:, None, None],
-    floor=lambda C, a: C + a * identity(C),
+    floor=lambda C, a: C + a * identity_like(C),
     factor=inverse_factor,
     distance=full_distance,
-    half_log_det=lambda P, d: logsum(diagonals(P)),
+    half_log_det=lambda P, d: log_sum_last_axis(batch_diagonals(P)),
     dense=lambda C, k, d: C,
     compress=lambda S: S,
 )
-TIED = Shape(
+TIED = CovarianceShape(
     "tied",
     free=lambda k, d: d * (d + 1) // 2,
-    scatter=lambda X, M, R: total(full_scatter(X, M, R)),
+    scatter=lambda X, M, R: sum_components(full_scatter(X, M, R)),
     outer=lambda D, N: arrays.namespace(D).matmul((N[:, None] * D).T, D),
-    estimate=lambda S, N, d: S / total(N),
-    floor=lambda C, a: C + a * identity(C),
+    estimate=lambda S, N, d: S / sum_components(N),
+    floor=lambda C, a: C + a * identity_like(C),
     factor=inverse_factor,
     distance=tied_distance,
     half_log_det=lambda P, d: tied_diagonal(P),
-    dense=lambda C, k, d: repeat(C, k),
-    compress=total,
+    dense=lambda C, k, d: repeat_matrix(C, k),
+    compress=sum_components,
 )
-DIAG = Shape(
+DIAG = CovarianceShape(
     "diag",
     free=lambda k, d: k * d,
     scatter=diag_scatter,
-    outer=lambda D, N: along(N, D) * square(D),
-    estimate=lambda S, N, d: S / along(N, S),
+    outer=lambda D, N: weight_along_components(N, D) * elementwise_square(D),
+    estimate=lambda S, N, d: S / weight_along_components(N, S),
     floor=lambda C, a: C + a,
-    factor=inverse_root,
+    factor=inverse_standard_deviation,
     distance=diag_distance,
-    half_log_det=lambda P, d: logsum(P),
-    dense=lambda C, k, d: embed(C),
-    compress=diagonals,
+    half_log_det=lambda P, d: log_sum_last_axis(P),
+    dense=lambda C, k, d: diagonal_matrices(C),
+    compress=batch_diagonals,
 )
-SPHERICAL = Shape(
+SPHERICAL = CovarianceShape(
     "spherical",
     free=lambda k, d: k,
-    scatter=lambda X, M, R: rowsum(diag_scatter(X, M, R)),
-    outer=lambda D, N: N * rowsum(square(D)),
+    scatter=lambda X, M, R: sum_last_axis(diag_scatter(X, M, R)),
+    outer=lambda D, N: N * sum_last_axis(elementwise_square(D)),
     estimate=lambda S, N, d: S / (N * d),
     floor=lambda C, a: C + a,
-    factor=inverse_root,
+    factor=inverse_standard_deviation,
     distance=diag_distance,
     half_log_det=lambda P, d: d * arrays.namespace(P).log(P),
-    dense=lambda C, k, d: embed(C[:, None] * ones(C, d)),
-    compress=lambda S: rowsum(diagonals(S)),
+    dense=lambda C, k, d: diagonal_matrices(C[:, None] * ones_per_component(C, d)),
+    compress=lambda S: sum_last_axis(batch_diagonals(S)),
 )
 LOW_RANK = FULL._replace(
     name="low_rank",
@@ -240,7 +250,7 @@ def low_rank_dense(C):
     """F F' + diag(psi) for each [F, psi] of C (k, d, r + 1)."""
     xp = arrays.namespace(C)
     F = C[..., :-1]
-    return xp.matmul(F, xp.matrix_transpose(F)) + embed(C[..., -1])
+    return xp.matmul(F, xp.matrix_transpose(F)) + diagonal_matrices(C[..., -1])
 
 
 def last_column(C):
@@ -249,8 +259,8 @@ def last_column(C):
     return xp.concat([xp.zeros_like(C[..., :-1]), xp.ones_like(C[..., -1:])], axis=-1)
 
 
-def factor_analysis(S, rank, psi=None, *, floor=0.0, turns=20, tol=1e-6):
-    """[F, psi] (k, d, r + 1) for covariances S (k, d, d) by turns of eq. (1).
+def factor_analysis(S, rank, psi=None, *, floor=0.0, max_iter=20, tol=1e-6):
+    """[F, psi] (k, d, r + 1) for covariances S (k, d, d) by iterating eq. (1).
 
     Starts from `psi` (k, d), so that the result is at least as likely as any F with
     it. No psi falls below the floor, nor below 1e-12 of its variance.
@@ -261,17 +271,17 @@ def factor_analysis(S, rank, psi=None, *, floor=0.0, turns=20, tol=1e-6):
     low = np.maximum(low, np.finfo(float).tiny)
     psi = 0.5 * variance if psi is None else psi
     psi = np.maximum(psi, low)
-    for _ in range(turns):
-        F = loadings(S, psi, rank)
+    for _ in range(max_iter):
+        F = factor_loadings(S, psi, rank)
         new = np.maximum(variance - (F * F).sum(2), low)
         done = np.abs(new - psi).max() <= tol * variance.max()
         psi = new
         if done:
             break
-    return np.concatenate([loadings(S, psi, rank), psi[:, :, None]], axis=2)
+    return np.concatenate([factor_loadings(S, psi, rank), psi[:, :, None]], axis=2)
 
 
-def loadings(S, psi, rank):
+def factor_loadings(S, psi, rank):
     """Eq. (1): F (k, d, r)."""
     root = np.sqrt(psi)
     values, U = np.linalg.eigh(S / (root[:, :, None] * root[:, None, :]))

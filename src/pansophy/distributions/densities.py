@@ -1,11 +1,11 @@
-"""Named fits: the likeliest member of a family, and the histogram.
+"""Maximum-likelihood fits of named families, and the histogram.
 
     fit(X, "normal")   the family's parameters of highest likelihood             (1)
     histogram          p(x) = P_b / h_b for x in bin b, P_b the share of rows    (2)
 
 Each family learns from sums over rows (see `base`), so (1) is one pass. In (2) the
-shares are the likeliest masses for the bins; the density integrates to 1. Everything
-that comes out gives `log_prob` and `sample`.
+shares are the maximum-likelihood masses of the bins; the density integrates to 1.
+Everything that comes out gives `log_prob` and `sample`.
 
 Shapes    X (n, d), or (n,) for one coordinate   edges (b + 1,)   mass (b,)
 """
@@ -18,8 +18,8 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import safe_log, xlogy
-from .base import Sums, checked, floats
-from .categorical import Categorical, Multinomial, simplex
+from .base import SufficientStatistics, float_parameter, require_all
+from .categorical import Categorical, Multinomial, checked_probabilities
 from .counts import Bernoulli, Poisson
 from .covariance import SHAPES
 from .normal import Normal
@@ -50,21 +50,22 @@ class Histogram:
     mass: Any
 
     def __post_init__(self):
-        edges, mass = floats(self.edges), simplex(self.mass, "mass")
+        edges = float_parameter(self.edges)
+        mass = checked_probabilities(self.mass, "mass")
         if edges.ndim != 1 or mass.ndim != 1 or edges.shape[0] != mass.shape[0] + 1:
             raise ValueError("a histogram of b masses has b + 1 edges.")
-        checked(edges[1:] > edges[:-1], "edges must rise.")
+        require_all(edges[1:] > edges[:-1], "edges must rise.")
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "mass", arrays.asarray(mass, like=edges))
 
     @classmethod
     def fit(cls, X, bins="auto", weights=None) -> "Histogram":
         """Count rows X (n,) in bins: edges, a number of bins, or a rule of NumPy's."""
-        x = floats(X)
+        x = float_parameter(X)
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         if x.ndim != 1 or x.shape[0] == 0:
             raise ValueError(f"a histogram is of numbers (n,), got {tuple(x.shape)}.")
-        if not arrays.finite(x):
+        if not arrays.all_finite(x):
             raise ValueError("a histogram needs finite numbers.")
         edges = np.histogram_bin_edges(arrays.to_numpy(x).astype(float), bins)
         edges = arrays.asarray(edges, like=x)
@@ -126,27 +127,27 @@ class Histogram:
         draws = edges[at] + rng.random(n) * np.diff(edges)[at]
         return arrays.asarray(draws, like=self.edges)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weighted counts of the bins."""
         at, inside = self.bins(X)
-        checked(inside, "a number is outside of the edges of the histogram.")
+        require_all(inside, "a number is outside of the edges of the histogram.")
         at = arrays.to_numpy(at)
         w = None if weights is None else arrays.to_numpy(weights)
         counts = np.bincount(at, w, minlength=int(self.mass.shape[0])).astype(float)
         counts = arrays.asarray(counts, like=self.edges)
-        return Sums(arrays.namespace(counts).sum(counts), (counts,))
+        return SufficientStatistics(arrays.namespace(counts).sum(counts), (counts,))
 
-    def from_stats(self, stats: Sums, prior=None) -> "Histogram":
+    def from_stats(self, stats: SufficientStatistics, prior=None) -> "Histogram":
         """A histogram on the same edges; with a `Dirichlet` prior the MAP."""
         family = Categorical.from_stats(stats, prior)
         return Histogram(self.edges, family.prob)
 
 
-def width(X) -> int:
+def n_columns(X) -> int:
     return 1 if X.ndim == 1 else int(X.shape[1])
 
 
-def top(X) -> int:
+def n_symbols(X) -> int:
     """Number of symbols in X."""
     xp = arrays.namespace(X)
     return int(xp.max(X)) + 1
@@ -154,17 +155,19 @@ def top(X) -> int:
 
 # name -> a member of the family that fits rows X, whatever its parameters
 FAMILIES: dict[str, Callable[..., Any]] = {
-    "bernoulli": lambda X: Bernoulli(np.full(width(X), 0.5)),
-    "poisson": lambda X: Poisson(np.ones(width(X))),
-    "categorical": lambda X, m=None: Categorical(equal(m or top(X))),
-    "multinomial": lambda X: Multinomial(equal(width(X))),
-    "dirichlet": lambda X: Dirichlet(np.ones(width(X))),
-    "beta": lambda X: Beta(np.ones(width(X)), np.ones(width(X))),
-    "gamma": lambda X: Gamma(np.ones(width(X)), np.ones(width(X))),
+    "bernoulli": lambda X: Bernoulli(np.full(n_columns(X), 0.5)),
+    "poisson": lambda X: Poisson(np.ones(n_columns(X))),
+    "categorical": lambda X, m=None: Categorical(
+        equal_probabilities(m or n_symbols(X))
+    ),
+    "multinomial": lambda X: Multinomial(equal_probabilities(n_columns(X))),
+    "dirichlet": lambda X: Dirichlet(np.ones(n_columns(X))),
+    "beta": lambda X: Beta(np.ones(n_columns(X)), np.ones(n_columns(X))),
+    "gamma": lambda X: Gamma(np.ones(n_columns(X)), np.ones(n_columns(X))),
 }
 
 
-def equal(m):
+def equal_probabilities(m):
     return np.full(m, 1 / m)
 
 
@@ -172,7 +175,7 @@ def any_normal(X, shape="full"):
     """A Normal over the columns of X with a covariance of this shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}.")
-    d = width(X)
+    d = n_columns(X)
     cov = {"diag": np.ones(d), "spherical": 1.0}.get(shape, np.eye(d))
     return Normal(np.zeros(d), cov, shape)
 
@@ -181,7 +184,7 @@ FAMILIES["normal"] = any_normal
 
 
 def fit(X, family="normal", weights=None, *, prior=None, **options):
-    """The likeliest distribution of a named family, eq. (1).
+    """The maximum-likelihood distribution of a named family, eq. (1).
 
     Parameters
     ----------

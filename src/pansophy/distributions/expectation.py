@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from ..core import arrays
-from .base import floats
-from .information import masses, plain
+from .base import float_parameter
+from .information import as_probabilities, unwrap_scalar
 
 
 def density_of(p):
@@ -27,7 +27,7 @@ def density_of(p):
     return lambda t: float(p(t))
 
 
-def integral(g, x) -> float:
+def integrate(g, x) -> float:
     """The integral of g between the limits x = (low, high)."""
     from scipy import integrate
 
@@ -36,9 +36,9 @@ def integral(g, x) -> float:
     return value
 
 
-def values_of(x, p, f):
+def function_values(x, p, f):
     """f(x) along the first axis, and p as masses for it."""
-    p = masses(p, -1, "p")
+    p = as_probabilities(p, -1, "p")
     x = arrays.asarray(x, like=p)
     if p.ndim != 1 or x.shape[0] != p.shape[0]:
         raise ValueError(
@@ -72,12 +72,12 @@ def expectation(x, p, f=None):
     """
     if callable(p) or hasattr(p, "log_prob"):
         q = density_of(p)
-        return integral(lambda t: weighed(q(t), t, f), x)
-    y, p = values_of(x, p, f)
-    return plain(arrays.namespace(y).sum(p * y, axis=0))
+        return integrate(lambda t: density_times_function(q(t), t, f), x)
+    y, p = function_values(x, p, f)
+    return unwrap_scalar(arrays.namespace(y).sum(p * y, axis=0))
 
 
-def weighed(density, t, f):
+def density_times_function(density, t, f):
     """p(t) f(t), 0 where p is: f may be infinite there."""
     return density * float(t if f is None else f(t)) if density > 0 else 0.0
 
@@ -117,7 +117,7 @@ def grouped_mean(y, groups=None, weights=None):
     >>> float(grouped_mean([1.0, 2.0, 6.0], groups=["a", "a", "b"]))
     3.0
     """
-    y = floats(y)
+    y = float_parameter(y)
     if groups is None:
         if weights is None:
             raise ValueError("give the group of each number, or the shares of groups.")
@@ -130,7 +130,7 @@ def grouped_mean(y, groups=None, weights=None):
     size = np.bincount(codes, w, minlength=len(names))
     some = size > 0
     means = np.bincount(codes, w * values, minlength=len(names))[some] / size[some]
-    return plain(arrays.asarray(means @ (size[some] / size.sum()), like=y))
+    return unwrap_scalar(arrays.asarray(means @ (size[some] / size.sum()), like=y))
 
 
 def gaussian_integral(a, b=0.0, c=0.0, *, log: bool = False):

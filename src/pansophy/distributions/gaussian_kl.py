@@ -14,8 +14,8 @@ Refs      [CoverThomas2006] ch. 8
 
 from ..core import arrays
 from ..core.numerics import safe_log
-from .base import checked, floats
-from .information import plain
+from .base import float_parameter, require_all
+from .information import unwrap_scalar
 from .normal import Normal
 
 
@@ -42,7 +42,7 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     >>> round(float(kl_gaussian([1.0, 2.0], [[2.0, 0.6], [0.6, 1.0]])), 6)
     2.752652
     """
-    m1 = floats(mean)
+    m1 = float_parameter(mean)
     xp = arrays.namespace(m1)
     m2, S1, S2 = (arrays.asarray(v, like=m1) for v in (other_mean, cov, other_cov))
     diagonal = is_diagonal(S1, m1), is_diagonal(S2, m2)
@@ -52,18 +52,22 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     m1 = m1[None] if m1.ndim == 0 and m2.ndim == 0 else m1 + 0 * m2
     m2 = m2 + 0 * m1
     if all(diagonal):
-        return plain(kl_diagonal(m1, S1 + 0 * m1, m2, S2 + 0 * m1))
-    S1, S2 = (matrix(S, m1) if diag else S for S, diag in zip((S1, S2), diagonal))
-    L2 = factor(S2, "other_cov")
+        return unwrap_scalar(kl_diagonal(m1, S1 + 0 * m1, m2, S2 + 0 * m1))
+    S1, S2 = (
+        covariance_matrix(S, m1) if diag else S for S, diag in zip((S1, S2), diagonal)
+    )
+    L2 = cholesky_factor(S2, "other_cov")
     spread = xp.linalg.solve(L2, S1)  # L2^-1 S1
     B = xp.linalg.solve(L2, xp.matrix_transpose(spread))  # L2^-1 S1 L2^-T
     values = xp.linalg.eigvalsh((B + xp.matrix_transpose(B)) / 2)
-    checked(values > -1e-8, "cov is not a covariance: it has a negative eigenvalue.")
+    require_all(
+        values > -1e-8, "cov is not a covariance: it has a negative eigenvalue."
+    )
     # eigenvalues of S2^-1 S1; each term is at least 0 and 0 for equal covariances
     tiny = d_eps(values)
     values = xp.where(values < tiny, xp.zeros_like(values), values)
     u = xp.linalg.solve(L2, (m2 - m1)[..., None])[..., 0]
-    return plain(xp.sum(excess(values) + u * u, axis=-1) / 2)
+    return unwrap_scalar(xp.sum(log_ratio_excess(values) + u * u, axis=-1) / 2)
 
 
 def d_eps(values):
@@ -85,26 +89,26 @@ def is_diagonal(S, mean) -> bool:
     )
 
 
-def matrix(v, mean):
+def covariance_matrix(v, mean):
     """Variances as diagonal matrices."""
     xp = arrays.namespace(mean)
     eye = xp.eye(mean.shape[-1], dtype=mean.dtype, device=arrays.device(mean))
     return (v + 0 * mean)[..., None] * eye
 
 
-def factor(S, what):
-    """The Cholesky factor of S, or a sentence that says it has none."""
+def cholesky_factor(S, what):
+    """The Cholesky factor of S; an error if S is not positive definite."""
     xp = arrays.namespace(S)
     try:
         L = xp.linalg.cholesky(S)
     except Exception as error:  # each library has its own
         raise ValueError(f"{what} must be positive definite.") from error
-    if not arrays.finite(L):
+    if not arrays.all_finite(L):
         raise ValueError(f"{what} must be positive definite.")
     return L
 
 
-def excess(r):
+def log_ratio_excess(r):
     """r - 1 - log r, at least 0; the digits near r = 1 are kept."""
     xp = arrays.namespace(r)
     gap = r - 1
@@ -115,10 +119,13 @@ def excess(r):
 
 def kl_diagonal(m1, v1, m2, v2):
     """Eq. (1) for variances: (...)."""
-    checked(v1 >= 0, "cov holds a negative variance.")
-    checked(v2 > 0, "other_cov must hold positive variances.")
+    require_all(v1 >= 0, "cov holds a negative variance.")
+    require_all(v2 > 0, "other_cov must hold positive variances.")
     gap = m2 - m1
-    return arrays.namespace(m1).sum(excess(v1 / v2) + gap * gap / v2, axis=-1) / 2
+    return (
+        arrays.namespace(m1).sum(log_ratio_excess(v1 / v2) + gap * gap / v2, axis=-1)
+        / 2
+    )
 
 
 def kl_normals(p: Normal, q: Normal):

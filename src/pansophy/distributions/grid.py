@@ -1,4 +1,4 @@
-"""A posterior of one parameter on a grid: any prior, any likelihood, summed up.
+"""Posterior of one parameter on a grid, for any prior and likelihood.
 
     p(theta_g | x) = p(theta_g) p(x | theta_g) / Z,   Z by the trapezoid rule     (1)
 

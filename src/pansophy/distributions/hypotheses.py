@@ -1,4 +1,4 @@
-"""A finite set of hypotheses: what the data say of each, and what they say together.
+"""Bayesian inference over a finite set of hypotheses, and Bayesian model averaging.
 
     P(h | D) = P(D | h) P(h) / sum_g P(D | g) P(g)                 posterior     (1)
     h_MAP = argmax P(D | h) P(h),      h_ML = argmax P(D | h)                    (2)
@@ -24,7 +24,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import safe_log, softmax
-from .information import masses
+from .information import as_probabilities
 
 
 def bayes_optimal(posterior, votes):
@@ -36,7 +36,7 @@ def bayes_optimal(posterior, votes):
     >>> bayes_optimal([0.4, 0.3, 0.3], [[[1, 0]], [[0, 1]], [[0, 1]]])
     array([[0.4, 0.6]])
     """
-    posterior = masses(posterior, -1, "posterior")
+    posterior = as_probabilities(posterior, -1, "posterior")
     votes = votes if arrays.is_foreign(votes) else np.asarray(votes)
     votes = arrays.asarray(votes, like=posterior)
     return arrays.namespace(votes).tensordot(posterior, votes, axes=((0,), (0,)))
@@ -91,14 +91,14 @@ class HypothesisSet:
         if not 0 <= self.noise < 1:
             raise ValueError(f"noise must be from 0 to below 1, got {self.noise}.")
         prior = np.full(r, 1 / r) if self.prior is None else self.prior
-        self.prior_ = arrays.to_numpy(masses(prior, -1, "prior"))
+        self.prior_ = arrays.to_numpy(as_probabilities(prior, -1, "prior"))
         if self.prior_.shape != (r,):
             raise ValueError(f"{r} hypotheses have a prior of {self.prior_.shape}.")
         self._forget()
 
     def _forget(self):
         self.classes_ = np.array([])
-        self._settle(np.zeros(len(self.hypotheses)))
+        self._set_posterior(np.zeros(len(self.hypotheses)))
 
     def __repr__(self):
         p = ", ".join(f"{v:.3g}" for v in self.posterior_)
@@ -120,9 +120,9 @@ class HypothesisSet:
                 )
             self._meet(X, y)
         extra = [self._log_likelihood(h, X, y) for h in self.hypotheses]
-        return self._settle(self.log_likelihood_ + np.array(extra))
+        return self._set_posterior(self.log_likelihood_ + np.array(extra))
 
-    def _settle(self, log_likelihood):
+    def _set_posterior(self, log_likelihood):
         score = log_likelihood + safe_log(self.prior_)
         if not np.isfinite(score).any():
             raise ValueError("the data are impossible under every hypothesis.")
@@ -132,13 +132,13 @@ class HypothesisSet:
         return self
 
     def _meet(self, X, y=None):
-        """Add to the classes what is in y and what hypotheses can say."""
+        """Extend the classes by those in y and those that hypotheses predict."""
         found = [] if y is None else [np.asarray(y)]
         for h in self.hypotheses:
             if hasattr(h, "predict_proba"):
                 found.append(arrays.to_numpy(h.classes_))
             elif not hasattr(h, "log_prob"):
-                found.append(labels(h, X))
+                found.append(hypothesis_labels(h, X))
         if len(self.classes_):
             found.append(self.classes_)
         self.classes_ = np.unique(np.concatenate(found)) if found else self.classes_
@@ -160,7 +160,7 @@ class HypothesisSet:
             at = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
             out[:, at] = arrays.to_numpy(h.predict_proba(X))
             return out
-        hot = labels(h, X)[:, None] == self.classes_
+        hot = hypothesis_labels(h, X)[:, None] == self.classes_
         other = self.noise / (k - 1) if k > 1 else 0.0
         return np.where(hot, 1 - self.noise if k > 1 else 1.0, other)
 
@@ -182,28 +182,28 @@ class HypothesisSet:
         return self.classes_[at]
 
     def predict_map(self, X):
-        """What the hypothesis of highest posterior says."""
+        """The prediction of the hypothesis of highest posterior probability (MAP)."""
         at = self.votes(X)[self.map_].argmax(axis=1)
         return self.classes_[at]
 
     def predict_ml(self, X):
-        """What the hypothesis of highest likelihood says."""
+        """The prediction of the hypothesis of highest likelihood."""
         at = self.votes(X)[self.ml_].argmax(axis=1)
         return self.classes_[at]
 
     def errors(self, X, y):
         """The share of rows each hypothesis gets wrong: (r,)."""
         y = arrays.to_numpy(y)
-        told = self.votes(X).argmax(axis=2)
-        return np.mean(self.classes_[told] != y, axis=1)
+        predicted = self.votes(X).argmax(axis=2)
+        return np.mean(self.classes_[predicted] != y, axis=1)
 
     def consistent(self, X, y):
         """Which hypotheses make no error on the data: (r,)."""
         return self.errors(X, y) == 0
 
 
-def labels(h, X):
-    """What a hypothesis without probabilities says: (n,)."""
+def hypothesis_labels(h, X):
+    """The labels that a hypothesis without probabilities predicts: (n,)."""
     said = h.predict(X) if hasattr(h, "predict") else h(X)
     said = arrays.to_numpy(said)
     if said.shape != (X.shape[0],):

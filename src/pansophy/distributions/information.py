@@ -28,20 +28,20 @@ import numpy as np
 
 from ..core import arrays, threads
 from ..core.numerics import safe_divide, safe_log, xlogy
-from .base import checked, floats
+from .base import float_parameter, require_all
 
 SLACK = 1e-6  # by how much a distribution may miss a sum of 1
 LARGE = 1 << 15  # entries from which compiled loops pay, and of one of their blocks
 
 
-def masses(p, axis=-1, what="the distribution"):
+def as_probabilities(p, axis=-1, what="the distribution"):
     """p as probabilities along `axis` (None: all axes), checked; counts divided."""
-    p = floats(p)
+    p = float_parameter(p)
     xp = arrays.namespace(p)
-    checked(xp.isfinite(p), f"{what} holds values that are not finite.")
-    checked(p >= 0, f"{what} holds a negative value.")
+    require_all(xp.isfinite(p), f"{what} holds values that are not finite.")
+    require_all(p >= 0, f"{what} holds a negative value.")
     total = xp.sum(p, axis=axis, keepdims=True)
-    checked(total > 0, f"{what} has no mass.")
+    require_all(total > 0, f"{what} has no mass.")
     if not bool(xp.all(xp.floor(p) == p)):
         worst = float(np.max(np.abs(arrays.to_numpy(total) - 1)))
         if worst > SLACK:
@@ -52,9 +52,9 @@ def masses(p, axis=-1, what="the distribution"):
     return p / total
 
 
-def alike(p, q, axis):
+def matching_probabilities(p, q, axis):
     """Two checked distributions over the same values."""
-    p, q = masses(p, axis, "p"), masses(q, axis, "q")
+    p, q = as_probabilities(p, axis, "p"), as_probabilities(q, axis, "q")
     if p.shape[axis] != q.shape[axis]:
         raise ValueError(f"p has {p.shape[axis]} values, but q has {q.shape[axis]}.")
     if arrays.is_foreign(p) != arrays.is_foreign(q) or p.dtype != q.dtype:
@@ -62,7 +62,7 @@ def alike(p, q, axis):
     return p, q
 
 
-def unit(base) -> float:
+def nats_per_unit(base) -> float:
     """Nats in one unit of information of a base (None: 1)."""
     if base is None:
         return 1.0
@@ -71,7 +71,7 @@ def unit(base) -> float:
     return math.log(base)
 
 
-def plain(value):
+def unwrap_scalar(value):
     """A NumPy scalar for a 0-d NumPy array, anything else as it is."""
     return value if arrays.is_foreign(value) else np.asarray(value)[()]
 
@@ -94,9 +94,9 @@ def entropy(p, *, base=None, axis=-1):
     >>> round(float(entropy([9, 5], base=2)), 10)
     0.9402859587
     """
-    p = masses(p, axis)
-    h = -arrays.namespace(p).sum(xlogy(p, p), axis=axis) / unit(base)
-    return plain(abs(h))  # -0.0 of a sure thing
+    p = as_probabilities(p, axis)
+    h = -arrays.namespace(p).sum(xlogy(p, p), axis=axis) / nats_per_unit(base)
+    return unwrap_scalar(abs(h))  # -0.0 of a sure thing
 
 
 def joint_entropy(joint, *, base=None):
@@ -120,11 +120,11 @@ def conditional_entropy(joint, x=0, given=1, *, base=None):
     >>> float(conditional_entropy([[0.5, 0.0], [0.0, 0.5]]))
     0.0
     """
-    p = masses(joint, None, "the joint table")
-    x, given = axes_of(x, p.ndim), axes_of(given, p.ndim)
-    both = joint_entropy(keep(p, (*x, *given)), base=base)
-    h = both - joint_entropy(keep(p, given), base=base) if given else both
-    return plain(arrays.namespace(p).maximum(h, 0 * h))
+    p = as_probabilities(joint, None, "the joint table")
+    x, given = axis_numbers(x, p.ndim), axis_numbers(given, p.ndim)
+    both = joint_entropy(marginal_table(p, (*x, *given)), base=base)
+    h = both - joint_entropy(marginal_table(p, given), base=base) if given else both
+    return unwrap_scalar(arrays.namespace(p).maximum(h, 0 * h))
 
 
 def mutual_information(joint, x=0, y=1, given=(), *, base=None):
@@ -145,27 +145,29 @@ def mutual_information(joint, x=0, y=1, given=(), *, base=None):
     >>> round(float(mutual_information([[0.27974, 0.22626], [0.23426, 0.25974]])), 8)
     0.00309684
     """
-    p, free = compared(joint, x, y, given)
-    return plain(arrays.namespace(p).sum(terms(p, free)) / unit(base))
+    p, free = joint_and_product(joint, x, y, given)
+    return unwrap_scalar(
+        arrays.namespace(p).sum(kl_terms(p, free)) / nats_per_unit(base)
+    )
 
 
-def compared(joint, x, y, given):
+def joint_and_product(joint, x, y, given):
     """P(x, y, z) and P(x, z) P(y, z) / P(z) as (a, b, c) arrays."""
-    p = masses(joint, None, "the joint table")
-    groups = [axes_of(v, p.ndim) for v in (x, y, given)]
+    p = as_probabilities(joint, None, "the joint table")
+    groups = [axis_numbers(v, p.ndim) for v in (x, y, given)]
     x, y, z = groups
     if len({*x, *y, *z}) < len(x) + len(y) + len(z):
         raise ValueError("the axes of x, y and given must all be different.")
     xp = arrays.namespace(p)
-    p = keep(p, (*x, *y, *z))
-    size = [math.prod(p.shape[a:b]) for a, b in spans(map(len, groups))]
+    p = marginal_table(p, (*x, *y, *z))
+    size = [math.prod(p.shape[a:b]) for a, b in group_spans(map(len, groups))]
     p = xp.reshape(p, tuple(size))
     pz = xp.sum(p, axis=(0, 1), keepdims=True)
     px, py = xp.sum(p, axis=1, keepdims=True), xp.sum(p, axis=0, keepdims=True)
     return p, safe_divide(px * py, pz + 0 * p)
 
 
-def spans(sizes):
+def group_spans(sizes):
     """(begin, end) of consecutive groups."""
     begin = 0
     for n in sizes:
@@ -173,7 +175,7 @@ def spans(sizes):
         begin += n
 
 
-def axes_of(value, ndim) -> tuple[int, ...]:
+def axis_numbers(value, ndim) -> tuple[int, ...]:
     """Axis numbers as a tuple from 0."""
     value = (value,) if isinstance(value, (int, np.integer)) else tuple(value)
     wrong = [a for a in value if not -ndim <= a < ndim]
@@ -182,7 +184,7 @@ def axes_of(value, ndim) -> tuple[int, ...]:
     return tuple(int(a) % ndim for a in value)
 
 
-def keep(p, axes):
+def marginal_table(p, axes):
     """p with its other axes summed out and these in this order."""
     xp = arrays.namespace(p)
     gone = tuple(a for a in range(p.ndim) if a not in axes)
@@ -191,10 +193,11 @@ def keep(p, axes):
     return xp.permute_dims(p, tuple(left.index(a) for a in axes))
 
 
-def terms(p, q):
+def kl_terms(p, q):
     """p log(p/q) - p + q, each at least 0; inf where q = 0 < p."""
     xp = arrays.namespace(p, q)
-    gap, one = p - q, xp.ones_like(p)
+    gap = p - q
+    one = xp.ones_like(p)
     near = (xp.abs(gap) < 0.5 * q) & (p > 0)
     far = (p > 0) & (q > 0) & ~near
     close = xp.log1p(xp.where(near, gap / xp.where(near, q, one), 0 * one))
@@ -204,14 +207,14 @@ def terms(p, q):
     return xp.where((q == 0) & (p > 0), xp.full_like(out, math.inf), out)
 
 
-def compiled(p, q, axis, *, middle):
+def compiled_divergences(p, q, axis, *, middle):
     """Divergences by compiled loops for large sound NumPy arrays, else None."""
     plain_arrays = isinstance(p, np.ndarray) and isinstance(q, np.ndarray)
     if not plain_arrays or p.size < LARGE or p.shape != q.shape:
         return None
     if axis not in (-1, p.ndim - 1) or p.dtype != np.float64 or q.dtype != np.float64:
         return None
-    from ._information import divergences, totals
+    from ._information import row_divergences, row_totals
 
     P, Q = (np.ascontiguousarray(t).reshape(-1, t.shape[-1]) for t in (p, q))
     cuts = np.array_split(np.arange(len(P)), max(1, P.size // LARGE))
@@ -220,16 +223,16 @@ def compiled(p, q, axis, *, middle):
 
     def one(rows):
         sound = []
-        (a, *ok_a), (b, *ok_b) = totals(P[rows]), totals(Q[rows])
+        (a, *ok_a), (b, *ok_b) = row_totals(P[rows]), row_totals(Q[rows])
         for total, (usable, whole) in ((a, ok_a), (b, ok_b)):
             near = usable and abs(total - 1).max() <= SLACK
             sound += [(usable and whole, near)]
         if ok_a[0] and ok_b[0]:
-            divergences(P[rows], Q[rows], a, b, middle, out[rows])
+            row_divergences(P[rows], Q[rows], a, b, middle, out[rows])
         return sound
 
-    told = list(threads.run((lambda r=r: one(r)) for r in blocks))
-    sound = np.array(told).all(axis=0).any(axis=1).all()  # p and q: counts, or sum 1
+    checks = list(threads.run_tasks((lambda r=r: one(r)) for r in blocks))
+    sound = np.array(checks).all(axis=0).any(axis=1).all()  # p and q: counts, or sum 1
     return out.reshape(p.shape[:-1]) if sound else None
 
 
@@ -257,15 +260,17 @@ def kl(p, q, *, base=None, axis=-1, samples=None):
     inf
     """
     if hasattr(p, "log_prob"):
-        return between(p, q, samples) / unit(base)
-    quick = compiled(p, q, axis, middle=False)
+        return kl_of_distributions(p, q, samples) / nats_per_unit(base)
+    quick = compiled_divergences(p, q, axis, middle=False)
     if quick is not None:
-        return plain(quick / unit(base))
-    p, q = alike(p, q, axis)
-    return plain(arrays.namespace(p).sum(terms(p, q), axis=axis) / unit(base))
+        return unwrap_scalar(quick / nats_per_unit(base))
+    p, q = matching_probabilities(p, q, axis)
+    return unwrap_scalar(
+        arrays.namespace(p).sum(kl_terms(p, q), axis=axis) / nats_per_unit(base)
+    )
 
 
-def between(p, q, samples):
+def kl_of_distributions(p, q, samples):
     """KL of two distribution objects, in nats."""
     from .categorical import Categorical
     from .gaussian_kl import kl_normals
@@ -275,7 +280,7 @@ def between(p, q, samples):
         raise TypeError("p is a distribution with log_prob, so q must be one too.")
     if samples is not None:
         gap = p.log_prob(samples) - q.log_prob(samples)
-        return plain(arrays.namespace(gap).mean(gap, axis=0))
+        return unwrap_scalar(arrays.namespace(gap).mean(gap, axis=0))
     if isinstance(p, Normal) and isinstance(q, Normal):
         return kl_normals(p, q)
     if isinstance(p, Categorical) and isinstance(q, Categorical):
@@ -295,17 +300,17 @@ def cross_entropy(p, q, *, base=None, axis=-1):
     >>> round(float(cross_entropy([0, 1], [[0.9, 0.1], [0.5, 0.5]])), 6)
     0.399254
     """
-    q = masses(q, axis, "q")
+    q = as_probabilities(q, axis, "q")
     labels = p if arrays.is_foreign(p) else np.asarray(p)
     xp = arrays.namespace(q)
     if labels.ndim == q.ndim - 1 and q.ndim == 2:
-        checked((labels >= 0) & (labels < q.shape[1]), "a label is no column of q.")
+        require_all((labels >= 0) & (labels < q.shape[1]), "a label is no column of q.")
         v = xp.arange(q.shape[1], device=arrays.device(q))
         at = xp.asarray(labels, device=arrays.device(q))[:, None] == v
         each = xp.sum(xlogy(xp.astype(at, q.dtype), q), axis=1)
-        return plain(-xp.mean(each) / unit(base))
-    p, q = alike(labels, q, axis)
-    return plain(-xp.sum(xlogy(p, q), axis=axis) / unit(base))
+        return unwrap_scalar(-xp.mean(each) / nats_per_unit(base))
+    p, q = matching_probabilities(labels, q, axis)
+    return unwrap_scalar(-xp.sum(xlogy(p, q), axis=axis) / nats_per_unit(base))
 
 
 def js(p, q, *, base=None, axis=-1):
@@ -317,13 +322,13 @@ def js(p, q, *, base=None, axis=-1):
     >>> round(float(js([1.0, 0.0], [0.0, 1.0])), 6)
     0.693147
     """
-    quick = compiled(p, q, axis, middle=True)
+    quick = compiled_divergences(p, q, axis, middle=True)
     if quick is not None:
-        return plain(quick / unit(base))
-    p, q = alike(p, q, axis)
+        return unwrap_scalar(quick / nats_per_unit(base))
+    p, q = matching_probabilities(p, q, axis)
     m = (p + q) / 2
-    half = arrays.namespace(p).sum(terms(p, m) + terms(q, m), axis=axis) / 2
-    return plain(half / unit(base))
+    half = arrays.namespace(p).sum(kl_terms(p, m) + kl_terms(q, m), axis=axis) / 2
+    return unwrap_scalar(half / nats_per_unit(base))
 
 
 def total_variation(p, q, *, axis=-1):
@@ -335,9 +340,9 @@ def total_variation(p, q, *, axis=-1):
     >>> float(total_variation([0.5, 0.5], [1.0, 0.0]))
     0.5
     """
-    p, q = alike(p, q, axis)
+    p, q = matching_probabilities(p, q, axis)
     xp = arrays.namespace(p)
-    return plain(xp.sum(xp.abs(p - q), axis=axis) / 2)
+    return unwrap_scalar(xp.sum(xp.abs(p - q), axis=axis) / 2)
 
 
 def js_generator(t):
@@ -380,17 +385,17 @@ def f_divergence(p, q, f="kl", *, slope=None, axis=-1):
         if f not in GENERATORS:
             raise ValueError(f"f must be one of {', '.join(GENERATORS)}, got {f!r}.")
         f, slope = GENERATORS[f]
-    p, q = alike(p, q, axis)
+    p, q = matching_probabilities(p, q, axis)
     xp = arrays.namespace(p)
     inside = q > 0
     value = f(safe_divide(p, q, 1.0))
     out = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
     off = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
     if not bool(xp.any(off > 0)):
-        return plain(out)
+        return unwrap_scalar(out)
     if slope is None:
         raise ValueError(
             "p has mass where q has none: give slope, the limit of f(t) / t."
         )
     some = xp.where(off > 0, off, xp.ones_like(off))
-    return plain(out + xp.where(off > 0, slope * some, xp.zeros_like(off)))
+    return unwrap_scalar(out + xp.where(off > 0, slope * some, xp.zeros_like(off)))

@@ -1,4 +1,4 @@
-"""Rows with missing values: the density of what was seen, and what the rest may be.
+"""Normal distributions of rows with missing values: density, imputation, EM.
 
 With the coordinates of x split into seen b and missing a,
 
@@ -21,10 +21,10 @@ import numpy as np
 
 from ..core.numerics import LOG_2PI, safe_divide
 from .covariance import SHAPES
-from .normal import Moments, Normal, moments, unbatch
+from .normal import Moments, Normal, moments, unbatched_moments
 
 
-def patterns(X):
+def missing_patterns(X):
     """(seen columns, row numbers) for each set of columns that rows have."""
     seen = ~np.isnan(X)
     kinds, which = np.unique(seen, axis=0, return_inverse=True)
@@ -39,16 +39,14 @@ def observed_log_prob(p: Normal, X):
     X = np.asarray(X)
     out = np.zeros((len(X), p.k))
     if p.shape in ("diag", "spherical"):
-        seen, P = (
-            ~np.isnan(X),
-            np.broadcast_to(p.factor.reshape(p.k, -1), p.means.shape),
-        )
+        seen = ~np.isnan(X)
+        P = np.broadcast_to(p.factor.reshape(p.k, -1), p.means.shape)
         for j in range(p.k):
             Z = np.where(seen, (X - p.means[j]) * P[j], 0.0)
             out[:, j] = seen @ (np.log(P[j]) - 0.5 * LOG_2PI) - 0.5 * (Z * Z).sum(1)
         return out
     S = p.part.dense(p.covs, p.k, p.d)
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         if len(b) == p.d:
             q = p
         elif len(b) == 0:
@@ -59,17 +57,17 @@ def observed_log_prob(p: Normal, X):
     return out
 
 
-def impute(p: Normal, X):
+def impute_normal(p: Normal, X):
     """Rows of X with what is missing at eq. (2), for one Normal."""
     X = np.array(X, dtype=np.float64)
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         a = np.setdiff1d(np.arange(p.d), b)
-        gain, _ = regression(p.dense, a, b)
+        gain, _ = conditional_gain(p.dense, a, b)
         X[np.ix_(rows, a)] = p.mean[a] + (X[np.ix_(rows, b)] - p.mean[b]) @ gain.T
     return X
 
 
-def regression(S, a, b):
+def conditional_gain(S, a, b):
     """The gain S_ab S_bb^-1 of eq. (2) and the covariance S_a|b about it."""
     gain = np.linalg.solve(S[np.ix_(b, b)], S[np.ix_(b, a)]).T
     return gain, S[np.ix_(a, a)] - gain @ S[np.ix_(b, a)]
@@ -90,15 +88,16 @@ def expected_moments(p: Normal, X, R) -> Moments:
         return expected_diagonal(p, X, R)
     S = np.asarray(p.part.dense(p.covs, k, d), np.float64)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
-    for b, rows in patterns(X):
+    for b, rows in missing_patterns(X):
         a = np.setdiff1d(np.arange(d), b)
         Xb, Rb = X[np.ix_(rows, b)], R[rows]
         for j in range(k):
-            gain, C = regression(S[j], a, b)
+            gain, C = conditional_gain(S[j], a, b)
             G = np.zeros((d, len(b)))
             G[b, np.arange(len(b))] = 1.0
             G[a] = gain
-            D, r = Xb - M[j, b], Rb[:, j]
+            D = Xb - M[j, b]
+            r = Rb[:, j]
             first[j] += G @ (r @ D)
             second[j] += G @ ((D.T * r) @ D) @ G.T
             second[j][np.ix_(a, a)] += r.sum() * C
@@ -110,7 +109,8 @@ def expected_moments(p: Normal, X, R) -> Moments:
 def expected_diagonal(p: Normal, X, R) -> Moments:
     """The same where coordinates are independent: what is missing stays at m_j."""
     seen = ~np.isnan(X)
-    N, M = R.sum(axis=0), np.asarray(p.means, np.float64)
+    N = R.sum(axis=0)
+    M = np.asarray(p.means, np.float64)
     V = np.broadcast_to(p.covs if p.covs.ndim == 2 else p.covs[:, None], M.shape)
     first, second = np.empty_like(M), np.empty_like(M)
     gone = R.T @ (~seen).astype(np.float64)
@@ -124,7 +124,7 @@ def expected_diagonal(p: Normal, X, R) -> Moments:
 
 def seen_moments(rows) -> Moments:
     """Weight, mean and scatter of each column over the rows that have it."""
-    from .grouped import class_moments
+    from .class_moments import class_moments
 
     part = lambda X, w=None, *_: class_moments(
         X, np.zeros(len(X), np.int64), 1, w, "diag"
@@ -133,7 +133,7 @@ def seen_moments(rows) -> Moments:
 
 
 def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
-    """`Moments` of the likeliest Normal for rows X with NaN, by EM from eq. (2)."""
+    """`Moments` of the maximum-likelihood Normal for rows X with NaN, by EM."""
     X = np.asarray(X, dtype=np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)
     keep = w > 0
@@ -145,7 +145,7 @@ def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
     for _ in range(max_iter):
         floor = 1e-10 * max(float(np.trace(now.scatter)), 1e-300) / now.weight
         p = Normal.from_stats(now.batch(), floor=floor)
-        new = unbatch(expected_moments(p, X, w[:, None]))
+        new = unbatched_moments(expected_moments(p, X, w[:, None]))
         size = max(float(np.abs(new.scatter).max()), 1e-300)
         move = np.abs(new.scatter - now.scatter).max() / size
         now = new

@@ -1,4 +1,4 @@
-"""Maximum likelihood for any log-density, and a look at how good it is.
+"""Maximum likelihood for any log-density, with standard errors and simulation.
 
     J(t) = -(1/n) sum_i log p(x_i; t),      t^ = argmin J                        (1)
     cov(t^) ~ (n J''(t^))^-1                 the inverse observed information    (2)
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import arrays
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 
 STEP = float(np.finfo(float).eps) ** (1 / 3)  # of central differences
 CURVE = float(np.finfo(float).eps) ** (1 / 4)  # of second differences
@@ -28,7 +28,7 @@ AWAY = 1e100  # stands for an infinite J, which a line search cannot use
 
 
 class MLE(NamedTuple):
-    """The likeliest parameters and how sure they are."""
+    """Maximum-likelihood estimates with their information matrix."""
 
     theta: Any  # (k,)
     nll: float  # J at theta
@@ -73,7 +73,9 @@ def negative_log_likelihood(log_density: Callable, theta, *data, weights=None):
     return -xp.sum(w * used) / xp.sum(w)
 
 
-def objective(log_density, data, weights, start) -> tuple[Callable, Callable]:
+def likelihood_objective(
+    log_density, data, weights, start
+) -> tuple[Callable, Callable]:
     """J and its gradient as functions of a float64 NumPy vector."""
     shape = tuple(start.shape)
     if arrays.is_torch(start):
@@ -83,7 +85,9 @@ def objective(log_density, data, weights, start) -> tuple[Callable, Callable]:
             theta.requires_grad_(True)
             value = negative_log_likelihood(log_density, theta, *data, weights=weights)
             value.backward()
-            return finite(float(value.detach())), arrays.to_numpy(theta.grad).ravel()
+            return finite_or_large(float(value.detach())), arrays.to_numpy(
+                theta.grad
+            ).ravel()
 
         return (lambda t: both(t)[0]), (lambda t: both(t)[1].astype(float))
 
@@ -92,18 +96,19 @@ def objective(log_density, data, weights, start) -> tuple[Callable, Callable]:
             value = negative_log_likelihood(
                 log_density, t.reshape(shape), *data, weights=weights
             )
-        return finite(float(value))
+        return finite_or_large(float(value))
 
-    return J, lambda t: differences(J, t)
+    return J, lambda t: difference_gradient(J, t)
 
 
-def finite(value: float) -> float:
+def finite_or_large(value: float) -> float:
     return value if math.isfinite(value) else AWAY
 
 
-def differences(J, t, step=STEP):
+def difference_gradient(J, t, step=STEP):
     """Gradient by central differences; one-sided where the other side is infinite."""
-    g, here = np.empty(len(t)), None
+    g = np.empty(len(t))
+    here = None
     for j in range(len(t)):
         h = step * max(abs(t[j]), 1.0)
         up, down = t.copy(), t.copy()
@@ -120,7 +125,7 @@ def differences(J, t, step=STEP):
     return g
 
 
-def hessian(gradient, t, step=CURVE):
+def difference_hessian(gradient, t, step=CURVE):
     """Second derivatives by central differences of the gradient."""
     k = len(t)
     H = np.empty((k, k))
@@ -133,9 +138,10 @@ def hessian(gradient, t, step=CURVE):
     return (H + H.T) / 2
 
 
-def polish(gradient, t, low, high, rounds=3):
+def newton_refinement(gradient, t, low, high, rounds=3):
     """Newton steps that lower |J'| and stay inside; the last Hessian."""
-    g, H = gradient(t), hessian(gradient, t)
+    g = gradient(t)
+    H = difference_hessian(gradient, t)
     for _ in range(rounds):
         try:
             new = t - np.linalg.solve(H, g)
@@ -146,7 +152,9 @@ def polish(gradient, t, low, high, rounds=3):
         ahead = gradient(new)
         if not np.linalg.norm(ahead) < np.linalg.norm(g):
             break
-        t, g, H = new, ahead, hessian(gradient, new)
+        t = new
+        g = ahead
+        H = difference_hessian(gradient, new)
     return t, H
 
 
@@ -193,7 +201,7 @@ def fit_mle(
     start = (
         start if arrays.is_foreign(start) else np.atleast_1d(np.asarray(start, float))
     )
-    J, gradient = objective(log_density, data, weights, start)
+    J, gradient = likelihood_objective(log_density, data, weights, start)
     t = arrays.to_numpy(start).astype(float).ravel()
     if J(t) >= AWAY:
         raise ValueError("the likelihood at the start is zero or not a number.")
@@ -207,17 +215,18 @@ def fit_mle(
     low = np.array([-np.inf if a is None else a for a, _ in pairs])
     high = np.array([np.inf if b is None else b for _, b in pairs])
     inside = (found.x > low) & (found.x < high)
-    t, H = found.x, None
+    t = found.x
+    H = None
     if inside.all():
-        t, H = polish(gradient, t, low, high)
+        t, H = newton_refinement(gradient, t, low, high)
     n = float(data[0].shape[0] if weights is None else np.sum(arrays.to_numpy(weights)))
-    settled = found.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
+    converged = found.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
     nll = J(t)
     theta = arrays.asarray(t.reshape(start.shape), like=start)
-    return MLE(theta, nll, -n * nll, information(H, n, len(t)), n, settled)
+    return MLE(theta, nll, -n * nll, observed_information(H, n, len(t)), n, converged)
 
 
-def information(H, n, k):
+def observed_information(H, n, k):
     """Eq. (2), NaN where J is not curved upwards."""
     if H is None or not np.isfinite(H).all() or np.linalg.eigvalsh(H)[0] <= 0:
         return np.full((k, k), np.nan)
@@ -295,7 +304,7 @@ def simulate_mle(
     sizes = np.asarray(n, dtype=np.int64)
     if len(sizes) < 2 or repeats < 8:
         raise ValueError("give at least 2 sizes n and 8 repeats.")
-    rngs = spawn(rng_from(seed), repeats * len(sizes))
+    rngs = spawn_rngs(make_rng(seed), repeats * len(sizes))
     runs = [
         np.atleast_1d(np.asarray(estimate(draw(int(m), rngs[i * repeats + r])), float))
         for i, m in enumerate(sizes)

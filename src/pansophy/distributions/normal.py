@@ -25,8 +25,14 @@ import numpy as np
 
 from ..core import arrays
 from ..core.numerics import LOG_2PI, safe_divide
-from .base import along, events, floats, total_weight, weighted_sum
-from .covariance import ALL_SHAPES, SHAPES, Shape, factor_analysis
+from .base import (
+    as_events,
+    float_parameter,
+    sum_of_weights,
+    weight_along_components,
+    weighted_sum,
+)
+from .covariance import ALL_SHAPES, SHAPES, CovarianceShape, factor_analysis
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +60,13 @@ class Moments:
         w = a.weight + b.weight
         share = safe_divide(b.weight, w)
         D = b.mean - a.mean
-        mean = a.mean + along(share, D) * D
+        mean = a.mean + weight_along_components(share, D) * D
         S = a.scatter + b.scatter + SHAPES[a.shape].outer(D, a.weight * share)
         merged = Moments(w, mean, S, a.shape)
-        return unbatch(merged) if self.single else merged
+        return unbatched_moments(merged) if self.single else merged
 
 
-def unbatch(m: Moments) -> Moments:
+def unbatched_moments(m: Moments) -> Moments:
     S = m.scatter if m.shape == "tied" else m.scatter[0, ...]
     return Moments(m.weight[0, ...], m.mean[0, :], S, m.shape)
 
@@ -69,7 +75,8 @@ def moments(X, weights=None, shape="full") -> Moments:
     """Moments of rows X under weights (n,), or one set per column of weights (n, k)."""
     X = arrays.as_float(X)
     xp = arrays.namespace(X)
-    weight, first = total_weight(X, weights), weighted_sum(X, weights)
+    weight = sum_of_weights(X, weights)
+    first = weighted_sum(X, weights)
     if weights is None:
         weights = xp.ones(X.shape[0], dtype=X.dtype, device=arrays.device(X))
     R = arrays.asarray(weights, like=X)
@@ -78,7 +85,7 @@ def moments(X, weights=None, shape="full") -> Moments:
         R, weight, first = R[:, None], weight[None, ...], first[None, :]
     mean = safe_divide(first, weight[:, None] + xp.zeros_like(first))
     m = Moments(weight, mean, SHAPES[shape].scatter(X, mean, R), shape)
-    return unbatch(m) if single else m
+    return unbatched_moments(m) if single else m
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +121,15 @@ class Normal:
             raise ValueError(
                 f"shape must be one of {list(ALL_SHAPES)}, got {self.shape!r}."
             )
-        mean, cov = floats(self.mean), floats(self.cov)
+        mean, cov = float_parameter(self.mean), float_parameter(self.cov)
         if mean.ndim == 0:
             mean = mean[None]
             if cov.ndim == 0 and self.shape in ("full", "tied"):
                 cov = cov[None, None]
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "cov", cov)
-        k, d = (mean.shape[0] if mean.ndim == 2 else None), mean.shape[-1]
+        k = mean.shape[0] if mean.ndim == 2 else None
+        d = mean.shape[-1]
         lead = () if k is None or self.shape == "tied" else (k,)
         tail = {"full": (d, d), "tied": (d, d), "diag": (d,), "spherical": ()}
         tail["low_rank"] = (d, max(int(cov.shape[-1]), 2) if cov.ndim else 2)
@@ -145,7 +153,7 @@ class Normal:
         return 1 if self.single else int(self.mean.shape[0])
 
     @property
-    def part(self) -> Shape:
+    def part(self) -> CovarianceShape:
         return ALL_SHAPES[self.shape]
 
     @property
@@ -177,10 +185,10 @@ class Normal:
     @property
     def variance(self):
         """Variance of each coordinate, of the shape of the mean."""
-        from .covariance import diagonals
+        from .covariance import batch_diagonals
 
         S = self.dense
-        v = diagonals(S[None, ...] if self.single else S)
+        v = batch_diagonals(S[None, ...] if self.single else S)
         return v[0, :] if self.single else v
 
     @property
@@ -208,7 +216,7 @@ class Normal:
 
     def log_prob(self, X):
         """Eq. (1): (n,), or (n, k) for a batch."""
-        X = arrays.asarray(events(X, self.d), like=self.mean)
+        X = arrays.asarray(as_events(X, self.d), like=self.mean)
         dist = self.part.distance(X, self.means, self.factor)
         out = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
         return out[:, 0] if self.single else out
@@ -246,13 +254,13 @@ class Normal:
     def stats(self, X, weights=None) -> Moments:
         """`Moments` of the rows: of one for weights (n,), of k for (n, k)."""
         kept = "full" if self.shape == "low_rank" else self.shape
-        return moments(events(X, self.d), weights, kept)
+        return moments(as_events(X, self.d), weights, kept)
 
     @classmethod
     def from_stats(
         cls, stats: Moments, prior=None, floor: float = 0.0, rank: int | None = None
     ) -> "Normal":
-        """The likeliest Normal, or with a `NormalInverseWishart` prior its MAP.
+        """The maximum-likelihood Normal, or MAP with a `NormalInverseWishart` prior.
 
         `floor` is added to the diagonal of every covariance afterwards. A `rank`
         presses full covariances into that many factors and noise.
@@ -263,7 +271,8 @@ class Normal:
             return cls(p.mean, C[0] if p.single else C, "low_rank")
         if prior is not None:
             return prior.posterior(stats).normal(stats.shape, floor)
-        m, part = stats.batch(), SHAPES[stats.shape]
+        m = stats.batch()
+        part = SHAPES[stats.shape]
         xp = arrays.namespace(m.mean)
         tiny = 10 * xp.finfo(m.mean.dtype).eps  # as scikit-learn: no division by zero
         cov = part.floor(
@@ -297,8 +306,8 @@ class Normal:
 
     def impute(self, X):
         """Rows of X with each NaN at its mean given the rest of the row, eq. (3)."""
-        from .missing import impute
+        from .missing import impute_normal
 
         if not self.single:
             raise TypeError("impute by one Normal at a time: normal[j].impute(X).")
-        return impute(self, events(X, self.d))
+        return impute_normal(self, as_events(X, self.d))

@@ -1,14 +1,14 @@
-"""Dirichlet, Beta and Gamma: distributions of probabilities and rates.
+"""Dirichlet, Beta and Gamma distributions: of probabilities and of rates.
 
     Dirichlet   log p = sum_v (a_v - 1) log x_v + log G(sum a) - sum log G(a_v)   (1)
     Beta        the Dirichlet of two symbols: x and 1 - x                        (2)
     Gamma       log p = (a - 1) log x - b x + a log b - log G(a)                 (3)
 
 with G the gamma function. They are conjugate to Categorical, Bernoulli and Poisson:
-`posterior(stats)` adds what was counted, so that batch and any order of single
-updates agree. As families of their own they learn from sums of log x (and x): the
-likeliest parameters solve digamma equations, by Newton steps that are exact for the
-rank-one Hessian of (1) and in 1/a for (3).
+`posterior(stats)` adds what was counted, so that batch and any order of single updates
+agree. As families of their own they learn from sums of log x (and x): the
+maximum-likelihood parameters solve digamma equations, by Newton steps that are exact
+for the rank-one Hessian of (1) and in 1/a for (3).
 
 Shapes    concentration (m,) or (k, m)   a, b, shape, rate (), (d,) or (k, d)
 Refs      [Minka2000] Dirichlet; [Minka2002] Gamma
@@ -22,17 +22,17 @@ import numpy as np
 from ..core import arrays
 from ..core.numerics import safe_log, xlogy
 from .base import (
-    Sums,
-    along,
-    checked,
+    SufficientStatistics,
+    as_events,
     digamma,
-    events,
-    floats,
+    float_parameter,
     gammaln,
     over_coordinates,
     per_weight,
-    sums,
+    require_all,
+    sufficient_statistics,
     trigamma,
+    weight_along_components,
 )
 
 
@@ -99,8 +99,8 @@ class Dirichlet:
     concentration: Any
 
     def __post_init__(self):
-        a = floats(self.concentration)
-        checked(a > 0, "concentration must be above 0.")
+        a = float_parameter(self.concentration)
+        require_all(a > 0, "concentration must be above 0.")
         object.__setattr__(self, "concentration", a)
 
     @property
@@ -130,7 +130,8 @@ class Dirichlet:
     @property
     def entropy(self):
         a = self.concentration
-        xp, m = arrays.namespace(a), a.shape[-1]
+        xp = arrays.namespace(a)
+        m = a.shape[-1]
         total = xp.sum(a, axis=-1)
         inner = xp.sum((a - 1) * digamma(a), axis=-1)
         return log_beta(a) + (total - m) * digamma(total) - inner
@@ -139,8 +140,8 @@ class Dirichlet:
         """Eq. (1): (n,) or (n, k)."""
         a = self.concentration
         xp = arrays.namespace(a)
-        X = arrays.asarray(events(X, int(a.shape[-1])), like=a)
-        checked(X >= 0, "probabilities must not be negative.")
+        X = arrays.asarray(as_events(X, int(a.shape[-1])), like=a)
+        require_all(X >= 0, "probabilities must not be negative.")
         X = X if self.single else X[:, None, :]
         return xp.sum(xlogy(a - 1, X), axis=-1) - log_beta(a)
 
@@ -152,19 +153,19 @@ class Dirichlet:
             G / G.sum(axis=-1, keepdims=True), like=self.concentration
         )
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted sum of log x."""
-        X = events(X, int(self.concentration.shape[-1]))
-        return sums(X, weights, safe_log)
+        X = as_events(X, int(self.concentration.shape[-1]))
+        return sufficient_statistics(X, weights, safe_log)
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Dirichlet":
-        """The likeliest concentration; there is no conjugate prior here."""
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Dirichlet":
+        """Maximum-likelihood concentration; there is no conjugate prior here."""
         no_prior(prior, cls)
         g = per_weight(stats.total[0], stats.weight)
         return cls(arrays.asarray(fit_dirichlet(g), like=g))
 
-    def posterior(self, stats: Sums) -> "Dirichlet":
+    def posterior(self, stats: SufficientStatistics) -> "Dirichlet":
         """Given the counts of a Categorical or Multinomial: Dir(a + counts)."""
         return Dirichlet(self.concentration + stats.total[0])
 
@@ -196,9 +197,9 @@ class Beta:
     b: Any
 
     def __post_init__(self):
-        a, b = floats(self.a), floats(self.b)
+        a, b = float_parameter(self.a), float_parameter(self.b)
         a, b = a + 0 * b, b + 0 * a
-        checked((a > 0) & (b > 0), "a and b must be above 0.")
+        require_all((a > 0) & (b > 0), "a and b must be above 0.")
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
 
@@ -239,14 +240,14 @@ class Beta:
         a, b = arrays.to_numpy(self.a), arrays.to_numpy(self.b)
         return arrays.asarray(rng.beta(a, b, size=(n, *a.shape)), like=self.a)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted sums of log x and log(1 - x)."""
-        X = events(X, int(self.a.shape[-1]) if self.a.ndim else 1)
-        return sums(X, weights, safe_log, lambda x: safe_log(1 - x))
+        X = as_events(X, int(self.a.shape[-1]) if self.a.ndim else 1)
+        return sufficient_statistics(X, weights, safe_log, lambda x: safe_log(1 - x))
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Beta":
-        """The likeliest pair; there is no conjugate prior here."""
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Beta":
+        """Maximum-likelihood parameters; there is no conjugate prior here."""
         no_prior(prior, cls)
         like = stats.total[0]
         g = np.stack(
@@ -256,10 +257,11 @@ class Beta:
         pick = lambda j: arrays.asarray(fitted[..., j], like=like)
         return cls(pick(0), pick(1))
 
-    def posterior(self, stats: Sums) -> "Beta":
+    def posterior(self, stats: SufficientStatistics) -> "Beta":
         """Given the statistics of a Bernoulli: Beta(a + ones, b + zeros)."""
-        ones, N = stats.total[0], stats.weight
-        zeros = along(N, ones) - ones
+        ones = stats.total[0]
+        N = stats.weight
+        zeros = weight_along_components(N, ones) - ones
         return Beta(self.a + ones, self.b + zeros)
 
 
@@ -283,9 +285,9 @@ class Gamma:
     rate: Any
 
     def __post_init__(self):
-        a, b = floats(self.shape), floats(self.rate)
+        a, b = float_parameter(self.shape), float_parameter(self.rate)
         a, b = a + 0 * b, b + 0 * a
-        checked((a > 0) & (b > 0), "shape and rate must be above 0.")
+        require_all((a > 0) & (b > 0), "shape and rate must be above 0.")
         object.__setattr__(self, "shape", a)
         object.__setattr__(self, "rate", b)
 
@@ -306,7 +308,8 @@ class Gamma:
     @property
     def entropy(self):
         """Sum over coordinates, () or (k,)."""
-        a, xp = self.shape, arrays.namespace(self.shape)
+        a = self.shape
+        xp = arrays.namespace(self.shape)
         h = a - xp.log(self.rate) + gammaln(a) + (1 - a) * digamma(a)
         return h if h.ndim == 0 else xp.sum(h, axis=-1)
 
@@ -324,21 +327,23 @@ class Gamma:
         a, b = arrays.to_numpy(self.shape), arrays.to_numpy(self.rate)
         return arrays.asarray(rng.gamma(a, 1 / b, size=(n, *a.shape)), like=self.shape)
 
-    def stats(self, X, weights=None) -> Sums:
+    def stats(self, X, weights=None) -> SufficientStatistics:
         """Weight and weighted sums of x and log x."""
-        X = events(X, int(self.shape.shape[-1]) if self.shape.ndim else 1)
-        return sums(X, weights, lambda x: x, safe_log)
+        X = as_events(X, int(self.shape.shape[-1]) if self.shape.ndim else 1)
+        return sufficient_statistics(X, weights, lambda x: x, safe_log)
 
     @classmethod
-    def from_stats(cls, stats: Sums, prior=None) -> "Gamma":
-        """The likeliest pair; there is no conjugate prior here."""
+    def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Gamma":
+        """Maximum-likelihood parameters; there is no conjugate prior here."""
         no_prior(prior, cls)
         mean, log_mean = (per_weight(t, stats.weight) for t in stats.total)
         xp = arrays.namespace(mean)
         a = arrays.asarray(fit_gamma_shape(xp.log(mean) - log_mean), like=mean)
         return cls(a, a / mean)
 
-    def posterior(self, stats: Sums) -> "Gamma":
+    def posterior(self, stats: SufficientStatistics) -> "Gamma":
         """Given the statistics of a Poisson: Gamma(a + sum, b + weight)."""
         S = stats.total[0]
-        return Gamma(self.shape + S, self.rate + along(stats.weight, S))
+        return Gamma(
+            self.shape + S, self.rate + weight_along_components(stats.weight, S)
+        )

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import arrays
-from .base import floats
+from .base import float_parameter
 from .densities import fit
-from .mle import AWAY, differences
+from .mle import AWAY, difference_gradient
 from .normal import Normal
 
 
@@ -58,7 +58,7 @@ def fit_forward_kl(samples, family="normal", weights=None, **options) -> Project
     (array([0.]), array([[5.]]))
     """
     q = fit(samples, family, weights, **options)
-    L = q.log_prob(floats(samples))
+    L = q.log_prob(float_parameter(samples))
     xp = arrays.namespace(L)
     if weights is None:
         return Projection(q, -float(xp.mean(L)))
@@ -66,7 +66,7 @@ def fit_forward_kl(samples, family="normal", weights=None, **options) -> Project
     return Projection(q, -float(xp.sum(w * L) / xp.sum(w)))
 
 
-def nodes(d: int, n: int):
+def normal_quadrature(d: int, n: int):
     """Points (s, d) and weights (s,) that stand for a standard Normal."""
     if d <= 2:
         t, w = np.polynomial.hermite_e.hermegauss(40 if d == 1 else 20)
@@ -83,7 +83,7 @@ def nodes(d: int, n: int):
     return e, np.full(len(e), 1 / len(e))
 
 
-def unpack(t, d, diag):
+def unpack_normal(t, d, diag):
     """Mean, triangular factor and the logarithms of its diagonal."""
     m, log_s = t[:d], t[d : 2 * d]
     L = np.diag(np.exp(log_s))
@@ -97,21 +97,25 @@ def reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
     below = np.tril_indices(d, -1)
 
     def value(t):
-        m, L, log_s = unpack(t, d, diag)
+        m, L, log_s = unpack_normal(t, d, diag)
         with np.errstate(all="ignore"):
             logs = np.asarray(log_p(m + e @ L.T), dtype=float).reshape(-1)
         out = -(w @ logs) - log_s.sum()
         return out if np.isfinite(out) else AWAY
 
     def both(t):
-        m, L, _ = unpack(t, d, diag)
+        m, L, _ = unpack_normal(t, d, diag)
         G = w[:, None] * np.asarray(gradient(m + e @ L.T), dtype=float).reshape(-1, d)
         dL = G.T @ e
         parts = [-G.sum(axis=0), -np.diag(dL) * np.diag(L) - 1]
         parts += [] if diag else [-dL[below]]
         return value(t), np.concatenate(parts)
 
-    return both if gradient is not None else lambda t: (value(t), differences(value, t))
+    return (
+        both
+        if gradient is not None
+        else lambda t: (value(t), difference_gradient(value, t))
+    )
 
 
 def fit_reverse_kl(
@@ -158,8 +162,9 @@ def fit_reverse_kl(
         raise ValueError(f"shape must be 'full' or 'diag', got {shape!r}.")
     starts = np.asarray(arrays.to_numpy(start), dtype=float)
     starts = np.atleast_2d(starts)
-    d, diag = starts.shape[1], shape == "diag"
-    e, w = nodes(d, n)
+    d = starts.shape[1]
+    diag = shape == "diag"
+    e, w = normal_quadrature(d, n)
     J = reverse_objective(log_p, gradient, d, diag, e, w)
     rest = [] if diag else np.zeros(d * (d - 1) // 2)
     best: Any = None
@@ -170,7 +175,7 @@ def fit_reverse_kl(
         options = {"maxiter": max_iter, "ftol": 1e-14, "gtol": 1e-8}
         found = optimize.minimize(J, t, jac=True, method="L-BFGS-B", options=options)
         best = found if best is None or found.fun < best.fun else best
-    m, L, _ = unpack(best.x, d, diag)
+    m, L, _ = unpack_normal(best.x, d, diag)
     cov = np.diag(L) ** 2 if diag else L @ L.T
     constant = 0.5 * d * (1 + np.log(2 * np.pi))  # of the entropy of q
     return Projection(

@@ -1,4 +1,4 @@
-"""Optimal transport: the least work that turns one distribution into another.
+"""Optimal transport: the plan of least cost between two distributions.
 
 For masses u at points x, v at points y and a cost c(x, y) = |x - y|^p
 
@@ -12,7 +12,7 @@ bound (E_x f - E_y f) / K. Three ways to (1):
     sorted    on a line the best plan moves quantile to quantile: O(n log n)     (3)
     lp        the linear program, by HiGHS; equal masses by assignment: exact
     sinkhorn  min (1) + e sum P (log P - 1): P = diag(a) exp(-c / e) diag(b) with a
-              and b fitted to the margins in turns, for falling e; the plan is then
+              and b fitted to the margins alternately, for falling e; the plan is then
               rounded to have exactly the margins, so its cost bounds (1) above  (4)
 
 Scalings a, b are folded into potentials (f, g) before they can overflow.
@@ -32,8 +32,8 @@ from ..core import arrays
 from ..core.iterate import iterate
 from ..core.numerics import logsumexp, safe_divide, safe_log
 from ..distances import euclidean
-from .base import floats
-from .information import masses, plain
+from .base import float_parameter
+from .information import as_probabilities, unwrap_scalar
 
 SWEEPS = 10  # of Sinkhorn between two looks at the margins
 FOLD = 1e100  # scalings beyond this are folded into the potentials
@@ -49,9 +49,9 @@ class Transport(NamedTuple):
     converged: bool = True
 
 
-def points(x, w, what):
+def weighted_points(x, w, what):
     """Points as (n, d) and their masses (n,), by default equal."""
-    x = floats(x)
+    x = float_parameter(x)
     x = x[:, None] if x.ndim == 1 else x
     xp = arrays.namespace(x)
     if x.ndim != 2 or x.shape[0] == 0:
@@ -60,7 +60,7 @@ def points(x, w, what):
         return x, xp.full(
             (x.shape[0],), 1 / x.shape[0], dtype=x.dtype, device=arrays.device(x)
         )
-    w = masses(arrays.asarray(w, like=x), -1, f"the masses of {what}")
+    w = as_probabilities(arrays.asarray(w, like=x), -1, f"the masses of {what}")
     if w.shape != (x.shape[0],):
         raise ValueError(f"{what} has {x.shape[0]} points, but {w.shape[0]} masses.")
     return x, w
@@ -85,8 +85,8 @@ def quantile_cost(x, y, u, v, p):
     if u is None and v is None and x.shape[0] == y.shape[0]:
         gap = xp.abs(xp.sort(x) - xp.sort(y))
         return xp.mean(gap if p == 1 else gap**p)
-    x, cu = ranked(x, u)
-    y, cv = ranked(y, v)
+    x, cu = sorted_cumulative(x, u)
+    y, cv = sorted_cumulative(y, v)
     cuts = xp.sort(xp.concat([cu, cv]))
     length = xp.concat([cuts[:1], cuts[1:] - cuts[:-1]])
     middle = cuts - length / 2
@@ -97,7 +97,7 @@ def quantile_cost(x, y, u, v, p):
     return xp.sum(length * (gap if p == 1 else gap**p))
 
 
-def ranked(x, w):
+def sorted_cumulative(x, w):
     """Sorted values and the mass up to each."""
     xp = arrays.namespace(x)
     n = x.shape[0]
@@ -140,8 +140,8 @@ def wasserstein(
     """
     if not p >= 1:
         raise ValueError(f"p must be at least 1, got {p}.")
-    x2, u2 = points(x, u, "x")
-    y2, v2 = points(y, v, "y")
+    x2, u2 = weighted_points(x, u, "x")
+    y2, v2 = weighted_points(y, v, "y")
     y2, v2 = arrays.asarray(y2, like=x2), arrays.asarray(v2, like=x2)
     line = x2.shape[1] == y2.shape[1] == 1 and cost is None
     if method == "sorted" and not line:
@@ -151,8 +151,8 @@ def wasserstein(
         value = quantile_cost(x2[:, 0], y2[:, 0], u2, v2, p)
     else:
         C = cost_matrix(x2, y2, cost, p)
-        value = solved(u2, v2, C, method, options).cost
-    return plain(value if p == 1 else value ** (1 / p))
+        value = solve_transport(u2, v2, C, method, options).cost
+    return unwrap_scalar(value if p == 1 else value ** (1 / p))
 
 
 def transport(
@@ -166,19 +166,19 @@ def transport(
     >>> transport([0.0, 1.0], [4.0, 3.0]).plan
     array([[0. , 0.5], [0.5, 0. ]])
     """
-    x, u = points(x, u, "x")
-    y, v = points(y, v, "y")
+    x, u = weighted_points(x, u, "x")
+    y, v = weighted_points(y, v, "y")
     y, v = arrays.asarray(y, like=x), arrays.asarray(v, like=x)
-    return solved(u, v, cost_matrix(x, y, cost, p), method, options)
+    return solve_transport(u, v, cost_matrix(x, y, cost, p), method, options)
 
 
-def solved(u, v, C, method, options) -> Transport:
+def solve_transport(u, v, C, method, options) -> Transport:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     return METHODS[method](u, v, C, **options)
 
 
-def exact(u, v, C) -> Transport:
+def exact_transport(u, v, C) -> Transport:
     """Eq. (1) by assignment where all masses are equal, else by `linear_program`."""
     from scipy.optimize import linear_sum_assignment
 
@@ -219,7 +219,7 @@ def linear_program(u, v, C) -> Transport:
     return Transport(put(result.fun), put(plan), put(f), put(g))
 
 
-class Scaling(NamedTuple):
+class SinkhornState(NamedTuple):
     """Potentials, scalings on top of them, their kernel; L1 error of the margins."""
 
     f: Any
@@ -230,15 +230,15 @@ class Scaling(NamedTuple):
     objective: float
 
 
-def folded(f, g, C, reg):
+def absorb_scalings(f, g, C, reg):
     """A state with the scalings folded into the potentials."""
     xp = arrays.namespace(C)
     K = xp.exp((f[:, None] + g[None, :] - C) / reg)
-    return Scaling(f, g, xp.ones_like(f), xp.ones_like(g), K, math.inf)
+    return SinkhornState(f, g, xp.ones_like(f), xp.ones_like(g), K, math.inf)
 
 
-def sweep(s: Scaling, u, v, C, reg) -> Scaling:
-    """Some turns of eq. (4)."""
+def sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
+    """Several iterations of eq. (4)."""
     xp = arrays.namespace(C)
     a, b = s.a, s.b
     for _ in range(SWEEPS):
@@ -247,13 +247,13 @@ def sweep(s: Scaling, u, v, C, reg) -> Scaling:
     error = float(xp.sum(xp.abs(a * xp.matmul(s.K, b) - u)))
     top = float(xp.maximum(xp.max(a), xp.max(b)))
     if top < FOLD and error < 1.5:
-        return Scaling(s.f, s.g, a, b, s.K, error)
+        return SinkhornState(s.f, s.g, a, b, s.K, error)
     f, g = soft_potentials(s, u, v, C, reg)
-    return folded(f, g, C, reg)._replace(objective=min(error, 2.0))
+    return absorb_scalings(f, g, C, reg)._replace(objective=min(error, 2.0))
 
 
 def soft_potentials(s, u, v, C, reg):
-    """Potentials after one turn in logarithms, which cannot overflow."""
+    """Potentials after one iteration in logarithms, which cannot overflow."""
     xp = arrays.namespace(C)
     g = s.g + reg * safe_log(xp.where(s.b > 0, s.b, xp.ones_like(s.b)))
     g = xp.where(xp.isfinite(g), g, s.g)
@@ -274,35 +274,37 @@ def sinkhorn(u, v, C, reg=None, max_iter: int = 5000, tol: float = 1e-6) -> Tran
     if not reg > 0:
         raise ValueError(f"reg must be above 0, got {reg}.")
     u_, v_ = u / xp.sum(u), v / xp.sum(v)
-    s = folded(xp.zeros_like(u), xp.zeros_like(v), C, max(top, reg))
-    level, turns = max(top, reg), 0
+    s = absorb_scalings(xp.zeros_like(u), xp.zeros_like(v), C, max(top, reg))
+    level = max(top, reg)
+    n_iter = 0
     while True:
         f, g = soft_potentials(s, u_, v_, C, level)
-        s = folded(f, g, C, level)
+        s = absorb_scalings(f, g, C, level)
         last = level <= reg
         result = iterate(
-            lambda s, e=level: sweep(s, u_, v_, C, e),
+            lambda s, e=level: sinkhorn_iterations(s, u_, v_, C, e),
             s,
-            max_iter=max(1, (max_iter - turns) // SWEEPS),
+            max_iter=max(1, (max_iter - n_iter) // SWEEPS),
             tol=tol if last else 1e-2,
             change=lambda old, new: new.objective,
         )
-        s, turns = result.state, turns + SWEEPS * result.n_iter
-        f, g = s.f + level * log_(s.a), s.g + level * log_(s.b)
-        if last or turns >= max_iter:
+        s = result.state
+        n_iter += SWEEPS * result.n_iter
+        f, g = s.f + level * log_or_minus_inf(s.a), s.g + level * log_or_minus_inf(s.b)
+        if last or n_iter >= max_iter:
             break
         s = s._replace(f=f, g=g, a=xp.ones_like(f), b=xp.ones_like(g))
         level = max(level / 4, reg)
-    plan = rounded(s.a[:, None] * s.K * s.b[None, :], u_, v_)
+    plan = round_to_margins(s.a[:, None] * s.K * s.b[None, :], u_, v_)
     return Transport(xp.sum(plan * C), plan, f, g, last and result.converged)
 
 
-def log_(a):
+def log_or_minus_inf(a):
     xp = arrays.namespace(a)
     return xp.log(xp.where(a > 0, a, xp.ones_like(a)))
 
 
-def rounded(P, u, v):
+def round_to_margins(P, u, v):
     """The plan nearest P that has exactly the margins u and v."""
     xp = arrays.namespace(P)
     one = xp.ones_like
@@ -318,8 +320,8 @@ def rounded(P, u, v):
 
 
 METHODS: dict[str, Callable[..., Transport]] = {
-    "auto": exact,
-    "lp": exact,
+    "auto": exact_transport,
+    "lp": exact_transport,
     "sinkhorn": sinkhorn,
 }
 
@@ -349,8 +351,8 @@ def kr_dual(x, y, u=None, v=None, *, critic=None, lipschitz=None):
     >>> float(kr_dual([0.0, 1.0], [3.0, 4.0], critic=lambda z: -2 * z[:, 0]))
     3.0
     """
-    x, u = points(x, u, "x")
-    y, v = points(y, v, "y")
+    x, u = weighted_points(x, u, "x")
+    y, v = weighted_points(y, v, "y")
     y, v = arrays.asarray(y, like=x), arrays.asarray(v, like=x)
     xp = arrays.namespace(x)
     Z = xp.concat([x, y])
@@ -365,6 +367,6 @@ def kr_dual(x, y, u=None, v=None, *, critic=None, lipschitz=None):
         slopes = safe_divide(xp.abs(values[:, None] - values[None, :]), D)
         lipschitz = float(xp.max(slopes))
     if not lipschitz > 0:
-        return plain(0 * values[0])  # a constant critic sees no difference
+        return unwrap_scalar(0 * values[0])  # a constant critic sees no difference
     n = x.shape[0]
-    return plain((xp.sum(u * values[:n]) - xp.sum(v * values[n:])) / lipschitz)
+    return unwrap_scalar((xp.sum(u * values[:n]) - xp.sum(v * values[n:])) / lipschitz)

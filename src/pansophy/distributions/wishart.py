@@ -8,7 +8,8 @@ kind with kappa' = kappa + N, v' = v + N, m_0' = (kappa m_0 + N x) / kappa' and
     Psi' = Psi + C + (kappa N / kappa') (x - m_0)(x - m_0)'                      (2)
 
 whose joint mode is m_0' and Psi' / (v' + d + 2), positive definite however few the
-rows. As Psi -> 0, kappa -> 0, v -> -(d + 2) the mode becomes the likeliest Normal.
+rows. As Psi -> 0, kappa -> 0, v -> -(d + 2) the mode becomes the maximum-likelihood
+Normal.
 
 Shapes    m_0 (d,)   Psi (d, d)   kappa, v numbers; a posterior of k has a leading k
 Refs      [Murphy2012] section 4.6
@@ -21,12 +22,12 @@ import numpy as np
 import scipy.special
 
 from ..core import arrays
-from .base import checked, floats
+from .base import float_parameter, require_all
 from .covariance import SHAPES
 from .normal import Moments, Normal
 
 
-class Pair(NamedTuple):
+class MeanAndCovariance(NamedTuple):
     """A mean and a covariance matrix, or n of each."""
 
     mean: Any  # (d,) or (n, d)
@@ -65,8 +66,8 @@ class NormalInverseWishart:
 
     def __post_init__(self):
         for name in ("mean", "kappa", "scale", "dof"):
-            object.__setattr__(self, name, floats(getattr(self, name)))
-        checked(self.kappa >= 0, "kappa must not be negative.")
+            object.__setattr__(self, name, float_parameter(getattr(self, name)))
+        require_all(self.kappa >= 0, "kappa must not be negative.")
 
     @property
     def d(self) -> int:
@@ -77,24 +78,25 @@ class NormalInverseWishart:
         return self.mean.ndim == 1
 
     @property
-    def mode(self) -> Pair:
-        """The likeliest mean and covariance together."""
+    def mode(self) -> MeanAndCovariance:
+        """The mode: mean and covariance of highest joint density."""
         below = self.dof + self.d + 2
-        return Pair(
+        return MeanAndCovariance(
             self.mean, self.scale / (below[:, None, None] if below.ndim else below)
         )
 
-    def expected(self) -> Pair:
+    def expected(self) -> MeanAndCovariance:
         """Mean of the mean and of the covariance, which needs dof > d + 1."""
         below = self.dof - self.d - 1
-        checked(below > 0, "the mean covariance exists for dof > d + 1 only.")
-        return Pair(
+        require_all(below > 0, "the mean covariance exists for dof > d + 1 only.")
+        return MeanAndCovariance(
             self.mean, self.scale / (below[:, None, None] if below.ndim else below)
         )
 
     def normal(self, shape: str = "full", floor: float = 0.0) -> Normal:
         """The Normal at the mode, its covariance pressed into a shape."""
-        part, d = SHAPES[shape], self.d
+        part = SHAPES[shape]
+        d = self.d
         mean, cov = self.mode
         if shape in ("full", "tied") and self.single:
             return Normal(mean, part.floor(cov, floor), shape)
@@ -123,14 +125,15 @@ class NormalInverseWishart:
         return NormalInverseWishart(mean, xp.asarray(kappa), psi, xp.asarray(dof))
 
     def log_prob(self, pair):
-        """log density of eq. (1) at `Pair(mean (n, d), cov (n, d, d))`: (n,)."""
+        """Log density (n,) of eq. (1) at n means (n, d) and covariances (n, d, d)."""
         m, S = (np.asarray(arrays.to_numpy(a), float) for a in pair)
         m = m.reshape(-1, self.d)
         S = S.reshape(-1, self.d, self.d)
         psi, m0 = arrays.to_numpy(self.scale), arrays.to_numpy(self.mean)
-        v, d = float(self.dof), self.d
+        v = float(self.dof)
+        d = self.d
         sign, log_det = np.linalg.slogdet(S)
-        checked(sign > 0, "covariances must be positive definite.")
+        require_all(sign > 0, "covariances must be positive definite.")
         inside = np.trace(
             np.linalg.solve(S, np.broadcast_to(psi, S.shape)), axis1=1, axis2=2
         )
@@ -144,9 +147,10 @@ class NormalInverseWishart:
         centre = Normal(np.broadcast_to(m0, m.shape), S / float(self.kappa))
         return wishart + np.diagonal(centre.log_prob(m))
 
-    def sample(self, n: int, rng: np.random.Generator) -> Pair:
-        """n draws as `Pair(mean (n, d), cov (n, d, d))`."""
-        psi, d = arrays.to_numpy(self.scale), self.d
+    def sample(self, n: int, rng: np.random.Generator) -> MeanAndCovariance:
+        """n draws as `MeanAndCovariance(mean (n, d), cov (n, d, d))`."""
+        psi = arrays.to_numpy(self.scale)
+        d = self.d
         # Bartlett: A A' is Wishart(I, v) for A lower triangular with chi diagonal
         A = np.tril(rng.standard_normal((n, d, d)), -1)
         j = np.arange(d)
@@ -155,7 +159,7 @@ class NormalInverseWishart:
         S = np.swapaxes(half, 1, 2) @ half
         L = np.linalg.cholesky(S / float(self.kappa))
         E = rng.standard_normal((n, d, 1))
-        return Pair(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
+        return MeanAndCovariance(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
 
 
 def full_scatter_of(stats: Moments):

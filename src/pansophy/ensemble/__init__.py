@@ -1,11 +1,9 @@
-"""Many models as one: bags, forests, boosters, votes and stacks."""
+"""Ensembles: bagging, forests, boosting, voting, stacking and mixtures of experts."""
 
 from .adaboost import AdaBoostClassifier, AdaBoostRegressor
 from .bagging import BaggingClassifier, BaggingRegressor
 from .cascade import CascadeClassifier
 from .diversity import Diversity, diversity
-from .embedding import RandomTreesEmbedding
-from .experts import MixtureOfExperts, MixtureOfExpertsClassifier
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forest import RandomForestClassifier, RandomForestRegressor
 from .gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
@@ -14,6 +12,8 @@ from .hist_gradient_boosting import (
     HistGradientBoostingRegressor,
 )
 from .isolation_forest import IsolationForest
+from .mixture_of_experts import MixtureOfExperts, MixtureOfExpertsClassifier
+from .random_trees_embedding import RandomTreesEmbedding
 from .rotation_forest import RotationForestClassifier, RotationForestRegressor
 from .stacking import StackingClassifier, StackingRegressor
 from .voting import VotingClassifier, VotingRegressor

@@ -1,15 +1,28 @@
-"""Loops of AdaBoost: which rows a tree gets wrong, and weighted medians by row."""
+"""Compiled loops of AdaBoost: misclassified rows, row weights, weighted medians."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ..core._weighted import quantile_place, total_weight
+
+
+class LeafRows(NamedTuple):
+    """The rows of a tree in the order of its nodes: node v has start[v] .. stop[v]."""
+
+    rows: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+
 
 @njit(cache=True, nogil=True)
-def mark_wrong(rows, start, stop, leaf, label, y, w, wrong):
+def mark_misclassified(tree_rows, leaf, label, y, w, wrong):
     """Mark the rows that leaves label wrongly; their weight and that of all rows.
 
-    Leaf number l holds rows[start[l] : stop[l]] and says label[l].
+    `leaf` lists the leaves and `label` what each predicts.
     """
+    rows, start, stop = tree_rows
     bad = total = 0.0
     for k in range(leaf.shape[0]):
         v = leaf[k]
@@ -24,7 +37,7 @@ def mark_wrong(rows, start, stop, leaf, label, y, w, wrong):
 
 
 @njit(cache=True, nogil=True)
-def reweigh(w, wrong, factor, least):
+def reweight_rows(w, wrong, factor, least):
     """Multiply the weights of wrong rows, then scale all to sum 1; False if too large.
 
     Positive weights are kept from vanishing: they stay at least `least`.
@@ -44,41 +57,32 @@ def reweigh(w, wrong, factor, least):
 
 
 @njit(cache=True, nogil=True)
-def medians(P, a, stop, order, out):
+def lower_median_place(a, order):
+    """Place in `order` of the first value at which half of the weights a is reached."""
+    low = quantile_place(a, order, 0.5, total_weight(a, order))[0]
+    return max(low, 0)  # -1 if every weight is 0
+
+
+@njit(cache=True, nogil=True)
+def staged_lower_medians(P, a, stop, order, out):
     """Weighted medians of the first `stop` members for every row of P (n, members).
 
-    `order` (n, members) holds the members of each row sorted by prediction; the last
-    one, number stop - 1, is put into its place. Of the sorted predictions the median
-    is the first at which half of the weights a is reached.
+    `order` (n, members) holds the members of each row sorted by prediction; member
+    stop - 1 is put into its place. At a tie the lower prediction is the median.
     """
-    half = 0.0
-    for m in range(stop):
-        half += 0.5 * a[m]
     for i in range(P.shape[0]):
-        new, k = P[i, stop - 1], stop - 1
+        new = P[i, stop - 1]
+        k = stop - 1
         while k > 0 and P[i, order[i, k - 1]] > new:
             order[i, k] = order[i, k - 1]
             k -= 1
         order[i, k] = stop - 1
-        acc = 0.0
-        for k in range(stop):
-            m = order[i, k]
-            acc += a[m]
-            if acc >= half:
-                break
-        out[i] = P[i, m]
+        out[i] = P[i, order[i, lower_median_place(a, order[i, :stop])]]
 
 
 @njit(cache=True, nogil=True)
-def final_medians(P, a, out):
+def weighted_lower_medians(P, a, out):
     """Weighted medians of all members for every row of P (n, members)."""
-    half = 0.5 * a.sum()
     for i in range(P.shape[0]):
         order = np.argsort(P[i])
-        acc, m = 0.0, order[0]
-        for k in range(order.shape[0]):
-            m = order[k]
-            acc += a[m]
-            if acc >= half:
-                break
-        out[i] = P[i, m]
+        out[i] = P[i, order[lower_median_place(a, order)]]

@@ -1,13 +1,13 @@
-"""Compiled coding of rows: the bin of every value."""
+"""Compiled binning: the bin of every value of a block of rows."""
 
 import numpy as np
 from numba import njit
 
-from ..tree._layout import NO_BYTE
+from ..tree._structures import MISSING_CODE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def encode(X, cuts, forms, codes, at, top, missing):
+def encode_block(X, cuts, forms, codes, at, top, missing):
     """Codes of the rows of X, written from row `at` on.
 
     cuts (d, 256) float32 are the greatest values of the bins, inf from the last one
@@ -19,14 +19,16 @@ def encode(X, cuts, forms, codes, at, top, missing):
     width = codes.shape[2]
     for i in range(n):
         for f in range(d):
-            x, c = np.float32(X[i, f]), np.uint8(NO_BYTE)
+            x = np.float32(X[i, f])
+            c = np.uint8(MISSING_CODE)
             if x != x:
                 missing[f] = 1
             elif forms[f]:
                 c = np.uint8(x)
                 top[f] = max(top[f], np.int64(c))
             else:
-                p, row = 0, cuts[f]
+                p = 0
+                row = cuts[f]
                 for s in (128, 64, 32, 16, 8, 4, 2, 1):
                     p += s if row[p + s - 1] < x else 0
                 c = np.uint8(p)

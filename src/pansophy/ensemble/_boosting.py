@@ -1,16 +1,169 @@
-"""Compiled leaves of a round: their best values, and adding them to the rows.
+"""Compiled loops of boosting: gradients of all rows, and values of leaves.
 
-A tree comes with its rows in the order of its nodes: rows[start[v] : stop[v]] are
-those of node v. Nodes a .. b are worked on in one call, inner nodes only if `inner`.
+Gradients. Rows go by blocks that stay in the first-level cache, so that each step is a
+simple loop that the compiler turns into vector instructions. Losses that need
+exponentials take them from `exp_block`. The logarithm is taken of the product of a
+block instead of every row: log a + log b = log a b.
+
+Leaves. Nodes a .. b are worked on in one call, inner nodes only if `inner`.
 """
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ..core._scalar import exp_series
+from ..core._weighted import weighted_quantile
+from ..core.compiled import FASTMATH
+from ..losses._pointwise import loss_curvature, loss_gradient, loss_value
+
+BLOCK = 256
+LOG2E = 1.4426950408889634
+LN2_HIGH = 6.93145751953125e-1  # few bits: a multiple by a small integer is exact
+LN2_LOW = 1.42860682030941723212e-6
+LARGEST_PRODUCT = 1e200  # a product is logged before it overflows
+
+
+class NodeRows(NamedTuple):
+    """The rows of a tree in the order of its nodes: node v has start[v] .. stop[v]."""
+
+    rows: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    left: np.ndarray  # left child of each node, negative for leaves
+    inner: bool  # whether inner nodes get a value as well
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
+def exp_block(x, bits, e, m):
+    """e = exp(x) of the first m entries, to rounding, for x from -708 to 709.
+
+    x = k log 2 + r with whole k; exp r is its Taylor series to r^13 by Horner's rule,
+    2^k is written straight into the exponent of a double. The order of the
+    subtractions matters, so the fast arithmetic of callers must not be inherited.
+    """
+    for i in range(m):
+        v = min(max(x[i], -708.0), 709.0)
+        k = math.floor(v * LOG2E + 0.5)
+        r = (v - k * LN2_HIGH) - k * LN2_LOW
+        e[i] = exp_series(r)
+        bits[i] = (np.int64(np.int32(k)) + 1023) << 52
+    power = bits.view(np.float64)
+    for i in range(m):
+        e[i] *= power[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def logistic_gradients(y, f, w, weighted, start, stop, G, H):
+    """Of log(1 + exp f) - y f: G = y - p, H = p (1 - p), times w if `weighted`."""
+    x, e = np.empty(BLOCK), np.empty(BLOCK)
+    bits = np.empty(BLOCK, np.int64)
+    total = 0.0
+    for a in range(start, stop, BLOCK):
+        m = min(BLOCK, stop - a)
+        for i in range(m):
+            x[i] = -abs(f[a + i])
+        exp_block(x, bits, e, m)
+        straight, product = 0.0, 1.0
+        for i in range(m):
+            v, t = f[a + i], y[a + i]
+            q = 1.0 / (1.0 + e[i])
+            G[a + i] = t - (q if v >= 0 else e[i] * q)
+            H[a + i] = e[i] * q * q
+            straight += max(v, 0.0) - t * v
+            product *= 1.0 + e[i]
+        if w.size:
+            for i in range(m):
+                v = f[a + i]
+                loss = max(v, 0.0) - y[a + i] * v + math.log(1.0 + e[i])
+                total += w[a + i] * loss
+                if weighted:
+                    G[a + i] *= w[a + i]
+                    H[a + i] *= w[a + i]
+        else:
+            total += straight + math.log(product)
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def softmax_gradients(y, f, w, weighted, start, stop, G, H):
+    """Of log sum exp f_k - f_y: G_k = [y = k] - p_k, H_k = p_k (1 - p_k)."""
+    K = f.shape[0]
+    x, top, s = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
+    E = np.empty((K, BLOCK))
+    bits = np.empty(BLOCK, np.int64)
+    total = 0.0
+    for a in range(start, stop, BLOCK):
+        m = min(BLOCK, stop - a)
+        for i in range(m):
+            top[i], s[i] = f[0, a + i], 0.0
+        for k in range(1, K):
+            for i in range(m):
+                top[i] = max(top[i], f[k, a + i])
+        for k in range(K):
+            for i in range(m):
+                x[i] = f[k, a + i] - top[i]
+            exp_block(x, bits, E[k], m)
+            for i in range(m):
+                s[i] += E[k, i]
+        product = 1.0
+        for i in range(m):
+            loss = top[i] - f[y[a + i], a + i]
+            if w.size:
+                total += w[a + i] * (loss + math.log(s[i]))
+            else:
+                total += loss
+                product *= s[i]
+                if product > LARGEST_PRODUCT:
+                    total += math.log(product)
+                    product = 1.0
+            s[i] = 1.0 / s[i]
+        total += math.log(product)
+        for k in range(K):
+            g, h = G[k], H[k]
+            for i in range(m):
+                p = E[k, i] * s[i]
+                g[a + i] = (1.0 if y[a + i] == k else 0.0) - p
+                h[a + i] = p * (1.0 - p)
+            if weighted:
+                for i in range(m):
+                    g[a + i] *= w[a + i]
+                    h[a + i] *= w[a + i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def half_squared_gradients(y, f, w, weighted, start, stop, G):
+    """Of (f - y)^2 / 2, whose curvature is 1."""
+    total = 0.0
+    for i in range(start, stop):
+        r = y[i] - f[i]
+        v = w[i] if w.size else 1.0
+        total += v * r * r
+        G[i] = v * r if weighted else r
+    return total / 2
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add(rows, start, stop, left, value, a, b, f):
-    """f of every row of the leaves a .. b, plus the value of its leaf."""
+def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
+    """Of any loss with one column. H is left alone if it is empty."""
+    total = 0.0
+    for i in range(start, stop):
+        v = w[i] if w.size else 1.0
+        total += v * loss_value(kind, y[i], f[i], a)
+        u = v if weighted else 1.0
+        G[i] = -u * loss_gradient(kind, y[i], f[i], a)
+        if H.size:
+            H[i] = u * max(loss_curvature(kind, y[i], f[i], a), 0.0)
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_leaf_values(nodes, value, a, b, f):
+    """Add the value of its leaf to f of every row of the leaves a .. b."""
+    rows, start, stop, left, _ = nodes
     for v in range(a, b):
         if left[v] < 0:
             step = value[v]
@@ -19,8 +172,9 @@ def add(rows, start, stop, left, value, a, b, f):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def newton(rows, start, stop, left, inner, G, H, w, factor, a, b, value):
-    """factor sum w G / sum w H by node, or 0 where the curvature is."""
+def newton_leaf_values(nodes, G, H, w, factor, a, b, value):
+    """factor sum w G / sum w H by node, or 0 where the curvature is 0."""
+    rows, start, stop, left, inner = nodes
     for v in range(a, b):
         if left[v] >= 0 and not inner:
             continue
@@ -34,39 +188,12 @@ def newton(rows, start, stop, left, inner, G, H, w, factor, a, b, value):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def quantile(r, w, level):
-    """Where the sorted weights reach `level` of their sum; midway if exactly there."""
-    m = r.size
-    if w.size == 0:
-        goal = level * m
-        k = min(max(int(np.ceil(goal)) - 1, 0), m - 1)
-        if k + 1 < m and k + 1 == goal:
-            part = np.partition(r, k + 1)
-            low = part[0]
-            for i in range(1, k + 1):
-                low = max(low, part[i])
-            return (low + part[k + 1]) / 2
-        return np.partition(r, k)[k]
-    order = np.argsort(r)
-    total = 0.0
-    for i in range(m):
-        total += w[order[i]]
-    goal, reached = level * total, 0.0
-    for k in range(m):
-        reached += w[order[k]]
-        if reached >= goal or k == m - 1:
-            if reached == goal and k + 1 < m:
-                return (r[order[k]] + r[order[k + 1]]) / 2
-            return r[order[k]]
-    return 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value):
+def quantile_leaf_values(nodes, y, f, w, level, delta, a, b, value):
     """Quantile of y - f by node; with delta > 0 the one step of Huber's loss.
 
-    That step is the median plus the mean of what is left, clipped at delta.
+    That step is the median plus the mean of the remainders, clipped at delta.
     """
+    rows, start, stop, left, inner = nodes
     for v in range(a, b):
         if left[v] >= 0 and not inner:
             continue
@@ -77,7 +204,7 @@ def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value
             r[i] = y[row] - f[row]
             if w.size:
                 u[i] = w[row]
-        middle = quantile(r, u, level)
+        middle = weighted_quantile(r, u, level)
         if delta > 0:
             rest = total = 0.0
             for i in range(m):
@@ -89,10 +216,10 @@ def residuals(rows, start, stop, left, inner, y, f, w, level, delta, a, b, value
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def bound(left, right, feature, signs, value):
-    """Values of leaves within what monotone splits above them allow.
+def bound_leaf_values(left, right, feature, signs, value):
+    """Clip the values of leaves to the bounds of the monotone splits above them.
 
-    A split on a feature of sign s parts its children at the mean of their values;
+    A split on a feature of sign s separates its children at the mean of their values;
     nodes come before their children.
     """
     low = np.full(left.size, -np.inf)

@@ -1,10 +1,10 @@
-"""Compiled rotation of a table by blocks of columns."""
+"""Compiled rotation of rows by blocks of columns."""
 
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def rotate(X, mean, order, blocks, start, stop, out):
+def rotate_rows(X, mean, order, blocks, start, stop, out):
     """out[i, group] = (x[i, group] - mean[group]) B for rows start .. stop.
 
     `order` (groups, M) holds the columns of each group, -1 where a group has fewer;

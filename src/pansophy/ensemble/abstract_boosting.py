@@ -1,58 +1,162 @@
-"""What all boosters share: raw predictions from their trees, and reading them.
+"""Boosted models: concatenated trees, raw predictions, and losses by their names.
 
-A booster keeps its trees end to end in `trees_` (leaf values times the learning rate,
-the K trees of a round in a row) and answers with
+A boosted model keeps its trees concatenated in `trees_` (leaf values times the learning
+rate, the K trees of a round in a row). Its raw prediction is
 
-    f(x) = start(x) + sum of the leaves that x falls into
+    f(x) = init(x) + sum of the values of the leaves that x falls into            (1)
 
-of which classes, probabilities and means are made by the loss's link.
+and the loss's link turns it into classes, probabilities or means. How the trees are
+found is in `boosting.py`.
+
+Shapes    f (n, K)
 """
 
 from abc import abstractmethod
-from typing import Annotated, Any
+from functools import cached_property
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import losses
-from ..base import Estimator, check_weights
+from ..base import Estimator
 from ..core.labels import class_codes
 from ..core.numerics import sigmoid, softmax
 from ..core.rows import is_dataset
+from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
-from ..params import ParameterError, Rule
-from ..tree.abstract import rows_of
-from ..tree.additive import Additive
-from . import targets
-from .binning import blocks
+from ..params import ParameterError, ParameterRule
+from ..tree.abstract_decision_tree import validate_prediction_rows
+from ..tree.additive_trees import AdditiveTrees
+from ..tree.packed_forest import PackedForest, pack_forest
+from ..tree.tree import Tree
+from .binning import float32_blocks
+from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
 
-A_LOSS = Annotated[Any, Rule("a Loss", lambda v: isinstance(v, losses.Loss))]
-NAMES = {
+LossObject = Annotated[
+    Any, ParameterRule("a Loss", lambda v: isinstance(v, losses.Loss))
+]
+LOSS_ALIASES = {
     "squared_error": "half_squared",
     "absolute_error": "absolute",
     "pinball": "quantile",
 }
 
 
+class TreeArrays(NamedTuple):
+    """The arrays of trees, one tree after the other."""
+
+    start: np.ndarray  # (T + 1,) first node of each tree
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    weighted_n_node_samples: np.ndarray
+    value: np.ndarray  # (nodes,)
+    missing_go_to_left: np.ndarray
+    n_features: int
+    sets: np.ndarray | None = None  # (nodes, 4)
+
+
+class BoostedTrees(TreeArrays):
+    """Concatenated trees: a tree is a slice of every array.
+
+    Children are numbered within their slice. `forest` is the packed form that
+    predictions use, made at its first use.
+    """
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        return len(self.start) - 1
+
+    def tree(self, t) -> Tree:
+        """Tree t by itself."""
+        cut = slice(self.start[t], self.start[t + 1])
+        part = lambda a: a[cut].astype(tree_dtype(a))
+        return Tree(
+            part(self.children_left),
+            part(self.children_right),
+            part(self.feature),
+            part(self.threshold),
+            part(self.impurity),
+            part(self.n_node_samples),
+            part(self.weighted_n_node_samples),
+            part(self.value)[:, None, None],
+            part(self.missing_go_to_left),
+            self.n_features,
+            None if self.sets is None else self.sets[cut],
+        )
+
+    def to_list(self) -> list[Tree]:
+        """Every tree by itself."""
+        return [self.tree(t) for t in range(self.n_trees)]
+
+    @cached_property
+    def forest(self) -> PackedForest | None:
+        """Packed for prediction; None if there is no tree."""
+        return pack_forest(self.to_list()) if self.n_trees else None
+
+    def feature_gains(self):
+        """Decrease of the impurity at the splits of each feature, over all trees."""
+        parts = [t.compute_feature_importances(normalize=False) for t in self.to_list()]
+        return np.sum(parts, axis=0) if parts else np.zeros(self.n_features)
+
+
+def tree_dtype(a):
+    """The type that `Tree` has for an array of this kind."""
+    return {"i": np.int64, "f": np.float64}.get(a.dtype.kind, a.dtype)
+
+
+def concatenate_trees(trees, n_features) -> BoostedTrees:
+    """`BoostedTrees` of a list of trees."""
+    trees = list(trees)
+    start = np.concatenate(([0], np.cumsum([t.node_count for t in trees], dtype=int)))
+
+    def concatenated(name, kind):
+        parts = [getattr(t, name) for t in trees]
+        return np.concatenate(parts).astype(kind) if parts else np.empty(0, kind)
+
+    sets = None
+    if any(t.sets is not None for t in trees):
+        empty = lambda t: np.zeros((t.node_count, 4), np.uint64)
+        sets = np.concatenate([empty(t) if t.sets is None else t.sets for t in trees])
+    return BoostedTrees(
+        start,
+        concatenated("children_left", np.int32),
+        concatenated("children_right", np.int32),
+        concatenated("feature", np.int32),
+        concatenated("threshold", np.float64),
+        concatenated("impurity", np.float64),
+        concatenated("n_node_samples", np.int32),
+        concatenated("weighted_n_node_samples", np.float64),
+        concatenated("value", np.float64).reshape(-1),
+        concatenated("missing_go_to_left", bool),
+        int(n_features),
+        sets,
+    )
+
+
 class AbstractBoosting(Estimator):
-    """A sum of trees in `trees_`."""
+    """A model that is a sum of trees in `trees_`, eq. (1)."""
 
     @abstractmethod
     def fit(self, X, y, sample_weight=None) -> Any: ...
 
     @abstractmethod
-    def _start(self, X) -> np.ndarray:
+    def _initial_raw(self, X) -> np.ndarray:
         """(n, K) raw predictions before the first tree."""
 
     @abstractmethod
-    def _loss_of(self) -> losses.Loss:
-        """The loss that the parameters and the classes name."""
+    def _loss(self) -> losses.Loss:
+        """The loss that the parameters and the classes determine."""
 
-    def _old_trees(self, K):
-        """Trees that a warm start goes on from; none if it is none."""
-        if not self._goes_on():
+    def _kept_trees(self, K):
+        """Trees that a warm start continues from; none without a warm start."""
+        if not self._continues():
             return []
         had = self.n_trees_per_iteration_
         if had != K:
@@ -60,24 +164,24 @@ class AbstractBoosting(Estimator):
                 f"a warm start needs the classes of the first fit: it had {had} trees "
                 f"a round, y now asks for {K}."
             )
-        return self.trees_.all()
+        return self.trees_.to_list()
 
-    def _goes_on(self):
-        """Whether the fit adds to the trees that are there."""
+    def _continues(self):
+        """Whether the fit adds to the trees of an earlier one."""
         return self.warm_start and hasattr(self, "trees_")
 
     def _rows(self, X):
         """X as the trees see it, float32 (n, d)."""
         inputs = getattr(self, "inputs_", None)
         if inputs is None or inputs.plain:
-            X = rows_of(self, X)
+            X = validate_prediction_rows(self, X)
             return X.toarray() if sp.issparse(X) else X
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
         return inputs.encode(X)
 
-    def _given_rows(self, X_val, y_val, w_val):
-        """Validation rows of the user's own as (X, targets, weights), or None."""
+    def _validation_rows(self, X_val, y_val, w_val):
+        """The user's validation rows as (X, targets, weights), or None."""
         if X_val is None and y_val is None:
             if w_val is not None:
                 raise ValueError("sample_weight_val is given without X_val and y_val.")
@@ -85,54 +189,56 @@ class AbstractBoosting(Estimator):
         if X_val is None or y_val is None:
             lacks = "X_val" if X_val is None else "y_val"
             raise ValueError(f"X_val and y_val go together, but {lacks} is missing.")
-        X, y, loss = self._rows(X_val), np.asarray(y_val), self._loss_of()
+        X = self._rows(X_val)
+        y = np.asarray(y_val)
+        loss = self._loss()
         if y.shape != (len(X),):
             raise ValueError(f"X_val has {len(X)} rows, but y_val has shape {y.shape}.")
         if hasattr(self, "classes_"):
-            y = class_targets(loss, class_codes(y, classes=self.classes_)[1])
+            y = targets_from_codes(loss, class_codes(y, classes=self.classes_)[1])
         else:
             y = y.astype(float)
-            targets.check_domain(loss, y, type(self).__name__)
-        return X, y, check_weights(w_val, np.empty((len(X), 0)))
+            check_target_domain(loss, y, type(self).__name__)
+        return X, y, check_sample_weight(w_val, len(X))
 
     def _raw(self, X, rounds=None):
         """(n, K) raw predictions, of the first rounds or all of them."""
-        given = getattr(self, "_given", None)
-        if given is not None:  # a scorer asks during a fit
-            return given
+        current = getattr(self, "_current_raw", None)
+        if current is not None:  # a scorer predicts during a fit
+            return current
         check_is_fitted(self)
         inputs = getattr(self, "inputs_", None)
         if is_dataset(X) and (inputs is None or inputs.plain):
-            parts = blocks(self._ready(X))
-            climb = lambda b: self._climb(b, self._start(b), 0, rounds)
-            return np.concatenate([climb(b) for b in parts])
+            parts = float32_blocks(self._check_new_data(X))
+            raw = lambda b: self._add_rounds(b, self._initial_raw(b), 0, rounds)
+            return np.concatenate([raw(b) for b in parts])
         X = self._rows(X)
-        return self._climb(X, self._start(X), 0, rounds)
+        return self._add_rounds(X, self._initial_raw(X), 0, rounds)
 
-    def _climb(self, X, f, first, last):
+    def _add_rounds(self, X, f, first, last):
         """f plus the trees of rounds first .. last."""
         trees, K = self.trees_, self.n_trees_per_iteration_
-        stop = trees.total if last is None else last * K
+        stop = trees.n_trees if last is None else last * K
         if stop > first * K:
-            column = None if K == 1 else np.arange(trees.total) % K
+            column = None if K == 1 else np.arange(trees.n_trees) % K
             trees.forest.sum(X, first * K, stop, out=f, column=column)
         return f
 
     def _staged_raw(self, X):
-        """The same after each round."""
+        """(n, K) raw predictions after each round."""
         check_is_fitted(self)
         X = self._rows(X)
-        f = self._start(X)
-        for t in range(self.trees_.total // self.n_trees_per_iteration_):
-            f = self._climb(X, f, t, t + 1)
+        f = self._initial_raw(X)
+        for t in range(self.trees_.n_trees // self.n_trees_per_iteration_):
+            f = self._add_rounds(X, f, t, t + 1)
             yield f.copy()
 
     def apply(self, X):
         """(n, rounds, K) numbers of the leaves that rows fall into."""
         check_is_fitted(self)
         X, K = self._rows(X), self.n_trees_per_iteration_
-        leaf = np.empty((len(X), self.trees_.total), np.int64)
-        for t, tree in enumerate(self.trees_.all()):
+        leaf = np.empty((len(X), self.trees_.n_trees), np.int64)
+        for t, tree in enumerate(self.trees_.to_list()):
             leaf[:, t] = tree.apply(X)
         return leaf.reshape(len(X), -1, K)
 
@@ -140,7 +246,7 @@ class AbstractBoosting(Estimator):
     def feature_importances_(self):
         """Share of the total gain by feature; sums to 1, or all 0."""
         check_is_fitted(self)
-        gains = self.trees_.gains()
+        gains = self.trees_.feature_gains()
         total = gains.sum()
         return gains / total if total > 0 else gains
 
@@ -155,18 +261,19 @@ class AbstractBoosting(Estimator):
                 curve = self.history_[name]
                 ax.plot(np.arange(1, len(curve) + 1), curve, label=label)
         ax.set_xlabel("rounds")
-        ax.set_ylabel(f"mean {self._loss_of().name} loss")
+        ax.set_ylabel(f"mean {self._loss().name} loss")
         ax.legend()
         return ax
 
-    def _additive(self) -> Additive:
+    def _additive(self) -> AdditiveTrees:
         """The model as a sum of trees, for explanations of its raw predictions."""
-        trees, K = self.trees_.all(), self.n_trees_per_iteration_
-        start = self._start(np.zeros((1, self.n_features_in_), np.float32))
+        trees = self.trees_.to_list()
+        K = self.n_trees_per_iteration_
+        start = self._initial_raw(np.zeros((1, self.n_features_in_), np.float32))
         names = None
         if hasattr(self, "classes_"):
             names = list(self.classes_ if K > 1 else self.classes_[1:])
-        return Additive(
+        return AdditiveTrees(
             trees,
             [tree.value[:, :, 0] for tree in trees],
             [t % K for t in range(len(trees))],
@@ -184,10 +291,10 @@ class AbstractBoosting(Estimator):
         leaves = int(np.sum(trees.children_left < 0))
         lines = [
             repr(self),
-            f"{trees.total} trees, {leaves} leaves, "
-            f"mean {self._loss_of().name} loss {self.history_['objective'][-1]:.6g}"
+            f"{trees.n_trees} trees, {leaves} leaves, "
+            f"mean {self._loss().name} loss {self.history_['objective'][-1]:.6g}"
             if len(self.history_.get("objective", ()))
-            else f"{trees.total} trees",
+            else f"{trees.n_trees} trees",
         ]
         share = self.feature_importances_
         names = getattr(self, "feature_names_in_", np.arange(len(share)))
@@ -204,12 +311,10 @@ class AbstractBoosting(Estimator):
 
 
 # -- losses by name --------------------------------------------------------------
-
-
-def numeric_loss(loss, level, name) -> losses.Loss:
-    """The loss of a regressor; `level` is for "quantile"."""
+def regression_loss(loss, level, name) -> losses.Loss:
+    """The loss of a regressor; `level` is that of "quantile"."""
     if not isinstance(loss, str):
-        if loss.domain not in targets.ALLOWED or loss.kind in targets.SEVERAL:
+        if loss.domain not in TARGET_DOMAINS or loss.kind in MULTICLASS_KINDS:
             raise ParameterError(
                 f"loss of {name} must be a loss of numbers, got {loss!r}."
             )
@@ -222,15 +327,15 @@ def numeric_loss(loss, level, name) -> losses.Loss:
             )
         edge = min(max(float(level), 1e-12), 1 - 1e-12)  # 0 and 1: the extremes
         return losses.quantile(edge)
-    return losses.get(NAMES.get(loss, loss))
+    return losses.get_loss(LOSS_ALIASES.get(loss, loss))
 
 
-def class_loss(loss, n_classes, name) -> losses.Loss:
+def classification_loss(loss, n_classes, name) -> losses.Loss:
     """The loss of a classifier."""
     if loss == "log_loss":
         return losses.logistic if n_classes == 2 else losses.softmax
     if isinstance(loss, str):
-        loss = losses.get(loss)
+        loss = losses.get_loss(loss)
     if loss.domain not in ("sign", "fraction", "label"):
         raise ParameterError(f"loss of {name} must be a loss of classes, got {loss!r}.")
     if loss.domain != "label" and n_classes > 2:
@@ -241,14 +346,14 @@ def class_loss(loss, n_classes, name) -> losses.Loss:
     return loss
 
 
-def class_targets(loss, codes):
-    """Codes 0 .. K-1 as the loss wants its targets."""
+def targets_from_codes(loss, codes):
+    """Codes 0 .. K-1 as the targets that the loss is defined for."""
     if loss.domain == "label":
         return codes.astype(np.int32)
     return np.where(codes == 1, 1.0, -1.0 if loss.domain == "sign" else 0.0)
 
 
-def probabilities(loss, raw):
+def probabilities_from_raw(loss, raw):
     """Class probabilities (n, K) of raw predictions."""
     if loss.kind == kinds.SOFTMAX:
         return softmax(raw)
@@ -262,9 +367,9 @@ def probabilities(loss, raw):
     return np.stack([1 - p, p], axis=1)
 
 
-def encode_classes(model, y):
-    """Sets `classes_` and gives the codes of y; one class is refused."""
-    model.classes_, codes = np.unique(y, return_inverse=True)
+def set_classes(model, y):
+    """Set `classes_` and return the codes of y; a single class is refused."""
+    model.classes_, codes = class_codes(y)
     if len(model.classes_) < 2:
         raise ValueError(
             f"{type(model).__name__} needs at least 2 classes, but y has one class: "
@@ -273,15 +378,7 @@ def encode_classes(model, y):
     return codes
 
 
-def class_weights(class_weight, y, w):
-    """w times the weight of each row's class."""
-    if class_weight is None:
-        return w
-    factor = compute_sample_weight(class_weight, y)
-    return factor if w is None else w * factor
-
-
-def decide(model, raw):
+def classes_from_raw(model, raw):
     """The class with the highest raw prediction."""
     if raw.shape[1] == 1:
         return model.classes_[(raw[:, 0] > 0).astype(int)]

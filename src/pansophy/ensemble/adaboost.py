@@ -1,13 +1,13 @@
-"""AdaBoost: members one after the other, each looking hardest at what was wrong.
+"""AdaBoost: members fitted in sequence, each with more weight on earlier errors.
 
-Classes (SAMME). Rows have weights w, first all alike. Round m fits a member g_m to the
-weighted rows and, with K classes and the learning rate v,
+Classes (SAMME). Rows have weights w, at first all equal. Round m fits a member g_m to
+the weighted rows and, with K classes and the learning rate v,
 
     e_m = sum_i w_i [g_m(x_i) != y_i] / sum_i w_i                               (1)
     a_m = v (log((1 - e_m) / e_m) + log(K - 1))                                 (2)
     w_i <- w_i exp(a_m [g_m(x_i) != y_i]), scaled to sum 1                      (3)
 
-The answer is the class with the largest sum of the a_m of the members that vote for
+The prediction is the class with the largest sum of a_m over the members that vote for
 it. For two classes a_m is twice the half-log weight 1/2 log((1 - e) / e) of the first
 papers, whose update exp(-+ half) differs from (3) by a factor common to all rows; so
 weights, members and votes are the same.
@@ -31,33 +31,61 @@ L_i the absolute errors over the largest of them, L_i^2 or 1 - exp(-L_i),
     e = sum_i w_i L_i     b = e / (1 - e)     a = v log(1 / b)                  (5)
     w_i <- w_i b^(v (1 - L_i)), scaled to sum 1                                 (6)
 
-until e >= 1/2. The answer is the median of the members' predictions, weighted by a.
+until e >= 1/2. The prediction is the median of the members' predictions, weighted by a.
 
-Time: a round is one member; for trees of ours, whose columns are sorted once, a stump
-is one pass over the table.
+Decision trees of this package grow on one table that is sorted once (`tree_table.py`),
+and predict the training rows by the leaves in which growth has put them. Time: a round
+is one member; a stump is one pass over the table.
 
 Shapes    X (n, d)   y (n,)   w (n,)
 Refs      [Freund1997]; [Zhu2009] SAMME; [DruckerR2] numbers
 """
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
-from ..base import Classifier, Regressor
+from ..base import Classifier, Estimator, InterruptedFitWarning, Regressor
+from ..core import threads
+from ..core.iterate import iterate
 from ..core.labels import class_codes
+from ..core.progress import run_with_progress
+from ..core.weighted import check_sample_weight
 from ..params import Count, Positive
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.abstract import in_blocks
-from ..tree.packed import pack
+from ..tree.abstract_decision_tree import map_dense_blocks
+from ..tree.packed_forest import pack_forest
 from ..typing import Fittable, Seed
 from . import _adaboost as loops
-from .members import takes_weights
-from .resample import bootstrap
-from .rounds import LEAST, AbstractAdaBoost
+from .level_coding import check_fit_table, check_prediction_table
+from .members import (
+    bootstrap_counts,
+    clone_with_seed,
+    member_seeds,
+    takes_sample_weight,
+)
+from .tree_table import (
+    TreeTable,
+    can_share_table,
+    check_float32_rows,
+    has_threshold_tree,
+)
+
+REGRESSION_LOSSES = {
+    "linear": lambda L: L,
+    "square": np.square,
+    "exponential": lambda L: -np.expm1(-L),
+}
+MIN_WEIGHT = np.finfo(float).eps  # positive weights do not fall below this
+PARALLEL_VALUES = 1 << 21  # values of a table from which a round uses threads
 
 
 def vote_weight(e, K, v=1.0) -> float:
@@ -78,6 +106,179 @@ def loss_factor(e, a, K) -> float:
     return float((1.0 - e) * np.exp(-a * (K - 1.0) / K) + e * np.exp(a / K))
 
 
+class AdaBoostState(NamedTuple):
+    """What one round passes to the next."""
+
+    w: np.ndarray  # (n,) weights, sum 1
+    models: tuple = ()
+    weights: tuple = ()
+    errors: tuple = ()
+    objective: float = 1.0
+    done: bool = False
+
+    def add(self, model, weight, error, objective, done=False):
+        """The state with one more member."""
+        return self._replace(
+            models=(*self.models, model),
+            weights=(*self.weights, weight),
+            errors=(*self.errors, error),
+            objective=objective,
+            done=done,
+        )
+
+
+def change_until_done(old, new) -> float:
+    """The change that `iterate` watches: 0 after the last round, infinite before."""
+    return 0.0 if new.done else np.inf
+
+
+class AdaBoostData(NamedTuple):
+    """What the members are fitted to."""
+
+    X: Any
+    y: np.ndarray
+    template: Any
+    table: TreeTable | None  # for decision trees of this package
+
+    def clone_with_seed(self, seed):
+        """An unfitted member."""
+        if self.table is not None:
+            return self.table.clone_with_seed(seed)
+        return clone_with_seed(self.template, seed)
+
+
+class AbstractAdaBoost(Estimator):
+    """Members in `estimators_` with a weight and an error each."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @abstractmethod
+    def staged_predict(self, X) -> Any: ...
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """The estimator that None stands for."""
+
+    @abstractmethod
+    def _round(self, state, data, seed) -> AdaBoostState:
+        """Fit one more member and reweight the rows."""
+
+    def _template(self):
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _fit_rounds(self, X, y, sample_weight):
+        """Run rounds until there are enough members, or a further one cannot help."""
+        n = X.shape[0]
+        w = check_sample_weight(sample_weight, n)
+        w = np.full(n, 1.0 / n) if w is None else w / w.sum()
+        self.__dict__.pop("_forest", None)
+        template = clone(self._template())
+        self.estimator_ = template
+        table = None
+        if can_share_table(template):
+            table = TreeTable(template, X, y, sequential=True)
+        coding = getattr(self, "coding_", None)
+        if coding is not None:
+            template = coding.template_for_columns(template)
+        data = AdaBoostData(X, y, template, table)
+        seeds = iter(member_seeds(self.random_state, self.n_estimators))
+        step = lambda state: self._round(state, data, next(seeds))
+        run = lambda task: iterate(
+            step,
+            AdaBoostState(w),
+            max_iter=self.n_estimators,
+            tol=0.0,
+            change=change_until_done,
+            task=task,
+        )
+        # rounds run in sequence: threads pay only where one round is long
+        jobs = 1 if table is not None and n * X.shape[1] < PARALLEL_VALUES else None
+        with threads.limit_threads(jobs):
+            result = run_with_progress(self, run, total=self.n_estimators, X=X, y=y)
+        self._store(result)
+        _ = self._forest  # packed now: predictions leave the model as it is
+        return self
+
+    def _store(self, result):
+        state = result.state
+        k = len(state.models)
+        if result.interrupted and k:
+            warnings.warn(
+                f"{type(self).__name__} was interrupted after {k} members; the model "
+                "is usable as it stands.",
+                InterruptedFitWarning,
+                stacklevel=5,
+            )
+        elif result.interrupted:
+            raise KeyboardInterrupt
+        self.estimators_ = list(state.models)
+        self.estimator_weights_ = np.zeros(self.n_estimators)
+        self.estimator_errors_ = np.ones(self.n_estimators)
+        self.estimator_weights_[:k] = state.weights
+        self.estimator_errors_[:k] = state.errors
+        self.weighted_errors_ = np.array(state.errors)
+        self.n_iter_ = result.n_iter
+        self.history_ = result.history
+
+    @cached_property
+    def _forest(self):
+        """All members in one packed forest where they are trees of numbers."""
+        if not all(has_threshold_tree(m) for m in self.estimators_):
+            return None
+        return self._pack()
+
+    @abstractmethod
+    def _pack(self) -> Any: ...
+
+    def _rows(self, X):
+        """X checked for a prediction: float32 for the forest, else as it is."""
+        check_is_fitted(self)
+        if self._forest is not None:
+            return check_float32_rows(self, X)
+        return check_prediction_table(self, X)
+
+    @property
+    def feature_importances_(self):
+        """Mean of the members' importances, by their weights."""
+        check_is_fitted(self)
+        if not all(hasattr(m, "feature_importances_") for m in self.estimators_):
+            name = type(self.estimator_).__name__
+            raise AttributeError(f"{name} has no feature_importances_.")
+        a = self.estimator_weights_[: len(self.estimators_)]
+        a = a if a.sum() > 0 else np.ones(len(a))
+        return a @ [m.feature_importances_ for m in self.estimators_] / a.sum()
+
+    def staged_score(self, X, y, sample_weight=None):
+        """The score after each round."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        score = accuracy_score if hasattr(self, "classes_") else r2_score
+        for answer in self.staged_predict(X):
+            yield score(y, answer, sample_weight=sample_weight)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template()).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        categorical = getattr(self._template(), "categorical_features", None)
+        tags.input_tags.string = categorical is not None
+        return tags
+
+
 @dataclass(eq=False, repr=False)
 class AdaBoostClassifier(Classifier, AbstractAdaBoost):
     """AdaBoost for classes (SAMME) with any member that takes weights.
@@ -85,7 +286,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What to make members of; None is a decision tree of one split.
+        The estimator of the members; None is a decision tree of one split.
     n_estimators : int, default=50
         Members at most.
     learning_rate : float, default=1.0
@@ -135,28 +336,30 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):
-        """Add members until they are enough, without error, or of no more use."""
-        X, y = self._checked(X, y, "class", sample_weight)
+        """Add members until there are enough, one has no error, or none helps."""
+        X, y = check_fit_table(self, self._template(), X, y, "class", sample_weight)
         self.classes_, self._codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
         template = self._template()
-        if not takes_weights(template):
+        if not takes_sample_weight(template):
             raise ValueError(
                 f"{type(template).__name__} doesn't support sample_weight."
             )
-        self._fit(X, y, sample_weight)
+        self._fit_rounds(X, y, sample_weight)
         del self._codes
         self.error_bounds_ = self.history_["objective"][: len(self.estimators_)]
         return self
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeClassifier(max_depth=1)
 
     def _round(self, state, data, seed):
         """Eqs. (1) to (4)."""
-        K, model = self.n_classes_, data.member(seed)
-        w, wrong = state.w, np.zeros(len(data.y), np.uint8)
-        e = self._fit_one(model, data, w, wrong)
+        K = self.n_classes_
+        model = data.clone_with_seed(seed)
+        w = state.w
+        wrong = np.zeros(len(data.y), np.uint8)
+        e = self._fit_and_mark_errors(model, data, w, wrong)
         if e >= 1.0 - 1.0 / K and e > 0:
             if not state.models:
                 raise ValueError(
@@ -166,10 +369,10 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
                 )
             return state._replace(done=True)
         a = vote_weight(e, K, self.learning_rate)
-        with np.errstate(over="ignore"):  # a huge learning rate; told below
+        with np.errstate(over="ignore"):  # a huge learning rate; warned about below
             factor = loss_factor(e, a, K) if K > 1 else 0.0
             loss = min(state.objective * factor, np.finfo(float).max)
-            sound = loops.reweigh(w, wrong, np.exp(a), LEAST)
+            sound = loops.reweight_rows(w, wrong, np.exp(a), MIN_WEIGHT)
         if not sound:
             warnings.warn(
                 "sample weights have reached infinite values; lower learning_rate.",
@@ -177,21 +380,21 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
             )
         return state.add(model, a, e, loss, done=e <= 0 or not sound)
 
-    def _fit_one(self, model, data, w, wrong):
-        """Fit a member to weighted rows and mark the wrong ones; its error, eq. (1)."""
+    def _fit_and_mark_errors(self, model, data, w, wrong):
+        """Fit a member, mark the rows that it gets wrong; its error, eq. (1)."""
         if data.table is None:
             model.fit(data.X, data.y, sample_weight=w)
             wrong[:] = model.predict(data.X) != data.y
             return float(w @ wrong / w.sum())
         grown = data.table.grow(model, w)
-        if model.tree_ is not grown.tree:  # pruned: its leaves are others
-            leaf = in_blocks(data.table.X, model.tree_.apply)
+        if model.tree_ is not grown.tree:  # pruning has changed the leaves
+            leaf = map_dense_blocks(data.table.X, model.tree_.apply)
             wrong[:] = np.argmax(model.tree_.value[:, 0], axis=1)[leaf] != self._codes
             return float(w @ wrong / w.sum())
         leaf = np.flatnonzero(grown.tree.children_left < 0)
         label = np.argmax(grown.tree.value[leaf, 0], axis=1)
-        spans = grown.rows, grown.start, grown.stop
-        bad, total = loops.mark_wrong(*spans, leaf, label, self._codes, w, wrong)
+        rows = loops.LeafRows(grown.rows, grown.start, grown.stop)
+        bad, total = loops.mark_misclassified(rows, leaf, label, self._codes, w, wrong)
         return bad / total
 
     def _pack(self):
@@ -200,7 +403,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         for model, a in zip(self.estimators_, self.estimator_weights_):
             vote = np.argmax(model.tree_.value[:, 0], axis=1)
             trees.append(model.tree_._replace(value=a * self._coded(vote)[:, None]))
-        return pack(trees)
+        return pack_forest(trees)
 
     def _coded(self, codes):
         """(n, K): 1 for the class, -1 / (K - 1) for the others; (n, 1) for K = 2."""
@@ -212,7 +415,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
     def _votes(self, X, start, stop):
         """(n, 1 or K) sum of the weighted votes of some members for checked rows."""
         if self._forest is not None:
-            return in_blocks(X, lambda Z: self._forest.sum(Z, start, stop))
+            return map_dense_blocks(X, lambda Z: self._forest.sum(Z, start, stop))
         out = 0.0
         for m in range(start, stop):
             _, codes = class_codes(self.estimators_[m].predict(X), None, self.classes_)
@@ -233,32 +436,33 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
 
     def staged_decision_function(self, X):
         """The decision function after each round."""
-        X, votes = self._rows(X), 0.0
+        X = self._rows(X)
+        votes = 0.0
         for m, total in enumerate(np.cumsum(self.estimator_weights_[: len(self)])):
             votes = votes + self._votes(X, m, m + 1)
             yield self._decision(votes, total)
 
     def predict(self, X):
         """The class with the most weighted votes."""
-        return self._named(self.decision_function(X))
+        return self._classes_of(self.decision_function(X))
 
     def staged_predict(self, X):
         """The predicted classes after each round."""
-        yield from map(self._named, self.staged_decision_function(X))
+        yield from map(self._classes_of, self.staged_decision_function(X))
 
-    def _named(self, decision):
+    def _classes_of(self, decision):
         best = decision > 0 if decision.ndim == 1 else np.argmax(decision, axis=1)
         return self.classes_[np.asarray(best, np.int64)]
 
     def predict_proba(self, X):
         """(n, K) softmax of the decision function, scaled as in scikit-learn."""
-        return self._shares(self.decision_function(X))
+        return self._probabilities(self.decision_function(X))
 
     def staged_predict_proba(self, X):
         """Probabilities after each round."""
-        yield from map(self._shares, self.staged_decision_function(X))
+        yield from map(self._probabilities, self.staged_decision_function(X))
 
-    def _shares(self, decision):
+    def _probabilities(self, decision):
         if decision.ndim == 1:
             return softmax(np.stack([-decision, decision], axis=1) / 2.0, axis=1)
         return softmax(decision / max(self.n_classes_ - 1, 1), axis=1)
@@ -268,13 +472,6 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
         return np.log(self.predict_proba(X))
 
 
-LOSSES = {
-    "linear": lambda L: L,
-    "square": np.square,
-    "exponential": lambda L: -np.expm1(-L),
-}
-
-
 @dataclass(eq=False, repr=False)
 class AdaBoostRegressor(Regressor, AbstractAdaBoost):
     """AdaBoost for numbers (R2) with any regressor.
@@ -282,7 +479,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
     Parameters
     ----------
     estimator : regressor or None, default=None
-        What to make members of; None is a decision tree of depth 3.
+        The estimator of the members; None is a decision tree of depth 3.
     n_estimators : int, default=50
         Members at most.
     learning_rate : float, default=1.0
@@ -327,20 +524,21 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None):
-        """Add members until they are enough, without error, or of no more use."""
-        X, y = self._checked(X, y, "number", sample_weight)
-        return self._fit(X, np.asarray(y, float), sample_weight)
+        """Add members until there are enough, one has no error, or none helps."""
+        X, y = check_fit_table(self, self._template(), X, y, "number", sample_weight)
+        return self._fit_rounds(X, np.asarray(y, float), sample_weight)
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeRegressor(max_depth=3)
 
     def _round(self, state, data, seed):
         """Eqs. (5) and (6)."""
-        w, model = state.w, data.member(seed)
-        there = w > 0
-        L = np.abs(self._drawn(model, data, w, seed) - data.y)[there]
-        L = LOSSES[self.loss](L / L.max() if L.max() > 0 else L)
-        e = float(w[there] @ L)
+        w = state.w
+        model = data.clone_with_seed(seed)
+        positive = w > 0
+        L = np.abs(self._fit_to_draw(model, data, w, seed) - data.y)[positive]
+        L = REGRESSION_LOSSES[self.loss](L / L.max() if L.max() > 0 else L)
+        e = float(w[positive] @ L)
         if e <= 0:
             return state.add(model, 1.0, 0.0, 0.0, done=True)
         if e >= 0.5:
@@ -349,39 +547,40 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
             return state.add(model, 0.0, 1.0, e, done=True)
         b = e / (1.0 - e)
         w = w.copy()
-        w[there] *= b ** (self.learning_rate * (1.0 - L))
+        w[positive] *= b ** (self.learning_rate * (1.0 - L))
         w /= w.sum()
-        w[there] = np.maximum(w[there], LEAST)
+        w[positive] = np.maximum(w[positive], MIN_WEIGHT)
         state = state._replace(w=w)
         return state.add(model, float(-self.learning_rate * np.log(b)), e, e)
 
-    def _drawn(self, model, data, w, seed):
-        """Predictions of a member fitted to rows drawn by weight."""
-        counts = bootstrap(np.random.default_rng(seed), len(w), p=w)
+    def _fit_to_draw(self, model, data, w, seed):
+        """Fit a member to rows drawn by weight; its predictions for all rows."""
+        counts = bootstrap_counts(np.random.default_rng(seed), len(w), p=w)
         if data.table is not None:
             data.table.grow(model, counts)
-            leaf = in_blocks(data.table.X, model.tree_.apply)
+            leaf = map_dense_blocks(data.table.X, model.tree_.apply)
             return model.tree_.value[leaf, 0, 0]
         rows = np.repeat(np.arange(len(w)), counts)
         return model.fit(data.X[rows], data.y[rows]).predict(data.X)
 
     def _pack(self):
-        return pack([m.tree_ for m in self.estimators_])
+        return pack_forest([m.tree_ for m in self.estimators_])
 
     def _predictions(self, X):
         """(n, members) predictions and the members' weights."""
-        X, forest = self._rows(X), self._forest
+        X = self._rows(X)
+        forest = self._forest
         a = self.estimator_weights_[: len(self)]
         if forest is None:
             return np.stack([m.predict(X) for m in self.estimators_], axis=1), a
         value = np.asarray(forest.value[:, 0], float)
-        return value[in_blocks(X, forest.leaves)], a
+        return value[map_dense_blocks(X, forest.leaves)], a
 
     def predict(self, X):
         """The weighted median of the members' predictions."""
         P, a = self._predictions(X)
         out = np.empty(len(P))
-        loops.final_medians(P, a, out)
+        loops.weighted_lower_medians(P, a, out)
         return out
 
     def staged_predict(self, X):
@@ -390,5 +589,5 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
         order = np.zeros(P.shape, np.int32)
         for stop in range(1, len(self) + 1):
             out = np.empty(len(P))
-            loops.medians(P, a, stop, order, out)
+            loops.staged_lower_medians(P, a, stop, order, out)
             yield out

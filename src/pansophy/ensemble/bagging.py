@@ -1,7 +1,7 @@
-"""Bagging: many copies of an estimator, each fitted to rows drawn anew, averaged.
+"""Bagging: the average of many copies of an estimator, each fitted to its own sample.
 
 Member b is fitted to a draw D_b of rows (with replacement, all n of them by default)
-and of columns, and the bag answers with the mean over its B members,
+and of columns, and the prediction is the mean over the B members,
 
     f(x) = 1/B sum_b f_b(x)                                                     (1)
 
@@ -10,8 +10,8 @@ If the members have variance s^2 and correlation r, the bag has
 
     r s^2 + (1 - r) s^2 / B                                                     (2)
 
-so it helps estimators that change much with the data. All rows and some of the columns
-is the random subspace method, some of both random patches.
+so bagging helps estimators that change much with the data. All rows and some of the
+columns is the random subspace method, some of both is random patches.
 
 Out of the bag: a row is missing from a share (1 - 1/n)^n -> 1/e of the draws. The mean
 of (1) over the members that did not see it is a prediction as on new data. Rows that
@@ -22,9 +22,9 @@ Weights. Rows drawn with replacement are drawn with probability proportional to 
 weight, as in scikit-learn; where rows are not drawn with replacement the weights are
 handed on to the members.
 
-Trees of ours are grown on one table that is checked and sorted once (`members.py`), by
-threads; other estimators are fitted as joblib sees fit. What a member draws depends on
-its seed alone, so n_jobs changes nothing.
+Decision trees of this package are grown by threads on one table that is checked and
+sorted once (`tree_table.py`); other estimators are fitted by joblib. What a member
+draws depends on its seed alone, so n_jobs does not change the model.
 
 Time B times that of a member. Memory O(n) per member while it is fitted; draws are not
 kept but drawn again from the seed.
@@ -34,30 +34,312 @@ Refs      [Breiman1996]; [Ho1998] subspaces; [Louppe2012] patches
 """
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.utils import column_or_1d
+from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
-from ..base import Classifier, Regressor
+from ..base import Classifier, Estimator, Regressor
+from ..core import threads
 from ..core.labels import class_codes
-from ..params import Count, Flag, Jobs, Verbosity
+from ..core.progress import run_with_progress
+from ..core.weighted import check_sample_weight
+from ..params import Count, Flag, Jobs, ParameterError, Verbosity
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.abstract import Share
+from ..tree.abstract_decision_tree import PositiveFraction
 from ..typing import Fittable, Seed
-from .bag import AbstractBag, available_if_member_has
-from .members import goes_on, probabilities
+from .level_coding import LevelCoding, check_fit_table, check_prediction_table
+from .members import (
+    ResamplingPlan,
+    checks_warm_start,
+    collect_members,
+    fit_member,
+    member_seeds,
+    number_of_columns_to_draw,
+    number_of_rows_to_draw,
+    probabilities_or_votes,
+    takes_sample_weight,
+)
+from .tree_table import (
+    TreeTable,
+    can_share_table,
+    check_float32_rows,
+    has_threshold_tree,
+    is_own_tree,
+    mean_of_packed_trees,
+    pack_member_trees,
+)
+
+
+def available_if_member_has(method):
+    """A method that exists where the estimator (or the first member) has it."""
+
+    def has(bag):
+        fitted = getattr(bag, "estimators_", None)
+        return hasattr(fitted[0] if fitted else bag._template(), method)
+
+    return available_if(has)
+
+
+def columns_of_member(X, columns):
+    """The columns that a member drew; no copy if these are all."""
+    every = len(columns) == X.shape[1] and bool(np.all(np.diff(columns) == 1))
+    return X if every else X[:, columns]
+
+
+class BaggingTask(NamedTuple):
+    """What the members of a bag are fitted from."""
+
+    template: Any
+    resampling: ResamplingPlan
+    X: Any
+    y: np.ndarray
+    w: np.ndarray | None  # weights that are handed on to the members
+    table: TreeTable | None  # for decision trees of this package
+    coding: LevelCoding | None
+
+
+def fit_bagged_member(seed, task: BaggingTask):
+    """The member of a seed, fitted to what it draws, and its columns."""
+    columns, counts = task.resampling.draw(seed)
+    counts = None if task.resampling.all_rows else counts
+    drawn_columns = None if task.resampling.all_columns else columns
+    if task.table is None:
+        template = task.template
+        if task.coding is not None:
+            template = task.coding.template_for_columns(template, drawn_columns)
+        model = fit_member(
+            template, seed, task.X, task.y, drawn_columns, counts, task.w
+        )
+        return model, columns
+    model = task.table.clone_with_seed(seed)
+    weight = counts
+    if task.w is not None:
+        weight = task.w if counts is None else counts * task.w
+    task.table.grow(model, weight, drawn_columns)
+    return model, columns
+
+
+class AbstractBagging(Estimator):
+    """Members in `estimators_`, each with its seed and its columns."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @abstractmethod
+    def _default_estimator(self) -> Any:
+        """The estimator that None stands for."""
+
+    @abstractmethod
+    def _predict_member(self, model, X, method) -> Any:
+        """The prediction of one member for rows."""
+
+    @abstractmethod
+    def _set_oob(self, mean, y, covered) -> None:
+        """Store out-of-bag predictions and their score."""
+
+    def _template(self):
+        return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _fit_members(self, X, y, sample_weight):
+        """Fit the members that are missing, and predict out of the bag."""
+        resampling, w = self._resampling(X, sample_weight)
+        if self.oob_score and not self.bootstrap:
+            raise ParameterError("oob_score needs bootstrap=True.")
+        if self.oob_score and self.warm_start:
+            raise ParameterError("oob_score needs warm_start=False.")
+        warm = self.warm_start and hasattr(self, "estimators_")
+        n_kept = len(self.estimators_) if warm else 0
+        if self.n_estimators < n_kept:
+            raise ParameterError(
+                f"n_estimators={self.n_estimators} must be at least the {n_kept} "
+                "members that warm_start keeps."
+            )
+        if n_kept == self.n_estimators:
+            warnings.warn(
+                "warm_start without more n_estimators fits no new members.",
+                stacklevel=3,
+            )
+            return self
+        self.__dict__.pop("_forest", None)
+        self.estimator_ = clone(self._template())
+        seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
+        run = lambda task: collect_members(
+            self, self._each_member(resampling, seeds, X, y, w), task, "member", n_kept
+        )
+        with threads.limit_threads(self.n_jobs):
+            pairs = run_with_progress(
+                self, run, total=len(seeds), X=X, y=y, verbose=self.verbose
+            )
+            self._store(pairs, (resampling, seeds[: len(pairs)]), warm)
+            _ = self._forest  # packed now: predictions leave the model as it is
+            if self.oob_score:
+                self._score_out_of_bag(X, y)
+        return self
+
+    def _resampling(self, X, sample_weight):
+        """How rows and columns are drawn; weights that members get, or None."""
+        n, d = X.shape
+        w = check_sample_weight(sample_weight, n)
+        n_rows = number_of_rows_to_draw(
+            self.max_samples, n, w if self.bootstrap else None
+        )
+        n_columns = number_of_columns_to_draw(self.max_features, d)
+        if not self.bootstrap and n_rows > n:
+            raise ParameterError(
+                f"max_samples={self.max_samples} rows cannot be drawn from {n} without "
+                "replacement."
+            )
+        if n_columns > d and not self.bootstrap_features:
+            raise ParameterError(f"max_features={n_columns} is more than the {d} of X.")
+        handed_on = w is not None and not self.bootstrap
+        if handed_on and not takes_sample_weight(self._template()):
+            raise ValueError(
+                f"{type(self._template()).__name__} takes no sample_weight; use "
+                "bootstrap=True to draw rows by weight."
+            )
+        p = w / w.sum() if w is not None and self.bootstrap else None
+        plan = ResamplingPlan(
+            n, d, n_rows, n_columns, self.bootstrap, self.bootstrap_features, p
+        )
+        return plan, None if self.bootstrap else w
+
+    def _store(self, pairs, draws, warm):
+        """Store members, their columns and draws, after those of an earlier fit."""
+        if not warm:
+            self.estimators_, self.estimators_features_, self._draws = [], [], []
+        self.estimators_ = [*self.estimators_, *(model for model, _ in pairs)]
+        columns = [columns for _, columns in pairs]
+        self.estimators_features_ = [*self.estimators_features_, *columns]
+        self._draws = [*self._draws, draws]
+
+    def _each_member(self, resampling, seeds, X, y, w):
+        """(member, columns) one after the other, computed a few at a time."""
+        template = self.estimator_
+        table = TreeTable(template, X, y) if can_share_table(template) else None
+        if table is not None and not (resampling.all_columns or table.takes_features):
+            table = None
+        coding = getattr(self, "coding_", None)
+        task = BaggingTask(template, resampling, X, y, w, table, coding)
+        if is_own_tree(template):
+            return threads.run_tasks(
+                (lambda s=s: fit_bagged_member(s, task)) for s in seeds
+            )
+        pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        return pool(delayed(fit_bagged_member)(s, task) for s in seeds)
+
+    @cached_property
+    def _forest(self):
+        """All members in one packed forest where they are trees of numbers."""
+        if not all(has_threshold_tree(m) for m in self.estimators_):
+            return None
+        every = all(plan.all_columns for plan, _ in self._draws)
+        columns = None if every else self.estimators_features_
+        return pack_member_trees(self.estimators_, columns, self.n_features_in_)
+
+    def _mean_prediction(self, X, method):
+        """Mean of the members' predictions, eq. (1)."""
+        check_is_fitted(self)
+        if self._forest is not None:
+            with threads.limit_threads(self.n_jobs):
+                mean = mean_of_packed_trees(self._forest, check_float32_rows(self, X))
+            if method == "predict_proba":
+                return mean[:, 0]
+            return mean[:, 0, 0] if mean.shape[1] == 1 else mean[:, :, 0]
+        X = check_prediction_table(self, X)
+        with threads.limit_threads(self.n_jobs):
+            pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
+            predict = delayed(self._predict_member)
+            predictions = pool(
+                predict(m, columns_of_member(X, c), method)
+                for m, c in zip(self.estimators_, self.estimators_features_)
+            )
+            return sum(predictions) / len(self)
+
+    def _score_out_of_bag(self, X, y):
+        """Predictions of each row by the members that have not drawn it."""
+        method = "predict_proba" if hasattr(self, "classes_") else "predict"
+        counts = (plan.draw(seed)[1] for plan, seeds in self._draws for seed in seeds)
+
+        def predict(model, columns, drawn):
+            rows = np.flatnonzero(drawn == 0)
+            if not len(rows):
+                return rows, None
+            part = columns_of_member(X[rows], columns)
+            return rows, self._predict_member(model, part, method)
+
+        triples = zip(self.estimators_, self.estimators_features_, counts)
+        total = None
+        times = np.zeros(len(y), np.int64)
+        for rows, answer in threads.run_tasks(
+            (lambda t=t: predict(*t)) for t in triples
+        ):
+            if answer is not None:
+                if total is None:
+                    total = np.zeros((len(y), *answer.shape[1:]))
+                total[rows] += answer
+                times[rows] += 1
+        self._store_out_of_bag(total, times, y)
+
+    def _store_out_of_bag(self, total, times, y):
+        self.oob_missing_ = np.flatnonzero(times == 0)
+        if len(self.oob_missing_):
+            warnings.warn(
+                f"{len(self.oob_missing_)} of {len(y)} rows were drawn by every member "
+                "and have no prediction out of the bag; oob_missing_ lists them.",
+                stacklevel=4,
+            )
+        if total is None:
+            shape = (len(y), self.n_classes_) if hasattr(self, "classes_") else y.shape
+            total = np.zeros(shape)
+        share = np.where(times > 0, times, np.nan)
+        mean = total / (share if total.ndim == 1 else share[:, None])
+        self._set_oob(mean, y, np.flatnonzero(times))
+
+    @property
+    def estimators_samples_(self):
+        """Rows that each member drew, ascending; drawn again from the seeds."""
+        drawn = [plan.draw(seed)[1] for plan, seeds in self._draws for seed in seeds]
+        return [np.repeat(np.arange(len(c)), c) for c in drawn]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
+
+    def __len__(self):
+        return len(self.estimators_)
+
+    def __getitem__(self, index):
+        return self.estimators_[index]
+
+    def __iter__(self):
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template()).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        categorical = getattr(self._template(), "categorical_features", None)
+        tags.input_tags.string = categorical is not None
+        return tags
 
 
 @dataclass(eq=False, repr=False)
-class BaggingClassifier(Classifier, AbstractBag):
+class BaggingClassifier(Classifier, AbstractBagging):
     """A bag of classifiers.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What to make copies of; None is a `DecisionTreeClassifier`.
+        The estimator to copy; None is a `DecisionTreeClassifier`.
     n_estimators : int, default=10
         Members, B of eq. (1).
     max_samples : int, float or None, default=None
@@ -74,8 +356,8 @@ class BaggingClassifier(Classifier, AbstractBag):
     warm_start : bool, default=False
         Whether another `fit` keeps the members and adds those that are missing.
     n_jobs : int or None, default=None
-        Threads at most for trees of ours, None and -1 for all cores; joblib's jobs
-        for other estimators, None for one.
+        Most threads for decision trees of this package, None and -1 for all cores;
+        joblib's jobs for other estimators, None for one.
     random_state : int, RandomState, Generator or None, default=None
         For the draws and for the members' own random states.
     verbose : int, default=0
@@ -114,8 +396,8 @@ class BaggingClassifier(Classifier, AbstractBag):
     estimator: Fittable | None = None
     n_estimators: Count = 10
     _: KW_ONLY
-    max_samples: Count | Share | None = None
-    max_features: Count | Share = 1.0
+    max_samples: Count | PositiveFraction | None = None
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = True
     bootstrap_features: Flag = False
     oob_score: Flag = False
@@ -124,13 +406,13 @@ class BaggingClassifier(Classifier, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    @goes_on("estimators_")
+    @checks_warm_start("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and their classes y."""
-        X, y = self._checked(X, y, "class", sample_weight)
+        X, y = check_fit_table(self, self._template(), X, y, "class", sample_weight)
         self.classes_, codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
-        return self._fit(X, codes, sample_weight)
+        return self._fit_members(X, codes, sample_weight)
 
     def predict(self, X):
         """The class with the largest mean probability."""
@@ -139,7 +421,7 @@ class BaggingClassifier(Classifier, AbstractBag):
 
     def predict_proba(self, X):
         """Mean probabilities of the members, or shares of their votes, eq. (1)."""
-        return self._mean(X, "predict_proba")
+        return self._mean_prediction(X, "predict_proba")
 
     def predict_log_proba(self, X):
         """Logarithms of the mean probabilities."""
@@ -149,14 +431,14 @@ class BaggingClassifier(Classifier, AbstractBag):
     @available_if_member_has("decision_function")
     def decision_function(self, X):
         """Mean of the members' decision functions."""
-        return self._mean(X, "decision_function")
+        return self._mean_prediction(X, "decision_function")
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeClassifier()
 
-    def _answer(self, model, X, method):
+    def _predict_member(self, model, X, method):
         if method == "predict_proba":
-            return probabilities(model, X, self.n_classes_)
+            return probabilities_or_votes(model, X, self.n_classes_)
         return getattr(model, method)(X)
 
     def _set_oob(self, mean, y, covered):
@@ -166,13 +448,13 @@ class BaggingClassifier(Classifier, AbstractBag):
 
 
 @dataclass(eq=False, repr=False)
-class BaggingRegressor(Regressor, AbstractBag):
+class BaggingRegressor(Regressor, AbstractBagging):
     """A bag of regressors.
 
     Parameters
     ----------
     estimator : regressor or None, default=None
-        What to make copies of; None is a `DecisionTreeRegressor`.
+        The estimator to copy; None is a `DecisionTreeRegressor`.
     n_estimators : int, default=10
         Members, B of eq. (1).
     max_samples : int, float or None, default=None
@@ -189,8 +471,8 @@ class BaggingRegressor(Regressor, AbstractBag):
     warm_start : bool, default=False
         Whether another `fit` keeps the members and adds those that are missing.
     n_jobs : int or None, default=None
-        Threads at most for trees of ours, None and -1 for all cores; joblib's jobs
-        for other estimators, None for one.
+        Most threads for decision trees of this package, None and -1 for all cores;
+        joblib's jobs for other estimators, None for one.
     random_state : int, RandomState, Generator or None, default=None
         For the draws and for the members' own random states.
     verbose : int, default=0
@@ -225,8 +507,8 @@ class BaggingRegressor(Regressor, AbstractBag):
     estimator: Fittable | None = None
     n_estimators: Count = 10
     _: KW_ONLY
-    max_samples: Count | Share | None = None
-    max_features: Count | Share = 1.0
+    max_samples: Count | PositiveFraction | None = None
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = True
     bootstrap_features: Flag = False
     oob_score: Flag = False
@@ -235,27 +517,26 @@ class BaggingRegressor(Regressor, AbstractBag):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    @goes_on("estimators_")
+    @checks_warm_start("estimators_")
     def fit(self, X, y, sample_weight=None):
         """Fit the members to draws of the rows of X and the numbers y."""
-        X, y = self._checked(X, y, "numbers", sample_weight)
+        X, y = check_fit_table(self, self._template(), X, y, "numbers", sample_weight)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
-        return self._fit(X, y, sample_weight)
+        return self._fit_members(X, y, sample_weight)
 
     def predict(self, X):
         """The mean of the members' predictions, eq. (1)."""
-        return self._mean(X, "predict")
+        return self._mean_prediction(X, "predict")
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeRegressor()
 
-    def _answer(self, model, X, method):
+    def _predict_member(self, model, X, method):
         return model.predict(X)
 
     def _set_oob(self, mean, y, covered):
         self.oob_prediction_ = mean
         with warnings.catch_warnings():  # R^2 of one row is not defined
             warnings.simplefilter("ignore")
-            few = not len(covered)
-            score = np.nan if few else r2_score(y[covered], mean[covered])
+            score = r2_score(y[covered], mean[covered]) if len(covered) else np.nan
         self.oob_score_ = float(score)

@@ -1,13 +1,13 @@
-"""Tables for boosting: a byte per value, from arrays or from files.
+"""Binning of tables for boosting: one byte per value, from arrays or from files.
 
-The bins of a column are made from all rows, or from SAMPLE of them where there are
-more: the same rows whatever holds the table, chosen by their number alone. A value
-then goes into the bin whose limits it lies between, limits being midway between
-neighbouring values of different bins. So a file gives the codes, and thus the trees,
-of the same rows in memory; it is read twice, a block at a time.
+The bins of a column are made from all rows, or from SAMPLE_ROWS of them where there
+are more. The sample depends on the number of rows only, not on what holds the table. A
+value then goes into the bin whose limits it lies between, where limits are midway
+between neighbouring values of different bins. So a file gives the same codes, and thus
+the same trees, as its rows in memory; it is read twice, a block at a time.
 
 A table is an array, a `DatasetRows`, or a pair of a `DatasetRows` and the numbers of
-its rows that are meant, in ascending order.
+the rows of it that are used, in ascending order.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ import numpy as np
 
 from ..core import threads
 from ..core.rows import DatasetRows
-from ..tree._layout import BINS, FORM, MISSING, TIES
-from ..tree.columns import Columns, columns
-from ..tree.packed import float_below
+from ..tree._structures import BINS, FORM, MISSING, TIES
+from ..tree.packed_forest import round_down_float32
+from ..tree.prepared_columns import PreparedColumns, prepare_columns
 
-SAMPLE = 1 << 16  # rows that bins are made from
-ROWS = 1 << 13  # rows coded by a thread at a time
+SAMPLE_ROWS = 1 << 16  # rows that bins are made from
+ROWS_PER_TASK = 1 << 13  # rows coded by a thread at a time
 
 
-def size(X) -> int:
+def number_of_rows(X) -> int:
     """The number of rows of a table."""
     return len(X[1]) if isinstance(X, tuple) else int(X.shape[0])
 
 
-def blocks(X) -> Iterator[np.ndarray]:
+def float32_blocks(X) -> Iterator[np.ndarray]:
     """The rows of a table as float32 arrays, in order."""
     if not isinstance(X, (tuple, DatasetRows)):
         yield X
@@ -41,19 +41,19 @@ def blocks(X) -> Iterator[np.ndarray]:
         if keep is not None:
             a, b = np.searchsorted(keep, (start, stop))
             block = block[keep[a:b] - start]
-        yield finite(block)
+        yield check_float32(block)
         start = stop
 
 
-def take(X, rows):
+def take_float32_rows(X, rows):
     """Some rows of a table as a float32 array."""
     if isinstance(X, tuple):
         X, rows = X[0], X[1][rows]
-    return finite(X.take(rows)) if isinstance(X, DatasetRows) else X[rows]
+    return check_float32(X.take(rows)) if isinstance(X, DatasetRows) else X[rows]
 
 
-def finite(block):
-    """A block of a file as float32, which may miss values but not overflow."""
+def check_float32(block):
+    """A block of a file as float32; NaN is allowed, overflow is not."""
     with np.errstate(over="ignore"):
         block = block.astype(np.float32, copy=False)
     if np.isinf(block).any():
@@ -61,63 +61,75 @@ def finite(block):
     return block
 
 
-def sample(n):
+def sample_for_bins(n):
     """Row numbers that bins are made from, in ascending order; None for all."""
-    if n <= SAMPLE:
+    if n <= SAMPLE_ROWS:
         return None
     rng = np.random.default_rng(0)
-    return np.sort(rng.choice(n, SAMPLE, replace=False, shuffle=False))
+    return np.sort(rng.choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
 
 
-def binned(X, w, max_bins, forms) -> Columns:
+def bin_columns(X, w, max_bins, forms) -> PreparedColumns:
     """The columns of a table as bytes."""
-    n = size(X)
-    rows = sample(n)
+    n = number_of_rows(X)
+    rows = sample_for_bins(n)
     if rows is None:
-        table = X if isinstance(X, np.ndarray) else np.concatenate(list(blocks(X)))
-        return columns(table, w, max_bins, forms=forms, wide=True)
+        table = (
+            X if isinstance(X, np.ndarray) else np.concatenate(list(float32_blocks(X)))
+        )
+        return prepare_columns(table, w, max_bins, forms=forms, interleave=True)
     part = None if w is None else w[rows]
-    return coded(X, columns(take(X, rows), part, max_bins, forms=forms, wide=True))
+    return encode_rows(
+        X,
+        prepare_columns(
+            take_float32_rows(X, rows), part, max_bins, forms=forms, interleave=True
+        ),
+    )
 
 
-def coded(X, bins: Columns) -> Columns:
-    """All rows of a table by bins made from some of them."""
+def encode_rows(X, bins: PreparedColumns) -> PreparedColumns:
+    """All rows of a table coded by bins that were made from some of them."""
     from . import _binning as loops
 
-    n, d = size(X), len(bins.meta)
+    n = number_of_rows(X)
+    d = len(bins.meta)
     tiles, _, width = bins.codes.shape
     codes = np.zeros((tiles, n, width), np.uint8)
-    cuts, forms = limits(bins), bins.meta[:, FORM]
-    tops, gaps, at = [], [], 0
+    cuts = bin_upper_limits(bins)
+    forms = bins.meta[:, FORM]
+    tops: list = []
+    gaps: list = []
+    at = 0
 
     def work(block, start):
         top, missing = np.zeros(d, np.int64), np.zeros(d, np.int64)
-        loops.encode(block, cuts, forms, codes, start, top, missing)
+        loops.encode_block(block, cuts, forms, codes, start, top, missing)
         return top, missing
 
-    for block in blocks(X):
+    for block in float32_blocks(X):
         tasks = (
-            lambda a=a, b=block, s=at: work(b[a : a + ROWS], s + a)
-            for a in range(0, len(block), ROWS)
+            lambda a=a, b=block, s=at: work(b[a : a + ROWS_PER_TASK], s + a)
+            for a in range(0, len(block), ROWS_PER_TASK)
         )
-        for top, missing in threads.run(tasks):
+        for top, missing in threads.run_tasks(tasks):
             tops.append(top)
             gaps.append(missing)
         at += len(block)
     meta = bins.meta.copy()
-    meta[:, MISSING], meta[:, TIES] = np.max(gaps, axis=0), 1
+    meta[:, MISSING] = np.max(gaps, axis=0)
+    meta[:, TIES] = 1
     meta[:, BINS] = np.where(forms, np.max(tops, axis=0) + 1, meta[:, BINS])
     empty = np.empty((0, n))
-    return Columns(
+    return PreparedColumns(
         empty.astype(np.float32), empty.astype(np.int32), codes, bins.edges, meta
     )
 
 
-def limits(bins: Columns):
+def bin_upper_limits(bins: PreparedColumns):
     """(d, 256) float32: the greatest value of each bin, inf for the last."""
     low, high = (bins.edges[:, k].astype(float) for k in range(2))
     cuts = np.full((len(bins.meta), 256), np.inf, np.float32)
     for f, count in enumerate(bins.meta[:, BINS]):
         middle = high[f, : count - 1] / 2 + low[f, 1:count] / 2
-        cuts[f, : count - 1] = float_below(middle)
+        cuts[f, : count - 1] = round_down_float32(middle)
     return cuts

@@ -1,18 +1,21 @@
-"""A cascade: cheap models answer the easy rows, dear ones the rest.
+"""Cascade: cheap classifiers predict the easy rows, expensive ones the rest.
 
 Stages f_1 .. f_M of rising cost, with probabilities p_m(c | x) and thresholds t_m:
 
     stage(x) = the first m with max_c p_m(c | x) >= t_m, else M                  (1)
     y(x) = argmax_c p_stage(x)(c | x)                                            (2)
 
-Threshold 0 lets the first stage answer everything, one above 1 the last. A row costs
-the stages that it went through, so the mean cost is sum_m cost_m share of rows that
-reach m (3), which `report` prints.
+With threshold 0 the first stage predicts every row, with one above 1 the last. A row
+costs the stages that it went through, so the mean cost is
+
+    sum_m cost_m times the share of rows that reach stage m                      (3)
+
+which `report` prints.
 
 A later stage may learn from all rows, or only from those that will reach it, as in
 [AlpaydinKaynak1998]. Whether a training row does is decided by out-of-fold
 probabilities of the stage before, fitted without that row: a stage that saw it would
-be too sure.
+be too confident.
 
 Shapes    p (n, K)   stage (n,) from 0   thresholds (M - 1,)
 Refs      [AlpaydinKaynak1998]; [ViolaJones2001]
@@ -26,13 +29,19 @@ import numpy as np
 
 from ..base import Classifier
 from ..params import Jobs, NonNegative, ParameterError
-from ..typing import Numbers, Splits
-from .committee import AbstractCommittee, Members, class_shares, fit_one, take
-from .stacking import out_of_fold
+from ..typing import NumberList, Splits
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    fit_clone,
+    take_rows,
+)
+from .members import class_probabilities
+from .stacking import cross_val_predictions
 
 
-class Report(NamedTuple):
-    """Who answered, and at what cost; prints as a table."""
+class CascadeReport(NamedTuple):
+    """Which stage predicted how many rows, at what cost; prints as a table."""
 
     names: list[str]
     answered: np.ndarray  # share of rows that stop at a stage
@@ -41,16 +50,16 @@ class Report(NamedTuple):
     mean_cost: float  # eq. (3)
 
     def __str__(self):
-        wide = max(5, *(len(n) for n in self.names))
-        lines = [f"{'stage':<{wide}}  reached  answered  cost of a row"]
+        width = max(5, *(len(n) for n in self.names))
+        lines = [f"{'stage':<{width}}  reached  answered  cost of a row"]
         for n, r, a, c in zip(self.names, self.reached, self.answered, self.cost):
-            lines.append(f"{n:<{wide}}  {r:7.1%}  {a:8.1%}  {c:g}")
+            lines.append(f"{n:<{width}}  {r:7.1%}  {a:8.1%}  {c:g}")
         return "\n".join([*lines, f"mean cost {self.mean_cost:.4g}"])
 
 
 @dataclass(eq=False, repr=False)
 class CascadeClassifier(Classifier, AbstractCommittee):
-    """Classifiers in a row, each asked only if those before were not sure.
+    """Classifiers in sequence, each for the rows on which earlier ones were unsure.
 
     Parameters
     ----------
@@ -58,8 +67,8 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         The stages, cheapest first, each with `predict_proba`. None takes a decision
         stump, a logistic regression and a decision tree.
     threshold : float or list of float, default=0.9
-        Probability from which a stage's answer is taken: one for all, or one for each
-        stage but the last.
+        Probability from which a stage's prediction is taken: one for all, or one for
+        each stage but the last.
     learn_from : {"all", "reached"}, default="all"
         Whether a stage learns from all rows or from those that get there.
     costs : list of float or None, default=None
@@ -95,39 +104,42 @@ class CascadeClassifier(Classifier, AbstractCommittee):
     mean cost 1
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
-    threshold: NonNegative | Numbers = 0.9
+    threshold: NonNegative | NumberList = 0.9
     learn_from: Literal["all", "reached"] = "all"
-    costs: Numbers | None = None
+    costs: NumberList | None = None
     cv: Splits = None
     n_jobs: Jobs = None
 
-    def _default(self):
+    def _default_estimators(self):
         from ..tree import DecisionTreeClassifier
 
         stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-        return [("stump", stump), *super()._default()]
+        return [("stump", stump), *super()._default_estimators()]
 
     def fit(self, X, y, sample_weight=None):
         """Fit the stages one after the other."""
-        X, y, w, classes = self._open(X, y, sample_weight)
+        X, y, w, classes = self._check_inputs(X, y, sample_weight)
         members = self._members()
-        thresholds, _ = self._thresholds(len(members)), self._costs(len(members))
-        fitted, learned, kept = [], [], np.arange(len(y))
+        thresholds = self._thresholds(len(members))
+        self._costs(len(members))  # raises if there are too few
+        fitted: list = []
+        learned: list = []
+        kept = np.arange(len(y))
         for m, (name, estimator) in enumerate(members):
             if not hasattr(estimator, "predict_proba"):
                 raise ParameterError(f"stage {name!r} has no predict_proba.")
-            part = (take(X, kept), y[kept], None if w is None else w[kept])
-            fitted.append(fit_one(estimator, *part, name))
+            part = (take_rows(X, kept), y[kept], None if w is None else w[kept])
+            fitted.append(fit_clone(estimator, *part, name))
             learned.append(len(kept))
             if self.learn_from == "reached" and m + 1 < len(members):
-                kept = self._reaching(estimator, part, kept, thresholds[m])
-        self._keep(fitted, members, classes)
+                kept = self._rows_of_next_stage(estimator, part, kept, thresholds[m])
+        self._store_members(fitted, members, classes)
         self.n_learned_ = np.array(learned)
         return self
 
-    def _reaching(self, estimator, part, kept, threshold):
+    def _rows_of_next_stage(self, estimator, part, kept, threshold):
         """Rows that go on to the next stage, by out-of-fold probabilities.
 
         All of them where those that go on lack a class, or are too few for folds.
@@ -140,10 +152,12 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         if counts[counts > 0].min() < cv.get_n_splits(X, y):
             return kept
         splits = list(cv.split(X, y))
-        p = out_of_fold(estimator, X, y, w, splits, "predict_proba", self.n_jobs)
+        p = cross_val_predictions(
+            estimator, X, y, w, splits, "predict_proba", self.n_jobs
+        )
         unsure = p.max(axis=1) < threshold
-        whole = len(np.unique(y[unsure])) == len(np.unique(y))
-        return kept[unsure] if whole else kept
+        complete = len(np.unique(y[unsure])) == len(np.unique(y))
+        return kept[unsure] if complete else kept
 
     def _thresholds(self, M):
         if isinstance(self.threshold, Real):
@@ -164,18 +178,20 @@ class CascadeClassifier(Classifier, AbstractCommittee):
             )
         return costs.astype(float)
 
-    def _walk(self, X):
-        """Probabilities (n, K) and stages (n,), each row as far as it goes."""
-        X, K = self._asked(X), len(self.classes_)
+    def _predict_by_stages(self, X):
+        """Probabilities (n, K), and the stage (n,) that gave them for each row."""
+        X = self._prediction_rows(X)
+        K = len(self.classes_)
         thresholds = self._thresholds(len(self.estimators_))
-        first = class_shares(self.estimators_[0], X, K)
-        p, stage = first, np.zeros(len(first), int)
+        p = class_probabilities(self.estimators_[0], X, K)
+        stage = np.zeros(len(p), int)
         left = np.arange(len(p))
         for m, estimator in enumerate(self.estimators_[1:], start=1):
             left = left[p[left].max(axis=1) < thresholds[m - 1]]
             if len(left) == 0:
                 break
-            p[left], stage[left] = class_shares(estimator, take(X, left), K), m
+            p[left] = class_probabilities(estimator, take_rows(X, left), K)
+            stage[left] = m
         return p, stage
 
     def predict(self, X):
@@ -184,18 +200,19 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Probabilities of the stage that answers: (n, K)."""
-        return self._walk(X)[0]
+        """Probabilities of the stage that predicts a row: (n, K)."""
+        return self._predict_by_stages(X)[0]
 
     def stage(self, X):
-        """Eq. (1): the stage that answers each row, from 0."""
-        return self._walk(X)[1]
+        """Eq. (1): the stage that predicts each row, from 0."""
+        return self._predict_by_stages(X)[1]
 
-    def report(self, X) -> Report:
+    def report(self, X) -> CascadeReport:
         """Shares of rows and costs by stage."""
-        stage, M = self.stage(X), len(self.estimators_)
+        stage = self.stage(X)
+        M = len(self.estimators_)
         answered = np.bincount(stage, minlength=M) / len(stage)
         reached = answered[::-1].cumsum()[::-1]
         cost = self._costs(M)
         names = [n for n, _ in self._members()]
-        return Report(names, answered, reached, cost, float(cost @ reached))
+        return CascadeReport(names, answered, reached, cost, float(cost @ reached))

@@ -1,8 +1,8 @@
-"""What ensembles of named estimators share: members by name, and fitting them.
+"""Ensembles of named estimators: their parameters by name, checks and fits.
 
-Rows go to the members as they come, so that a member may be a pipeline that takes a
-data frame apart. Classes go to them as whole numbers from 0, so that a class has the
-same place in every answer.
+Rows go to the members unchanged, so that a member may be a pipeline that selects the
+columns of a data frame. Classes go to them as integers from 0, so that a class has the
+same column in every prediction.
 """
 
 from typing import Annotated, Any
@@ -19,14 +19,16 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes, refuse_missing
 from ..core.rows import is_dataset
-from ..params import ParameterError, Rule, check_params
+from ..core.weighted import check_sample_weight
+from ..params import ParameterError, ParameterRule, check_params
 
 
-def are_members(value):
+def is_named_estimator_list(value):
+    """Whether a value is a list of (name, estimator or "drop")."""
     pair = lambda p: (
         isinstance(p, (tuple, list))
         and len(p) == 2
@@ -36,7 +38,9 @@ def are_members(value):
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(pair, value))
 
 
-Members = Annotated[Any, Rule("a list of (name, estimator) pairs", are_members)]
+NamedEstimators = Annotated[
+    Any, ParameterRule("a list of (name, estimator) pairs", is_named_estimator_list)
+]
 
 
 class AbstractCommittee(Estimator):
@@ -47,7 +51,7 @@ class AbstractCommittee(Estimator):
     def get_params(self, deep=True):
         """Parameters, and with `deep` those of the members as name__parameter."""
         out = super().get_params(deep=deep)
-        if deep and are_members(self.estimators):
+        if deep and is_named_estimator_list(self.estimators):
             for name, estimator in self.estimators:
                 out[name] = estimator
                 if hasattr(estimator, "get_params"):
@@ -59,7 +63,7 @@ class AbstractCommittee(Estimator):
         """Set parameters; a member's name sets that member ("drop" leaves it out)."""
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        if are_members(self.estimators):
+        if is_named_estimator_list(self.estimators):
             known = [name for name, _ in self.estimators]
             new = {name: params.pop(name) for name in known if name in params}
             if new:
@@ -72,7 +76,7 @@ class AbstractCommittee(Estimator):
         """The members as they were given, by name."""
         return Bunch(**dict(self._given()))
 
-    def _default(self) -> list:
+    def _default_estimators(self) -> list:
         """Members for estimators=None: a linear model and a tree."""
         from ..linear_model import LogisticRegression, Ridge
         from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -84,16 +88,22 @@ class AbstractCommittee(Estimator):
         return [("linear", Ridge()), ("tree", tree)]
 
     def _given(self) -> list:
-        return self._default() if self.estimators is None else list(self.estimators)
+        """(name, estimator) of all members, those that are dropped included."""
+        return (
+            self._default_estimators()
+            if self.estimators is None
+            else list(self.estimators)
+        )
 
     def _members(self) -> list:
         """(name, estimator) of the members that take part, checked."""
-        given, name = self._given(), type(self).__name__
+        given = self._given()
+        name = type(self).__name__
         names = [n for n, _ in given]
         if len(set(names)) < len(names):
             raise ParameterError(f"Names provided are not unique: {names!r}")
-        own = type(self)._get_param_names()
-        bad = [n for n in names if "__" in n or n in own]
+        parameters = type(self)._get_param_names()
+        bad = [n for n in names if "__" in n or n in parameters]
         if bad:
             raise ParameterError(
                 f"a member of {name} may not be named {bad[0]!r}: names have no '__' "
@@ -105,21 +115,19 @@ class AbstractCommittee(Estimator):
                 "All estimators are dropped. At least one is required to be an "
                 "estimator."
             )
-        right, kind = (
-            (is_classifier, "classifier")
-            if isinstance(self, Classifier)
-            else (is_regressor, "regressor")
-        )
+        classifies = isinstance(self, Classifier)
+        kind = "classifier" if classifies else "regressor"
+        is_right_kind = is_classifier if classifies else is_regressor
         for n, e in kept:
-            if not right(e):
+            if not is_right_kind(e):
                 raise ParameterError(
                     f"The estimator {type(e).__name__} should be a {kind} (member "
                     f"{n!r} of {name})."
                 )
         return kept
 
-    def _open(self, X, y, sample_weight=None):
-        """Checked: X, y (codes or numbers), weights, and the classes or None."""
+    def _check_inputs(self, X, y, sample_weight=None):
+        """X, y (codes or numbers), weights and the classes (or None), all checked."""
         check_params(self)
         if is_dataset(X):
             raise TypeError(f"{type(self).__name__} needs its rows in memory.")
@@ -128,9 +136,11 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
-        X, y = in_memory(X), in_memory(y)
+        X = array_as_numpy(X)
+        y = array_as_numpy(y)
         check_consistent_length(X, y)
-        y, classes = column_or_1d(y, warn=True), None
+        y = column_or_1d(y, warn=True)
+        classes = None
         if len(y) == 0:
             raise ValueError(
                 f"{type(self).__name__} needs at least one row, got 0 sample(s)."
@@ -139,9 +149,9 @@ class AbstractCommittee(Estimator):
             refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
-        return X, y, check_weights(sample_weight, np.empty((len(y), 0))), classes
+        return X, y, check_sample_weight(sample_weight, len(y)), classes
 
-    def _keep(self, fitted, members, classes=None):
+    def _store_members(self, fitted, members, classes=None):
         """Store the classes and the fitted members under scikit-learn's names."""
         if classes is not None:
             self.classes_ = classes
@@ -156,10 +166,10 @@ class AbstractCommittee(Estimator):
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _asked(self, X):
-        """X for a prediction."""
+    def _prediction_rows(self, X):
+        """X for a prediction; the model must be fitted."""
         check_is_fitted(self)
-        return in_memory(X)
+        return array_as_numpy(X)
 
     @property
     def le_(self):
@@ -176,17 +186,18 @@ class AbstractCommittee(Estimator):
         try:
             inner = [get_tags(e).input_tags for _, e in self._given() if e != "drop"]
         except (AttributeError, TypeError, ValueError):
-            return tags  # not a list of pairs: fit says so
+            return tags  # not a list of pairs: fit raises
         tags.input_tags.allow_nan = all(t.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
 
 
-def in_memory(X):
+def array_as_numpy(X):
+    """X as NumPy if it is an array of another library, else unchanged."""
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def take(X, rows):
+def take_rows(X, rows):
     """Some rows of an array, a sparse matrix, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
@@ -197,7 +208,7 @@ def take(X, rows):
     return np.asarray(X)[rows]
 
 
-def fit_one(estimator, X, y, w=None, name=""):
+def fit_clone(estimator, X, y, w=None, name=""):
     """A fitted copy."""
     if w is None:
         return clone(estimator).fit(X, y)
@@ -209,19 +220,8 @@ def fit_one(estimator, X, y, w=None, name=""):
     return clone(estimator).fit(X, y, sample_weight=w)
 
 
-def fit_all(members, X, y, w=None, n_jobs=None) -> list:
+def fit_clones(members, X, y, w=None, n_jobs=None) -> list:
     """Fitted copies of the members, each on all rows."""
     return Parallel(n_jobs=n_jobs)(
-        delayed(fit_one)(estimator, X, y, w, name) for name, estimator in members
+        delayed(fit_clone)(estimator, X, y, w, name) for name, estimator in members
     )
-
-
-def class_shares(estimator, X, K):
-    """predict_proba of a member whose classes are codes below K: (n, K)."""
-    p = np.asarray(estimator.predict_proba(X), float)
-    held = np.asarray(estimator.classes_, int)
-    if p.shape[1] == K and len(held) == K:
-        return p
-    out = np.zeros((len(p), K))
-    out[:, held] = p
-    return out

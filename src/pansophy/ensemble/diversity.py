@@ -1,12 +1,12 @@
-"""How much the members of an ensemble differ: what an average of them can gain.
+"""Diversity of an ensemble: how much its members differ, and what averaging gains.
 
 For numbers, with weights w_m that sum to 1 and the average f = sum_m w_m f_m,
 
     (f - y)^2 = sum_m w_m (f_m - y)^2  -  sum_m w_m (f_m - f)^2                  (1)
      ensemble      mean of members             ambiguity
 
-for every row: the ensemble is better than its members are on the mean by exactly their
-spread. For classes and members i, j, with the counts a (both right), b and c (one of
+for every row: the ensemble is better than its members on average by exactly their
+ambiguity. For classes and members i, j, with the counts a (both right), b and c (one of
 them), d (both wrong) over the rows,
 
     disagreement   share of rows on which the classes differ                     (2)
@@ -24,7 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .voting import vote_shares, weighted_mean
+from ..core.labels import class_codes
+from ..distributions import entropy
+from .voting import mean_of_members, vote_shares
 
 
 class Diversity(NamedTuple):
@@ -33,7 +35,7 @@ class Diversity(NamedTuple):
     members: int
     kind: str  # "numbers" or "classes"
     disagreement: np.ndarray  # (M, M): shares of rows, or mean squared differences
-    ambiguity: float  # spread of the outputs about the combined one
+    ambiguity: float  # deviation of the outputs from the combined one
     ensemble_error: float
     member_error: float  # weighted mean over members
     q_statistic: np.ndarray  # (M, M), of classes
@@ -43,14 +45,14 @@ class Diversity(NamedTuple):
     @property
     def mean_disagreement(self) -> float:
         """Mean over pairs of members."""
-        return off_diagonal(self.disagreement)
+        return mean_off_diagonal(self.disagreement)
 
     def __str__(self):
         lines = [f"{self.members} members, {self.kind}"]
-        what = "share of rows" if self.kind == "classes" else "mean squared difference"
-        lines.append(f"pairwise disagreement {self.mean_disagreement:.4g} ({what})")
+        unit = "share of rows" if self.kind == "classes" else "mean squared difference"
+        lines.append(f"pairwise disagreement {self.mean_disagreement:.4g} ({unit})")
         if self.kind == "classes":
-            q, k = off_diagonal(self.q_statistic), off_diagonal(self.kappa)
+            q, k = mean_off_diagonal(self.q_statistic), mean_off_diagonal(self.kappa)
             lines.append(f"kappa {k:.4g}, Q {q:.4g}, entropy {self.entropy:.4g}")
         if not np.isnan(self.ensemble_error):
             lines.append(
@@ -62,7 +64,7 @@ class Diversity(NamedTuple):
         return "\n".join(lines)
 
 
-def off_diagonal(A) -> float:
+def mean_off_diagonal(A) -> float:
     """Mean of the entries of pairs of different members; 0 for one member."""
     M = len(A)
     if M < 2:
@@ -70,7 +72,7 @@ def off_diagonal(A) -> float:
     return float(A[~np.eye(M, dtype=bool)].mean())
 
 
-def ambiguity(pairs, w) -> float:
+def mean_ambiguity(pairs, w) -> float:
     """Last term of eq. (1), mean over rows, from mean squared differences (M, M).
 
     sum_m w_m (f_m - f)^2 is 1/2 sum_ml w_m w_l (f_m - f_l)^2: exactly 0 where all
@@ -79,7 +81,7 @@ def ambiguity(pairs, w) -> float:
     return float(0.5 * w @ pairs @ w)
 
 
-def q_statistic(right, rows):
+def pairwise_q_statistic(right, rows):
     """Eq. (3) of pairs of columns of right (n, M); 0 where it is not defined."""
     R = right.astype(float)
     both, neither = R.T @ (rows[:, None] * R), (1 - R).T @ (rows[:, None] * (1 - R))
@@ -88,7 +90,7 @@ def q_statistic(right, rows):
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
-def kappas(agreement, shares):
+def pairwise_kappa(agreement, shares):
     """Eq. (4) from the shares of rows (M, M) and of classes (M, K)."""
     chance = shares @ shares.T
     same = chance >= 1 - 1e-12  # both name one class throughout: they agree
@@ -98,11 +100,10 @@ def kappas(agreement, shares):
 
 def vote_entropy(shares, M):
     """Eq. (5) by row, from shares of votes (n, K)."""
-    most = min(M, shares.shape[1])
-    if most < 2:
+    n_values = min(M, shares.shape[1])
+    if n_values < 2:
         return np.zeros(len(shares))
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return -(shares * logs).sum(axis=1) / np.log(most)
+    return entropy(shares, axis=1) / np.log(n_values)
 
 
 def diversity(
@@ -113,7 +114,7 @@ def diversity(
     Parameters
     ----------
     outputs : array of shape (n, M)
-        What each of M members says of each row: `VotingRegressor.transform`, or
+        Prediction of each of M members for each row: `VotingRegressor.transform`, or
         stacked predictions. Numbers or class labels.
     y : array of shape (n,), default=None
         The truth, for errors and the Q statistic.
@@ -142,16 +143,16 @@ def diversity(
     kind = kind or ("numbers" if F.dtype.kind == "f" else "classes")
     if kind not in ("numbers", "classes"):
         raise ValueError(f"kind must be 'numbers', 'classes' or None, got {kind!r}.")
-    w = normed(weights, M, "weights")
-    rows = normed(sample_weight, n, "sample_weight")
+    w = normalized_weights(weights, M, "weights")
+    rows = normalized_weights(sample_weight, n, "sample_weight")
     truth = None if y is None else np.asarray(y).ravel()
     if truth is not None and len(truth) != n:
         raise ValueError(f"outputs has {n} rows, but y has {len(truth)} entries.")
-    found = of_numbers if kind == "numbers" else of_classes
-    return found(F, truth, w, rows)
+    measure = diversity_of_numbers if kind == "numbers" else diversity_of_classes
+    return measure(F, truth, w, rows)
 
 
-def normed(values, size, name):
+def normalized_weights(values, size, name):
     """Weights that sum to 1."""
     v = np.ones(size) if values is None else np.asarray(values, float).ravel()
     if len(v) != size or not np.all(v >= 0) or not v.sum() > 0:
@@ -161,44 +162,56 @@ def normed(values, size, name):
     return v / v.sum()
 
 
-def of_numbers(F, y, w, rows) -> Diversity:
+def diversity_of_numbers(F, y, w, rows) -> Diversity:
     """Eq. (1)."""
     F = F.astype(float)
-    M, none = F.shape[1], np.full((F.shape[1],) * 2, np.nan)
+    M = F.shape[1]
+    none = np.full((M, M), np.nan)
     pairs = np.stack([rows @ (F - F[:, [m]]) ** 2 for m in range(M)])
-    whole = mean = np.nan
+    ensemble_error = member_error = np.nan
     if y is not None:
-        whole = float(rows @ (weighted_mean(F, w) - y) ** 2)
-        mean = float(rows @ (weighted_mean((F - y[:, None]) ** 2, w)))
-    spread = ambiguity(pairs, w)
-    return Diversity(M, "numbers", pairs, spread, whole, mean, none, none, np.nan)
+        ensemble_error = float(rows @ (mean_of_members(F, w) - y) ** 2)
+        member_error = float(rows @ (mean_of_members((F - y[:, None]) ** 2, w)))
+    ambiguity = mean_ambiguity(pairs, w)
+    return Diversity(
+        M,
+        "numbers",
+        pairs,
+        ambiguity,
+        ensemble_error,
+        member_error,
+        none,
+        none,
+        np.nan,
+    )
 
 
-def of_classes(F, y, w, rows) -> Diversity:
+def diversity_of_classes(F, y, w, rows) -> Diversity:
     """Eqs. (2) to (5); ambiguity is the share of votes against the majority."""
     n, M = F.shape
-    classes, codes = np.unique(F, return_inverse=True)
+    classes, codes = class_codes(F.ravel())
     codes = codes.reshape(n, M)
     differ = lambda a, b: float(rows @ (a != b))
     apart = np.array([[differ(a, b) for b in codes.T] for a in codes.T])
-    named = np.stack([np.bincount(c, rows, len(classes)) for c in codes.T])
+    class_shares = np.stack([np.bincount(c, rows, len(classes)) for c in codes.T])
     votes = vote_shares(codes, w, len(classes))
     best = votes.argmax(axis=1)
-    whole, mean, q = np.nan, np.nan, np.full((M, M), np.nan)
+    ensemble_error = member_error = np.nan
+    q = np.full((M, M), np.nan)
     if y is not None:
         right = y[:, None] == F
-        whole = float(rows @ (classes[best] != y))
-        mean = float(rows @ weighted_mean(~right, w))
-        q = q_statistic(right, rows)
+        ensemble_error = float(rows @ (classes[best] != y))
+        member_error = float(rows @ mean_of_members(~right, w))
+        q = pairwise_q_statistic(right, rows)
     equal = vote_shares(codes, np.ones(M), len(classes))
     return Diversity(
         M,
         "classes",
         apart,
         float(rows @ (1.0 - votes.max(axis=1))),
-        whole,
-        mean,
+        ensemble_error,
+        member_error,
         q,
-        kappas(1.0 - apart, named),
+        pairwise_kappa(1.0 - apart, class_shares),
         float(rows @ vote_entropy(equal, M)),
     )

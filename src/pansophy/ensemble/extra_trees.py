@@ -1,9 +1,10 @@
-"""Extremely randomised trees: forests whose thresholds are drawn as well.
+"""Extremely randomised trees: forests whose thresholds are random too.
 
-At a node a few features are drawn and for each one threshold, evenly between the
+At a node a few features are drawn and for each one threshold, uniformly between the
 extremes of the node's rows; the best of these splits is taken. Nothing is searched, so
-growth is quicker than a random forest's, the trees differ more, and there is no need to
-draw rows: by default every tree has all of them. The rest is as in forest.py.
+growth is faster than a random forest's, the trees differ more, and there is no need to
+draw rows: by default every tree has all of them. `fit`, predictions and the other
+parameters are those of `forest.py`.
 
 Refs      [Geurts2006]
 """
@@ -12,8 +13,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from ..params import Count, Flag
-from ..tree.abstract import Share
-from .forest_roles import AbstractForestClassifier, AbstractForestRegressor
+from ..tree.abstract_decision_tree import PositiveFraction
+from .forest import AbstractForestClassifier, AbstractForestRegressor
 
 
 @dataclass(eq=False, repr=False)
@@ -37,7 +38,7 @@ class ExtraTreesClassifier(AbstractForestClassifier):
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at each node; more are drawn until one can split.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     min_impurity_decrease : float, default=0.0
         Gain, as a share of the total weight, that a split must reach.
     bootstrap : bool, default=False
@@ -55,10 +56,10 @@ class ExtraTreesClassifier(AbstractForestClassifier):
         Keep the trees of the last fit and grow those that are missing.
     class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, \
 default=None
-        Factors on the weights by class; "balanced_subsample" finds them for the rows
-        that each tree draws.
+        Factors of the weights by class. "balanced" gives every class the same total
+        weight, "balanced_subsample" does so among the rows that each tree draws.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning after growth.
+        Cost of a leaf in cost-complexity pruning after growth.
     max_samples : int, float or None, default=None
         Rows that each tree draws; a fraction is of all rows, or of the total weight.
     monotonic_cst : array-like of -1, 0, 1 or None, default=None
@@ -74,7 +75,7 @@ default=None
     forest_ : Forest
         All trees, packed.
     estimators_ : list of ExtraTreeClassifier
-        The trees one by one, built when first asked for; their classes are numbers.
+        The trees one by one, built at the first access; their classes are numbers.
     estimator_ : ExtraTreeClassifier
     estimators_samples_ : list of arrays
         Rows that each tree drew.
@@ -99,7 +100,7 @@ default=None
     """
 
     _: KW_ONLY
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = "sqrt"
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = "sqrt"
     bootstrap: Flag = False
 
     @property
@@ -131,7 +132,7 @@ default="squared_error"
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
         Features drawn at each node; more are drawn until one can split.
     max_leaf_nodes : int or None, default=None
-        If given, nodes are split in the order of their gain until there are so many.
+        If given, nodes are split in the order of their gain up to so many leaves.
     min_impurity_decrease : float, default=0.0
         Gain, as a share of the total weight, that a split must reach.
     bootstrap : bool, default=False
@@ -148,7 +149,7 @@ default="squared_error"
     warm_start : bool, default=False
         Keep the trees of the last fit and grow those that are missing.
     ccp_alpha : float, default=0.0
-        Price of a leaf for cost-complexity pruning after growth.
+        Cost of a leaf in cost-complexity pruning after growth.
     max_samples : int, float or None, default=None
         Rows that each tree draws; a fraction is of all rows, or of the total weight.
     monotonic_cst : array-like of -1, 0, 1 or None, default=None
@@ -165,7 +166,7 @@ default="squared_error"
     forest_ : Forest
         All trees, packed.
     estimators_ : list of ExtraTreeRegressor
-        The trees one by one, built when first asked for.
+        The trees one by one, built at the first access.
     estimator_ : ExtraTreeRegressor
     estimators_samples_ : list of arrays
         Rows that each tree drew.

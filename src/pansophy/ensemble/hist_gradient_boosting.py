@@ -1,9 +1,9 @@
-"""Gradient boosting on bins: the fast booster, for tables of any size.
+"""Histogram gradient boosting: fast boosting on binned columns, for tables of any size.
 
-Columns become up to 255 bins; every round grows a tree best first on sums of first
-and second derivatives by bin (`boosting.py`, eq. 2). Missing values go to the side
-where they do best, categories are split into two sets, monotone and interaction
-constraints hold in every tree.
+Columns become up to 255 bins (`binning.py`); every round grows a tree best first on the
+sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing values go to
+the side with the larger gain, categories are split into two sets, monotone and
+interaction constraints hold in every tree.
 
     f(x) = b + sum_t nu T_t(x)      mean = g^-1(f): identity, log, sigmoid, softmax
 
@@ -15,54 +15,405 @@ Shapes    X (n, d)   y (n,)
 Refs      [Friedman2001] [Chen2016] [Ke2017]
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from numbers import Integral
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import validate_data
 
 from ..base import Classifier, Regressor
+from ..core import arrays
+from ..core.class_weight import apply_class_weight
+from ..core.random import make_rng
+from ..core.rows import DatasetRows, is_dataset
+from ..core.weighted import check_sample_weight
+from ..losses import base as kinds
 from ..params import (
     Count,
     Flag,
     Fraction,
     NonNegative,
     OpenFraction,
+    ParameterError,
+    ParameterRule,
     Positive,
+    TwoOrMore,
     Verbosity,
+    check_params,
 )
-from ..tree.abstract import Bins, Share, TwoOrMore
-from ..typing import Matrix, Seed, Words
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    BinCount,
+    PositiveFraction,
+    check_monotonic_cst,
+)
+from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
+from ..tree.input_encoding import InputEncoder, column_names, silent_float32_overflow
+from ..typing import ListLike, Matrix, Seed
 from .abstract_boosting import (
-    A_LOSS,
-    class_loss,
-    class_targets,
-    class_weights,
-    decide,
-    encode_classes,
-    numeric_loss,
-    probabilities,
+    AbstractBoosting,
+    LossObject,
+    classes_from_raw,
+    classification_loss,
+    concatenate_trees,
+    probabilities_from_raw,
+    regression_loss,
+    set_classes,
+    targets_from_codes,
 )
-from .histograms import AbstractHistBoosting, Interactions, Splitter, seed_of
-from .members import goes_on
-from .targets import SEVERAL, check_domain
+from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
+from .boosting import (
+    MULTICLASS_KINDS,
+    Booster,
+    BoostingOptions,
+    BoostingRows,
+    check_target_domain,
+)
+from .members import checks_warm_start
+
+MIN_LEAF_CURVATURE = 1e-3  # summed over a leaf
+EARLY_STOPPING_ROWS = 10_000  # rows from which early_stopping="auto" stops early
+DENSE_CHECKS = {**ARRAY_CHECKS, "accept_sparse": False}
+Splitter = Annotated[Any, ParameterRule("a splitter", lambda v: hasattr(v, "split"))]
+Interactions = Annotated[
+    Any,
+    ParameterRule(
+        "a list of lists of columns",
+        lambda v: (
+            isinstance(v, (list, tuple)) and all(hasattr(g, "__iter__") for g in v)
+        ),
+    ),
+]
+
+
+class AbstractHistGradientBoosting(AbstractBoosting):
+    """Boosting on binned columns by eq. (3) of `boosting.py`."""
+
+    def _initial_raw(self, X):
+        return np.tile(self.baseline_, (len(X), 1))
+
+    def _check_inputs(self, X, y, sample_weight, y_kind):
+        """X encoded as float32 (or a table on disk), y and w, all checked.
+
+        Sets `inputs_` and `is_categorical_`; a warm start keeps the old ones.
+        """
+        check_params(self)
+        if is_dataset(X) and not has_categorical_columns(X, self.categorical_features):
+            return self._check_dataset(X, y, sample_weight, y_kind)
+        X = arrays.to_numpy(X) if arrays.is_foreign(X) else X
+        categorical = self.categorical_features
+        w = None
+        nameless = isinstance(categorical, str) and column_names(X) is None
+        if categorical is None or nameless:
+            inputs = None
+        elif self._continues():
+            inputs = self.inputs_
+        else:
+            if sample_weight is not None:
+                w = check_sample_weight(sample_weight, np.shape(X)[0])
+            inputs = InputEncoder.learn(X, categorical, w=w)
+        table = X if inputs is None or inputs.plain else inputs.encode(X)
+        with silent_float32_overflow():
+            table, y, _ = self._check_training_data(
+                table, y, y_kind=y_kind, **DENSE_CHECKS
+            )
+        if table is not X and inputs is not None and not inputs.plain:
+            validate_data(self, X, skip_check_array=True)  # for the names of columns
+        if inputs is None:
+            inputs = InputEncoder(np.zeros(table.shape[1], np.int8))
+        self.inputs_ = inputs
+        mask = inputs.is_categorical
+        self.is_categorical_ = mask if mask.any() else None
+        return table, y, check_sample_weight(sample_weight, len(table))
+
+    def _check_dataset(self, X, y, sample_weight, y_kind):
+        """A table on disk, y and w, all checked."""
+        if self.categorical_features not in (None, "from_dtype"):
+            raise ParameterError(
+                "categorical_features must be None or 'from_dtype' for a table on "
+                "disk, whose columns are read as numbers."
+            )
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=y_kind)
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != X.n:
+            raise ValueError(f"X has {X.n} rows, but y has shape {y.shape}.")
+        self.inputs_ = InputEncoder(np.zeros(X.d, np.int8))
+        self.is_categorical_ = None
+        return X, y, w
+
+    # -- validation rows -------------------------------------------------------
+
+    def _hold_out(self, X, y, w, given, stratify):
+        """Training rows, and validation rows or None.
+
+        `given` are the user's validation rows, or None.
+        """
+        n = X.shape[0]
+        early = self.early_stopping
+        self.do_early_stopping_ = (
+            n > EARLY_STOPPING_ROWS if early == "auto" else bool(early)
+        )
+        if given is not None:
+            if early is False:
+                raise ValueError(
+                    "X_val and y_val are given, but early_stopping=False; it must be "
+                    "True or 'auto' to use them."
+                )
+            self.do_early_stopping_ = True
+            return (X, y, w), given
+        share = self.validation_fraction
+        if not self.do_early_stopping_ or share is None:
+            return (X, y, w), None
+        if hasattr(share, "split"):
+            train, test = next(iter(share.split(np.zeros((n, 1)), y)))
+        else:
+            train, test = train_test_split(
+                np.arange(n),
+                test_size=share,
+                stratify=y if stratify else None,
+                random_state=self._seed % 2**32,
+            )
+        part = lambda T, r: (T, y[r], None if w is None else w[r])
+        held_out = part(take_float32_rows(X, test), test)
+        train = np.sort(train)
+        rows = (X, train) if isinstance(X, DatasetRows) else X[train]
+        return part(rows, train), held_out
+
+    # -- the rounds ------------------------------------------------------------
+
+    def _boost(self, X, y, w, held_out, K):
+        """Run the rounds and store the result."""
+        loss = self._loss()
+        warm = self._continues()
+        kept = self._kept_trees(K)
+        done = len(kept) // K
+        if self.max_iter < done:
+            raise ValueError(
+                f"max_iter={self.max_iter} must be at least the {done} rounds that a "
+                "warm start goes on from."
+            )
+        X, y, w = drop_zero_weight_rows(X, y, w)
+        forms = self.inputs_.forms
+        limits = self._limits(forms)
+        table = bin_columns(X, w, self.max_bins, forms)
+        self.n_trees_per_iteration_ = K
+        if not warm:
+            self.baseline_ = initial_raw_prediction(loss, y, w, K)
+            self.trees_ = concatenate_trees([], len(forms))
+        rows = BoostingRows(None, y, w, self._current_raw_columns(X, warm))
+        validation = None
+        if held_out is not None:
+            V, y_val, w_val = held_out
+            raw = self._current_raw_columns(V, warm)
+            validation = BoostingRows(V, y_val, w_val, raw)
+        options = BoostingOptions(
+            loss, self.learning_rate, limits, l2=float(self.l2_regularization)
+        )
+        booster = Booster(table, rows, options, self._seed, validation)
+        self._run_rounds(booster, booster.initial_state(kept), warm, X, y)
+        return self
+
+    def _run_rounds(self, booster, state, warm, X, y):
+        """The rounds, with their scores and the stopping rule."""
+        scores = BoostingEarlyStopping(self, booster)
+        if warm:
+            scores.train = list(self.train_score_)
+            scores.validation = list(self.validation_score_)
+        else:
+            scores.record(state)
+        before = getattr(self, "history_", {}) if warm else {}
+        rounds = self.max_iter - len(state.trees) // booster.K
+        result = self._run_driver(
+            lambda task: booster.run(state, rounds, scores.stop, task, scores.record),
+            total=rounds,
+            X=X,
+            y=y,
+            snapshot=lambda s: {
+                "trees_": concatenate_trees(s.trees, self.n_features_in_)
+            },
+        )
+        self.trees_ = concatenate_trees(result.state.trees, self.n_features_in_)
+        self.n_iter_ = self.trees_.n_trees // booster.K
+        for name, values in before.items():
+            self.history_[name] = np.concatenate((values, self.history_.get(name, [])))
+        self.train_score_ = np.array(scores.train)
+        self.validation_score_ = np.array(scores.validation)
+
+    def _current_raw_columns(self, X, warm):
+        """(K, n) raw predictions that the first round starts from."""
+        if not warm:
+            return np.repeat(self.baseline_[:, None], number_of_rows(X), axis=1)
+        parts = [
+            self._add_rounds(b, self._initial_raw(b), 0, None)
+            for b in float32_blocks(X)
+        ]
+        return np.ascontiguousarray(np.concatenate(parts).T)
+
+    def _limits(self, forms) -> GrowthLimits:
+        """The parameters as limits of growth."""
+        d = len(forms)
+        signs = self._signs(d)
+        if signs is not None and np.any(signs[forms > 0]):
+            raise ValueError("categorical features cannot have monotonic constraints.")
+        return GrowthLimits(
+            max_depth=int(self.max_depth or NO_DEPTH_LIMIT),
+            min_leaf=int(self.min_samples_leaf),
+            min_split=max(2, 2 * int(self.min_samples_leaf)),
+            min_weight=MIN_LEAF_CURVATURE,
+            min_gain=np.finfo(float).tiny,
+            max_leaves=int(self.max_leaf_nodes or 0),
+            max_features=max(1, math.ceil(self.max_features * d)),
+            signs=signs,
+            groups=interaction_groups(self.interaction_cst, d),
+        )
+
+    def _signs(self, d):
+        """Monotone constraints by feature, or None."""
+        signs = self.monotonic_cst
+        if isinstance(signs, dict):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise ValueError(
+                    "monotonic_cst is a dict of names, but X has no column names."
+                )
+            unknown = [n for n in signs if n not in names]
+            if unknown:
+                raise ValueError(f"monotonic_cst names {unknown[0]!r}, which X lacks.")
+            signs = [signs.get(name, 0) for name in names]
+        found = check_monotonic_cst(signs, d, 1, len(getattr(self, "classes_", "ab")))
+        return found if found is not None and np.any(found) else None
+
+
+class BoostingEarlyStopping:
+    """Scores after each round, and whether to stop."""
+
+    def __init__(self, model, booster):
+        self.model = model
+        self.booster = booster
+        self.train: list[float] = []
+        self.validation: list[float] = []
+        self.scorer: Any = None
+        if model.do_early_stopping_ and model.scoring != "loss":
+            self.scorer = check_scoring(model, model.scoring)
+
+    def record(self, state):
+        """Append the scores of a state, if the fit stops early."""
+        if not self.model.do_early_stopping_:
+            return state
+        held_out = self.booster.validation
+        if self.scorer is None:
+            self.train.append(-state.objective)
+            if held_out is not None:
+                self.validation.append(-state.validation)
+        else:
+            self.train.append(self.score(self.booster.rows, state.f))
+            if held_out is not None:
+                self.validation.append(self.score(held_out, state.validation_f))
+        return state
+
+    def score(self, rows, f):
+        """The score of raw predictions f for rows."""
+        model = self.model
+        y = rows.y
+        if hasattr(model, "classes_"):
+            y = model.classes_[np.where(y > 0, y, 0).astype(int)]
+        weights = {} if rows.w is None else {"sample_weight": rows.w}
+        model._current_raw = f.T  # the model predicts these until the score is known
+        try:
+            return self.scorer(model, rows.X, y, **weights)
+        finally:
+            del model._current_raw
+
+    def stop(self, state):
+        """Whether none of the last rounds was better by tol than the one before."""
+        held_out = self.booster.validation is not None
+        scores = self.validation if held_out else self.train
+        back = self.model.n_iter_no_change + 1
+        if not self.model.do_early_stopping_ or len(scores) < back:
+            return False
+        return not any(s > scores[-back] + self.model.tol for s in scores[-back + 1 :])
+
+
+def has_categorical_columns(X, categorical):
+    """Whether X is an Arrow table in memory with categorical columns."""
+    table = hasattr(X, "column_names") and hasattr(X, "num_rows")
+    return table and bool(InputEncoder.learn(X, categorical).is_categorical.any())
+
+
+def initial_raw_prediction(loss, y, w, K):
+    """(K,) the loss's best constant; very low for a class without training rows."""
+    if loss.kind == kinds.SOFTMAX:
+        share = np.bincount(y, w, K) / (len(y) if w is None else np.sum(w))
+        start = np.log(np.maximum(share, np.finfo(float).eps))
+        return start - start.mean()
+    start = np.atleast_1d(loss.constant(y, w)).astype(float)
+    if len(start) < K:
+        start = np.append(start, np.full(K - len(start), start.min()))
+    return np.where(np.isinf(start), np.copysign(700.0, start), start)
+
+
+def drop_zero_weight_rows(X, y, w):
+    """The rows of positive weight."""
+    if w is None or np.all(w > 0):
+        return X, y, w
+    keep = np.flatnonzero(w > 0)
+    if isinstance(X, DatasetRows):
+        return (X, keep), y[keep], w[keep]
+    if isinstance(X, tuple):
+        return (X[0], X[1][keep]), y[keep], w[keep]
+    return X[keep], y[keep], w[keep]
+
+
+def interaction_groups(interaction, d):
+    """(k, d) mask of the groups of features that may interact, or None for all."""
+    if interaction is None:
+        return None
+    if isinstance(interaction, str):
+        if interaction == "no_interactions":
+            return np.eye(d, dtype=bool)
+        a, b = np.triu_indices(d, 1)
+        out = np.zeros((len(a), d), bool)
+        out[np.arange(len(a)), a] = out[np.arange(len(a)), b] = True
+        return out if len(a) else np.ones((1, d), bool)
+    groups = np.zeros((len(interaction), d), bool)
+    for g, members in enumerate(interaction):
+        for f in members:
+            if not isinstance(f, Integral) or not 0 <= int(f) < d:
+                raise ValueError(
+                    f"interaction_cst has {f!r}, but columns are 0 to {d - 1}."
+                )
+            groups[g, f] = True
+    rest = ~groups.any(axis=0)
+    return np.vstack((groups, rest)) if rest.any() else groups
+
+
+def seed_of_fit(model):
+    """The seed of the draws of a fit; a warm start keeps it."""
+    if model._continues() and hasattr(model, "_seed"):
+        return model._seed
+    return int(make_rng(model.random_state).integers(0, 2**62))
 
 
 @dataclass(eq=False, repr=False)
-class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
+class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
     """Gradient boosting of numbers on binned columns.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile", \
             "huber", "tweedie", "pinball"} or Loss, default="squared_error"
-        What is made small. "gamma", "poisson" and "tweedie" predict through a log
+        The loss to minimise. "gamma", "poisson" and "tweedie" predict through a log
         link. Any loss of numbers of `pansophy.losses` can be given as an object, with
         a parameter of its own: `losses.huber(2.0)`, `losses.tweedie(1.7)`.
     quantile : float or None, default=None
-        Which quantile loss="quantile" asks for.
+        The level of loss="quantile".
     learning_rate : float, default=0.1
-        What leaf values are multiplied by.
+        Factor of the leaf values.
     max_iter : int, default=100
         Rounds at most; a round is one tree.
     max_leaf_nodes : int or None, default=31
@@ -72,9 +423,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     min_samples_leaf : int, default=20
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
-        Price of the square of a leaf value.
+        Penalty on the square of a leaf value.
     max_features : float, default=1.0
-        Share of the features that each node chooses from, drawn anew.
+        Share of the features that are drawn at each node.
     max_bins : int, default=255
         Bins of a column at most, besides the one for missing values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -85,11 +436,11 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
         rise.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists or None, \
             default=None
-        Features that may meet on one path of a tree.
+        Features that may interact: that may be on one path of a tree.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are, up to max_iter.
+        Whether `fit` adds rounds to those of the last fit, up to max_iter.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score of the validation rows rests; "auto" is True
+        Whether to stop when the validation score no longer improves; "auto" is True
         for more than 10,000 rows.
     scoring : str, callable or None, default="loss"
         What is watched: the loss, or a scorer; None is the model's own score.
@@ -97,9 +448,9 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
         Rows held out for early stopping: how many, which share, or the first split
         of a splitter. None watches the training rows.
     n_iter_no_change : int, default=10
-        Rounds without progress until a stop.
+        Rounds without improvement until a stop.
     tol : float, default=1e-7
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -108,7 +459,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     Attributes
     ----------
     trees_ : Trees
-        All trees end to end, leaf values times the learning rate.
+        All trees concatenated, leaf values times the learning rate.
     baseline_ : array of shape (1,)
         The raw prediction before the first tree.
     n_iter_ : int
@@ -143,7 +494,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
             "tweedie",
             "pinball",
         ]
-        | A_LOSS
+        | LossObject
     ) = "squared_error"
     _: KW_ONLY
     quantile: Fraction | None = None
@@ -153,10 +504,12 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
-    max_features: Share = 1.0
-    max_bins: Bins = 255
-    categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
-    monotonic_cst: dict | Words | Matrix | None = None
+    max_features: PositiveFraction = 1.0
+    max_bins: BinCount = 255
+    categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
+        "from_dtype"
+    )
+    monotonic_cst: dict | ListLike | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None
     warm_start: Flag = False
     early_stopping: Literal["auto"] | Flag = "auto"
@@ -167,7 +520,7 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
     verbose: Verbosity = 0
     random_state: Seed = None
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -179,39 +532,39 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistBoosting):
         sample_weight_val=None,
     ):
         """Boost on X, y; stop by X_val, y_val where they are given."""
-        X, y, w = self._take(X, y, sample_weight, "number")
+        X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
-        check_domain(self._loss_of(), used, type(self).__name__)
-        self._seed = seed_of(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val)
-        (X, y, w), held = self._held_out(X, y, w, held, False)
-        return self._boost(X, y, w, held, 1)
+        check_target_domain(self._loss(), used, type(self).__name__)
+        self._seed = seed_of_fit(self)
+        given = self._validation_rows(X_val, y_val, sample_weight_val)
+        (X, y, w), held_out = self._hold_out(X, y, w, given, False)
+        return self._boost(X, y, w, held_out, 1)
 
     def predict(self, X):
         """The predicted mean (or quantile) of each row."""
-        return self._loss_of().link.inverse(self._raw(X)[:, 0])
+        return self._loss().link.inverse(self._raw(X)[:, 0])
 
     def staged_predict(self, X):
         """Predictions after each round."""
         for raw in self._staged_raw(X):
-            yield self._loss_of().link.inverse(raw[:, 0])
+            yield self._loss().link.inverse(raw[:, 0])
 
-    def _loss_of(self):
-        return numeric_loss(self.loss, self.quantile, type(self).__name__)
+    def _loss(self):
+        return regression_loss(self.loss, self.quantile, type(self).__name__)
 
 
 @dataclass(eq=False, repr=False)
-class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
+class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     """Gradient boosting of classes on binned columns.
 
     Parameters
     ----------
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
-        What is made small: the log loss of two or more classes, the exponential loss
+        The loss to minimise: the log loss of two or more classes, the exponential loss
         of two, or any loss of classes of `pansophy.losses` as an object.
     learning_rate : float, default=0.1
-        What leaf values are multiplied by.
+        Factor of the leaf values.
     max_iter : int, default=100
         Rounds at most; a round is one tree, or one per class if there are several.
     max_leaf_nodes : int or None, default=31
@@ -221,9 +574,9 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     min_samples_leaf : int, default=20
         Rows in a leaf at least.
     l2_regularization : float, default=0.0
-        Price of the square of a leaf value.
+        Penalty on the square of a leaf value.
     max_features : float, default=1.0
-        Share of the features that each node chooses from, drawn anew.
+        Share of the features that are drawn at each node.
     max_bins : int, default=255
         Bins of a column at most, besides the one for missing values.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
@@ -234,11 +587,11 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
         is free, may only rise.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists or None, \
             default=None
-        Features that may meet on one path of a tree.
+        Features that may interact: that may be on one path of a tree.
     warm_start : bool, default=False
-        Whether `fit` adds rounds to those there are, up to max_iter.
+        Whether `fit` adds rounds to those of the last fit, up to max_iter.
     early_stopping : "auto" or bool, default="auto"
-        Whether to stop when the score of the validation rows rests; "auto" is True
+        Whether to stop when the validation score no longer improves; "auto" is True
         for more than 10,000 rows.
     scoring : str, callable or None, default="loss"
         What is watched: the loss, or a scorer; None is the model's own score.
@@ -246,9 +599,9 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
         Rows held out for early stopping: how many, which share, or the first split
         of a splitter. None watches the training rows.
     n_iter_no_change : int, default=10
-        Rounds without progress until a stop.
+        Rounds without improvement until a stop.
     tol : float, default=1e-7
-        Progress smaller than this is none.
+        Smaller improvements do not count.
     verbose : int, default=0
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=None
@@ -260,7 +613,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     ----------
     classes_ : array
     trees_ : Trees
-        All trees end to end, leaf values times the learning rate.
+        All trees concatenated, leaf values times the learning rate.
     baseline_ : array of shape (n_trees_per_iteration_,)
         The raw predictions before the first tree.
     n_iter_ : int
@@ -286,7 +639,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     array(['low', 'high'], dtype='<U4')
     """
 
-    loss: Literal["log_loss", "exponential"] | A_LOSS = "log_loss"
+    loss: Literal["log_loss", "exponential"] | LossObject = "log_loss"
     _: KW_ONLY
     learning_rate: Positive = 0.1
     max_iter: Count = 100
@@ -294,10 +647,12 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
-    max_features: Share = 1.0
-    max_bins: Bins = 255
-    categorical_features: Literal["from_dtype"] | Words | Matrix | None = "from_dtype"
-    monotonic_cst: dict | Words | Matrix | None = None
+    max_features: PositiveFraction = 1.0
+    max_bins: BinCount = 255
+    categorical_features: Literal["from_dtype"] | ListLike | Matrix | None = (
+        "from_dtype"
+    )
+    monotonic_cst: dict | ListLike | Matrix | None = None
     interaction_cst: Literal["pairwise", "no_interactions"] | Interactions | None = None
     warm_start: Flag = False
     early_stopping: Literal["auto"] | Flag = "auto"
@@ -309,7 +664,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     random_state: Seed = None
     class_weight: dict | Literal["balanced"] | None = None
 
-    @goes_on("trees_")
+    @checks_warm_start("trees_")
     def fit(
         self,
         X,
@@ -321,25 +676,25 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
         sample_weight_val=None,
     ):
         """Boost on X, y; stop by X_val, y_val where they are given."""
-        X, y, w = self._take(X, y, sample_weight, "class")
-        w = class_weights(self.class_weight, y, w)
-        codes = encode_classes(self, y)
-        loss = self._loss_of()
-        y = class_targets(loss, codes)
-        self._seed = seed_of(self)
-        held = self._given_rows(X_val, y_val, sample_weight_val)
-        (X, y, w), held = self._held_out(X, y, w, held, True)
-        K = len(self.classes_) if loss.kind in SEVERAL else 1
-        return self._boost(X, y, w, held, K)
+        X, y, w = self._check_inputs(X, y, sample_weight, "class")
+        w = apply_class_weight(self.class_weight, y, w)
+        codes = set_classes(self, y)
+        loss = self._loss()
+        y = targets_from_codes(loss, codes)
+        self._seed = seed_of_fit(self)
+        given = self._validation_rows(X_val, y_val, sample_weight_val)
+        (X, y, w), held_out = self._hold_out(X, y, w, given, True)
+        K = len(self.classes_) if loss.kind in MULTICLASS_KINDS else 1
+        return self._boost(X, y, w, held_out, K)
 
     def predict(self, X):
         """The class of highest raw prediction."""
-        return decide(self, self._raw(X))
+        return classes_from_raw(self, self._raw(X))
 
     def predict_proba(self, X):
         """Class probabilities (n, classes)."""
         raw = self._raw(X)
-        return probabilities(self._loss_of(), raw)
+        return probabilities_from_raw(self._loss(), raw)
 
     def decision_function(self, X):
         """Raw predictions: (n,) for two classes, else (n, classes)."""
@@ -349,17 +704,17 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistBoosting):
     def staged_predict(self, X):
         """Classes after each round."""
         for raw in self._staged_raw(X):
-            yield decide(self, raw)
+            yield classes_from_raw(self, raw)
 
     def staged_predict_proba(self, X):
         """Class probabilities after each round."""
         for raw in self._staged_raw(X):
-            yield probabilities(self._loss_of(), raw)
+            yield probabilities_from_raw(self._loss(), raw)
 
     def staged_decision_function(self, X):
         """Raw predictions after each round."""
         for raw in self._staged_raw(X):
             yield raw[:, 0] if raw.shape[1] == 1 else raw
 
-    def _loss_of(self):
-        return class_loss(self.loss, len(self.classes_), type(self).__name__)
+    def _loss(self):
+        return classification_loss(self.loss, len(self.classes_), type(self).__name__)

@@ -1,16 +1,16 @@
-"""Isolation forest: outliers are parted from the rest by few random cuts.
+"""Isolation forest: outliers are separated from the rest by few random splits.
 
-A tree on psi rows cuts, at each node, one random column at a random place between its
-extremes. With h(x) the number of cuts until x is alone (a leaf that still holds m rows
-counts c(m) more, the mean number for m rows), and its mean over the trees,
+A tree on psi rows splits, at each node, one random column at a random place between
+its extremes. With h(x) the number of splits until x is alone (a leaf that still holds m
+rows counts c(m) more, the mean number for m rows), and its mean over the trees,
 
     c(m) = 2 (ln(m - 1) + gamma) - 2 (m - 1) / m,   c(2) = 1,   c(1) = 0         (1)
     score(x) = - 2^(-mean h(x) / c(psi)).                                        (2)
 
-Scores run from -1 (isolated at once) to 0; -1/2 is what a row amid the others has.
-Outliers are few and different, so a small psi shows them best, and time and memory do
-not depend on n but for drawing and scoring. Depth is cut at log2 psi: what is deeper is
-no outlier.
+Scores run from -1 (isolated at once) to 0; a row among many others has about -1/2.
+Outliers are few and different, so a small psi shows them best, and time and memory
+depend on n only for drawing and scoring. Trees end at depth log2 psi: rows that are
+deeper are no outliers.
 
 h(x) is stored as the value of the leaf, so scoring is one sum over the packed trees.
 
@@ -32,32 +32,48 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, OneClass
 from ..core import threads
-from ..core.progress import watched
-from ..params import Count, Flag, Jobs, ParameterError, Rule, Verbosity
-from ..tree._layout import SQUARE
-from ..tree.abstract import CHECKS, Share, in_blocks, in_memory, rows_of, weights_of
-from ..tree.additive import Additive, dense_rows
-from ..tree.columns import columns
+from ..core.progress import run_with_progress
+from ..core.weighted import check_sample_weight
+from ..params import Count, Flag, Jobs, ParameterError, ParameterRule, Verbosity
+from ..tree._structures import SQUARE
+from ..tree.abstract_decision_tree import (
+    ARRAY_CHECKS,
+    PositiveFraction,
+    map_dense_blocks,
+    require_rows_in_memory,
+    validate_prediction_rows,
+)
+from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.grow import Grower, Limits
-from ..tree.inputs import Inputs, narrowing
-from ..tree.lean import needs_order
-from ..tree.packed import LEAVES, cut, join, part_of
+from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
+from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.packed_forest import (
+    KEEP_LEAVES,
+    join_packed_trees,
+    pack_tree,
+    packed_tree_at,
+)
+from ..tree.prepared_columns import prepare_columns
 from ..typing import Seed
-from .members import gather, goes_on
-from .resample import Scheme, columns_to_draw, member_seeds
+from .members import (
+    ResamplingPlan,
+    checks_warm_start,
+    collect_members,
+    member_seeds,
+    number_of_columns_to_draw,
+)
 
-OFTEN = 256  # rows of a tree unless told
+DEFAULT_MAX_SAMPLES = 256  # rows of a tree by default
 Contamination = Annotated[
-    float, Rule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+    float, ParameterRule("a share above 0, at most 0.5", lambda v: 0 < v <= 0.5)
 ]
 
 
-def mean_path(m):
+def mean_path_length(m):
     """c(m) of eq. (1).
 
-    >>> mean_path(np.array([1, 2, 256])).round(4)
+    >>> mean_path_length(np.array([1, 2, 256])).round(4)
     array([ 0.    ,  1.    , 10.2448])
     """
     m = np.asarray(m, float)
@@ -66,42 +82,42 @@ def mean_path(m):
     return np.where(m > 2, c, np.where(m == 2, 1.0, 0.0))
 
 
-def draw(scheme, seed):
-    """Columns and counts of rows of the tree of a seed; by weight, if there is any."""
-    features, counts = scheme.draw(seed)
-    if scheme.p is not None and not scheme.bootstrap:
+def draw_isolation_sample(plan, seed):
+    """Columns and counts of rows of the tree of a seed; by weight, if given."""
+    features, counts = plan.draw(seed)
+    if plan.p is not None and not plan.bootstrap:
         rng = np.random.default_rng([int(seed), 1])
-        rows = rng.choice(scheme.n, scheme.rows, replace=False, p=scheme.p)
-        counts = np.zeros(scheme.n, np.int64)
+        rows = rng.choice(plan.n, plan.n_rows, replace=False, p=plan.p)
+        counts = np.zeros(plan.n, np.int64)
         counts[rows] = 1
     return features, counts
 
 
-def isolate(X, seed, scheme, depth):
+def grow_isolation_tree(X, seed, plan, depth):
     """The isolation tree of a seed, its leaves' values being h of eq. (2)."""
-    features, counts = draw(scheme, seed)
+    features, counts = draw_isolation_sample(plan, seed)
     rows = np.flatnonzero(counts)
-    Z = X[rows] if scheme.all_columns else X[rows][:, features]
+    Z = X[rows] if plan.all_columns else X[rows][:, features]
     Z = Z.toarray() if sp.issparse(Z) else Z
     y = np.random.default_rng(seed).random((len(rows), 1))
-    limits = Limits(max_depth=depth, max_features=1, random=True)
+    limits = GrowthLimits(max_depth=depth, max_features=1, random=True)
     criterion = Criterion(SQUARE, 1)
-    ordered = needs_order(criterion, limits, 0)
-    table = columns(np.ascontiguousarray(Z), as_bytes=False, ordered=ordered)
+    ordered = needs_sorted_columns(criterion, limits, 0)
+    table = prepare_columns(np.ascontiguousarray(Z), as_bytes=False, sort=ordered)
     tree = Grower(table, criterion, limits).grow(y, seed=int(seed)).tree
-    path = tree.places[0] + mean_path(tree.n_node_samples)
+    path = tree.places[0] + mean_path_length(tree.n_node_samples)
     inner = tree.children_left >= 0
     return tree._replace(
         value=path[:, None, None],
         impurity=np.zeros(tree.node_count),
         feature=np.where(inner, features[np.maximum(tree.feature, 0)], -2),
-        n_features=scheme.d,
+        n_features=plan.d,
     )
 
 
 @dataclass(eq=False, repr=False)
 class IsolationForest(OneClass, Estimator):
-    """Outliers by how few random cuts isolate them.
+    """Detects outliers by how few random splits isolate them.
 
     Parameters
     ----------
@@ -132,7 +148,7 @@ class IsolationForest(OneClass, Estimator):
         `decision_function` is `score_samples` less this.
     max_samples_ : int
     estimators_ : list of ExtraTreeRegressor
-        The trees one by one, built when first asked for.
+        The trees one by one, built at the first access.
     estimator_ : ExtraTreeRegressor
     estimators_features_ : list of arrays
         Columns that each tree drew.
@@ -149,43 +165,45 @@ class IsolationForest(OneClass, Estimator):
 
     _: KW_ONLY
     n_estimators: Count = 100
-    max_samples: Count | Share | Literal["auto"] = "auto"
+    max_samples: Count | PositiveFraction | Literal["auto"] = "auto"
     contamination: Contamination | Literal["auto"] = "auto"
-    max_features: Count | Share = 1.0
+    max_features: Count | PositiveFraction = 1.0
     bootstrap: Flag = False
     n_jobs: Jobs = None
     random_state: Seed = None
     verbose: Verbosity = 0
     warm_start: Flag = False
 
-    @goes_on("forest_")
+    @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
-        """Grow the trees. y is not used; rows are drawn by weight, if there is any."""
-        with narrowing():
-            X, _ = self._begin(in_memory(X), **CHECKS)
+        """Grow the trees. y is not used; rows are drawn by weight, if given."""
+        with silent_float32_overflow():
+            X, _ = self._check_training_data(require_rows_in_memory(X), **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
-        w = weights_of(sample_weight, X.shape[0])
-        self.inputs_ = Inputs(np.zeros(X.shape[1], np.int8))
-        kept = self.warm_start and hasattr(self, "forest_")
-        have = len(self.forest_) if kept else 0
-        if self.n_estimators < have:
+        w = check_sample_weight(sample_weight, X.shape[0])
+        self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
+        warm = self.warm_start and hasattr(self, "forest_")
+        n_kept = len(self.forest_) if warm else 0
+        if self.n_estimators < n_kept:
             raise ParameterError(
                 f"n_estimators={self.n_estimators} must be larger or equal to the "
-                f"{have} trees that warm_start keeps."
+                f"{n_kept} trees that warm_start keeps."
             )
-        scheme = self._scheme(X, w)
-        depth = int(np.ceil(np.log2(max(scheme.rows, 2))))
-        seeds = member_seeds(self.random_state, self.n_estimators, have)
-        old = [cut(self.forest_, t) for t in range(have)]
+        plan = self._resampling(X, w)
+        depth = int(np.ceil(np.log2(max(plan.n_rows, 2))))
+        seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
+        kept = [packed_tree_at(self.forest_, t) for t in range(n_kept)]
         self.__dict__.pop("estimators_", None)
-        grow = lambda s: part_of(isolate(X, s, scheme, depth), LEAVES)
-        made = lambda: threads.run((lambda s=s: grow(s)) for s in seeds)
-        run = lambda task: gather(self, made(), task, have=have)
-        with threads.limited(self.n_jobs):
-            parts = watched(self, run, total=len(seeds), X=X, verbose=self.verbose)
-        draws = (scheme, seeds[: len(parts)])
-        self._draws = [*(self._draws if kept else []), draws]
-        self.forest_ = join([*old, *parts], (1, 1), X.shape[1])
+        grow = lambda s: pack_tree(grow_isolation_tree(X, s, plan, depth), KEEP_LEAVES)
+        grow_each = lambda: threads.run_tasks((lambda s=s: grow(s)) for s in seeds)
+        run = lambda task: collect_members(self, grow_each(), task, n_kept=n_kept)
+        with threads.limit_threads(self.n_jobs):
+            parts = run_with_progress(
+                self, run, total=len(seeds), X=X, verbose=self.verbose
+            )
+        draws = (plan, seeds[: len(parts)])
+        self._draws = [*(self._draws if warm else []), draws]
+        self.forest_ = join_packed_trees([*kept, *parts], (1, 1), X.shape[1])
         self.offset_ = -0.5
         if self.contamination != "auto":
             self.offset_ = float(
@@ -193,39 +211,41 @@ class IsolationForest(OneClass, Estimator):
             )
         return self
 
-    def _scheme(self, X, w):
+    def _resampling(self, X, w):
         """How each tree draws rows and columns; sets `max_samples_`."""
         n, d = X.shape
-        there = n if w is None else int(np.count_nonzero(w))
+        n_positive = n if w is None else int(np.count_nonzero(w))
         rows = self.max_samples
         if rows == "auto":
-            rows = min(OFTEN, there)
+            rows = min(DEFAULT_MAX_SAMPLES, n_positive)
         elif not isinstance(rows, Integral):
-            rows = max(1, int(rows * there))
-        if rows > there:
+            rows = max(1, int(rows * n_positive))
+        if rows > n_positive:
             warnings.warn(
-                f"max_samples={rows} is greater than the {there} rows there are; all "
+                f"max_samples={rows} is greater than the {n_positive} rows of X; all "
                 "are taken.",
                 stacklevel=3,
             )
-            rows = there
-        self.max_samples_ = rows = int(rows)
-        features = columns_to_draw(self.max_features, d)
+            rows = n_positive
+        self.max_samples_ = int(rows)
+        features = number_of_columns_to_draw(self.max_features, d)
         if features > d:
             raise ParameterError(f"max_features={features} is more than the {d} of X.")
         p = None if w is None else w / w.sum()
-        return Scheme(n, d, rows, features, bool(self.bootstrap), False, p)
+        return ResamplingPlan(
+            n, d, self.max_samples_, features, bool(self.bootstrap), False, p
+        )
 
     def _scores(self, X):
         """Eq. (2) of checked rows."""
-        with threads.limited(self.n_jobs):
-            total = in_blocks(X, self.forest_.sum)[:, 0]
-        most = len(self.forest_) * float(mean_path(self.max_samples_))
-        return -(2.0 ** -(total / most if most > 0 else np.ones(len(total))))
+        with threads.limit_threads(self.n_jobs):
+            total = map_dense_blocks(X, self.forest_.sum)[:, 0]
+        normal = len(self.forest_) * float(mean_path_length(self.max_samples_))
+        return -(2.0 ** -(total / normal if normal > 0 else np.ones(len(total))))
 
     def score_samples(self, X):
         """Scores of eq. (2): the lower, the more abnormal."""
-        return self._scores(rows_of(self, X))
+        return self._scores(validate_prediction_rows(self, X))
 
     def decision_function(self, X):
         """Scores less `offset_`: negative for outliers."""
@@ -235,29 +255,34 @@ class IsolationForest(OneClass, Estimator):
         """1, or -1 for an outlier."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def _additive(self) -> Additive:
+    def _additive(self) -> AdditiveTrees:
         """Mean path lengths as a sum of trees, for explanations."""
         T = len(self.forest_)
         trees = [self.forest_.tree(t) for t in range(T)]
-        return Additive(
+        return AdditiveTrees(
             trees,
             [tree.value[:, :, 0] / T for tree in trees],
             [0] * T,
             np.zeros(1),
-            lambda X: dense_rows(self, X),
-            lambda X: in_blocks(rows_of(self, X), self.forest_.sum) / T,
+            lambda X: dense_prediction_rows(self, X),
+            lambda X: (
+                map_dense_blocks(validate_prediction_rows(self, X), self.forest_.sum)
+                / T
+            ),
             scale="mean path length",
         )
 
     @cached_property
     def estimators_(self):
-        """The trees as estimators of their own, built when first asked for."""
+        """The trees as estimators, built at the first access."""
         check_is_fitted(self, "forest_")
         members = []
         for t in range(len(self.forest_)):
             model = ExtraTreeRegressor(max_features=1)
-            model.tree_, model.inputs_ = self.forest_.tree(t), self.inputs_
-            model.n_features_in_, model.n_outputs_ = self.n_features_in_, 1
+            model.tree_ = self.forest_.tree(t)
+            model.inputs_ = self.inputs_
+            model.n_features_in_ = self.n_features_in_
+            model.n_outputs_ = 1
             model.max_features_ = 1
             members.append(model)
         return members
@@ -269,16 +294,24 @@ class IsolationForest(OneClass, Estimator):
 
     @property
     def estimators_features_(self):
-        """Columns that each tree drew; drawn again when asked."""
+        """Columns that each tree drew; drawn again from the seeds."""
         check_is_fitted(self, "forest_")
-        return [draw(s, seed)[0] for s, seeds in self._draws for seed in seeds]
+        return [
+            draw_isolation_sample(plan, seed)[0]
+            for plan, seeds in self._draws
+            for seed in seeds
+        ]
 
     @property
     def estimators_samples_(self):
-        """Rows that each tree drew, in ascending order; drawn again when asked."""
+        """Rows that each tree drew, in ascending order; drawn again from the seeds."""
         check_is_fitted(self, "forest_")
-        seen = [draw(s, seed)[1] for s, seeds in self._draws for seed in seeds]
-        return [np.repeat(np.arange(len(c)), c) for c in seen]
+        drawn = [
+            draw_isolation_sample(plan, seed)[1]
+            for plan, seeds in self._draws
+            for seed in seeds
+        ]
+        return [np.repeat(np.arange(len(c)), c) for c in drawn]
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "forest_")

@@ -1,110 +1,174 @@
-"""What ensembles of any estimator share: copies with seeds, and one prepared table.
+"""Members of an ensemble: their seeds, what each draws, copies, fits and collection.
 
-A member is a copy of a template with random states of its own, fitted to some columns
-and to rows with counts or weights. Two ways to fit it:
+Seeds. Each member has an integer seed and draws from its own generator. So what it sees
+depends neither on threads nor on the number of members, and can be drawn again later
+instead of being stored.
 
-- *any estimator*: `fit_member`, with counts as `sample_weight` where the estimator
-  takes weights and as repeated rows where it does not;
-- *a decision tree of ours*: `TreeTable` checks and sorts the table once and grows all
-  members on it, each with its own weights. A member costs its growth and no more.
+Draws. Rows drawn with replacement are kept as counts c_1 .. c_n: a count is a weight,
+and no row is copied. A member of n draws sees a row with probability
 
-Both give the same tree from the same weights and seed, unless columns are binned
-(`max_bins`) or categorical, where bins and codes are learned from all rows.
+    1 - (1 - 1/n)^n  ->  1 - 1/e = 0.632...                                     (1)
+
+and the row is out of its bag otherwise.
+
+Fits. A member is a clone of a template with its own random states, fitted to some of
+the columns and to rows with counts or weights. `fit_member` passes counts as
+`sample_weight` to an estimator that takes weights, and repeats rows for one that does
+not. Decision trees of this package have a faster way, `tree_table.py`.
+
+Shapes    counts (n,)   columns (k,)   seeds (members,)
+Refs      [Breiman1996] bagging; [Ho1998] subspaces; [Louppe2012] patches
 """
 
 import warnings
-from dataclasses import fields
 from functools import wraps
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import InterruptedFitWarning
 from ..core import arrays
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import is_dataset
-from ..tree import DecisionTreeClassifier, DecisionTreeRegressor, prune
-from ..tree._layout import SLOT
-from ..tree.abstract import (
-    CHECKS,
-    begin,
-    features_at_a_node,
-    in_blocks,
-    limits_of,
-)
-from ..tree.columns import Columns, columns
-from ..tree.grow import Grower, Grown
-from ..tree.inputs import narrowing
-from ..tree.packed import Forest, pack
-from ..tree.roles import class_weights, target_of_classes, target_of_numbers
-from .screen import Screen, screens
 
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
-CRITERIA = frozenset(["gini", "entropy", "log_loss", "squared_error", "friedman_mse"])
-USUAL = frozenset(
-    [
-        "criterion",
-        "splitter",
-        "max_depth",
-        "min_samples_split",
-        "min_samples_leaf",
-        "min_weight_fraction_leaf",
-        "max_features",
-        "random_state",
-        "max_leaf_nodes",
-        "min_impurity_decrease",
-        "class_weight",
-        "ccp_alpha",
-        "monotonic_cst",
-        "max_bins",
-    ]
-)
+# -- seeds and draws -------------------------------------------------------------
 
 
-def in_memory(model, X):
-    """X as NumPy, SciPy or a data frame has it."""
+class ResamplingPlan(NamedTuple):
+    """How members draw rows and columns: a seed and this repeat a draw."""
+
+    n: int  # rows
+    d: int  # columns
+    n_rows: int  # rows to draw
+    n_columns: int  # columns to draw
+    bootstrap: bool  # rows with replacement
+    bootstrap_columns: bool
+    p: np.ndarray | None = None  # probabilities of the rows; None: all equal
+
+    @property
+    def all_columns(self) -> bool:
+        return self.n_columns == self.d and not self.bootstrap_columns
+
+    @property
+    def all_rows(self) -> bool:
+        return self.n_rows == self.n and not self.bootstrap
+
+    def draw(self, seed):
+        """Columns (k,) and counts of rows (n,) of the member with this seed."""
+        rng = np.random.default_rng(seed)
+        columns = np.arange(self.d)
+        if not self.all_columns:
+            columns = draw_feature_subset(
+                rng, self.d, self.n_columns, self.bootstrap_columns
+            )
+        if self.bootstrap:
+            return columns, bootstrap_counts(rng, self.n, self.n_rows, self.p)
+        return columns, subset_counts(rng, self.n, self.n_rows)
+
+
+def member_seeds(random_state, n, skip=0) -> np.ndarray:
+    """Seeds (31 bits) of members skip .. n; the first ones are the same for any n."""
+    return make_rng(random_state).integers(0, 2**31 - 1, size=n)[skip:]
+
+
+def bootstrap_counts(rng, n, size=None, p=None) -> np.ndarray:
+    """Counts (n,) of `size` rows drawn with replacement, uniformly or by p.
+
+    >>> bootstrap_counts(np.random.default_rng(0), 6)
+    array([1, 2, 0, 2, 0, 1])
+    """
+    size = n if size is None else size
+    if p is None:
+        return np.bincount(rng.integers(0, n, size=size), minlength=n)
+    steps = np.cumsum(p)
+    last = np.flatnonzero(p)[-1]  # rounding may leave the last step short of the sum
+    drawn = np.searchsorted(steps, np.sort(rng.random(size)) * steps[-1], side="right")
+    return np.bincount(np.minimum(drawn, last), minlength=n)
+
+
+def subset_counts(rng, n, size) -> np.ndarray:
+    """Counts (n,), 0 or 1, of `size` distinct rows."""
+    counts = np.ones(n, np.int64)
+    if size < n:
+        counts[:] = 0
+        counts[rng.choice(n, size, replace=False, shuffle=False)] = 1
+    return counts
+
+
+def draw_feature_subset(rng, d, size, replace=False) -> np.ndarray:
+    """`size` columns in ascending order, with or without repetition."""
+    if replace:
+        return np.sort(rng.integers(0, d, size=size))
+    return np.sort(rng.choice(d, size, replace=False, shuffle=False))
+
+
+def number_of_rows_to_draw(max_samples, n, w=None) -> int:
+    """None: n; an integer: itself; a fraction: of n, or of the total weight."""
+    if max_samples is None:
+        return n
+    if isinstance(max_samples, Integral):
+        return int(max_samples)
+    return max(1, int(max_samples * (n if w is None else float(np.sum(w)))))
+
+
+def number_of_columns_to_draw(max_features, d) -> int:
+    """An integer: itself; a fraction: of d, at least one."""
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    return max(1, int(max_features * d))
+
+
+def share_of_distinct_rows(counts) -> float:
+    """Share of the rows that were drawn at least once, see eq. (1).
+
+    >>> share_of_distinct_rows(np.array([2, 0, 1, 1]))
+    0.75
+    """
+    return float(np.mean(np.asarray(counts) > 0))
+
+
+# -- clones and their fits -------------------------------------------------------
+
+
+def require_in_memory(model, X):
+    """X as a NumPy array, SciPy matrix or data frame; a table on disk is refused."""
     if is_dataset(X):
         name = type(model).__name__
         raise TypeError(f"{name} needs its rows in memory: pass an array.")
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def float_rows(model, X):
-    """X checked for a prediction by trees of numbers, as float32."""
-    with narrowing():
-        X = model._ready(in_memory(model, X), **CHECKS)
-    return X.tocsr() if sp.issparse(X) else X
-
-
-def takes_weights(estimator) -> bool:
+def takes_sample_weight(estimator) -> bool:
+    """Whether `fit` of the estimator has a parameter `sample_weight`."""
     return has_fit_parameter(estimator, "sample_weight")
 
 
-def member(template, seed) -> Any:
-    """An unfitted copy; every random_state inside it is drawn from the seed."""
+def clone_with_seed(template, seed) -> Any:
+    """An unfitted clone; every random_state inside it is derived from the seed."""
     made = clone(template)
     names = sorted(k for k in made.get_params() if k.split("__")[-1] == "random_state")
     if names:
-        made.set_params(**{k: random_state(seed, i) for i, k in enumerate(names)})
+        states = {k: member_random_state(seed, i) for i, k in enumerate(names)}
+        made.set_params(**states)
     return made
 
 
-def random_state(seed, i=0) -> int:
-    """Number i of the random states of a member."""
+def member_random_state(seed, i=0) -> int:
+    """The random state of number i inside the member with this seed."""
     return (int(seed) + 0x9E3779B1 * (i + 1)) % (2**31 - 1)
 
 
 def fit_member(template, seed, X, y, columns=None, counts=None, w=None) -> Any:
     """A member fitted to some columns and to rows by count, weight or both."""
-    model = member(template, seed)
+    model = clone_with_seed(template, seed)
     if columns is not None:
         X = X[:, columns]
     if counts is None and w is None:
         return model.fit(X, y)
-    if takes_weights(model):
+    if takes_sample_weight(model):
         weight = counts if w is None else w if counts is None else counts * w
         return model.fit(X, y, sample_weight=weight)
     if counts is None:
@@ -116,149 +180,41 @@ def fit_member(template, seed, X, y, columns=None, counts=None, w=None) -> Any:
     return model.fit(X[rows], y[rows])
 
 
-def probabilities(model, X, n_classes):
-    """(n, K) probabilities by a member whose classes are numbers below K, or votes."""
-    if not hasattr(model, "predict_proba"):
-        return np.eye(n_classes)[np.asarray(model.predict(X), np.int64)]
-    answer = np.asarray(model.predict_proba(X))
+def class_probabilities(model, X, n_classes, dtype=float):
+    """(n, K) probabilities by a model whose classes are some of 0 .. K - 1."""
+    answer = np.asarray(model.predict_proba(X), dtype)
     if answer.shape[1] == n_classes:
         return answer
     out = np.zeros((len(answer), n_classes))
-    out[:, model.classes_] = answer
+    out[:, np.asarray(model.classes_, int)] = answer
     return out
 
 
-def is_tree(model) -> bool:
-    """Whether the model is a decision tree of ours."""
-    return type(model) in TREES
+def probabilities_or_votes(model, X, n_classes):
+    """`class_probabilities`, or one-hot votes of a member without probabilities."""
+    if hasattr(model, "predict_proba"):
+        return class_probabilities(model, X, n_classes, dtype=None)
+    return np.eye(n_classes)[np.asarray(model.predict(X), np.int64)]
 
 
-def special(model) -> set[str]:
-    """Parameters of a tree, beyond scikit-learn's and `max_bins`, that are set."""
-    more = [f for f in fields(model) if f.name not in USUAL]
-    plain = (str, int, float, type(None))
-    same = lambda a, b: isinstance(a, plain) and a == b
-    return {f.name for f in more if not same(getattr(model, f.name), f.default)}
+# -- collecting members, and warm starts -----------------------------------------
 
 
-def shares_table(model) -> bool:
-    """Whether members like this one can grow on one `TreeTable`."""
-    return is_tree(model) and model.criterion in CRITERIA and not special(model)
-
-
-def is_plain(model) -> bool:
-    """Whether a fitted member answers with the values of leaves behind thresholds."""
-    return is_tree(model) and not special(model)
-
-
-class TreeTable:
-    """A table prepared once, on which any number of trees like `template` grow.
-
-    `in_turn` says that they grow one after the other, so that scratch can be kept.
-    """
-
-    def __init__(self, template, X, y, in_turn=False):
-        model = self.template = clone(template)
-        known = set(vars(model))
-        classes = isinstance(model, DecisionTreeClassifier)
-        self.X, y = begin(model, X, y, "labels" if classes else "numbers")
-        self.factor = class_weights(model, y, None) if classes else None
-        d = self.X.shape[1]
-        self.Y, self.criterion, self.signs = (
-            target_of_classes(model, y, d)
-            if classes
-            else target_of_numbers(model, y, None, d)
-        )
-        self.columns = columns(self.X, None, model.max_bins)
-        self.params = model.get_params(deep=False)
-        self.screen: Any = None if in_turn else False  # made when it is first of use
-        self.fitted = {k: v for k, v in vars(model).items() if k not in known}
-
-    def copy(self, seed):
-        """A member as `member` makes it, in less time: nothing is nested in a tree."""
-        made = type(self.template)(**self.params)
-        made.random_state = random_state(seed)
-        return made
-
-    def grow(self, model, w=None, features=None) -> Grown:
-        """Fit a copy of the template to weighted rows, those of weight 0 left out."""
-        w = self.weigh(w)
-        rows, n, total = None, len(self.Y), float(len(self.Y))
-        if w is not None:
-            total = float(w.sum())
-            if not w.min() > 0:
-                rows = np.flatnonzero(w > 0).astype(np.int32)
-                n = len(rows)
-        table = self.columns if features is None else take(self.columns, features)
-        vars(model).update(self.fitted)
-        d = model.n_features_in_ = len(table.meta)
-        model.max_features_ = features_at_a_node(model.max_features, d)
-        limits = limits_of(model, n, total, self.signs)
-        draws = limits.random or 0 < limits.max_features < d
-        seed = int(rng_from(model.random_state).integers(0, 2**62)) if draws else 0
-        wanted = self.screened(limits, w, rows) if features is None else None
-        table = table if wanted is None else take(table, wanted)
-        grower = Grower(table, self.criterion, limits)
-        grown = grower.grow(self.Y, w, seed=seed, rows=rows)
-        if wanted is not None:
-            grown = grown._replace(tree=moved(grown.tree, wanted, d))
-        tree, alpha = grown.tree, model.ccp_alpha
-        model.tree_ = prune.cut(tree, alpha) if alpha > 0 else tree
-        return grown
-
-    def weigh(self, w):
-        """Row weights times the factors of their classes, or None."""
-        if self.factor is not None:
-            w = self.factor if w is None else w * self.factor
-        return w if w is None else np.asarray(w, np.float64)
-
-    def screened(self, limits, w, rows):
-        """Columns worth a search, see `screen.py`; None for all."""
-        if w is None or rows is not None:
-            return None
-        if self.screen is None:
-            ok = screens(self.columns, self.criterion, limits, len(self.Y))
-            self.screen = Screen(self.columns) if ok else False
-        return self.screen.columns(self.Y, w) if self.screen else None
-
-    @property
-    def takes_features(self) -> bool:
-        """Whether members may grow on some of the columns."""
-        return len(self.columns.order) == len(self.columns.meta) and self.signs is None
-
-
-def take(columns, features) -> Columns:
-    """Some of the columns of a table whose columns are all listed."""
-    meta = columns.meta[features]
-    meta[:, SLOT] = np.arange(len(features))
-    if len(features) == 1:  # a slice is no copy
-        features = slice(features[0], features[0] + 1)
-    x, order = columns.x[features], columns.order[features]
-    return columns._replace(x=x, order=order, meta=meta)
-
-
-def moved(tree, features, d):
-    """A tree grown on some columns, told in the numbers of all d."""
-    inner = tree.feature >= 0
-    place = np.where(inner, features[np.where(inner, tree.feature, 0)], tree.feature)
-    return tree._replace(feature=place, n_features=d)
-
-
-def gather(model, made, task, what="tree", have=0) -> list:
+def collect_members(model, made, task, what="tree", n_kept=0) -> list:
     """The members that `made` yields, until it ends or a callback stops it.
 
-    Ctrl-C keeps those there are, after `have` of an earlier fit, with a warning; it
-    goes through where there are none.
+    Ctrl-C keeps those that are there, after `n_kept` of an earlier fit, with a
+    warning; it is raised where there are none.
     """
     members = []
     try:
         for member in made:
-            child = task.child(f"{what} {have + len(members)}")
+            child = task.child(f"{what} {n_kept + len(members)}")
             members.append(member)
             if child.end():
                 break
     except KeyboardInterrupt:
-        k = have + len(members)
+        k = n_kept + len(members)
         if not k:
             raise
         warnings.warn(
@@ -270,31 +226,17 @@ def gather(model, made, task, what="tree", have=0) -> list:
     return members
 
 
-def packed(models, columns=None, d=None) -> Forest:
-    """The trees of fitted members as one forest, in the numbers of all columns."""
-    trees = [m.tree_ for m in models]
-    if columns is not None:
-        trees = [moved(t, c, d) for t, c in zip(trees, columns)]
-    return pack(trees)
+def checks_warm_start(attribute):
+    """A decorator of `fit`: under warm_start, columns and classes must be the same.
 
-
-def mean_of_trees(forest, X):
-    """(n, outputs, values): the mean answer of packed trees to checked rows."""
-    total = in_blocks(X, forest.sum)
-    return total.reshape(len(total), *forest.shape) / len(forest)
-
-
-def goes_on(what):
-    """A decorator of `fit`: under warm_start, columns and classes stay as they were.
-
-    `what` names the attribute that holds the members of the fit before.
+    `attribute` is the one that holds the members of the earlier fit.
     """
 
     def decorate(fit):
         @wraps(fit)
         def run(self, X, y=None, *args, **options):
-            if self.warm_start and hasattr(self, what):
-                check_same(self, X, y)
+            if self.warm_start and hasattr(self, attribute):
+                check_same_columns_and_classes(self, X, y)
             return fit(self, X, y, *args, **options)
 
         return run
@@ -302,8 +244,8 @@ def goes_on(what):
     return decorate
 
 
-def check_same(model, X, y):
-    """Refuse other columns or classes than those of the fit that went before."""
+def check_same_columns_and_classes(model, X, y):
+    """Raise if columns or classes differ from those of the earlier fit."""
     shape = np.shape(X)
     if len(shape) == 2 and shape[1] != model.n_features_in_:
         raise ValueError(
@@ -315,7 +257,7 @@ def check_same(model, X, y):
         return
     try:
         classes = np.unique(np.asarray(y))
-    except TypeError:  # missing labels, which the fit refuses in its own words
+    except TypeError:  # missing labels: the fit raises its own error
         return
     if not np.array_equal(classes, before):
         raise ValueError(

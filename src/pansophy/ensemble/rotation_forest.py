@@ -1,4 +1,4 @@
-"""Rotation forest: trees that see the table from different angles.
+"""Rotation forest: each tree is grown on its own rotation of the columns.
 
 For each tree the d columns are put into random groups of M. For each group some of
 the classes are left out at random (none for numbers), three quarters of the rows left
@@ -12,13 +12,13 @@ all groups, with rows and columns put back in the order of the table, are the ro
     R = P^T diag(B_1, .. B_G) P        R^T R = I                                (2)
 
 and the tree is grown on X R. Nothing is lost, as no component is dropped; the trees
-differ because a split on an axis of X R is oblique in X, and each tree has axes of its
-own. Drawing rows and classes anew for each group makes the axes differ. The forest
-answers with the mean of its trees.
+differ because a split on an axis of X R is oblique in X, and each tree has its own
+axes: rows and classes are drawn again for each group. The prediction is the mean over
+the trees.
 
-- Trees do not care about the scale of a column, principal components do: columns of
+- Trees do not depend on the scale of a column, principal components do: columns of
   very different size should be scaled first.
-- The mean of the columns is taken off before rotating, for accuracy; it moves all
+- The mean of the columns is subtracted before rotating, for accuracy; that shifts all
   values of a rotated column alike and changes no tree.
 - `rotation="identity"` leaves out eq. (1); with `bootstrap=True` the forest is then a
   `BaggingClassifier` of the same seed.
@@ -38,21 +38,31 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import column_or_1d
 
-from ..base import Classifier, Estimator, Regressor, check_weights
+from ..base import Classifier, Estimator, Regressor
 from ..core import threads
 from ..core.labels import class_codes
-from ..core.progress import watched
-from ..params import Count, Flag, Jobs, Verbosity, number
+from ..core.progress import run_with_progress
+from ..core.weighted import check_sample_weight
+from ..params import Count, Flag, Jobs, Verbosity, number_rule
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.inputs import narrowing
+from ..tree.input_encoding import silent_float32_overflow
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
-from .members import fit_member, gather, in_memory, probabilities
-from .resample import Scheme, bootstrap, member_seeds
+from .members import (
+    ResamplingPlan,
+    bootstrap_counts,
+    collect_members,
+    fit_member,
+    member_seeds,
+    probabilities_or_votes,
+    require_in_memory,
+)
 
-AboveZero = Annotated[float, number("a fraction above 0, up to 1", 0, 1, open_low=True)]
+PositiveFraction = Annotated[
+    float, number_rule("a fraction above 0, up to 1", 0, 1, open_low=True)
+]
 BLOCK = 1 << 13  # rows rotated at a time
-CHECKS = {"dtype": np.float32, "order": "C"}
+FLOAT32_CHECKS = {"dtype": np.float32, "order": "C"}
 
 
 class Rotation(NamedTuple):
@@ -67,54 +77,58 @@ class Rotation(NamedTuple):
         """R (d, d)."""
         R = np.zeros((len(self.mean), len(self.mean)))
         for group, B in zip(self.order, self.blocks):
-            there = group[group >= 0]
-            R[np.ix_(there, there)] = B[: len(there), : len(there)]
+            columns = group[group >= 0]
+            R[np.ix_(columns, columns)] = B[: len(columns), : len(columns)]
         return R
 
     def apply(self, X):
         """(X - mean) R as float32."""
-        out, n = np.empty(X.shape, np.float32), len(X)
-        cut = lambda i: loops.rotate(X, *self, i, min(i + BLOCK, n), out)
-        for _ in threads.run((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
+        n = len(X)
+        out = np.empty(X.shape, np.float32)
+        rotate = lambda i: loops.rotate_rows(X, *self, i, min(i + BLOCK, n), out)
+        for _ in threads.run_tasks((lambda i=i: rotate(i)) for i in range(0, n, BLOCK)):
             pass
         return out
 
 
-def groups_of(rng, d, M):
+def random_column_groups(rng, d, M):
     """(groups, M) random groups of columns, -1 where the last has fewer."""
     order = np.full(-(-d // M) * M, -1)
     order[:d] = rng.permutation(d)
     return order.reshape(-1, M)
 
 
-def some_classes(rng, K):
-    """A random choice of at least one of K classes, as a mask."""
+def random_class_mask(rng, K):
+    """A random subset of at least one of K classes, as a mask."""
     keep = rng.random(K) < 0.5
     keep[rng.integers(K)] = True
     return keep
 
 
-def rows_for_group(rng, codes, K, share, w):
+def draw_rows_of_group(rng, codes, K, share, w):
     """Rows drawn with replacement for one group, as (rows, counts)."""
-    rows = np.flatnonzero(some_classes(rng, K)[codes]) if K else np.arange(len(codes))
+    rows = (
+        np.flatnonzero(random_class_mask(rng, K)[codes]) if K else np.arange(len(codes))
+    )
     p = None if w is None else w[rows]
     if len(rows) == 0 or (p is not None and not p.any()):
-        rows, p = np.arange(len(codes)), w
+        rows = np.arange(len(codes))
+        p = w
     p = None if p is None else p / p.sum()
     size = max(2, int(share * len(rows)))
-    counts = bootstrap(rng, len(rows), size, p)
-    there = counts > 0
-    return rows[there], counts[there]
+    counts = bootstrap_counts(rng, len(rows), size, p)
+    drawn = counts > 0
+    return rows[drawn], counts[drawn]
 
 
-def covariance(Z, c):
+def covariance_of_counts(Z, c):
     """Eq. (1) of rows Z (k, M) with counts c."""
     total = c.sum()
     Z = Z - c @ Z / total
     return (Z.T * c) @ Z / total
 
 
-def components(C):
+def principal_components(C):
     """Eigenvectors of covariances (G, M, M), the largest first, signs fixed."""
     B = np.linalg.eigh(C)[1][..., ::-1]
     at = np.argmax(np.abs(B), axis=-2, keepdims=True)
@@ -124,16 +138,17 @@ def components(C):
 
 def draw_rotation(rng, X, mean, codes, K, w, M, share) -> Rotation:
     """A rotation of eq. (2); K is the number of classes, 0 for numbers."""
-    order = groups_of(rng, X.shape[1], M)
+    order = random_column_groups(rng, X.shape[1], M)
     C = np.zeros((*order.shape, M))
     for g, group in enumerate(order):
-        there = group[group >= 0]
-        rows, c = rows_for_group(rng, codes, K, share, w)
-        Z = X[np.ix_(rows, there)].astype(float)
-        C[g, : len(there), : len(there)] = covariance(Z, c)
-        # columns that are not there come last: below every other variance
-        C[g, range(len(there), M), range(len(there), M)] = -1.0
-    return Rotation(mean, order, components(C))
+        columns = group[group >= 0]
+        m = len(columns)
+        rows, c = draw_rows_of_group(rng, codes, K, share, w)
+        Z = X[np.ix_(rows, columns)].astype(float)
+        C[g, :m, :m] = covariance_of_counts(Z, c)
+        # the missing columns of a short group come last: below every other variance
+        C[g, range(m, M), range(m, M)] = -1.0
+    return Rotation(mean, order, principal_components(C))
 
 
 class AbstractRotationForest(Estimator):
@@ -143,46 +158,50 @@ class AbstractRotationForest(Estimator):
     def fit(self, X, y, sample_weight=None) -> Any: ...
 
     @abstractmethod
-    def _default(self) -> Any:
+    def _default_estimator(self) -> Any:
         """The estimator that None stands for."""
 
     @abstractmethod
-    def _answer(self, model, X) -> Any:
-        """What a member says of rotated rows."""
+    def _predict_member(self, model, X) -> Any:
+        """The prediction of a member for rotated rows."""
 
-    def _checked(self, X, y, y_kind):
-        with narrowing():
-            X, y, _ = self._begin(in_memory(self, X), y, y_kind=y_kind, **CHECKS)
+    def _check_inputs(self, X, y, y_kind):
+        with silent_float32_overflow():
+            X, y, _ = self._check_training_data(
+                require_in_memory(self, X), y, y_kind=y_kind, **FLOAT32_CHECKS
+            )
         return X, y
 
-    def _fit(self, X, y, sample_weight, K):
-        """A rotation and a member for each seed; K is the number of classes or 0."""
+    def _fit_members(self, X, y, sample_weight, K):
+        """Fit a rotation and a member for each seed; K is 0 for numbers."""
         n, d = X.shape
-        w = check_weights(sample_weight, np.empty((n, 0)))
-        template = clone(self._default() if self.estimator is None else self.estimator)
+        w = check_sample_weight(sample_weight, n)
+        default = self.estimator is None
+        template = clone(self._default_estimator() if default else self.estimator)
         p = w / w.sum() if w is not None and self.bootstrap else None
-        scheme = Scheme(n, d, n, d, self.bootstrap, False, p)
+        resampling = ResamplingPlan(n, d, n, d, self.bootstrap, False, p)
         mean = np.average(X, axis=0, weights=w).astype(float)
 
-        def fit(seed):
-            turn = self._turn(seed, X, mean, y, K, w)
-            counts = scheme.draw(seed)[1] if self.bootstrap else None
+        def fit_one(seed):
+            rotation = self._draw_rotation(seed, X, mean, y, K, w)
+            counts = resampling.draw(seed)[1] if self.bootstrap else None
             weight = None if self.bootstrap else w
-            turned = turn.apply(X)
-            return fit_member(template, seed, turned, y, None, counts, weight), turn
+            Z = rotation.apply(X)
+            return fit_member(template, seed, Z, y, None, counts, weight), rotation
 
         seeds = member_seeds(self.random_state, self.n_estimators)
-        made = lambda: threads.run((lambda s=s: fit(s)) for s in seeds)
-        run = lambda task: gather(self, made(), task)
-        with threads.limited(self.n_jobs):
-            verbose = self.verbose
-            pairs = watched(self, run, total=len(seeds), X=X, y=y, verbose=verbose)
+        fit_each = lambda: threads.run_tasks((lambda s=s: fit_one(s)) for s in seeds)
+        run = lambda task: collect_members(self, fit_each(), task)
+        with threads.limit_threads(self.n_jobs):
+            pairs = run_with_progress(
+                self, run, total=len(seeds), X=X, y=y, verbose=self.verbose
+            )
         self.estimator_ = template
         self.estimators_ = [model for model, _ in pairs]
-        self.rotations_ = [turn for _, turn in pairs]
+        self.rotations_ = [rotation for _, rotation in pairs]
         return self
 
-    def _turn(self, seed, X, mean, y, K, w) -> Rotation:
+    def _draw_rotation(self, seed, X, mean, y, K, w) -> Rotation:
         """The rotation of the member with this seed."""
         d = X.shape[1]
         if self.rotation == "identity":
@@ -191,15 +210,15 @@ class AbstractRotationForest(Estimator):
         M = min(self.n_features_in_group, d)
         return draw_rotation(rng, X, mean, y, K, w, M, self.sample_share)
 
-    def _mean(self, X):
-        """Mean of the members' answers."""
-        with narrowing():
-            X = self._ready(in_memory(self, X), **CHECKS)
-        ask = lambda m, r: self._answer(m, r.apply(X))
+    def _mean_prediction(self, X):
+        """Mean of the members' predictions."""
+        with silent_float32_overflow():
+            X = self._check_new_data(require_in_memory(self, X), **FLOAT32_CHECKS)
+        predict = lambda m, r: self._predict_member(m, r.apply(X))
         pairs = zip(self.estimators_, self.rotations_)
-        with threads.limited(self.n_jobs):
-            answers = threads.run((lambda p=p: ask(*p)) for p in pairs)
-            return sum(answers) / len(self.estimators_)
+        with threads.limit_threads(self.n_jobs):
+            predictions = threads.run_tasks((lambda p=p: predict(*p)) for p in pairs)
+            return sum(predictions) / len(self.estimators_)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "estimators_")
@@ -221,7 +240,7 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What to make members of; None is a `DecisionTreeClassifier`.
+        The estimator of the members; None is a `DecisionTreeClassifier`.
     n_estimators : int, default=10
         Members.
     n_features_in_group : int, default=3
@@ -264,7 +283,7 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
     n_estimators: Count = 10
     _: KW_ONLY
     n_features_in_group: Count = 3
-    sample_share: AboveZero = 0.75
+    sample_share: PositiveFraction = 0.75
     bootstrap: Flag = False
     rotation: Literal["pca", "identity"] = "pca"
     n_jobs: Jobs = None
@@ -273,10 +292,10 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
 
     def fit(self, X, y, sample_weight=None):
         """Draw rotations and fit a member to each rotated table."""
-        X, y = self._checked(X, y, "class")
+        X, y = self._check_inputs(X, y, "class")
         self.classes_, codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
-        return self._fit(X, codes, sample_weight, self.n_classes_)
+        return self._fit_members(X, codes, sample_weight, self.n_classes_)
 
     def predict(self, X):
         """The class with the largest mean probability."""
@@ -285,18 +304,18 @@ class RotationForestClassifier(Classifier, AbstractRotationForest):
 
     def predict_proba(self, X):
         """Mean probabilities of the members, or shares of their votes."""
-        return self._mean(X)
+        return self._mean_prediction(X)
 
     def predict_log_proba(self, X):
         """Logarithms of the mean probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeClassifier()
 
-    def _answer(self, model, X):
-        return probabilities(model, X, self.n_classes_)
+    def _predict_member(self, model, X):
+        return probabilities_or_votes(model, X, self.n_classes_)
 
 
 @dataclass(eq=False, repr=False)
@@ -306,7 +325,7 @@ class RotationForestRegressor(Regressor, AbstractRotationForest):
     Parameters
     ----------
     estimator : regressor or None, default=None
-        What to make members of; None is a `DecisionTreeRegressor`.
+        The estimator of the members; None is a `DecisionTreeRegressor`.
     n_estimators : int, default=10
         Members.
     n_features_in_group : int, default=3
@@ -347,7 +366,7 @@ class RotationForestRegressor(Regressor, AbstractRotationForest):
     n_estimators: Count = 10
     _: KW_ONLY
     n_features_in_group: Count = 3
-    sample_share: AboveZero = 0.75
+    sample_share: PositiveFraction = 0.75
     bootstrap: Flag = False
     rotation: Literal["pca", "identity"] = "pca"
     n_jobs: Jobs = None
@@ -356,16 +375,16 @@ class RotationForestRegressor(Regressor, AbstractRotationForest):
 
     def fit(self, X, y, sample_weight=None):
         """Draw rotations and fit a member to each rotated table."""
-        X, y = self._checked(X, y, "numbers")
+        X, y = self._check_inputs(X, y, "numbers")
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
-        return self._fit(X, y, sample_weight, 0)
+        return self._fit_members(X, y, sample_weight, 0)
 
     def predict(self, X):
         """The mean of the members' predictions."""
-        return self._mean(X)
+        return self._mean_prediction(X)
 
-    def _default(self):
+    def _default_estimator(self):
         return DecisionTreeRegressor()
 
-    def _answer(self, model, X):
+    def _predict_member(self, model, X):
         return model.predict(X)

@@ -1,12 +1,13 @@
-"""Stacking: a model learns how to combine the answers of other models.
+"""Stacking: a final model learns how to combine the predictions of other models.
 
 Members f_1 .. f_M and a final model g give y(x) = g(f_1(x), .., f_M(x)). To learn g,
-answers are needed that the members did not see the truth of. With folds F_1 .. F_k,
+predictions are needed for rows that the members were not fitted to. With folds
+F_1 .. F_k,
 
     Z_im = f_m^(-k)(x_i)   for i in fold k,  f_m^(-k) fitted without fold k      (1)
     g fitted to (Z, y);   f_m fitted to all rows for later use                   (2)
 
-so that g is shown out-of-fold predictions only. A row's weight counts in both fits.
+so that g sees out-of-fold predictions only. A row's weight counts in both fits.
 `groups` keeps rows that belong together in one fold. A linear g with fixed weights
 that sum to 1 is voting.
 
@@ -24,17 +25,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..base import Classifier, Regressor, Transformer
-from ..params import Flag, Jobs, ParameterError, Rule, Verbosity
+from ..params import Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..typing import Fittable, Splits
-from .committee import AbstractCommittee, Members, class_shares, fit_all
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    fit_clones,
+)
+from .members import class_probabilities
 
-METHODS = ("predict_proba", "decision_function", "predict")
+PREDICTION_METHODS = ("predict_proba", "decision_function", "predict")
 Prefit = Annotated[
-    Any, Rule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
+    Any, ParameterRule("'prefit'", lambda v: isinstance(v, str) and v == "prefit")
 ]
 
 
-def out_of_fold(estimator, X, y, w, splits, method, n_jobs=None):
+def cross_val_predictions(estimator, X, y, w, splits, method, n_jobs=None):
     """Eq. (1) for one member."""
     from sklearn.model_selection import cross_val_predict
 
@@ -44,9 +50,9 @@ def out_of_fold(estimator, X, y, w, splits, method, n_jobs=None):
     )
 
 
-def method_of(estimator, wanted, name):
-    """The method that a member is asked by."""
-    options = METHODS if wanted == "auto" else (wanted,)
+def choose_stack_method(estimator, wanted, name):
+    """The method by which a member predicts."""
+    options = PREDICTION_METHODS if wanted == "auto" else (wanted,)
     for option in options:
         if hasattr(estimator, option):
             return option
@@ -55,26 +61,26 @@ def method_of(estimator, wanted, name):
     )
 
 
-def columns_of(answer):
-    """An answer as columns, without the first of two probabilities."""
-    Z = np.asarray(answer, float)
+def prediction_columns(prediction):
+    """A prediction as columns, without the first of two probabilities."""
+    Z = np.asarray(prediction, float)
     if Z.ndim == 1:
         return Z[:, None]
     return Z[:, 1:] if Z.shape[1] == 2 else Z
 
 
-def final_has(name):
+def final_estimator_has(name):
     """Whether the final estimator, fitted or not, has a method."""
 
     def has(self):
-        final = getattr(self, "final_estimator_", None) or self._final()
+        final = getattr(self, "final_estimator_", None) or self._final_template()
         return hasattr(final, name)
 
     return has
 
 
 class AbstractStacking(Transformer, AbstractCommittee):
-    """Members, their out-of-fold answers and a final model."""
+    """Members, their out-of-fold predictions and a final model."""
 
     final_estimator: Any
     cv: Any
@@ -82,20 +88,21 @@ class AbstractStacking(Transformer, AbstractCommittee):
     passthrough: Any
     verbose: Any
 
-    def _final(self):
+    def _final_template(self):
         from ..linear_model import LogisticRegression, RidgeCV
 
         if self.final_estimator is not None:
             return self.final_estimator
         return LogisticRegression() if isinstance(self, Classifier) else RidgeCV()
 
-    def _wanted(self):
+    def _default_method(self):
         return "auto" if isinstance(self, Classifier) else "predict"
 
-    def _fit(self, X, y, w, classes, groups):
+    def _fit_stack(self, X, y, w, classes, groups):
+        """Fit the members and, to their out-of-fold predictions, the final model."""
         members = self._members()
-        wanted = getattr(self, "stack_method", self._wanted())
-        methods = [method_of(e, wanted, n) for n, e in members]
+        wanted = getattr(self, "stack_method", self._default_method())
+        methods = [choose_stack_method(e, wanted, n) for n, e in members]
         prefit = isinstance(self.cv, str)
         if prefit and self.cv != "prefit":
             raise ParameterError(
@@ -106,23 +113,24 @@ class AbstractStacking(Transformer, AbstractCommittee):
             for _, e in members:
                 check_is_fitted(e)
             fitted = [e for _, e in members]
-            answers = [getattr(e, m)(X) for e, m in zip(fitted, methods)]
+            predictions = [getattr(e, m)(X) for e, m in zip(fitted, methods)]
         else:
             splits = self._splits(X, y, groups)
-            fitted = fit_all(members, X, y, w, self.n_jobs)
-            answers = [
-                out_of_fold(e, X, y, w, splits, m, self.n_jobs)
+            fitted = fit_clones(members, X, y, w, self.n_jobs)
+            predictions = [
+                cross_val_predictions(e, X, y, w, splits, m, self.n_jobs)
                 for (_, e), m in zip(members, methods)
             ]
-        Z = self._joined([columns_of(a) for a in answers], X)
-        final = clone(self._final())
+        Z = self._final_features([prediction_columns(p) for p in predictions], X)
+        final = clone(self._final_template())
         if w is not None and has_fit_parameter(final, "sample_weight"):
             final.fit(Z, y, sample_weight=w)
         else:
             final.fit(Z, y)
-        self._keep(fitted, members, classes)
-        self.stack_method_, self.final_estimator_ = methods, final
-        self._widths = [columns_of(a).shape[1] for a in answers]
+        self._store_members(fitted, members, classes)
+        self.stack_method_ = methods
+        self.final_estimator_ = final
+        self._widths = [prediction_columns(p).shape[1] for p in predictions]
         if self.verbose:
             print(f"[Stacking] {len(members)} members, {Z.shape[1]} columns")
         return self
@@ -133,8 +141,8 @@ class AbstractStacking(Transformer, AbstractCommittee):
         cv = check_cv(self.cv, y, classifier=isinstance(self, Classifier))
         return list(cv.split(X, y, groups))
 
-    def _joined(self, columns, X):
-        """The answers, and X itself with `passthrough`."""
+    def _final_features(self, columns, X):
+        """The predictions side by side, and X itself with `passthrough`."""
         if not self.passthrough:
             return np.hstack(columns)
         if sp.issparse(X):
@@ -142,16 +150,17 @@ class AbstractStacking(Transformer, AbstractCommittee):
         return np.hstack([*columns, np.asarray(X)])
 
     def transform(self, X):
-        """The members' answers, which the final model sees: (n, columns)."""
-        X = self._asked(X)
-        answers = [
-            self._answer(e, m, X) for e, m in zip(self.estimators_, self.stack_method_)
+        """The members' predictions, which the final model sees: (n, columns)."""
+        X = self._prediction_rows(X)
+        predictions = [
+            self._predict_member(e, m, X)
+            for e, m in zip(self.estimators_, self.stack_method_)
         ]
-        return self._joined([columns_of(a) for a in answers], X)
+        return self._final_features([prediction_columns(p) for p in predictions], X)
 
-    def _answer(self, estimator, method, X):
+    def _predict_member(self, estimator, method, X):
         if method == "predict_proba" and not isinstance(self.cv, str):
-            return class_shares(estimator, X, len(self.classes_))
+            return class_probabilities(estimator, X, len(self.classes_))
         return getattr(estimator, method)(X)
 
     def __sklearn_tags__(self):
@@ -162,22 +171,21 @@ class AbstractStacking(Transformer, AbstractCommittee):
     def get_feature_names_out(self, input_features=None):
         """Names of the columns of `transform`."""
         check_is_fitted(self)
-        stem, names = type(self).__name__.lower(), []
+        stem = type(self).__name__.lower()
+        names = []
         for (n, _), k in zip(self._members(), self._widths):
             names += [f"{stem}_{n}{j}" if k > 1 else f"{stem}_{n}" for j in range(k)]
         if self.passthrough:
-            own = getattr(self, "feature_names_in_", None)
-            own = input_features if own is None else own
-            given = (
-                [f"x{j}" for j in range(self.n_features_in_)] if own is None else own
-            )
-            names += list(given)
+            passed = getattr(self, "feature_names_in_", input_features)
+            if passed is None:
+                passed = [f"x{j}" for j in range(self.n_features_in_)]
+            names += list(passed)
         return np.array(names, object)
 
 
 @dataclass(eq=False, repr=False)
 class StackingClassifier(Classifier, AbstractStacking):
-    """Classifiers whose answers a final classifier combines.
+    """Classifiers whose predictions a final classifier combines.
 
     Parameters
     ----------
@@ -185,13 +193,13 @@ class StackingClassifier(Classifier, AbstractStacking):
         The members; "drop" in the place of one leaves it out. None takes a logistic
         regression and a decision tree.
     final_estimator : classifier or None, default=None
-        What combines the answers; None for logistic regression.
+        What combines the predictions; None for logistic regression.
     cv : int, splitter, list of splits, "prefit" or None, default=None
-        Folds of eq. (1), None for 5. "prefit" takes the members as fitted to other
-        rows, and asks them as they are.
+        Folds of eq. (1), None for 5. "prefit" uses the members as they are, fitted to
+        other rows.
     stack_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
-        What members are asked; "auto" is the first of the three that they have.
+        The method of the members; "auto" is the first of the three that they have.
     n_jobs : int or None, default=None
         Fits at the same time.
     passthrough : bool, default=False
@@ -219,7 +227,7 @@ default="auto"
     array([False,  True])
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     final_estimator: Fittable | None = None
     _: KW_ONLY
     cv: Splits | Prefit = None
@@ -232,20 +240,20 @@ default="auto"
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit members and final classifier; `groups` go to the splitter."""
-        return self._fit(*self._open(X, y, sample_weight), groups)
+        return self._fit_stack(*self._check_inputs(X, y, sample_weight), groups)
 
     def predict(self, X):
         """Classes."""
         Z = self.transform(X)
         return self.classes_[np.asarray(self.final_estimator_.predict(Z), int)]
 
-    @available_if(final_has("predict_proba"))
+    @available_if(final_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """Probabilities of the final classifier: (n, K)."""
         Z = self.transform(X)
-        return class_shares(self.final_estimator_, Z, len(self.classes_))
+        return class_probabilities(self.final_estimator_, Z, len(self.classes_))
 
-    @available_if(final_has("decision_function"))
+    @available_if(final_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the final classifier."""
         Z = self.transform(X)
@@ -254,7 +262,7 @@ default="auto"
 
 @dataclass(eq=False, repr=False)
 class StackingRegressor(Regressor, AbstractStacking):
-    """Regressors whose answers a final regressor combines.
+    """Regressors whose predictions a final regressor combines.
 
     Parameters
     ----------
@@ -262,10 +270,10 @@ class StackingRegressor(Regressor, AbstractStacking):
         The members; "drop" in the place of one leaves it out. None takes a ridge
         regression and a decision tree.
     final_estimator : regressor or None, default=None
-        What combines the answers; None for ridge regression with a chosen penalty.
+        What combines the predictions; None for ridge regression with a chosen penalty.
     cv : int, splitter, list of splits, "prefit" or None, default=None
-        Folds of eq. (1), None for 5. "prefit" takes the members as fitted to other
-        rows, and asks them as they are.
+        Folds of eq. (1), None for 5. "prefit" uses the members as they are, fitted to
+        other rows.
     n_jobs : int or None, default=None
         Fits at the same time.
     passthrough : bool, default=False
@@ -292,7 +300,7 @@ class StackingRegressor(Regressor, AbstractStacking):
     array([10.])
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     final_estimator: Fittable | None = None
     _: KW_ONLY
     cv: Splits | Prefit = None
@@ -302,7 +310,7 @@ class StackingRegressor(Regressor, AbstractStacking):
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit members and final regressor; `groups` go to the splitter."""
-        return self._fit(*self._open(X, y, sample_weight), groups)
+        return self._fit_stack(*self._check_inputs(X, y, sample_weight), groups)
 
     def predict(self, X):
         """Numbers."""

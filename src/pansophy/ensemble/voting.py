@@ -1,17 +1,17 @@
-"""Voting: the answer of a committee is the average or the majority of its members'.
+"""Voting: the average or the majority of the predictions of several estimators.
 
     numbers   y(x) = sum_m w_m y_m(x)     or the weighted median                 (1)
     classes   y(x) = argmax_c p_c(x)
               hard:  p_c(x) = sum_m w_m [y_m(x) = c]                             (2)
               soft:  p_c(x) = sum_m w_m p_mc(x)                                  (3)
 
-with w_m >= 0 that sum to 1. (1) lies between the smallest and the largest answer; its
-squared error is the members' mean error less their spread (`diversity`). The median
-ignores one bad member; the spread sum_m w_m (y_m - y)^2 is the variance of a Normal
-fitted to the answers. The shares of the votes (2) are probabilities as well.
+with w_m >= 0 that sum to 1. (1) lies between the smallest and the largest prediction;
+its squared error is the mean error of the members less their ambiguity (`diversity`).
+The median is robust to one bad member. sum_m w_m (y_m - y)^2 is the variance of a
+normal distribution fitted to the predictions. The vote shares (2) are probabilities.
 
 scikit-learn's estimators of the same names give (1) by the mean, (3), and the argmax
-of (2); the probabilities of (2), the median and the spread are added here.
+of (2); the probabilities of (2), the median and the variance are added here.
 
 Shapes    y_m (n, M)   w (M,)   p (n, K)
 Refs      [KroghVedelsby1995]; [Kuncheva2004]
@@ -24,9 +24,15 @@ from typing import Any, Literal
 import numpy as np
 
 from ..base import Classifier, Regressor, Transformer
+from ..core.weighted import weighted_median
 from ..params import Flag, Jobs, ParameterError, Verbosity
-from ..typing import Numbers
-from .committee import AbstractCommittee, Members, class_shares, fit_all
+from ..typing import NumberList
+from .committee import (
+    AbstractCommittee,
+    NamedEstimators,
+    fit_clones,
+)
+from .members import class_probabilities
 
 
 def vote_shares(labels, w, K):
@@ -35,50 +41,36 @@ def vote_shares(labels, w, K):
     >>> vote_shares(np.array([[0, 1, 1]]), [0.5, 0.3, 0.3], 2).round(4)
     array([[0.4545, 0.5455]])
     """
-    labels, w = np.asarray(labels), np.asarray(w, float)
+    labels = np.asarray(labels)
+    w = np.asarray(w, float)
     out = np.zeros((len(labels), K))
     for m, column in enumerate(labels.T):
         out[np.arange(len(labels)), column] += w[m]
     return out / w.sum()
 
 
-def weighted_mean(outputs, w):
+def mean_of_members(outputs, w):
     """Eq. (1): outputs (n, M).
 
-    >>> weighted_mean(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.3, 0.2])
+    >>> mean_of_members(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.3, 0.2])
     array([1.9])
     """
     return np.average(outputs, axis=1, weights=w)
 
 
-def weighted_median(outputs, w):
-    """The middle of the outputs (n, M) by weight; midway between two that tie.
-
-    >>> float(weighted_median(np.array([[1.0, 2.0, 400.0]]), [1, 1, 1])[0])
-    2.0
-    """
-    order = np.argsort(outputs, axis=1, kind="stable")
-    sorted_, mass = np.take_along_axis(outputs, order, 1), np.asarray(w, float)[order]
-    seen, half = np.cumsum(mass, axis=1), 0.5 * np.sum(w)
-    near = 1e-12 * half
-    low = np.argmax(seen >= half - near, axis=1)
-    high = np.argmax(seen > half + near, axis=1)
-    rows = np.arange(len(outputs))
-    return 0.5 * (sorted_[rows, low] + sorted_[rows, high])
-
-
 class AbstractVoting(Transformer, AbstractCommittee):
-    """Members fitted side by side to the same rows."""
+    """Members that are all fitted to the same rows."""
 
     weights: Any
     n_jobs: Any
     verbose: Any
 
-    def _fit(self, X, y, w, classes):
+    def _fit_members(self, X, y, w, classes):
+        """Fit every member and store them."""
         members = self._members()
         self._vote_weights(members)
-        fitted = fit_all(members, X, y, w, self.n_jobs)
-        self._keep(fitted, members, classes)
+        fitted = fit_clones(members, X, y, w, self.n_jobs)
+        self._store_members(fitted, members, classes)
         if self.verbose:
             for name, _ in members:
                 print(f"[Voting] fitted {name}")
@@ -118,7 +110,7 @@ class AbstractVoting(Transformer, AbstractCommittee):
 
 @dataclass(eq=False, repr=False)
 class VotingClassifier(Classifier, AbstractVoting):
-    """A committee of classifiers that vote.
+    """Classifiers that vote.
 
     Parameters
     ----------
@@ -154,17 +146,17 @@ class VotingClassifier(Classifier, AbstractVoting):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     n_jobs: Jobs = None
     flatten_transform: Flag = True
     verbose: Verbosity = False
 
     def fit(self, X, y, sample_weight=None):
         """Fit every member to the rows."""
-        return self._fit(*self._open(X, y, sample_weight))
+        return self._fit_members(*self._check_inputs(X, y, sample_weight))
 
     def predict(self, X):
         """The class with the largest share of the votes; of equals the first."""
@@ -173,15 +165,16 @@ class VotingClassifier(Classifier, AbstractVoting):
 
     def predict_proba(self, X):
         """Eq. (2) or (3): (n, K)."""
-        X = self._asked(X)
-        w, K = self._vote_weights(), len(self.classes_)
+        X = self._prediction_rows(X)
+        w = self._vote_weights()
+        K = len(self.classes_)
         if self.voting == "hard":
             return vote_shares(self._labels(X), w, K)
         return np.tensordot(w, self._shares(X), axes=1)
 
     def transform(self, X):
         """Classes (n, M) as whole numbers, or probabilities under soft voting."""
-        X = self._asked(X)
+        X = self._prediction_rows(X)
         if self.voting == "hard":
             return self._labels(X)
         shares = self._shares(X)
@@ -189,7 +182,8 @@ class VotingClassifier(Classifier, AbstractVoting):
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns of `transform`."""
-        stem, names = type(self).__name__.lower(), self._names()
+        stem = type(self).__name__.lower()
+        names = self._names()
         if self.voting == "hard":
             return np.array([f"{stem}_{n}" for n in names], object)
         if not self.flatten_transform:
@@ -205,7 +199,7 @@ class VotingClassifier(Classifier, AbstractVoting):
 
     def _shares(self, X):
         K = len(self.classes_)
-        return np.stack([class_shares(e, X, K) for e in self.estimators_])
+        return np.stack([class_probabilities(e, X, K) for e in self.estimators_])
 
 
 @dataclass(eq=False, repr=False)
@@ -224,7 +218,7 @@ class VotingRegressor(Regressor, AbstractVoting):
     verbose : bool, default=False
         Whether to print each member.
     combine : {"mean", "median"}, default="mean"
-        What is made of the members' answers.
+        How the members' predictions are combined.
 
     Attributes
     ----------
@@ -244,29 +238,32 @@ class VotingRegressor(Regressor, AbstractVoting):
     (array([1.5]), array([0.5]))
     """
 
-    estimators: Members | None = None
+    estimators: NamedEstimators | None = None
     _: KW_ONLY
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     n_jobs: Jobs = None
     verbose: Verbosity = False
     combine: Literal["mean", "median"] = "mean"
 
     def fit(self, X, y, sample_weight=None):
         """Fit every member to the rows."""
-        return self._fit(*self._open(X, y, sample_weight))
+        return self._fit_members(*self._check_inputs(X, y, sample_weight))
 
     def predict(self, X, return_std=False):
-        """Eq. (1); with `return_std` also the spread of the members about it."""
-        outputs, w = self.transform(X), self._vote_weights()
-        combined = weighted_mean if self.combine == "mean" else weighted_median
-        y = combined(outputs, w)
+        """Eq. (1); with `return_std` also the standard deviation of the members."""
+        outputs = self.transform(X)
+        w = self._vote_weights()
+        if self.combine == "mean":
+            y = mean_of_members(outputs, w)
+        else:
+            y = weighted_median(outputs, w, axis=1)
         if not return_std:
             return y
-        return y, np.sqrt(weighted_mean((outputs - y[:, None]) ** 2, w))
+        return y, np.sqrt(mean_of_members((outputs - y[:, None]) ** 2, w))
 
     def transform(self, X):
-        """The members' answers: (n, M)."""
-        X = self._asked(X)
+        """The members' predictions: (n, M)."""
+        X = self._prediction_rows(X)
         return np.stack([np.asarray(e.predict(X)) for e in self.estimators_], axis=1)
 
     def get_feature_names_out(self, input_features=None):

@@ -1,4 +1,4 @@
-"""Feature maps: formulas of columns, polar coordinates."""
+"""Feature maps: columns by formulas, and polar coordinates."""
 
 from .basis import BasisFeatures, polynomial_size
 from .polar import PolarFeatures, RadiusFeature

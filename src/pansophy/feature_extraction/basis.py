@@ -1,4 +1,4 @@
-"""Basis functions: columns that a linear model needs to draw curves.
+"""Basis functions: new columns by formulas, for models that are linear in them.
 
 A model linear in its weights is as curved as its columns phi(x),
 
@@ -22,10 +22,10 @@ import numpy as np
 from ..base import Estimator, Transformer
 from ..core import arrays
 from ..params import Flag, ParameterError
-from ..typing import Words
-from .expressions import CONSTANTS, evaluate, names, parse
+from ..typing import ListLike
+from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula
 
-MANY = 1_000_000  # columns beyond which an expansion is worth a warning
+MANY_COLUMNS = 1_000_000  # columns beyond which an expansion is worth a warning
 
 
 def polynomial_size(d: int, degree: int) -> int:
@@ -40,7 +40,7 @@ def polynomial_size(d: int, degree: int) -> int:
     10
     """
     count = math.comb(d + degree, degree)
-    if count > MANY:
+    if count > MANY_COLUMNS:
         warnings.warn(
             f"a polynomial of degree {degree} in {d} columns has {count} terms; a "
             "kernel of that degree needs none of them.",
@@ -78,13 +78,13 @@ class BasisFeatures(Transformer, Estimator):
     ['1', 'x0', 'x1', 'x0 * x1']
     """
 
-    formulas: Words = ("x",)
+    formulas: ListLike = ("x",)
     _: KW_ONLY
     append: Flag = False
 
     def fit(self, X, y=None):
         """Check the formulas against the columns of X."""
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         known = {"x", *self._columns(X.shape[1])}
         if not self._texts():
             raise ParameterError("formulas of BasisFeatures must not be empty.")
@@ -93,7 +93,7 @@ class BasisFeatures(Transformer, Estimator):
                 raise ParameterError(
                     f"formulas of BasisFeatures must be text, got {text!r}."
                 )
-            wrong = names(parse(text)) - known
+            wrong = names_in_formula(parse_formula(text)) - known
             if wrong:
                 raise ValueError(
                     f"formula {text!r} speaks of {min(wrong)!r}, which is no column."
@@ -102,25 +102,27 @@ class BasisFeatures(Transformer, Estimator):
 
     def transform(self, X):
         """The columns that the formulas make."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         xp = arrays.namespace(X)
         d = X.shape[1]
-        named = {name: X[:, j] for name, j in self._columns(d).items()}
+        columns = {name: X[:, j] for name, j in self._columns(d).items()}
         out = [X] if self.append else []
         for text in self._texts():
-            tree = parse(text)
-            each = range(d) if "x" in names(tree) - set(named) else [None]
+            tree = parse_formula(text)
+            each = range(d) if "x" in names_in_formula(tree) - set(columns) else [None]
             for j in each:
-                value = evaluate(tree, named if j is None else {**named, "x": X[:, j]})
+                value = evaluate_formula(
+                    tree, columns if j is None else {**columns, "x": X[:, j]}
+                )
                 if isinstance(value, (int, float)):
                     value = xp.full_like(X[:, 0], value)
                 out.append(value[:, None])
         Z = xp.concat(out, axis=1)
-        self._refuse_holes(Z)
+        self._check_finite(Z)
         return Z
 
-    def _refuse_holes(self, Z):
-        if not arrays.finite(Z):
+    def _check_finite(self, Z):
+        if not arrays.all_finite(Z):
             bad = ~np.isfinite(arrays.to_numpy(Z)).all(axis=0)
             text = self.get_feature_names_out()[np.argmax(bad)]
             raise ValueError(f"formula {text!r} is not finite on every row of X.")
@@ -130,7 +132,7 @@ class BasisFeatures(Transformer, Estimator):
         return [texts] if isinstance(texts, str) else list(texts)
 
     def _columns(self, d):
-        """Name -> place: x0, x1, ... and the names of the table that can be written."""
+        """Name -> number of the column: x0, x1, ..., and names that are identifiers."""
         places = {f"x{j}": j for j in range(d)}
         for j, name in enumerate(getattr(self, "feature_names_in_", ())):
             if str(name).isidentifier() and str(name) not in {"x", *CONSTANTS}:
@@ -145,16 +147,20 @@ class BasisFeatures(Transformer, Estimator):
         given = [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
         out = list(given) if self.append else []
         for text in self._texts():
-            used = names(parse(text)) - set(self._columns(d))
-            out += [in_words(text, name) for name in given] if "x" in used else [text]
+            used = names_in_formula(parse_formula(text)) - set(self._columns(d))
+            out += (
+                [formula_of_column(text, name) for name in given]
+                if "x" in used
+                else [text]
+            )
         return np.asarray(out, dtype=object)
 
 
-def in_words(text, name):
-    """The formula with x replaced by a name."""
+def formula_of_column(text, name):
+    """The text of a formula with x replaced by the name of a column."""
     import ast
 
-    tree = parse(text)
+    tree = parse_formula(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "x":
             node.id = name

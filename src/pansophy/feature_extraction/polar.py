@@ -1,4 +1,4 @@
-"""Polar coordinates: what turns rings and sectors into intervals.
+"""Polar coordinates of the rows around a centre, as features.
 
 With r the distance of a row from a centre, and in the plane t its angle,
 
@@ -25,7 +25,7 @@ from ..params import Flag, ParameterError
 from ..typing import Matrix
 
 
-def radius(X):
+def row_radius(X):
     """r of eq. (1) around 0."""
     xp = arrays.namespace(X)
     top = xp.max(xp.abs(X), axis=1)
@@ -34,11 +34,11 @@ def radius(X):
     return top * xp.sqrt(xp.sum(Z * Z, axis=1))
 
 
-def angles(X):
+def row_angles(X):
     """t of eqs (1) and (2) around 0, (n, d - 1)."""
     xp = arrays.namespace(X)
     d = X.shape[1]
-    out = [xp.atan2(radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
+    out = [xp.atan2(row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
     if d > 1:
         out.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
     return xp.stack(out, axis=1) if out else X[:, :0]
@@ -49,7 +49,7 @@ class AbstractCentred(Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Find the centre."""
-        X, _ = self._begin(X)
+        X, _ = self._check_training_data(X)
         d = X.shape[1]
         if isinstance(self.center, str):
             zero = self.center == "origin"
@@ -65,7 +65,7 @@ class AbstractCentred(Transformer, Estimator):
         return self
 
     def _moved(self, X):
-        X = self._ready(X)
+        X = self._check_new_data(X)
         return X, X - arrays.asarray(self.center_, like=X)
 
     def _names(self, input_features):
@@ -104,7 +104,7 @@ class PolarFeatures(AbstractCentred):
         """Radius, then angles."""
         _, Z = self._moved(X)
         xp = arrays.namespace(Z)
-        return xp.concat([radius(Z)[:, None], angles(Z)], axis=1)
+        return xp.concat([row_radius(Z)[:, None], row_angles(Z)], axis=1)
 
     def inverse_transform(self, X):
         """The rows with these radii and angles."""
@@ -112,7 +112,8 @@ class PolarFeatures(AbstractCentred):
         xp = arrays.namespace(X)
         if X.shape[1] == 1:
             raise ValueError("a radius alone does not say on which side a row was.")
-        left, out = X[:, 0], []
+        left = X[:, 0]
+        out = []
         for k in range(1, X.shape[1]):
             out.append(left * xp.cos(X[:, k]))
             left = left * xp.sin(X[:, k])
@@ -156,7 +157,7 @@ class RadiusFeature(AbstractCentred):
     def transform(self, X):
         """X and the radius, or the radius alone."""
         X, Z = self._moved(X)
-        r = radius(Z)[:, None]
+        r = row_radius(Z)[:, None]
         return arrays.namespace(X).concat([X, r], axis=1) if self.append else r
 
     def get_feature_names_out(self, input_features=None):

@@ -1,4 +1,4 @@
-"""Which columns to keep: filters, greedy and complete searches, stability."""
+"""Feature selection: filters, sequential and exhaustive search, stability selection."""
 
 from .exhaustive import ExhaustiveSelector
 from .filters import CorrelationFilter, FilterWarning, MutualInformationFilter

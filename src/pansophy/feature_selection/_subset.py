@@ -1,19 +1,21 @@
-"""Loops of subset search: sweeps of a cross-product matrix, and the branches.
+"""Compiled subset search: sweeps of a cross-product matrix, greedy and by branches.
 
-A is the symmetric matrix of centred products of [X, y], its last row and column y's.
+A is the symmetric matrix of centred products of [X, y]; its last row and column are
+those of y. `subset.py` has the method.
 """
 
 import numpy as np
 from numba import njit
 
-TINY = 1e-9  # share of a column's square below which the others hold it
+# share of the square of a column below which it depends on the others
+DEPENDENT_SHARE = 1e-9
 
 
 @njit(cache=True, nogil=True)
-def sweep(A, j, back):
-    """Let column j into the regression, or out of it (`back`), in place.
+def sweep_column(A, j, back):
+    """Add column j to the regression, or remove it (`back`), in place.
 
-    The entries outside the columns that are in become products of residuals.
+    The entries of columns outside the regression become products of residuals.
     """
     m = A.shape[0]
     pivot = A[j, j]
@@ -32,11 +34,13 @@ def sweep(A, j, back):
 
 
 @njit(cache=True, nogil=True)
-def best_in(A, inside, square):
-    """The column outside whose entry lowers the residual most, and by how much."""
-    y, best, drop = A.shape[0] - 1, -1, 0.0
+def best_addition(A, inside, square):
+    """The column whose addition lowers the RSS most, and by how much."""
+    y = A.shape[0] - 1
+    best = -1
+    drop = 0.0
     for j in range(y):
-        if not inside[j] and A[j, j] > TINY * square[j]:
+        if not inside[j] and A[j, j] > DEPENDENT_SHARE * square[j]:
             gain = A[j, y] * A[j, y] / A[j, j]
             if gain > drop:
                 best, drop = j, gain
@@ -44,9 +48,11 @@ def best_in(A, inside, square):
 
 
 @njit(cache=True, nogil=True)
-def best_out(A, inside):
-    """The column inside whose leaving raises the residual least, and by how much."""
-    y, best, rise = A.shape[0] - 1, -1, np.inf
+def best_removal(A, inside):
+    """The column whose removal raises the RSS least, and by how much."""
+    y = A.shape[0] - 1
+    best = -1
+    rise = np.inf
     for j in range(y):
         if inside[j]:
             cost = -A[j, y] * A[j, y] / A[j, j]
@@ -56,28 +62,29 @@ def best_out(A, inside):
 
 
 @njit(cache=True, nogil=True)
-def greedy(A, inside, square, rss, sets, out):
-    """One column at a time in (or `out`), noting the best of each size on the way."""
-    y, size = A.shape[0] - 1, 0
+def greedy_subset_path(A, inside, square, rss, sets, out):
+    """Add (or with `out` remove) the best column at a time, recording each size."""
+    y = A.shape[0] - 1
+    size = 0
     for j in range(y):
         size += inside[j]
-    note(A[y, y], inside, size, rss, sets)
+    record_if_best(A[y, y], inside, size, rss, sets)
     while True:
         if out:
-            j, _ = best_out(A, inside)
+            j, _ = best_removal(A, inside)
         else:
-            j, _ = best_in(A, inside, square)
+            j, _ = best_addition(A, inside, square)
         if j < 0 or (not out and size + 1 >= rss.shape[0]):
             return
-        sweep(A, j, out)
+        sweep_column(A, j, out)
         inside[j] = not inside[j]
         size += -1 if out else 1
-        note(A[y, y], inside, size, rss, sets)
+        record_if_best(A[y, y], inside, size, rss, sets)
 
 
 @njit(cache=True, nogil=True)
-def note(value, inside, size, rss, sets):
-    """Keep the set if it is the best of its size."""
+def record_if_best(value, inside, size, rss, sets):
+    """Record the set if it is the best of its size."""
     if size < rss.shape[0] and value < rss[size]:
         rss[size] = value
         for j in range(inside.shape[0]):
@@ -85,15 +92,16 @@ def note(value, inside, size, rss, sets):
 
 
 @njit(cache=True, nogil=True)
-def branch(stack, inside, size, order, depth, first, rss, sets, left):
+def search_branch(stack, inside, size, order, depth, first, rss, sets, left):
     """Drop columns in all ways that may still improve a size, `left` nodes at most.
 
-    `stack[depth]` is A with the `size` columns `inside` swept in. Below this node the
-    residual only grows, so a node whose residual no size below can use is left.
-    Columns of `order` before `first` stay in.
+    `stack[depth]` is A with the `size` columns `inside` swept in. Further down the RSS
+    only grows, so a branch ends where it is above the best of every size below.
+    Columns of `order` before `first` stay in. Returns the nodes visited.
     """
     A = stack[depth]
-    y, p = A.shape[0] - 1, order.shape[0]
+    y = A.shape[0] - 1
+    p = order.shape[0]
     value = A[y, y]
     nodes = 1
     for at in range(first, p):
@@ -110,10 +118,10 @@ def branch(stack, inside, size, order, depth, first, rss, sets, left):
         for i in range(y + 1):
             for k in range(y + 1):
                 below[i, k] = A[i, k]
-        sweep(below, j, True)
+        sweep_column(below, j, True)
         inside[j] = False
-        note(below[y, y], inside, size - 1, rss, sets)
-        nodes += branch(
+        record_if_best(below[y, y], inside, size - 1, rss, sets)
+        nodes += search_branch(
             stack, inside, size - 1, order, depth + 1, at + 1, rss, sets, left - nodes
         )
         inside[j] = True

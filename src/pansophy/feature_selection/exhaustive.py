@@ -1,10 +1,10 @@
-"""Every subset of columns, scored by cross-validation on the same folds.
+"""Exhaustive feature selection: every subset of columns, by cross-validation.
 
     S* = argmax over the 2^d - 1 non-empty sets S of  L(S)                       (1)
 
-with L of `sequential.py`. Ties go to the smaller set, then to the earlier columns. The
-number of sets is refused beyond `limit`; for least squares `SubsetSelector` does the
-same for 40 columns without looking at all of them.
+with L of `sequential.py`. Ties go to the smaller set, then to the earlier columns. More
+than `limit` sets are refused; for least squares `SubsetSelector` does the same for 40
+columns without visiting all of them.
 """
 
 import itertools
@@ -17,10 +17,10 @@ import numpy as np
 from ..params import Count, Jobs
 from ..typing import Fittable, Splits
 from .selector import AbstractSelector
-from .sequential import scores_for
+from .sequential import subset_score
 
 
-def sizes(d, low, high):
+def count_subsets(d, low, high):
     """How many sets have from low to high of d columns."""
     return sum(math.comb(d, k) for k in range(low, high + 1))
 
@@ -78,17 +78,18 @@ class ExhaustiveSelector(AbstractSelector):
 
     def fit(self, X, y=None):
         """Score every subset."""
-        X, _ = self._begin(X, accept_sparse="csc")
+        X, _ = self._check_training_data(X, accept_sparse="csc")
         d = X.shape[1]
-        low, high = min(self.min_features, d), min(self.max_features or d, d)
-        count = sizes(d, low, high)
+        low = min(self.min_features, d)
+        high = min(self.max_features or d, d)
+        count = count_subsets(d, low, high)
         if count > self.limit:
             raise ValueError(
                 f"{d} columns have {count} subsets, more than limit={self.limit} of "
                 "ExhaustiveSelector; lower max_features or search greedily with "
                 "SequentialFeatureSelector."
             )
-        score = scores_for(
+        score = subset_score(
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
         masks = np.zeros((count, d), bool)
@@ -100,7 +101,8 @@ class ExhaustiveSelector(AbstractSelector):
         self.scores_ = np.array([score(mask) for mask in masks])
         self.subsets_ = masks
         best = int(np.argmax(self.scores_ > self.scores_.max() - 1e-12))
-        self.support_, self.score_ = masks[best], float(self.scores_[best])
+        self.support_ = masks[best]
+        self.score_ = float(self.scores_[best])
         return self
 
     def __sklearn_tags__(self):

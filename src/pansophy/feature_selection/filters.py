@@ -1,13 +1,13 @@
-"""Filters: each column is judged alone, by what it says about the target.
+"""Univariate filters: columns scored one by one by their relation to the target.
 
     correlation   |corr(x_j, y)|; for classes the correlation ratio, the share of the
                   standard deviation of x_j that class means explain              (1)
     information   I(b(x_j); c) = sum p(b, c) log p(b, c) / (p(b) p(c)), in nats,  (2)
                   with b the quantile bins of the column, c those of y or its classes
 
-Both are cheap and blind in two ways: they keep copies of a good column, and they miss
-columns that help only together. Each filter looks for both and warns: for kept columns
-that all but repeat each other, and for dropped pairs whose product is informative.
+Both are cheap and have two weaknesses: they keep copies of a good column, and they miss
+columns that help only together. Each filter checks for both and warns: of kept columns
+that nearly repeat each other, and of dropped pairs whose product is informative.
 
 Shapes    X (n, d)   y (n,)   scores (d,)
 Refs      [Guyon2003]; [CoverThomas2006] for (2)
@@ -21,22 +21,24 @@ import numpy as np
 
 from ..core.numerics import safe_divide
 from ..distributions import information
-from ..params import Count, Fraction, NonNegative, number
-from .selector import AbstractSelector, how_many, is_number
+from ..params import Count, Fraction, NonNegative, number_rule
+from .selector import AbstractSelector, checked_n_features, is_continuous_target
 
-TWINS = 0.999  # correlation from which two columns are said to repeat each other
-PAIRS = 60  # dropped columns up to which their products are looked at
-TELLING = 0.3  # score of a product that is worth a warning
+DUPLICATE_CORRELATION = 0.999  # above this two columns count as copies
+MAX_PAIRED_COLUMNS = 60  # dropped columns up to which their products are checked
+INFORMATIVE_PAIR = 0.3  # score of a product above which a warning is given
 
 
-Bins = Annotated[int, number("a whole number from 1 to 10000", 1, 10_000, whole=True)]
+Bins = Annotated[
+    int, number_rule("a whole number from 1 to 10000", 1, 10_000, whole=True)
+]
 
 
 class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
-def correlation(X, y, w=None):
+def absolute_correlation(X, y, w=None):
     """Eq. (1) for numbers y; 0 for a constant column."""
     w = np.ones(len(X)) if w is None else w
     x = X - np.average(X, axis=0, weights=w)
@@ -57,86 +59,88 @@ def correlation_ratio(X, codes, w=None):
     return np.sqrt(np.clip(safe_divide(between, w @ (x * x)), 0, 1))
 
 
-def bins(x, n_bins, w=None):
-    """Codes of x by quantiles, equal numbers always together."""
+def quantile_bins(x, n_bins, w=None):
+    """Codes of x by quantile bins; equal numbers share a bin."""
     inner = np.linspace(0, 1, n_bins + 1)[1:-1]
     edges = np.unique(np.quantile(x, inner, weights=w, method="inverted_cdf"))
     return np.searchsorted(edges, x, side="right")
 
 
-def mutual_information(a, b, w=None):
+def mutual_information_of_codes(a, b, w=None):
     """Eq. (2) between two arrays of codes."""
     table = np.zeros((a.max() + 1, b.max() + 1))
     np.add.at(table, (a, b), 1.0 if w is None else w)
     return float(information.mutual_information(table / table.sum()))
 
 
-def used(codes, w=None):
-    """How many codes occur."""
+def count_used_codes(codes, w=None):
+    """The number of different codes of rows with weight above 0."""
     return len(np.unique(codes if w is None else codes[w > 0]))
 
 
-def target_of(y):
-    """Codes of classes, or the numbers of a regression target as they are."""
-    if is_number(y):
+def target_codes_or_numbers(y):
+    """y as numbers or as codes of classes, and whether it holds classes."""
+    if is_continuous_target(y):
         return np.asarray(y, dtype=float), False
     return np.unique(y, return_inverse=True)[1], True
 
 
 class AbstractFilter(AbstractSelector):
-    """Score, keep, warn."""
+    """Common `fit` of the filters; members give the scores."""
 
     def fit(self, X, y, sample_weight=None):
-        """Judge every column of X."""
-        kind = "number" if is_number(y) else "class"
-        X, y, w = self._begin(X, y, sample_weight, y_kind=kind)
-        t, classes = target_of(y)
+        """Score every column of X and keep the best."""
+        kind = "number" if is_continuous_target(y) else "class"
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=kind)
+        t, classes = target_codes_or_numbers(y)
         self.scores_ = self._score(X, t, classes, w)
         d = X.shape[1]
         if self.threshold is not None:
             self.support_ = self.scores_ >= self.threshold
         else:
-            k = how_many(
+            k = checked_n_features(
                 self.n_features_to_select, d, type(self).__name__, max(d // 2, 1)
             )
             order = np.argsort(-self.scores_, kind="stable")
             self.support_ = np.isin(np.arange(d), order[:k])
-        self._warn_twins(X)
+        self._warn_duplicates(X)
         self._warn_pairs(X, t, classes, w)
         return self
 
-    def _warn_twins(self, X):
+    def _warn_duplicates(self, X):
         at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
         if len(at) < 2 or len(at) > 1000:
             return
         C = np.abs(np.corrcoef(X[:, at].T))
-        i, j = np.nonzero(np.triu(C, 1) > TWINS)
+        i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
-                f"{type(self).__name__} kept {self._named(at[i[0]])} and "
-                f"{self._named(at[j[0]])}, which all but repeat each other.",
+                f"{type(self).__name__} kept {self._column_name(at[i[0]])} and "
+                f"{self._column_name(at[j[0]])}, which all but repeat each other.",
                 FilterWarning,
                 stacklevel=3,
             )
 
     def _warn_pairs(self, X, t, classes, w):
         at = np.flatnonzero(~self.support_ & (np.ptp(X, axis=0) > 0))
-        if not 1 < len(at) <= PAIRS or len(X) < 30:
+        if not 1 < len(at) <= MAX_PAIRED_COLUMNS or len(X) < 30:
             return
         Z = X[:, at] - X[:, at].mean(axis=0)
         i, j = np.triu_indices(len(at), 1)
-        score = correlation_ratio if classes else correlation
+        score = correlation_ratio if classes else absolute_correlation
         found = score(Z[:, i] * Z[:, j], t, w)
         best = int(np.argmax(found))
-        if found[best] > TELLING:
+        if found[best] > INFORMATIVE_PAIR:
+            first = self._column_name(at[i[best]])
+            second = self._column_name(at[j[best]])
             warnings.warn(
-                f"{type(self).__name__} dropped {self._named(at[i[best]])} and "
-                f"{self._named(at[j[best]])}, which say nothing alone but together.",
+                f"{type(self).__name__} dropped {first} and {second}, which say "
+                "nothing alone but together.",
                 FilterWarning,
                 stacklevel=3,
             )
 
-    def _named(self, j):
+    def _column_name(self, j):
         names = getattr(self, "feature_names_in_", None)
         return repr(str(names[j])) if names is not None else f"x{j}"
 
@@ -173,7 +177,7 @@ class CorrelationFilter(AbstractFilter):
     threshold: Fraction | None = None
 
     def _score(self, X, t, classes, w):
-        return correlation_ratio(X, t, w) if classes else correlation(X, t, w)
+        return correlation_ratio(X, t, w) if classes else absolute_correlation(X, t, w)
 
 
 @dataclass(eq=False, repr=False)
@@ -192,7 +196,7 @@ class MutualInformationFilter(AbstractFilter):
     Attributes
     ----------
     scores_ : array of shape (d,)
-        Eq. (2) in nats, less what chance alone gives on average.
+        Eq. (2) in nats, less its expectation for independent columns.
     support_ : array of shape (d,)
     n_features_in_ : int
 
@@ -212,12 +216,12 @@ class MutualInformationFilter(AbstractFilter):
     n_bins: Bins = 16
 
     def _score(self, X, t, classes, w):
-        c = t if classes else bins(t, self.n_bins, w)
+        c = t if classes else quantile_bins(t, self.n_bins, w)
         n = len(X) if w is None else float(w.sum())
         out = np.empty(X.shape[1])
         for j in range(X.shape[1]):
-            b = bins(X[:, j], self.n_bins, w)
-            # chance makes a table of independent codes look informative by this much
-            luck = (used(b, w) - 1) * (used(c, w) - 1) / (2 * n)
-            out[j] = max(mutual_information(b, c, w) - luck, 0.0)
+            b = quantile_bins(X[:, j], self.n_bins, w)
+            # expected value of eq. (2) for independent codes
+            bias = (count_used_codes(b, w) - 1) * (count_used_codes(c, w) - 1) / (2 * n)
+            out[j] = max(mutual_information_of_codes(b, c, w) - bias, 0.0)
         return out

@@ -1,7 +1,7 @@
-"""The role of what keeps some columns.
+"""Base class of the feature selectors, and helpers that they share.
 
-It stands here and not with the other roles because scikit-learn's half of it takes
-half a second to import, which nothing else should pay.
+It is not in `base.py` with the other roles because scikit-learn's `SelectorMixin` takes
+half a second to import.
 """
 
 from sklearn.feature_selection import SelectorMixin
@@ -24,8 +24,8 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
         return tags
 
 
-def how_many(wanted, d, name, default):
-    """A number of columns from None or "auto", a count or a fraction."""
+def checked_n_features(wanted, d, name, default):
+    """The number of columns to keep, from None or "auto", a count or a fraction."""
     if wanted is None or wanted == "auto":
         return default
     k = int(wanted * d) if isinstance(wanted, float) else int(wanted)
@@ -36,15 +36,15 @@ def how_many(wanted, d, name, default):
     return k
 
 
-def is_number(y) -> bool:
-    """Whether y holds measurements rather than classes."""
+def is_continuous_target(y) -> bool:
+    """Whether y holds continuous numbers rather than classes."""
     try:
         return type_of_target(y).startswith("continuous")
     except (TypeError, ValueError):
         return False
 
 
-def or_least_squares(estimator):
+def estimator_or_least_squares(estimator):
     """The estimator, or least squares for None."""
     if estimator is not None:
         return estimator

@@ -1,7 +1,7 @@
-"""Greedy selection for any estimator: add, drop, or either, the column that helps most.
+"""Sequential feature selection: greedy forward, backward or stepwise.
 
-L(S) is the mean score of the estimator on held-out folds, given the columns S, the
-folds being the same for all sets.
+L(S) is the mean score of an estimator with the columns S on held-out folds, the same
+folds for all sets.
 
     forward    S <- S + argmax_j L(S + j), from nothing                          (1)
     backward   S <- S - argmax_j L(S - j), from all columns                      (2)
@@ -10,9 +10,9 @@ folds being the same for all sets.
 Forward misses columns that help only together, which backward keeps. At most d (d +
 1)/2 sets are scored by either.
 
-Least squares scored by R2 or squared error, the usual case, takes a shorter way: the
-products of every fold are made once, and each score comes from them instead of a fit
-to the rows. The scores are the same to rounding.
+For least squares scored by R2 or squared error, the cross products of every fold are
+computed once, and each score comes from them instead of a fit to the rows. The scores
+are the same to rounding.
 
 Shapes    X (n, d)   S a mask over d
 Refs      [Guyon2003]
@@ -29,12 +29,14 @@ from sklearn.model_selection import check_cv, cross_val_score
 from ..core.iterate import iterate
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
-from .selector import AbstractSelector, or_least_squares
+from .selector import AbstractSelector, estimator_or_least_squares
 
-QUICK = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
+CLOSED_FORM_METRICS = {None: "r2", "r2": "r2", "neg_mean_squared_error": "mse"}
 
 
-class State(NamedTuple):
+class SelectionState(NamedTuple):
+    """The columns after a step."""
+
     mask: np.ndarray
     score: float  # L(S)
     moved: bool
@@ -44,8 +46,8 @@ class State(NamedTuple):
         return -self.score if np.isfinite(self.score) else 0.0
 
 
-def moves(score, mask, columns):
-    """L of the sets that differ from S in one of the columns."""
+def scores_after_toggling(score, mask, columns):
+    """L of the sets that differ from S in one of the columns, (len(columns),)."""
     out = []
     for j in columns:
         new = mask.copy()
@@ -54,36 +56,46 @@ def moves(score, mask, columns):
     return np.array(out)
 
 
-class Scores:
-    """L(S) for any estimator, each set scored once."""
+class CrossValidatedScore:
+    """L(S) for any estimator; each set is scored once."""
 
     def __init__(self, estimator, X, y, cv, scoring, n_jobs):
-        self.estimator, self.X, self.y = estimator, X, y
+        self.estimator = estimator
+        self.X = X
+        self.y = y
         self.folds = list(cv.split(X, y))
-        self.how = {"scoring": scoring, "n_jobs": n_jobs}
+        self.scoring = scoring
+        self.n_jobs = n_jobs
         self.known: dict[bytes, float] = {}
 
     def __call__(self, mask) -> float:
         key = mask.tobytes()
         if key not in self.known:
             X = self.X[:, np.flatnonzero(mask)]
-            found = cross_val_score(
-                clone(self.estimator), X, self.y, cv=self.folds, **self.how
+            scores = cross_val_score(
+                clone(self.estimator),
+                X,
+                self.y,
+                cv=self.folds,
+                scoring=self.scoring,
+                n_jobs=self.n_jobs,
             )
-            self.known[key] = float(found.mean())
+            self.known[key] = float(scores.mean())
         return self.known[key]
 
 
-class LeastSquaresScores:
-    """The same for least squares, from the products of the folds."""
+class LeastSquaresScore:
+    """L(S) for least squares, from the cross products of the folds."""
 
     def __init__(self, X, y, cv, quantity, intercept):
-        self.X, self.y, self.intercept = X, np.asarray(y, float), intercept
+        self.X = X
+        self.y = np.asarray(y, float)
+        self.intercept = intercept
         self.mean_square = quantity == "mse"
-        self.folds = [self.products(a, b) for a, b in cv.split(X, y)]
+        self.folds = [self.cross_products(a, b) for a, b in cv.split(X, y)]
         self.known: dict[bytes, float] = {}
 
-    def products(self, train, test):
+    def cross_products(self, train, test):
         """Centred products of [X, y] in training rows, and of test rows about them."""
         Z = np.column_stack([self.X[train], self.y[train]]).astype(float)
         mean = Z.mean(axis=0) if self.intercept else np.zeros(Z.shape[1])
@@ -96,11 +108,12 @@ class LeastSquaresScores:
         key = mask.tobytes()
         if key not in self.known:
             at = np.flatnonzero(mask)
-            parts = [self.one(fold, at) for fold in self.folds]
-            self.known[key] = float(np.mean(parts))
+            scores = [self.score_fold(fold, at) for fold in self.folds]
+            self.known[key] = float(np.mean(scores))
         return self.known[key]
 
-    def one(self, fold, at):
+    def score_fold(self, fold, at):
+        """The score of the columns `at` on one fold."""
         G, H, total, n = fold
         B = np.linalg.lstsq(G[np.ix_(at, at)], G[at, -1], rcond=None)[0]
         sse = H[-1, -1] - 2 * B @ H[at, -1] + B @ H[np.ix_(at, at)] @ B
@@ -110,8 +123,8 @@ class LeastSquaresScores:
         return 1 - sse / total if total > 0 else float(sse == 0)
 
 
-def quick(estimator, X, scoring) -> str | None:
-    """ "r2" or "mse" where least squares may take the shorter way."""
+def closed_form_metric(estimator, X, scoring) -> str | None:
+    """ "r2" or "mse" where `LeastSquaresScore` applies, else None."""
     from sklearn.linear_model import LinearRegression as Theirs
 
     from ..linear_model import LinearRegression
@@ -119,18 +132,22 @@ def quick(estimator, X, scoring) -> str | None:
     plain = type(estimator) in (LinearRegression, Theirs)
     if not plain or not isinstance(X, np.ndarray) or estimator.positive:
         return None
-    return QUICK.get(scoring) if scoring is None or isinstance(scoring, str) else None
+    return (
+        CLOSED_FORM_METRICS.get(scoring)
+        if scoring is None or isinstance(scoring, str)
+        else None
+    )
 
 
-def scores_for(estimator, X, y, cv, *, scoring, n_jobs):
-    """L of the module text, the shorter way where there is one."""
-    estimator = or_least_squares(estimator)
+def subset_score(estimator, X, y, cv, *, scoring, n_jobs):
+    """The function mask -> L(S), in closed form where there is one."""
+    estimator = estimator_or_least_squares(estimator)
     y = None if y is None else np.asarray(y)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
-    quantity = quick(estimator, X, scoring)
+    quantity = closed_form_metric(estimator, X, scoring)
     if quantity is not None and y is not None and y.ndim == 1:
-        return LeastSquaresScores(X, y, cv, quantity, estimator.fit_intercept)
-    return Scores(estimator, X, y, cv, scoring, n_jobs)
+        return LeastSquaresScore(X, y, cv, quantity, estimator.fit_intercept)
+    return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs)
 
 
 @dataclass(eq=False, repr=False)
@@ -187,21 +204,22 @@ class SequentialFeatureSelector(AbstractSelector):
 
     def fit(self, X, y=None):
         """Search the columns of X."""
-        X, _ = self._begin(
+        X, _ = self._check_training_data(
             X,
             accept_sparse="csc",
             ensure_min_features=2,
-            ensure_all_finite=not self._takes_holes(),
+            ensure_all_finite=not self._allows_nan(),
         )
         d = X.shape[1]
-        goal = self._goal(d)
+        goal = self._target_size(d)
         score = self._scores(X, y)
         out = self.direction == "backward"
         mask = np.full(d, out)
         path: list[float] = []
-        first = State(mask, -np.inf, True)
+        first = SelectionState(mask, -np.inf, True)
         if self.direction == "stepwise":
-            limit, tol = 4 * d, 0.0 if self.tol is None else self.tol
+            limit = 4 * d
+            tol = 0.0 if self.tol is None else self.tol
         else:
             limit = d - goal if out else goal
             tol = self.tol if self.n_features_to_select == "auto" else None
@@ -210,7 +228,7 @@ class SequentialFeatureSelector(AbstractSelector):
             columns = np.arange(d)
             if self.direction != "stepwise":
                 columns = np.flatnonzero(s.mask == out)
-            found = moves(score, s.mask, columns)
+            found = scores_after_toggling(score, s.mask, columns)
             best = int(np.argmax(found))
             if tol is not None and not found[best] - s.score >= tol:
                 return s._replace(moved=False)
@@ -219,7 +237,7 @@ class SequentialFeatureSelector(AbstractSelector):
             mask = s.mask.copy()
             mask[columns[best]] = not mask[columns[best]]
             path.append(float(found[best]))
-            return State(mask, float(found[best]), True)
+            return SelectionState(mask, float(found[best]), True)
 
         run = iterate(
             step,
@@ -228,11 +246,13 @@ class SequentialFeatureSelector(AbstractSelector):
             tol=0.5,
             change=lambda a, b: float(b.moved),
         )
-        self.support_, self.scores_ = run.state.mask, np.array(path)
+        self.support_ = run.state.mask
+        self.scores_ = np.array(path)
         self.n_features_to_select_ = int(self.support_.sum())
         return self
 
-    def _goal(self, d):
+    def _target_size(self, d):
+        """The number of columns at which the search ends."""
         wanted = self.n_features_to_select
         if wanted == "auto":
             if self.tol is not None and self.tol < 0 and self.direction == "forward":
@@ -254,24 +274,22 @@ class SequentialFeatureSelector(AbstractSelector):
         return max(int(d * wanted), 1)
 
     def _scores(self, X, y):
-        return scores_for(
+        return subset_score(
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
 
-    def _takes_holes(self):
+    def _allows_nan(self):
         from sklearn.utils import get_tags
 
-        inner = or_least_squares(self.estimator)
+        inner = estimator_or_least_squares(self.estimator)
         return hasattr(inner, "fit") and get_tags(inner).input_tags.allow_nan
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()
-        inner = get_tags(or_least_squares(self.estimator)).input_tags
-        tags.input_tags.allow_nan, tags.input_tags.sparse = (
-            inner.allow_nan,
-            inner.sparse,
-        )
+        inner = get_tags(estimator_or_least_squares(self.estimator)).input_tags
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.sparse = inner.sparse
         tags.target_tags.required = False
         return tags

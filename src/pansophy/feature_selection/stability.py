@@ -1,8 +1,8 @@
-"""Stability selection: the columns that a sparse model keeps choosing.
+"""Stability selection: columns that a lasso chooses in most random halves of the rows.
 
-A lasso (for classes one of the indicator of each) is fitted along a path of penalties
-to many random halves of the rows, in complementary pairs. With P_j(a) the share of the
-halves in which column j has a coefficient at penalty a,
+A lasso (for classes, one for the indicator of each class) is fitted along a path of
+penalties to many random halves of the rows, in complementary pairs. With P_j(a) the
+share of the halves in which column j has a coefficient at penalty a,
 
     S = {j : max_a P_j(a) >= t}                                                  (1)
 
@@ -12,7 +12,7 @@ wrong ones is at most
     E V <= q^2 / ((2 t - 1) d)                                                   (2)
 
 for t > 1/2, which is reported. Columns are scaled to variance 1 first, so that the
-penalty is fair.
+penalty treats them alike.
 
 Shapes    X (n, d)   P (m, d)   a (m,)
 Refs      [Meinshausen2010]; [Shah2013] complementary pairs
@@ -23,45 +23,48 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..core import threads
-from ..core.random import rng_from, spawn
+from ..core.random import make_rng, spawn_rngs
 from ..params import Count, Jobs, OpenFraction, ParameterError
 from ..typing import Seed
-from .selector import AbstractSelector, is_number
+from .selector import AbstractSelector, is_continuous_target
 
 
-def standardised(X):
+def standardised_columns(X):
     """X with means 0 and variances 1; constant columns become 0."""
     size = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(size > 0, size, np.inf)
 
 
-def chosen(Z, T, alphas):
-    """(m, d): whether a lasso of any target at each penalty uses each column."""
+def lasso_selected(Z, T, alphas):
+    """Whether the lasso of any target uses each column at each penalty, (m, d)."""
     from ..linear_model import lasso_path
 
-    Z, out = np.asfortranarray(standardised(Z)), 0
+    Z = np.asfortranarray(standardised_columns(Z))
+    out = 0
     for t in T.T:
-        # which coefficients are zero settles long before their digits do
+        # the support converges long before the digits of the coefficients
         out |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
     return out
 
 
-def targets(y, numbers):
-    """Columns to explain: y itself, or indicators of its classes (one of two)."""
+def lasso_targets(y, numbers):
+    """Targets of the lassos: y itself, or indicators of its classes (one of two)."""
     if numbers:
         return y.astype(float)[:, None]
     classes = np.unique(y)
     return (y[:, None] == classes[1 if len(classes) == 2 else 0 :]).astype(float)
 
 
-def largest_penalty(X, T):
-    """The penalty from which no column is chosen on all rows."""
-    return float(np.abs(standardised(X).T @ (T - T.mean(axis=0))).max() / len(X))
+def smallest_empty_penalty(X, T):
+    """The smallest penalty at which the lasso on all rows chooses no column."""
+    return float(
+        np.abs(standardised_columns(X).T @ (T - T.mean(axis=0))).max() / len(X)
+    )
 
 
-def halves(n, pairs, rng):
+def complementary_halves(n, pairs, rng):
     """Complementary halves of n rows."""
-    for child in spawn(rng, pairs):
+    for child in spawn_rngs(rng, pairs):
         order = child.permutation(n)
         yield order[: n // 2]
         yield order[n // 2 : 2 * (n // 2)]
@@ -121,30 +124,30 @@ class StabilitySelection(AbstractSelector):
 
     def fit(self, X, y):
         """Fit to random halves of the rows."""
-        numbers = is_number(y)
-        X, y, _ = self._begin(
+        numbers = is_continuous_target(y)
+        X, y, _ = self._check_training_data(
             X, y, y_kind="number" if numbers else "class", ensure_min_samples=4
         )
         if not numbers and len(np.unique(y)) < 2:
             raise ParameterError(
                 "StabilitySelection needs at least 2 classes in y, got 1 class."
             )
-        T = targets(y, numbers)
-        top = max(largest_penalty(X, T), 1e-12)
+        T = lasso_targets(y, numbers)
+        top = max(smallest_empty_penalty(X, T), 1e-12)
         self.alphas_ = np.geomspace(1.0, self.eps, self.n_alphas) * top
-        rng = rng_from(self.random_state)
-        with threads.limited(self.n_jobs):
+        rng = make_rng(self.random_state)
+        with threads.limit_threads(self.n_jobs):
             tasks = (
-                (lambda at=at: chosen(X[at], T[at], self.alphas_))
-                for at in halves(len(X), self.n_pairs, rng)
+                (lambda at=at: lasso_selected(X[at], T[at], self.alphas_))
+                for at in complementary_halves(len(X), self.n_pairs, rng)
             )
-            found = list(threads.run(tasks, blas=True))
+            found = list(threads.run_tasks(tasks, blas=True))
         self.stability_ = np.mean(found, axis=0)
         self.scores_ = self.stability_.max(axis=0)
         self.support_ = self.scores_ >= self.threshold
         q = float(np.mean([f.any(axis=0).sum() for f in found]))
-        room = (2 * self.threshold - 1) * X.shape[1]
-        self.false_bound_ = q * q / room if room > 0 else np.inf
+        slack = (2 * self.threshold - 1) * X.shape[1]
+        self.false_bound_ = q * q / slack if slack > 0 else np.inf
         return self
 
     def plot(self, *, ax=None):

@@ -1,24 +1,24 @@
-"""Which columns a least-squares fit needs: greedy searches, and the best of all.
+"""Subset selection for least squares: greedy searches and the best subset of all.
 
-For a set S of columns let RSS(S) be the residual sum of squares of least squares on
-them. The search finds, for every size, a set of small RSS, then takes the size with
-the lowest
+Let RSS(S) be the residual sum of squares of least squares on a set S of columns. The
+search finds, for every size, a set of small RSS, then takes the size with the lowest
 
     n log(RSS / n) + price |S|        price 2: AIC,  log n: BIC                  (1)
 
-or the lowest error on held-out folds, the search being repeated inside each.
+or the lowest error on held-out folds, with the search repeated inside each fold.
 
 RSS changes by one column through a sweep of the cross-product matrix A of the centred
 [X, y]: with the columns of S swept in, A_yy = RSS(S), and
 
-    letting j in     lowers RSS by  A_jy^2 / A_jj                                (2)
-    letting j out    raises RSS by  A_jy^2 / |A_jj|                              (3)
+    adding j      lowers RSS by  A_jy^2 / A_jj                                   (2)
+    removing j    raises RSS by  A_jy^2 / |A_jj|                                 (3)
 
-so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" drops
-columns from the full set in all ways, but leaves a branch as soon as its RSS, which
-can only grow below, is above what every size there has already: the answer is that of
-trying all 2^d sets. With fewer rows than columns all large sets fit exactly and no
-branch is left early; the search then ends after a number of sets, and says so.
+so a step of "forward", "backward" or "stepwise" costs d^2, whatever n. "best" is branch
+and bound: it drops columns from the full set in all ways, but leaves a branch as soon
+as its RSS, which can only grow further down, is above the best known for every size
+there. The answer is that of trying all 2^d sets. With fewer rows than columns all large
+sets fit exactly and no branch is left early; the search then ends after `MAX_NODES`
+sets with a warning.
 
 Shapes    X (n, d)   y (n,)   A (d+1, d+1)
 Refs      [Furnival1974] branches; [Goodnight1979] sweeps; [Efroymson1960] stepwise
@@ -34,41 +34,41 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from ..core import arrays
-from ..core.design import moments, prepare
+from ..core.least_squares_passes import least_squares_moments, prepare_least_squares
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
-from .selector import AbstractSelector, how_many
+from .selector import AbstractSelector, checked_n_features
 
-BRANCHES = 40  # columns up to which all sets are searched
-NODES = 4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
+MAX_BEST_COLUMNS = 40  # columns up to which "best" is allowed
+MAX_NODES = (
+    4_000_000  # sets that "best" looks at, at most; with dependent columns fewer
+)
 RIDGE = 1e-9  # of the squared length of a column
 
 
-class Found(NamedTuple):
-    """For each size from 0 a set of small RSS."""
+class SubsetPath(NamedTuple):
+    """For each size from 0 a set of small RSS, and that RSS."""
 
     rss: np.ndarray  # (m + 1,), inf where there is none
     sets: np.ndarray  # (m + 1, d) masks
-    nodes: int  # regressions looked at by "best"
+    nodes: int  # sets visited by "best"
 
 
-def products(X, y, w=None, *, intercept=True):
+def centred_cross_products(X, y, w=None, *, intercept=True):
     """A of eqs (2) and (3), and the sum of weights."""
-    problem = prepare(X, y[:, None], w, intercept=intercept)
-    M = moments(problem)
+    problem = prepare_least_squares(X, y[:, None], w, intercept=intercept)
+    M = least_squares_moments(problem)
     d = len(M.gram)
     A = np.empty((d + 1, d + 1))
-    A[:d, :d], A[d, :d], A[:d, d], A[d, d] = (
-        M.gram,
-        M.cross.T,
-        M.cross[:, 0],
-        M.power[0],
-    )
+    A[:d, :d] = M.gram
+    A[d, :d] = M.cross.T
+    A[:d, d] = M.cross[:, 0]
+    A[d, d] = M.power[0]
     return A, problem.weight
 
 
-def scaled(A):
-    """A with columns of length 1, and which columns have a length at all."""
+def with_unit_columns(A):
+    """A for columns scaled to length 1, and which columns are not constant."""
     d = len(A) - 1
     size = np.sqrt(np.maximum(np.diagonal(A)[:d], 0))
     alive = size > 1e-150
@@ -76,47 +76,51 @@ def scaled(A):
     return A * D * D[:, None], alive
 
 
-def search(A, method, limit) -> Found:
-    """Sets of every size up to `limit`, by greedy steps or branches."""
+def search_subsets(A, method, limit) -> SubsetPath:
+    """Sets of every size up to `limit`, by greedy steps or branch and bound."""
     from . import _subset as loops
 
-    A, alive = scaled(A)
+    A, alive = with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
     rss = np.full(limit + 1, np.inf)
     sets = np.zeros((limit + 1, d), bool)
     if method != "backward":
-        loops.greedy(A.copy(), np.zeros(d, bool), square, rss, sets, False)
+        loops.greedy_subset_path(A.copy(), np.zeros(d, bool), square, rss, sets, False)
     if method == "forward":
-        return Found(rss, sets, 0)
-    full, inside = fill(A, square, loops)
+        return SubsetPath(rss, sets, 0)
+    full, inside = sweep_in_independent(A, square)
     if method == "backward":
-        loops.greedy(full, inside, square, rss, sets, True)
-        return Found(rss, sets, 0)
-    nodes = branches(A, full, inside, alive, rss, sets, loops)
-    return Found(rss, sets, int(nodes))
+        loops.greedy_subset_path(full, inside, square, rss, sets, True)
+        return SubsetPath(rss, sets, 0)
+    nodes = branch_and_bound(A, full, inside, alive, rss, sets)
+    return SubsetPath(rss, sets, int(nodes))
 
 
-def branches(A, full, inside, alive, rss, sets, loops):
-    """Improve every size over all subsets of the columns that are not constant."""
+def branch_and_bound(A, full, inside, alive, rss, sets):
+    """Improve the best set of every size over all subsets of non-constant columns."""
+    from . import _subset as loops
+
     d = len(A) - 1
-    left = NODES
+    left = MAX_NODES
     if not np.array_equal(inside, alive):
-        # no set of all columns bounds those below it: the search cannot be complete
+        # the full set does not exist to bound the others: the search is incomplete
         left //= 20
-        # dependent columns: a trace of ridge lets all of them in together
+        # a tiny ridge penalty makes dependent columns invertible together
         A = A + RIDGE * np.diag(np.append(alive, False).astype(float))
         full = A.copy()
         for j in np.flatnonzero(alive):
-            loops.sweep(full, j, False)
+            loops.sweep_column(full, j, False)
     columns = np.flatnonzero(alive)
-    # columns whose loss hurts least come last, deep down in the branches
-    hurt = full[columns, d] ** 2 / -full[columns, columns]
-    order = columns[np.argsort(-hurt, kind="stable")]
+    # columns whose removal costs least come last, deep down in the branches
+    cost = full[columns, d] ** 2 / -full[columns, columns]
+    order = columns[np.argsort(-cost, kind="stable")]
     stack = np.empty((len(order) + 1, d + 1, d + 1))
     stack[0] = full
-    loops.note(full[d, d], alive, len(order), rss, sets)
-    nodes = loops.branch(stack, alive.copy(), len(order), order, 0, 0, rss, sets, left)
+    loops.record_if_best(full[d, d], alive, len(order), rss, sets)
+    nodes = loops.search_branch(
+        stack, alive.copy(), len(order), order, 0, 0, rss, sets, left
+    )
     if nodes >= left:
         warnings.warn(
             f"SubsetSelector stopped after {nodes} sets of columns; the best of each "
@@ -125,55 +129,61 @@ def branches(A, full, inside, alive, rss, sets, loops):
             stacklevel=4,
         )
     for k in np.flatnonzero(np.isfinite(rss)):
-        rss[k] = residual(A, np.flatnonzero(sets[k]))
+        rss[k] = subset_rss(A, np.flatnonzero(sets[k]))
     return nodes
 
 
-def residual(A, at):
-    """RSS of the columns `at`, afresh."""
+def subset_rss(A, at):
+    """RSS of the columns `at`, solved from scratch for its digits."""
     G, c = A[np.ix_(at, at)], A[at, -1]
     B = np.linalg.lstsq(G, c, rcond=None)[0]
     return max(float(A[-1, -1] - 2 * B @ c + B @ G @ B), 0.0)
 
 
-def fill(A, square, loops):
-    """A with every column swept in that the ones before do not determine."""
-    full, inside = A.copy(), np.zeros(len(A) - 1, bool)
+def sweep_in_independent(A, square):
+    """A with all columns swept in that do not depend on those before them."""
+    from . import _subset as loops
+
+    full = A.copy()
+    inside = np.zeros(len(A) - 1, bool)
     while True:
         rest = np.where(inside, 0.0, np.diagonal(full)[:-1])
         j = int(np.argmax(rest))
-        if rest[j] <= loops.TINY or not np.isfinite(square[j]):
+        if rest[j] <= loops.DEPENDENT_SHARE or not np.isfinite(square[j]):
             return full, inside
-        loops.sweep(full, j, False)
+        loops.sweep_column(full, j, False)
         inside[j] = True
 
 
-def judge(rss, size, n, price, power):
-    """Eq. (1); a residual below rounding of |y|^2 = power counts as that."""
+def information_criterion(rss, size, n, price, power):
+    """Eq. (1); an RSS below rounding of |y|^2 = power is raised to that."""
     floor = max(1e-14 * power, 1e-300)
     return n * np.log(np.maximum(rss, floor) / n) + price * size
 
 
-def stepwise(A, n, price, limit):
-    """Masks visited by adding or dropping one column while eq. (1) falls."""
+def stepwise_search(A, n, price, limit):
+    """Add or drop one column while eq. (1) falls: the mask, and (size, RSS) visited."""
     from . import _subset as loops
 
-    A, alive = scaled(A)
+    A, alive = with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
-    inside, path = np.zeros(d, bool), [(0, A[d, d])]
-    cost = lambda rss, size: float(judge(rss, size, n, price, path[0][1]))
+    inside = np.zeros(d, bool)
+    path = [(0, A[d, d])]
+    cost = lambda rss, size: float(
+        information_criterion(rss, size, n, price, path[0][1])
+    )
     best = cost(A[d, d], 0)
     while True:
         size = int(inside.sum())
-        j, drop = loops.best_in(A, inside, square) if size < limit else (-1, 0.0)
-        k, rise = loops.best_out(A, inside)
+        j, drop = loops.best_addition(A, inside, square) if size < limit else (-1, 0.0)
+        k, rise = loops.best_removal(A, inside)
         add = cost(A[d, d] - drop, size + 1) if j >= 0 else np.inf
         cut = cost(A[d, d] + rise, size - 1) if k >= 0 else np.inf
         if min(add, cut) >= best - 1e-9 * abs(best):
             return inside, path
         j, best = (j, add) if add <= cut else (k, cut)
-        loops.sweep(A, j, bool(inside[j]))
+        loops.sweep_column(A, j, bool(inside[j]))
         inside[j] = not inside[j]
         path.append((int(inside.sum()), A[d, d]))
 
@@ -209,7 +219,7 @@ class SubsetSelector(AbstractSelector):
     criterion_path_ : array of shape (m + 1,)
         What the size was chosen by.
     n_nodes_ : int
-        Regressions that "best" looked at.
+        Sets of columns that "best" visited.
     n_features_in_ : int
 
     Examples
@@ -231,25 +241,26 @@ class SubsetSelector(AbstractSelector):
 
     def fit(self, X, y, sample_weight=None):
         """Search sets of columns of X that explain y."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_min_samples=2
         )
         y = arrays.as_float(y)
         d = X.shape[1]
-        if self.method == "best" and d > BRANCHES:
+        if self.method == "best" and d > MAX_BEST_COLUMNS:
             raise ParameterError(
-                f"method='best' of SubsetSelector takes at most {BRANCHES} columns, "
-                f"got {d}; take 'forward', 'backward' or 'stepwise'."
+                f"method='best' of SubsetSelector takes at most {MAX_BEST_COLUMNS} "
+                f"columns, got {d}; take 'forward', 'backward' or 'stepwise'."
             )
-        A, n = products(X, y, w, intercept=self.fit_intercept)
+        A, n = centred_cross_products(X, y, w, intercept=self.fit_intercept)
         limit = min(d, self.max_features or d, max(int(n) - 1 - self.fit_intercept, 0))
-        k = how_many(self.n_features_to_select, d, "SubsetSelector", None)
+        k = checked_n_features(self.n_features_to_select, d, "SubsetSelector", None)
         if self.method == "stepwise":
             return self._stepwise(A, n, k, limit)
-        found = search(A, self.method, limit)
-        self.rss_path_, self.subsets_ = found.rss, found.sets
+        found = search_subsets(A, self.method, limit)
+        self.rss_path_ = found.rss
+        self.subsets_ = found.sets
         self.n_nodes_ = found.nodes
-        self.criterion_path_ = self._judge(X, y, w, n, found)
+        self.criterion_path_ = self._criterion_path(X, y, w, n, found)
         if k is None:
             k = int(np.argmin(self.criterion_path_))
         elif k > limit or not np.isfinite(found.rss[k]):
@@ -261,33 +272,36 @@ class SubsetSelector(AbstractSelector):
         known: dict[Any, float] = {"aic": 2.0, "bic": math.log(n)}
         return known.get(self.criterion, self.criterion)
 
-    def _judge(self, X, y, w, n, found):
+    def _criterion_path(self, X, y, w, n, found):
+        """The criterion for each size."""
         if self.criterion == "cv":
             return self._held_out(X, y, w, len(found.rss))
         size = np.arange(len(found.rss))
-        return judge(found.rss, size, n, self._price(n), found.rss[0])
+        return information_criterion(found.rss, size, n, self._price(n), found.rss[0])
 
     def _held_out(self, X, y, w, sizes):
         """Mean squared error on folds of the sets found without them, per size."""
-        error, mass = np.zeros(sizes), 0.0
+        error = np.zeros(sizes)
+        mass = 0.0
         for train, test in check_cv(self.cv).split(X, y):
-            Xa, Xb, ya, yb = X[train], X[test], y[train], y[test]
-            wa, wb = (None, None) if w is None else (w[train], w[test])
-            A, n = products(Xa, ya, wa, intercept=self.fit_intercept)
+            Xa = X[train]
+            ya = y[train]
+            wa = None if w is None else w[train]
+            wb = np.ones(len(test)) if w is None else w[test]
+            A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
             most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
-            found = search(A, self.method, most)
-            wb = np.ones(len(yb)) if wb is None else wb
+            found = search_subsets(A, self.method, most)
             for k in range(sizes):
                 at = found.sets[k] if k <= most else None
                 if at is None or not np.isfinite(found.rss[k]):
                     error[k] = np.inf
                     continue
-                e = yb - self._line(Xa, ya, wa, A, at, Xb)
+                e = y[test] - self._predict_subset(Xa, ya, wa, A, at, X[test])
                 error[k] += float(wb @ (e * e))
             mass += float(wb.sum())
         return error / mass
 
-    def _line(self, Xa, ya, wa, A, at, Xb):
+    def _predict_subset(self, Xa, ya, wa, A, at, Xb):
         """Predictions for Xb of the fit to the columns `at` of Xa."""
         B = np.linalg.lstsq(A[:-1, :-1][np.ix_(at, at)], A[:-1, -1][at], rcond=None)[0]
         if not self.fit_intercept:
@@ -302,7 +316,7 @@ class SubsetSelector(AbstractSelector):
                 f"method='stepwise' of SubsetSelector stops by a price: {what} cannot "
                 "be combined with it."
             )
-        self.support_, path = stepwise(A, n, self._price(n), limit)
+        self.support_, path = stepwise_search(A, n, self._price(n), limit)
         self.rss_path_ = np.full(limit + 1, np.inf)
         for size, rss in path:
             self.rss_path_[size] = min(self.rss_path_[size], rss)

@@ -1,15 +1,16 @@
-"""Compiled products of sparse features and the weights that some labels have."""
+"""Compiled products of a sparse feature matrix with the weights of a chain CRF."""
 
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def scores(indptr, indices, data, first, label, w, begin, end, U):
-    """U_tl += sum over attributes a of x_ta w_al, for rows from begin to end.
+def add_label_scores(indptr, indices, data, first, label, w, first_row, last_row, U):
+    """U_tl += sum over attributes a of x_ta w_al, for a range of rows.
 
-    The weights of attribute a stand at first[a]..first[a + 1], for those labels.
+    Attribute a has the weights w[first[a] : first[a + 1]], for the labels
+    label[first[a] : first[a + 1]].
     """
-    for t in range(begin, end):
+    for t in range(first_row, last_row):
         for i in range(indptr[t], indptr[t + 1]):
             a, x = indices[i], data[i]
             for q in range(first[a], first[a + 1]):
@@ -17,9 +18,11 @@ def scores(indptr, indices, data, first, label, w, begin, end, U):
 
 
 @njit(cache=True, nogil=True)
-def gradient(indptr, indices, data, first, label, R, begin, end, G):
-    """G_al = sum over rows t of x_ta R_tl, for attributes (columns) begin to end."""
-    for a in range(begin, end):
+def weight_gradient(
+    indptr, indices, data, first, label, R, first_column, last_column, G
+):
+    """G_al = sum over rows t of x_ta R_tl, for a range of attributes (columns)."""
+    for a in range(first_column, last_column):
         for q in range(first[a], first[a + 1]):
             G[q] = 0.0
         for i in range(indptr[a], indptr[a + 1]):

@@ -1,12 +1,12 @@
-"""Cutset conditioning: exact answers on loops by fixing a few variables at a time.
+"""Cutset conditioning: exact inference with loops by fixing a few variables.
 
-Observing the variables C of a cutset leaves a tree. For each joint state c of C the
-tree gives Z(c) and marginals p(x_v | c); the whole is their mean:
+Given the variables C of a cutset, the graph is a tree. For each joint state c of C the
+tree gives Z(c) and marginals p(x_v | c); the marginals of the graph are their averages:
 
     Z = sum_c Z(c),   p(x_v) = sum_c (Z(c) / Z) p(x_v | c)                         (1)
 
-and the best assignment is the best over c. A cutset is found by taking away leaves
-until only loops are left, then the variable with most factors, and so on.
+and the best assignment is the best over all c. A cutset is found greedily: leaves are
+removed until only loops remain, then the variable with most factors, and so on.
 
 Cost      (product of the sizes of C) times sum-product
 Refs      [Pearl1988]
@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .factor_graph import FactorGraph, to_factor_graph
-from .limits import impossible
-from .messages import Assignment, max_product, sum_product
+from .message_passing import Assignment, max_product, sum_product
+from .variables import zero_probability_message
 
-LARGEST = 100_000  # joint states of a cutset
+MAX_CUTSET_STATES = 100_000
 
 
-class Conditioned(NamedTuple):
-    """What the states of a cutset add up to."""
+class CutsetResult(NamedTuple):
+    """Result of cutset conditioning."""
 
     marginals: dict[str, np.ndarray]
     log_z: float
@@ -37,24 +37,26 @@ class Conditioned(NamedTuple):
         return self.marginals[key] if isinstance(key, str) else tuple(self)[key]
 
 
-def find_cutset(graph: FactorGraph) -> list[int]:
-    """Variables that leave a tree when observed, few and small ones first.
+def find_loop_cutset(graph: FactorGraph) -> list[int]:
+    """A small set of variables that leaves a tree when observed.
 
     Examples
     --------
     >>> from pansophy.graphical import IsingGrid, to_factor_graph
-    >>> from pansophy.graphical.cutset import find_cutset
-    >>> len(find_cutset(to_factor_graph(IsingGrid((2, 2)))))
+    >>> from pansophy.graphical.cutset import find_loop_cutset
+    >>> len(find_loop_cutset(to_factor_graph(IsingGrid((2, 2)))))
     1
     """
     scopes = [set(f.variables) for f in graph.factors]
-    at = [{k for k, s in enumerate(scopes) if v in s} for v in range(len(graph.sizes))]
-    found = []
+    factors_at = [
+        {k for k, s in enumerate(scopes) if v in s} for v in range(len(graph.sizes))
+    ]
+    cutset = []
 
     def drop(v):
-        for k in at[v]:
+        for k in factors_at[v]:
             scopes[k].discard(v)
-        at[v] = set()
+        factors_at[v] = set()
 
     while True:
         changed = True
@@ -62,30 +64,34 @@ def find_cutset(graph: FactorGraph) -> list[int]:
             changed = False
             for k, scope in enumerate(scopes):
                 if len(scope) == 1:
-                    at[next(iter(scope))].discard(k)
-                    scopes[k], changed = set(), True
-            for v, near in enumerate(at):
-                if len(near) == 1:
+                    factors_at[next(iter(scope))].discard(k)
+                    scopes[k] = set()
+                    changed = True
+            for v, factors_of_v in enumerate(factors_at):
+                if len(factors_of_v) == 1:
                     drop(v)
                     changed = True
-        left = [v for v, near in enumerate(at) if near]
-        if not left:
-            return sorted(found)
-        v = max(left, key=lambda v: (len(at[v]) - 1) / np.log(graph.sizes[v] + 1e-9))
-        found.append(v)
+        remaining = [v for v, factors_of_v in enumerate(factors_at) if factors_of_v]
+        if not remaining:
+            return sorted(cutset)
+        v = max(
+            remaining,
+            key=lambda v: (len(factors_at[v]) - 1) / np.log(graph.sizes[v] + 1e-9),
+        )
+        cutset.append(v)
         drop(v)
 
 
-def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
+def cutset_conditioning(model, evidence=None, *, cutset=None) -> CutsetResult:
     """Exact marginals, Z and best assignment of a graph with few loops, eq. (1).
 
     Parameters
     ----------
     model : FactorGraph, BayesianNetwork, MarkovRandomField or grid
     evidence : dict, optional
-        States seen, by name.
+        Observed states, by name.
     cutset : list of names, optional
-        Variables to fix; found if not given.
+        Variables to fix; found greedily if not given.
 
     Examples
     --------
@@ -97,21 +103,24 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
     (array([123.,  41.]), array([0.75, 0.25]))
     """
     graph = to_factor_graph(model)
-    space, evidence = graph.space, dict(evidence or {})
-    seen = {space.names[v] for v in space.codes(evidence)}
+    space = graph.space
+    evidence = dict(evidence or {})
+    observed = {space.names[v] for v in space.codes(evidence)}
     if cutset is None:
-        chosen = find_cutset(graph.reduced(evidence))
+        chosen = find_loop_cutset(graph.reduced(evidence))
     else:
         chosen = list(space.numbers(cutset))
-    names = tuple(space.names[v] for v in chosen if space.names[v] not in seen)
+    names = tuple(space.names[v] for v in chosen if space.names[v] not in observed)
     numbers = space.numbers(names)
     shape = tuple(space.sizes[v] for v in numbers)
-    if np.prod(shape, dtype=float) > LARGEST:
+    if np.prod(shape, dtype=float) > MAX_CUTSET_STATES:
         raise ValueError(
             f"the cutset {list(names)} has {np.prod(shape, dtype=float):.3g} joint "
             "states, too many to go through."
         )
-    logs, parts, best = np.full(shape, -np.inf), [], None
+    logs = np.full(shape, -np.inf)
+    components = []
+    best = None
     for index in states_of(*map(range, shape)):
         fixed = {v: space.states[v][c] for v, c in zip(numbers, index, strict=True)}
         known = {**evidence, **{space.names[v]: s for v, s in fixed.items()}}
@@ -122,16 +131,16 @@ def cutset_conditioning(model, evidence=None, *, cutset=None) -> Conditioned:
                 raise
             continue
         logs[index] = b.log_z
-        parts.append((b.log_z, b))
-        top = max_product(graph, known)
-        if best is None or top.log_value > best.log_value:
-            best = top
+        components.append((b.log_z, b))
+        assignment = max_product(graph, known)
+        if best is None or assignment.log_value > best.log_value:
+            best = assignment
     if best is None:
-        raise ValueError(impossible(evidence))
+        raise ValueError(zero_probability_message(evidence))
     log_z = float(np.logaddexp.reduce(logs, axis=None))
-    share = [np.exp(log - log_z) for log, _ in parts]  # eq. (1)
+    weights = [np.exp(log - log_z) for log, _ in components]  # eq. (1)
     marginals = {
-        name: sum(w * b[name] for w, (_, b) in zip(share, parts, strict=True))
+        name: sum(w * b[name] for w, (_, b) in zip(weights, components, strict=True))
         for name in space.names
     }
-    return Conditioned(marginals, log_z, names, np.exp(logs), best)
+    return CutsetResult(marginals, log_z, names, np.exp(logs), best)

@@ -1,10 +1,9 @@
-"""Directed acyclic graphs as users write them, and all of them on a few nodes.
+"""Directed acyclic graphs: parsing, adjacency and reachability, enumeration.
 
-The number of graphs on d labelled nodes, 1, 3, 25, 543, 29281, ... grows faster than
-2^(d (d - 1) / 2): each is an order of the nodes with parents chosen from those before,
-and many orders give the same graph. They are made here by taking the set of nodes
-without parents first: what is left is a graph on the other nodes, in which each node
-without parents has at least one in that set.
+A graph is the tuple of the parents of each node. The number of acyclic graphs on d
+labelled nodes, 1, 3, 25, 543, 29281, ..., grows faster than 2^(d (d - 1) / 2). They are
+enumerated by taking the set of nodes without parents first: the rest is a graph on the
+other nodes, in which each node without parents has at least one in that set.
 
 Refs      [Robinson1977]
 """
@@ -12,12 +11,14 @@ Refs      [Robinson1977]
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 
+import numpy as np
+
 from ..graphs.directed import topological_order
-from .names import Space
+from .variables import VariableSpace
 
 
-def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
-    """Parents of each node, by number, of a graph in any of the ways to write one.
+def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
+    """Parents of each node, by number, of a graph in any notation.
 
     Parameters
     ----------
@@ -28,46 +29,53 @@ def parents_of(graph, names) -> tuple[tuple[int, ...], ...]:
 
     Examples
     --------
-    >>> from pansophy.graphical.dags import parents_of
-    >>> parents_of([("rain", "wet"), ("hose", "wet")], ("rain", "hose", "wet"))
+    >>> from pansophy.graphical.dags import parse_parents
+    >>> parse_parents([("rain", "wet"), ("hose", "wet")], ("rain", "hose", "wet"))
     ((), (), (0, 1))
     """
-    space = Space(tuple(names), ((),) * len(names))
+    space = VariableSpace(tuple(names), ((),) * len(names))
     if hasattr(graph, "parents") and hasattr(graph, "space"):
-        own = graph.space.names
-        graph = {own[j]: [own[p] for p in up] for j, up in enumerate(graph.parents)}
-    above: list[tuple[int, ...]] = [()] * len(names)
+        names_of_graph = graph.space.names
+        graph = {
+            names_of_graph[j]: [names_of_graph[p] for p in node_parents]
+            for j, node_parents in enumerate(graph.parents)
+        }
+    parents_of: list[tuple[int, ...]] = [()] * len(names)
     if isinstance(graph, Mapping):
         for child, parents in graph.items():
-            above[space.number(child)] = tuple(space.number(p) for p in parents)
-    elif is_edges(graph):
+            parents_of[space.number(child)] = tuple(space.number(p) for p in parents)
+    elif is_edge_list(graph):
         for parent, child in graph:
             j = space.number(child)
-            above[j] = (*above[j], space.number(parent))
+            parents_of[j] = (*parents_of[j], space.number(parent))
     else:
         if len(graph) != len(names):
             raise ValueError(
                 f"the graph has {len(graph)} nodes, the table {len(names)} columns."
             )
-        place = lambda p: p if p in range(len(names)) else space.number(p)
-        above = [tuple(place(p) for p in parents) for parents in graph]
-    for j, parents in enumerate(above):
+        number = lambda p: p if p in range(len(names)) else space.number(p)
+        parents_of = [tuple(number(p) for p in parents) for parents in graph]
+    for j, parents in enumerate(parents_of):
         if len(set(parents)) < len(parents):
             raise ValueError(f"{names[j]!r} has the same parent twice.")
-    topological_order(above, names)
-    return tuple(above)
+    topological_order(parents_of, names)
+    return tuple(parents_of)
 
 
-def is_edges(graph) -> bool:
-    """Whether a list holds pairs of names rather than tuples of numbers."""
+def is_edge_list(graph) -> bool:
+    """Whether a list holds pairs of names rather than tuples of parents."""
     pairs = [e for e in graph if len(e) == 2 and any(isinstance(v, str) for v in e)]
     return len(pairs) > 0 and len(pairs) == len(graph)
 
 
-def edges_of(parents, names=None) -> list[tuple]:
+def edge_pairs(parents, names=None) -> list[tuple]:
     """Pairs (parent, child), by number or by name."""
-    word = (lambda j: j) if names is None else (lambda j: names[j])
-    return [(word(p), word(j)) for j, above in enumerate(parents) for p in above]
+    label = (lambda j: j) if names is None else (lambda j: names[j])
+    return [
+        (label(p), label(j))
+        for j, node_parents in enumerate(parents)
+        for p in node_parents
+    ]
 
 
 def all_dags(d: int) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -79,30 +87,53 @@ def all_dags(d: int) -> Iterator[tuple[tuple[int, ...], ...]]:
     >>> [sum(1 for _ in all_dags(d)) for d in (1, 2, 3, 4)]
     [1, 3, 25, 543]
     """
-    for parents in _layered(tuple(range(d)), ()):
+    for parents in _dags_by_layer(tuple(range(d)), ()):
         yield tuple(parents[j] for j in range(d))
 
 
-def _layered(left, before):
-    """Graphs on the nodes `left` below the last layer of `before`."""
-    if not left:
+def _dags_by_layer(nodes, before):
+    """Graphs on `nodes` below the last layer of `before`."""
+    if not nodes:
         yield {}
         return
     last = before[-1] if before else ()
     earlier = tuple(v for layer in before[:-1] for v in layer)
-    for k in range(1, len(left) + 1):
-        for layer in combinations(left, k):
-            rest = tuple(v for v in left if v not in layer)
-            choices = [tuple(_sets(last, earlier)) for _ in layer]
-            for below in _layered(rest, (*before, layer)):
+    for k in range(1, len(nodes) + 1):
+        for layer in combinations(nodes, k):
+            rest = tuple(v for v in nodes if v not in layer)
+            choices = [tuple(_parent_sets(last, earlier)) for _ in layer]
+            for subgraph in _dags_by_layer(rest, (*before, layer)):
                 for chosen in product(*choices):
-                    yield {**below, **dict(zip(layer, chosen, strict=True))}
+                    yield {**subgraph, **dict(zip(layer, chosen, strict=True))}
 
 
-def _sets(last, earlier):
-    """Parent sets with at least one node of the layer above, any of the earlier."""
+def _parent_sets(last, earlier):
+    """Parent sets with at least one node of the last layer and any earlier nodes."""
     for k in range(1 if last else 0, len(last) + 1):
-        for some in combinations(last, k):
-            for more in range(len(earlier) + 1):
-                for others in combinations(earlier, more):
-                    yield tuple(sorted((*some, *others)))
+        for chosen in combinations(last, k):
+            for k_earlier in range(len(earlier) + 1):
+                for others in combinations(earlier, k_earlier):
+                    yield tuple(sorted((*chosen, *others)))
+
+
+def adjacency_matrix(parents) -> np.ndarray:
+    """The adjacency matrix A of the parents of each node: A[x, y] is x -> y."""
+    A = np.zeros((len(parents), len(parents)), dtype=bool)
+    for y, above in enumerate(parents):
+        A[list(above), y] = True
+    return A
+
+
+def parents_from_adjacency(A) -> tuple:
+    """The parents of each node of an adjacency matrix."""
+    return tuple(tuple(np.flatnonzero(column).tolist()) for column in A.T)
+
+
+def reachability_matrix(A) -> np.ndarray:
+    """R[x, y]: whether a directed path of at least one edge leads from x to y."""
+    R = A.copy()
+    parents = parents_from_adjacency(A)
+    for y in reversed(topological_order(parents)):
+        for x in parents[y]:
+            R[x] |= R[y]
+    return R

@@ -1,15 +1,15 @@
-"""Factor graphs: a product of tables over a few variables each, and what it stands for.
+"""Factor graphs: distributions that are products of tables over few variables each.
 
     p(x) = (1 / Z) prod_f phi_f(x_f),   Z = sum_x prod_f phi_f(x_f)                (1)
 
 The graph has a node for every variable and for every factor, with an edge where a
-factor reads a variable. It is the form all other models convert to: a Bayesian network
-has a factor for each table p(x_i | parents), so that Z = 1; a Markov field one for each
-edge, clique and single variable; a grid one for each pixel and pair of neighbours.
+factor contains a variable. All other models convert to it: a Bayesian network has a
+factor for each table p(x_i | parents), so that Z = 1; a Markov random field one for
+each edge, clique and single variable; a grid one for each pixel and pair of neighbours.
 
-The loops of `_messages` and `_gibbs` read the graph as flat arrays, see `Flat`: edges
-are numbered factor after factor, e = first[f] .. first[f + 1], and tables lie one after
-the other.
+The loops of `_messages` and `_gibbs` read the graph as flat arrays, see
+`FlatFactorGraph`: edges are numbered factor after factor, e = first[f] .. first[f + 1],
+and tables lie one after the other.
 
 Shapes    d variables, F factors, E edges, a message over edge e has sizes[variable[e]]
 Refs      [Kschischang2001]
@@ -24,12 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graphs.directed import elimination_order
-from .elimination import eliminate, enumerate_joint
-from .factors import Factor, factor, reduce, rescaled
-from .names import Space
+from .factors import Factor, condition_factor, make_factor, rescale_factor
+from .variable_elimination import eliminate_variables, enumerate_joint
+from .variables import VariableSpace
 
 
-class Flat(NamedTuple):
+class FlatFactorGraph(NamedTuple):
     """A factor graph as arrays."""
 
     sizes: np.ndarray  # (d,)
@@ -45,39 +45,47 @@ class Flat(NamedTuple):
     edges: np.ndarray  # (E,)
 
 
-def flatten(sizes, factors) -> Flat:
-    """The arrays of a graph."""
-    whole = lambda a: np.asarray(a, dtype=np.int64)
-    total = lambda a: np.concatenate([[0], np.cumsum(whole(a), dtype=np.int64)])
-    sizes = whole(sizes)
+def flatten_factors(sizes, factors) -> FlatFactorGraph:
+    """The flat arrays of a factor graph."""
+    as_int64 = lambda a: np.asarray(a, dtype=np.int64)
+    offsets = lambda a: np.concatenate([[0], np.cumsum(as_int64(a), dtype=np.int64)])
+    sizes = as_int64(sizes)
     arity = [len(f.variables) for f in factors]
-    variable = whole([v for f in factors for v in f.variables])
-    which = np.repeat(np.arange(len(factors)), arity)
-    stride = whole([s // 8 for f in factors for s in f.values.strides])
+    variable = as_int64([v for f in factors for v in f.variables])
+    factor_of_edge = np.repeat(np.arange(len(factors)), arity)
+    stride = as_int64([s // 8 for f in factors for s in f.values.strides])
     edges = np.argsort(variable, kind="stable")
-    begin = total(np.bincount(variable, minlength=len(sizes)))
+    begin = offsets(np.bincount(variable, minlength=len(sizes)))
     tables = [f.values.reshape(-1) for f in factors]
     table = np.concatenate([np.zeros(0), *tables])
-    return Flat(
-        sizes, total(sizes), total(arity), variable, which, stride,
-        total(sizes[variable]), total([len(t) for t in tables]), table, begin,
+    return FlatFactorGraph(
+        sizes,
+        offsets(sizes),
+        offsets(arity),
+        variable,
+        factor_of_edge,
+        stride,
+        offsets(sizes[variable]),
+        offsets([len(t) for t in tables]),
+        table,
+        begin,
         edges.astype(np.int64),
-    )  # fmt: skip
+    )
 
 
-def space_of(variables) -> Space:
-    """A Space from itself, a dict of sizes or states by name, or a list of sizes."""
-    if isinstance(variables, Space):
+def as_variable_space(variables) -> VariableSpace:
+    """A VariableSpace from itself, a dict of sizes or states, or a list of sizes."""
+    if isinstance(variables, VariableSpace):
         return variables
     if isinstance(variables, Mapping):
-        many = lambda s: tuple(range(s)) if isinstance(s, (int, np.integer)) else s
-        states = tuple(tuple(many(s)) for s in variables.values())
-        return Space(tuple(variables), states)
-    return Space.of_sizes(variables)
+        as_states = lambda s: tuple(range(s)) if isinstance(s, (int, np.integer)) else s
+        states = tuple(tuple(as_states(s)) for s in variables.values())
+        return VariableSpace(tuple(variables), states)
+    return VariableSpace.of_sizes(variables)
 
 
-def checked(space: Space, item) -> Factor:
-    """A Factor from itself or from (names, table), with its table checked."""
+def check_factor(space: VariableSpace, item) -> Factor:
+    """A Factor from itself or from (names, table), checked."""
     if not isinstance(item, Factor):
         try:
             names, table = item
@@ -93,7 +101,7 @@ def checked(space: Space, item) -> Factor:
                 f"the factor over {names!r} must be a table of numbers, got a "
                 f"{type(table).__name__}."
             ) from None
-        item = factor(space.numbers(names), table)
+        item = make_factor(space.numbers(names), table)
     shown = [space.names[space.number(v)] for v in item.variables]
     wanted = tuple(space.sizes[v] for v in item.variables)
     if item.values.shape != wanted:
@@ -101,7 +109,7 @@ def checked(space: Space, item) -> Factor:
             f"the table over {shown} must have shape {wanted}, got {item.values.shape}."
         )
     if list(item.variables) != sorted(set(item.variables)):
-        item = factor(item.variables, item.values, item.log_scale)
+        item = make_factor(item.variables, item.values, item.log_scale)
     if not np.isfinite(item.values).all() or (item.values < 0).any():
         raise ValueError(f"the table over {shown} must hold numbers of at least 0.")
     return item._replace(values=np.asarray(item.values, dtype=float, order="C"))
@@ -113,11 +121,11 @@ class FactorGraph:
 
     Parameters
     ----------
-    variables : Space, dict or list of int
-        Names and states; a dict of sizes or of lists of states by name; or sizes
-        alone, the names then being x0, x1, ...
+    variables : VariableSpace, dict or list of int
+        Names and states; a dict of sizes or of lists of states by name; or a list of
+        sizes, for names x0, x1, ...
     factors : list of Factor or of (names, table)
-        Tables of at least 0, with one axis for each name, in the order of the names.
+        Non-negative tables with one axis for each name, in the order of the names.
 
     Examples
     --------
@@ -130,11 +138,11 @@ class FactorGraph:
     array([0.5833, 0.4167])
     """
 
-    variables: Space
+    variables: VariableSpace
     factors: list
 
     def __post_init__(self):
-        self.space = space_of(self.variables)
+        self.space = as_variable_space(self.variables)
         if not self.space.names:
             raise ValueError("a factor graph needs at least one variable.")
         empty = [n for n, s in zip(*self.space, strict=True) if len(s) == 0]
@@ -142,7 +150,7 @@ class FactorGraph:
             raise ValueError(
                 f"{empty[0]!r} has no states: factor graphs hold discrete variables."
             )
-        self.factors = [checked(self.space, f) for f in self.factors]
+        self.factors = [check_factor(self.space, f) for f in self.factors]
 
     def __repr__(self):
         kind = "a tree" if self.is_tree else "with loops"
@@ -155,35 +163,36 @@ class FactorGraph:
         return self.space.sizes
 
     @cached_property
-    def flat(self) -> Flat:
+    def flat(self) -> FlatFactorGraph:
         """The graph as arrays."""
-        return flatten(self.sizes, self._steady)
+        return flatten_factors(self.sizes, self._rescaled_factors)
 
     @cached_property
-    def _steady(self) -> list[Factor]:
-        """The factors as they are, or divided by their largest value if that is far
-        from 1."""
+    def _rescaled_factors(self) -> list[Factor]:
+        """The factors, divided by their largest value if that is far from 1."""
         out = []
         for f in self.factors:
             top = float(f.values.max(initial=0.0))
-            near = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
-            values = f.values * math.exp(f.log_scale) if near else f.values
-            out.append(Factor(f.variables, values) if near else rescaled(f))
+            is_moderate = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
+            values = f.values * math.exp(f.log_scale) if is_moderate else f.values
+            out.append(
+                Factor(f.variables, values) if is_moderate else rescale_factor(f)
+            )
         return out
 
     @cached_property
     def log_constant(self) -> float:
-        """What tables of `flat` were divided by, as a logarithm."""
-        return float(sum(f.log_scale for f in self._steady))
+        """Logarithm of what the tables of `flat` were divided by."""
+        return float(sum(f.log_scale for f in self._rescaled_factors))
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether the graph has no loop (it may fall into several trees)."""
-        from ._messages import tree_order
+        """Whether the graph has no loops (it may be a forest)."""
+        from ._message_passing import tree_schedule
 
-        return bool(tree_order(self.flat, 0)[2])
+        return bool(tree_schedule(self.flat, 0)[2])
 
-    def neighbours(self) -> list[set[int]]:
+    def neighbors(self) -> list[set[int]]:
         """Variables that share a factor with each variable."""
         out: list[set[int]] = [set() for _ in self.sizes]
         for f in self.factors:
@@ -194,7 +203,9 @@ class FactorGraph:
     def reduced(self, evidence) -> "FactorGraph":
         """The graph with some variables fixed, which then have no factors."""
         known = self.space.codes(evidence)
-        return FactorGraph(self.space, [reduce(f, known) for f in self.factors])
+        return FactorGraph(
+            self.space, [condition_factor(f, known) for f in self.factors]
+        )
 
     def log_value(self, codes) -> np.ndarray:
         """log prod_f phi_f of rows of state numbers (n, d)."""
@@ -207,18 +218,18 @@ class FactorGraph:
         return total
 
     def joint(self) -> np.ndarray:
-        """p of eq. (1), written out: one axis a variable."""
+        """The joint table p of eq. (1): one axis for each variable."""
         return enumerate_joint(self).prob
 
     def log_partition(self) -> float:
         """log Z, by elimination."""
-        order, _ = elimination_order(self.neighbours(), self.sizes)
+        order, _ = elimination_order(self.neighbors(), self.sizes)
         ones = [Factor((v,), np.ones(s)) for v, s in enumerate(self.sizes)]
-        f = eliminate([*self.factors, *ones], order)
+        f = eliminate_variables([*self.factors, *ones], order)
         with np.errstate(divide="ignore"):
             return float(np.log(f.values)) + f.log_scale
 
-    def named(self, codes) -> dict:
+    def state_names(self, codes) -> dict:
         """State of each variable by name, from one row of state numbers."""
         names, states = self.space
         rows = zip(names, states, codes, strict=True)
@@ -241,7 +252,7 @@ def to_factor_graph(model) -> FactorGraph:
     if isinstance(model, FactorGraph):
         return model
     if hasattr(model, "unary") and hasattr(model, "pairs"):
-        return grid_graph(model)
+        return grid_factor_graph(model)
     if hasattr(model, "factors") and hasattr(model, "space"):
         return FactorGraph(model.space, list(model.factors()))
     raise TypeError(
@@ -250,13 +261,14 @@ def to_factor_graph(model) -> FactorGraph:
     )
 
 
-def grid_graph(grid) -> FactorGraph:
+def grid_factor_graph(grid) -> FactorGraph:
     """A factor for each pixel and each pair of neighbours of a grid."""
     U, L = grid.unary, grid.pair
     height, width, q = U.shape
     names = tuple(f"{i},{j}" for i in range(height) for j in range(width))
     states = tuple(grid.states)
-    top, table = float(L.max()), np.exp(L - L.max())
+    top = float(L.max())
+    table = np.exp(L - L.max())
     factors = [
         Factor((k,), np.exp(u - u.max()), float(u.max()))
         for k, u in enumerate(U.reshape(-1, q))
@@ -264,4 +276,4 @@ def grid_graph(grid) -> FactorGraph:
     factors += [
         Factor((int(min(p)), int(max(p))), table, top) for p in grid.pairs.tolist()
     ]
-    return FactorGraph(Space(names, (states,) * len(names)), factors)
+    return FactorGraph(VariableSpace(names, (states,) * len(names)), factors)

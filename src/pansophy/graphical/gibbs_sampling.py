@@ -1,16 +1,16 @@
-"""Gibbs sampling of any discrete model: redraw one variable at a time given the rest.
+"""Gibbs sampling of discrete models: draw one variable at a time given the others.
 
     p(x_v | rest) ~ prod_{f at v} phi_f(x_f)                                       (1)
 
 depends on the neighbours of v alone (its Markov blanket). A sweep redraws every
-variable that is not observed; the share of sweeps in a state tends to its probability
-if every state can be reached by such steps. That holds when all tables are above 0; a
-zero may cut the space in two, so zeros are reported by an `ErgodicityWarning`.
+variable that is not observed; the frequency of a state converges to its probability if
+such steps can reach every state. That holds if all tables are positive; a zero may
+disconnect the state space, so zeros are reported by an `ErgodicityWarning`.
 
-Where the neighbours have few joint states, eq. (1) is tabulated beforehand as running
-sums, and a draw is an index and a comparison.
+Where the neighbours have few joint states, eq. (1) is tabulated beforehand as
+cumulative sums, and a draw is a table lookup and a comparison.
 
-Cost      O(neighbours) a draw; a table of `SMALL` cells a variable at most
+Cost      O(neighbours) a draw; at most MAX_TABULATED_CELLS cells a variable
 Shapes    codes (chains, n, d)
 Refs      [Geman1984]
 """
@@ -22,19 +22,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core import threads
-from ..core.acceptance import ErgodicityWarning
-from ..core.random import rng_from
+from ..core.metropolis import ErgodicityWarning
+from ..core.random import make_rng
 from ..graphs.directed import elimination_order
-from ._gibbs import gibbs_chain
-from .coding import decode
-from .elimination import most_likely_states
+from ._gibbs_sampling import gibbs_chain
 from .factor_graph import FactorGraph, to_factor_graph
-from .factors import product
-from .limits import impossible
-from .names import Space
-from .settle import check_chain
+from .factors import factor_product
+from .fixed_point import check_chain_lengths
+from .table_encoding import decode_table
+from .variable_elimination import most_likely_states
+from .variables import VariableSpace, zero_probability_message
 
-SMALL = 1 << 12  # cells of a tabulated conditional
+MAX_TABULATED_CELLS = 1 << 12  # cells of a tabulated conditional
 
 
 @dataclass(eq=False, repr=False)
@@ -50,13 +49,13 @@ class GibbsDraws:
     """
 
     codes: np.ndarray
-    space: Space
+    space: VariableSpace
 
     def __getitem__(self, name):
-        """Shares of the states of a variable: its estimated marginal."""
+        """The estimated marginal of a variable: frequencies of its states."""
         v = self.space.number(name)
-        seen = np.bincount(self.codes[:, :, v].ravel(), minlength=self.space.sizes[v])
-        return seen / seen.sum()
+        counts = np.bincount(self.codes[:, :, v].ravel(), minlength=self.space.sizes[v])
+        return counts / counts.sum()
 
     @property
     def marginals(self) -> dict[str, np.ndarray]:
@@ -65,60 +64,72 @@ class GibbsDraws:
 
     def columns(self) -> dict:
         """States by name, all chains one after the other."""
-        return decode(self.codes.reshape(-1, self.codes.shape[2]), self.space)
+        return decode_table(self.codes.reshape(-1, self.codes.shape[2]), self.space)
 
     def __repr__(self):
         m, n, d = self.codes.shape
         return f"GibbsDraws({m} chains of {n} rows, {d} variables)"
 
 
-def tabulated(graph: FactorGraph, free):
-    """Eq. (1) of each free variable as running sums: the arrays of `gibbs_chain`."""
-    at: list[list] = [[] for _ in graph.sizes]
+def tabulate_conditionals(graph: FactorGraph, free):
+    """Eq. (1) of each free variable as cumulative sums: the `plan` of `gibbs_chain`."""
+    factors_at: list[list] = [[] for _ in graph.sizes]
     for f in graph.factors:
         for v in f.variables:
-            at[v].append(f)
-    first, near, step, where, parts, size = [0], [], [], [], [], 0
+            factors_at[v].append(f)
+    first = [0]
+    neighbors = []
+    strides = []
+    starts = []
+    tables = []
+    size = 0
     for v in free:
-        scope = sorted({u for f in at[v] for u in f.variables} | {v})
+        scope = sorted({u for f in factors_at[v] for u in f.variables} | {v})
         cells = math.prod(graph.sizes[u] for u in scope)
-        if cells > SMALL or not at[v]:
-            where.append(-1)
+        if cells > MAX_TABULATED_CELLS or not factors_at[v]:
+            starts.append(-1)
         else:
-            f = product(at[v])
+            f = factor_product(factors_at[v])
             p = np.moveaxis(f.values, f.variables.index(v), -1)
             total = p.sum(axis=-1, keepdims=True)
             p = np.divide(p, total, out=np.ones_like(p) / p.shape[-1], where=total > 0)
             p = np.ascontiguousarray(np.cumsum(p, axis=-1))
-            near += [u for u in f.variables if u != v]
-            step += [s // 8 for s in p.strides[:-1]]
-            where.append(size)
-            parts.append(p.ravel())
+            neighbors += [u for u in f.variables if u != v]
+            strides += [s // 8 for s in p.strides[:-1]]
+            starts.append(size)
+            tables.append(p.ravel())
             size += p.size
-        first.append(len(near))
-    whole = lambda a: np.asarray(a, dtype=np.int64)
-    chance = np.concatenate([np.zeros(0), *parts])
-    return whole(free), whole(first), whole(near), whole(step), whole(where), chance
+        first.append(len(neighbors))
+    as_int64 = lambda a: np.asarray(a, dtype=np.int64)
+    chance = np.concatenate([np.zeros(0), *tables])
+    return (
+        as_int64(free),
+        as_int64(first),
+        as_int64(neighbors),
+        as_int64(strides),
+        as_int64(starts),
+        chance,
+    )
 
 
-def first_row(graph: FactorGraph, evidence, known, rng) -> np.ndarray:
-    """A joint state that is possible: a random one, or else the likeliest of all."""
+def initial_state(graph: FactorGraph, evidence, observed, rng) -> np.ndarray:
+    """A joint state of positive probability: a random one, or the most probable."""
     x = rng.integers(0, np.asarray(graph.sizes), dtype=np.int64)
-    for v, code in known.items():
+    for v, code in observed.items():
         x[v] = code
     if graph.log_value(x)[0] > -np.inf:
         return x
-    order, _ = elimination_order(graph.neighbours(), graph.sizes)
-    held = {v for f in graph.factors for v in f.variables}
-    best, top = most_likely_states(graph.factors, [v for v in order if v in held])
+    order, _ = elimination_order(graph.neighbors(), graph.sizes)
+    in_factors = {v for f in graph.factors for v in f.variables}
+    best, top = most_likely_states(graph.factors, [v for v in order if v in in_factors])
     if top == -np.inf:
-        raise ValueError(impossible(evidence or {}))
+        raise ValueError(zero_probability_message(evidence or {}))
     for v, code in best.items():
         x[v] = code
     return x
 
 
-def gibbs(
+def gibbs_sample(
     model,
     n_samples: int = 1000,
     *,
@@ -136,9 +147,9 @@ def gibbs(
     n_samples : int, default=1000
         Rows of each chain.
     evidence : dict, optional
-        States seen, by name.
+        Observed states, by name.
     chains : int, default=1
-        Chains with starts and random numbers of their own.
+        Number of independent chains.
     burn_in : int, default=100
         Sweeps before the first row.
     thin : int, default=1
@@ -151,22 +162,22 @@ def gibbs(
 
     Examples
     --------
-    >>> from pansophy.graphical import FactorGraph, gibbs
+    >>> from pansophy.graphical import FactorGraph, gibbs_sample
     >>> parts = [("a", [3, 1]), (("a", "b"), [[2, 1], [1, 2]])]
     >>> graph = FactorGraph({"a": 2, "b": 2}, parts)
-    >>> draws = gibbs(graph, 20000, random_state=0)
+    >>> draws = gibbs_sample(graph, 20000, random_state=0)
     >>> bool(abs(draws["a"][0] - 0.75) < 0.02)
     True
     """
-    check_chain(n_samples=n_samples, chains=chains, thin=thin, burn_in=burn_in)
-    whole = to_factor_graph(model)
-    known = whole.space.codes(evidence)
-    graph = whole.reduced(evidence or {}) if known else whole
-    rng = rng_from(random_state)
-    zeros = [f for f in graph.factors if f.variables and (f.values == 0).any()]
-    starts = [first_row(graph, evidence, known, rng) for _ in range(chains)]
-    if zeros:
-        names = [graph.space.names[v] for v in zeros[0].variables]
+    check_chain_lengths(n_samples=n_samples, chains=chains, thin=thin, burn_in=burn_in)
+    full_graph = to_factor_graph(model)
+    observed = full_graph.space.codes(evidence)
+    graph = full_graph.reduced(evidence or {}) if observed else full_graph
+    rng = make_rng(random_state)
+    with_zeros = [f for f in graph.factors if f.variables and (f.values == 0).any()]
+    starts = [initial_state(graph, evidence, observed, rng) for _ in range(chains)]
+    if with_zeros:
+        names = [graph.space.names[v] for v in with_zeros[0].variables]
         warnings.warn(
             f"the table over {names} has zeros: Gibbs sampling may not reach every "
             "state, and its marginals may be wrong; compare several chains, or use an "
@@ -174,20 +185,20 @@ def gibbs(
             ErgodicityWarning,
             stacklevel=2,
         )
-    free = [v for v in range(len(graph.sizes)) if v not in known]
-    plan = tabulated(graph, free)
+    free = [v for v in range(len(graph.sizes)) if v not in observed]
+    plan = tabulate_conditionals(graph, free)
     with np.errstate(divide="ignore"):
         flat = graph.flat._replace(table=np.log(graph.flat.table))
-    top = max(graph.sizes)
-    small = np.int8 if top < 128 else np.int32
-    out = np.empty((chains, n_samples, len(graph.sizes)), small)
+    largest = max(graph.sizes)
+    dtype = np.int8 if largest < 128 else np.int32
+    out = np.empty((chains, n_samples, len(graph.sizes)), dtype)
     seeds = rng.integers(0, 2**63, size=(chains, 1)).astype(np.uint64)
     jobs = [
         lambda k=k: gibbs_chain(
-            flat, *plan, starts[k], seeds[k], burn_in, thin, top, out[k]
+            flat, plan, starts[k], seeds[k], burn_in, thin, largest, out[k]
         )
         for k in range(chains)
     ]
-    for _ in threads.run(jobs):
+    for _ in threads.run_tasks(jobs):
         pass
     return GibbsDraws(out, graph.space)

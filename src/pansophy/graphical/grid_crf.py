@@ -1,35 +1,35 @@
-"""Grid conditional random field: labels of pixels given what all of them show.
+"""Grid conditional random field: labels of the pixels of images.
 
     P(y | x) in proportion to exp(sum_i U_i(y_i) + sum_{i ~ j} a_ij [y_i = y_j])   (1)
     U_i(l) = b_l + w_l . x_i,    a_ij = v_0 + v_1 exp(-|x_i - x_j|^2 / (2 s^2))    (2)
 
-over pairs of neighbours i ~ j, down and across. The second term of a_ij lets neighbours
-differ where the picture has an edge. The weights minimise the penalised surprise
+over pairs of neighbours i ~ j, vertical and horizontal. The second term of a_ij lets
+neighbours differ at the edges of an image. The weights minimise the penalised negative
+log-likelihood
 
     J = log Z(x) - (score of y in (1)) + c2 (|w|^2 + |v|^2)                        (3)
 
 whose gradient is expected minus observed counts: of labels by pixel, and of pairs that
-agree. Z is out of reach for a picture, so log Z is that of Bethe, and the counts are
-those of belief propagation, whose messages between Potts neighbours cost O(k),
+agree. Z is intractable, so log Z is the Bethe approximation, and the counts are those
+of belief propagation, whose messages between Potts neighbours cost O(k),
 
     m_ij(l) in proportion to 1 + (exp a_ij - 1) c_ij(l)                            (4)
     c_ij(l) in proportion to exp U_i(l) prod over other neighbours n of m_ni(l)
 
-which is exact where the pixels form a tree; one pixel is logistic regression. The
-messages of one step are where the next begins. The pseudo-likelihood, in which each
-pixel sees the true labels around it,
+which is exact if the pixels form a tree; one pixel is logistic regression. Each step
+starts from the messages of the last. The pseudo-likelihood, in which each pixel is
+conditioned on the true labels of its neighbours,
 
     J = -sum_i log softmax_l(U_i(l) + sum_j a_ij [y_j = l]) at y_i + penalty       (5)
 
-is quicker and convex, but holds neighbours together too much where labels come in
-large pieces.
+is quicker and convex, but overestimates the coupling where labels form large regions.
 
-`predict` gives each pixel its likeliest label, or all of them the likeliest labelling:
-a graph cut where no a_ij is negative, the exact minimum for two labels, within a factor
-2 of its energy for more; otherwise pixels are set in turn to what they like best (ICM).
-The likeliest labelling as a whole tends to lose small pieces.
+`predict` gives each pixel its most probable label, or all pixels the most probable
+labelling: by a graph cut if no a_ij is negative, exact for two labels and within a
+factor 2 of the minimum energy for more; otherwise by iterated conditional modes (ICM).
+The most probable labelling tends to lose small regions.
 
-Cost      O(pixels (d + k rounds)) a step; memory O(pixels k)
+Cost      O(pixels (d + k iterations of messages)) a step; memory O(pixels k)
 Shapes    x (h, w, d)   U (n, k)   pairs (m, 2)   a (m,)   messages (2 m, k)
 Refs      [Yedidia2005] (4); [Besag1975] (5); [Kumar2006]; [Boykov2001]
 """
@@ -43,53 +43,57 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
-from .cuts import alpha_expansion
-from .grids import neighbour_pairs
+from .graph_cuts import alpha_expansion
+from .transfer_matrix import neighbor_pairs
 
-ROUNDS = 100  # of messages, at most
-STILL = 1e-6  # change of a message that ends them
-DAMPING = 0.3  # share of the old message that is kept
+MAX_BP_ROUNDS = 100
+BP_TOL = 1e-6  # change of a message at convergence
+BP_DAMPING = 0.3  # weight of the old message
 
 
-class Picture(NamedTuple):
-    """A picture as rows of pixels, and its pairs of neighbours."""
+class PixelGrid(NamedTuple):
+    """An image as rows of pixels, and its pairs of neighbours."""
 
     X: np.ndarray  # (n, d)
     pairs: np.ndarray  # (m, 2)
-    near: np.ndarray  # (m, 1 or 2), what v of eq. (2) multiplies
-    arrive: scipy.sparse.csr_array  # (n, 2 m), messages that reach each pixel
+    similarity: np.ndarray  # (m, 1 or 2), the factors of v in eq. (2)
+    incidence: scipy.sparse.csr_array  # (n, 2 m), messages that reach each pixel
     shape: tuple
 
     def agree(self, y):
-        """Which pairs have one label, (m,)."""
+        """Which pairs have equal labels, (m,)."""
         return y[self.pairs[:, 0]] == y[self.pairs[:, 1]]
 
 
-def picture(x, scale) -> Picture:
-    """Pixels, pairs and their likeness; `scale` is s, or None without edges."""
+def make_pixel_grid(x, scale) -> PixelGrid:
+    """Pixels, pairs and their similarity; `scale` is s, or None without contrast."""
     h, w, d = x.shape
     X = x.reshape(-1, d)
-    pairs = np.asarray(neighbour_pairs(h, w)).reshape(-1, 2)
-    near = np.ones((len(pairs), 1))
+    pairs = np.asarray(neighbor_pairs(h, w)).reshape(-1, 2)
+    similarity = np.ones((len(pairs), 1))
     if scale is not None:
-        gap = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
-        near = np.column_stack([near, np.exp(-gap / (2 * scale**2))])
-    to = np.r_[pairs[:, 1], pairs[:, 0]]  # messages i -> j, then j -> i
-    shape = len(X), len(to)
-    arrive = scipy.sparse.csr_array((np.ones(len(to)), (to, np.arange(len(to)))), shape)
-    return Picture(X, pairs, near, arrive, (h, w))
+        squared_gap = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
+        similarity = np.column_stack(
+            [similarity, np.exp(-squared_gap / (2 * scale**2))]
+        )
+    receiver = np.r_[pairs[:, 1], pairs[:, 0]]  # messages i -> j, then j -> i
+    shape = len(X), len(receiver)
+    incidence = scipy.sparse.csr_array(
+        (np.ones(len(receiver)), (receiver, np.arange(len(receiver)))), shape
+    )
+    return PixelGrid(X, pairs, similarity, incidence, (h, w))
 
 
-class Beliefs(NamedTuple):
-    """What messages say when they have settled."""
+class PixelBeliefs(NamedTuple):
+    """Marginals and Bethe log Z of converged messages."""
 
     messages: np.ndarray  # (2 m, k)
     marginals: np.ndarray  # (n, k)
-    agree: np.ndarray  # (m,) probability that a pair has one label
+    agree: np.ndarray  # (m,) probability that a pair has equal labels
     log_z: float
 
 
-def normalised(L):
+def normalise_log_rows(L):
     """exp L with rows that sum to 1, and the logarithms of the sums."""
     top = L.max(axis=1, keepdims=True)
     P = np.exp(L - top)
@@ -97,86 +101,97 @@ def normalised(L):
     return P / total, (top + np.log(total))[:, 0]
 
 
-def propagate(p: Picture, U, a, messages=None) -> Beliefs:
+def propagate_beliefs(p: PixelGrid, U, a, messages=None) -> PixelBeliefs:
     """Belief propagation for eq. (1), by eq. (4)."""
     n, k = U.shape
     m = len(a)
     i, j = p.pairs.T
-    origin, back = np.r_[i, j], np.r_[np.arange(m, 2 * m), np.arange(m)]
-    pull = np.expm1(np.r_[a, a])[:, None]
+    sender, reverse = np.r_[i, j], np.r_[np.arange(m, 2 * m), np.arange(m)]
+    attraction = np.expm1(np.r_[a, a])[:, None]
     M = np.full((2 * m, k), 1 / k) if messages is None else messages
-    for _ in range(ROUNDS if m else 0):
-        log_b = U + p.arrive @ np.log(M)
-        c, _ = normalised(log_b[origin] - np.log(M[back]))
-        new = (1 - DAMPING) * (1 + pull * c) / (k + pull) + DAMPING * M
-        still = np.abs(new - M).max() <= STILL
+    for _ in range(MAX_BP_ROUNDS if m else 0):
+        log_b = U + p.incidence @ np.log(M)
+        c, _ = normalise_log_rows(log_b[sender] - np.log(M[reverse]))
+        new = (1 - BP_DAMPING) * (1 + attraction * c) / (
+            k + attraction
+        ) + BP_DAMPING * M
+        converged = np.abs(new - M).max() <= BP_TOL
         M = new
-        if still:
+        if converged:
             break
-    log_b = U + p.arrive @ np.log(M)
-    P, log_n = normalised(log_b)
+    log_b = U + p.incidence @ np.log(M)
+    P, log_n = normalise_log_rows(log_b)
     if not m:
-        return Beliefs(M, P, np.zeros(0), float(log_n.sum()))
-    c, log_c = normalised(log_b[origin] - np.log(M[back]))
+        return PixelBeliefs(M, P, np.zeros(0), float(log_n.sum()))
+    c, log_c = normalise_log_rows(log_b[sender] - np.log(M[reverse]))
     same = (c[:m] * c[m:]).sum(axis=1)
-    whole = 1 + np.expm1(a) * same  # sums of c_ij exp(a [l = l']) c_ji
+    pair_sum = 1 + np.expm1(a) * same  # sums of c_ij exp(a [l = l']) c_ji
     degree = np.bincount(np.r_[i, j], minlength=n)
-    log_z = (np.log(whole) + log_c[:m] + log_c[m:]).sum() - ((degree - 1) * log_n).sum()
-    return Beliefs(M, P, np.exp(a) * same / whole, float(log_z))
+    log_z = (np.log(pair_sum) + log_c[:m] + log_c[m:]).sum() - (
+        (degree - 1) * log_n
+    ).sum()
+    return PixelBeliefs(M, P, np.exp(a) * same / pair_sum, float(log_z))
 
 
-def around(p: Picture, y, weight, k):
+def neighbor_votes(p: PixelGrid, y, weight, k):
     """sum over neighbours j of weight_ij [y_j = l]: (n, k)."""
     i, j = p.pairs.T
-    at = np.r_[i * k + y[j], j * k + y[i]]
-    total = np.bincount(at, np.r_[weight, weight], minlength=len(p.X) * k)
+    cell = np.r_[i * k + y[j], j * k + y[i]]
+    total = np.bincount(cell, np.r_[weight, weight], minlength=len(p.X) * k)
     return total.reshape(-1, k)
 
 
-class Problem:
+class GridObjective:
     """J of eq. (3) or (5) and its gradient, at weights w (d, k), b (k,), v (e,)."""
 
-    def __init__(self, pictures, codes, k, c2, pseudo):
-        self.pictures, self.codes, self.k, self.c2 = pictures, codes, k, c2
-        self.one = self.pseudo if pseudo else self.bethe
-        self.messages: list = [None] * len(pictures)
+    def __init__(self, grids, codes, k, c2, pseudo):
+        self.grids = grids
+        self.codes = codes
+        self.k = k
+        self.c2 = c2
+        self.image_objective = self.pseudo if pseudo else self.bethe
+        self.messages: list = [None] * len(grids)
 
     @property
     def size(self):
-        d, e = self.pictures[0].X.shape[1], self.pictures[0].near.shape[1]
+        d, e = self.grids[0].X.shape[1], self.grids[0].similarity.shape[1]
         return d * self.k + self.k + e
 
-    def parts(self, theta):
-        k, cut = self.k, self.pictures[0].X.shape[1] * self.k
+    def split(self, theta):
+        """w (d, k), b (k,) and v (e,)."""
+        k = self.k
+        cut = self.grids[0].X.shape[1] * self.k
         return theta[:cut].reshape(-1, k), theta[cut : cut + k], theta[cut + k :]
 
     def __call__(self, theta):
-        W, b, v = self.parts(theta)
+        W, b, v = self.split(theta)
         held = np.r_[W.ravel(), 0 * b, v]
-        value, gradient = self.c2 * held @ held, 2 * self.c2 * held
-        for t, (p, y) in enumerate(zip(self.pictures, self.codes, strict=True)):
-            cost, R, slope = self.one(t, p, y, p.X @ W + b, v)
+        value = self.c2 * held @ held
+        gradient = 2 * self.c2 * held
+        for t, (p, y) in enumerate(zip(self.grids, self.codes, strict=True)):
+            cost, R, slope = self.image_objective(t, p, y, p.X @ W + b, v)
             value += cost
             gradient += np.r_[(p.X.T @ R).ravel(), R.sum(axis=0), slope]
         return value, gradient
 
     def bethe(self, t, p, y, U, v):
-        """Eq. (3) of one picture: its value, by pixel and label, and by v."""
-        a, at = p.near @ v, np.arange(len(y))
-        found = propagate(p, U, a, self.messages[t])
+        """Eq. (3) of one image: value, gradient by pixel and label, and by v."""
+        a = p.similarity @ v
+        at = np.arange(len(y))
+        found = propagate_beliefs(p, U, a, self.messages[t])
         self.messages[t] = found.messages
         same = p.agree(y)
         value = found.log_z - U[at, y].sum() - a[same].sum()
         R = found.marginals.copy()
         R[at, y] -= 1
-        return value, R, p.near.T @ (found.agree - same)
+        return value, R, p.similarity.T @ (found.agree - same)
 
     def pseudo(self, t, p, y, U, v):
-        """Eq. (5) of one picture."""
-        seen = np.stack([around(p, y, near, self.k) for near in p.near.T])
+        """Eq. (5) of one image: value, gradient by pixel and label, and by v."""
+        seen = np.stack([neighbor_votes(p, y, near, self.k) for near in p.similarity.T])
         at = np.arange(len(y))
         Z = U + np.tensordot(v, seen, axes=1)
-        R, log_n = normalised(Z)
+        R, log_n = normalise_log_rows(Z)
         value = (log_n - Z[at, y]).sum()
         R[at, y] -= 1
         return value, R, np.tensordot(seen, R, axes=([1, 2], [0, 1]))
@@ -184,14 +199,14 @@ class Problem:
 
 @dataclass(eq=False, repr=False)
 class GridCRF(Estimator):
-    """Conditional random field for labelling the pixels of pictures.
+    """Conditional random field for labelling the pixels of images.
 
     Parameters
     ----------
     c2 : float, default=1.0
         Strength of the L2 penalty.
     contrast : bool, default=False
-        Whether neighbours that look alike are held together more, eq. (2).
+        Whether similar neighbours are coupled more strongly, eq. (2).
     contrast_scale : float or None, default=None
         s of eq. (2); None is the root mean square difference of neighbours.
     max_iter : int, default=300
@@ -200,8 +215,8 @@ class GridCRF(Estimator):
     objective : {"bethe", "pseudo"}, default="bethe"
         Eq. (3) or (5).
     decode : {"marginal", "map"}, default="marginal"
-        What `predict` gives: the likeliest label of each pixel, or the likeliest
-        labelling of the whole.
+        What `predict` gives: the most probable label of each pixel, or the most
+        probable labelling.
     verbose : int, default=0
 
     Attributes
@@ -240,7 +255,7 @@ class GridCRF(Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y):
-        """Learn from pictures and the labels of their pixels.
+        """Fit the weights to images and the labels of their pixels.
 
         Parameters
         ----------
@@ -251,22 +266,22 @@ class GridCRF(Estimator):
         -------
         self : object
         """
-        from ..optim.orthant_wise import orthant_lbfgs  # loads when it is wanted
+        from ..optim.orthant_wise import orthant_lbfgs  # imported when needed
 
         check_params(self)
-        images = as_images(X)
-        marks = [np.asarray(v) for v in y]
-        if [v.shape for v in marks] != [x.shape[:2] for x in images]:
-            raise ValueError("y must hold a label for each pixel of each picture of X.")
+        images = check_images(X)
+        labels = [np.asarray(v) for v in y]
+        if [v.shape for v in labels] != [x.shape[:2] for x in images]:
+            raise ValueError("y must hold a label for each pixel of each image of X.")
         self.classes_, flat = np.unique(
-            np.concatenate([v.ravel() for v in marks]), return_inverse=True
+            np.concatenate([v.ravel() for v in labels]), return_inverse=True
         )
         self.n_features_in_ = images[0].shape[2]
         self.contrast_scale_ = self._scale(images)
-        pictures = [picture(x, self.contrast_scale_ or None) for x in images]
-        cuts = np.cumsum([len(p.X) for p in pictures])[:-1]
-        problem = Problem(
-            pictures,
+        grids = [make_pixel_grid(x, self.contrast_scale_ or None) for x in images]
+        cuts = np.cumsum([len(p.X) for p in grids])[:-1]
+        problem = GridObjective(
+            grids,
             np.split(flat, cuts),
             len(self.classes_),
             self.c2,
@@ -279,8 +294,12 @@ class GridCRF(Estimator):
             tol=self.tol * len(flat),
             task=task,
         )
-        W, b, v = problem.parts(self._drive(run, total=self.max_iter).state.position)
-        self.coef_, self.intercept_, self.coupling_ = W.T.copy(), b.copy(), v.copy()
+        W, b, v = problem.split(
+            self._run_driver(run, total=self.max_iter).state.position
+        )
+        self.coef_ = W.T.copy()
+        self.intercept_ = b.copy()
+        self.coupling_ = v.copy()
         return self
 
     def _scale(self, images) -> float:
@@ -296,26 +315,26 @@ class GridCRF(Estimator):
         joined = np.concatenate(gaps)
         return float(np.sqrt(joined.mean())) if joined.any() else 1.0
 
-    def _look(self, X):
-        """Pictures with U (n, k) and a (m,) of eq. (2)."""
+    def _potentials(self, X):
+        """Images with U (n, k) and a (m,) of eq. (2)."""
         check_is_fitted(self, "coef_")
-        for x in as_images(X):
+        for x in check_images(X):
             if x.shape[2] != self.n_features_in_:
                 raise ValueError(
-                    f"pictures must have {self.n_features_in_} numbers a pixel, got "
+                    f"images must have {self.n_features_in_} numbers a pixel, got "
                     f"{x.shape[2]}."
                 )
-            p = picture(x, self.contrast_scale_ or None)
-            yield p, p.X @ self.coef_.T + self.intercept_, p.near @ self.coupling_
+            p = make_pixel_grid(x, self.contrast_scale_ or None)
+            yield p, p.X @ self.coef_.T + self.intercept_, p.similarity @ self.coupling_
 
     def predict(self, X):
-        """Labels of every picture, see `decode`: list of arrays (h, w)."""
+        """Labels of every image, see `decode`: list of arrays (h, w)."""
         out = []
-        for p, U, a in self._look(X):
+        for p, U, a in self._potentials(X):
             if self.decode == "marginal":
-                labels = propagate(p, U, a).marginals.argmax(axis=1)
+                labels = propagate_beliefs(p, U, a).marginals.argmax(axis=1)
             elif len(a) and a.min() < 0:
-                labels = in_turn(p, U, a)
+                labels = iterated_conditional_modes(p, U, a)
             else:
                 labels = alpha_expansion(-U, p.pairs, a).labels
             out.append(self.classes_[labels].reshape(p.shape))
@@ -324,12 +343,12 @@ class GridCRF(Estimator):
     def predict_proba(self, X):
         """Marginals of the labels of every pixel: list of arrays (h, w, k)."""
         return [
-            propagate(p, U, a).marginals.reshape(*p.shape, -1)
-            for p, U, a in self._look(X)
+            propagate_beliefs(p, U, a).marginals.reshape(*p.shape, -1)
+            for p, U, a in self._potentials(X)
         ]
 
     def score(self, X, y) -> float:
-        """Share of pixels with the right label."""
+        """Accuracy over pixels."""
         right = [
             np.ravel(a == np.asarray(b))
             for a, b in zip(self.predict(X), y, strict=True)
@@ -337,29 +356,29 @@ class GridCRF(Estimator):
         return float(np.concatenate(right).mean())
 
 
-def as_images(X):
-    """Pictures as arrays (h, w, d) of finite numbers."""
+def check_images(X):
+    """Images as arrays (h, w, d) of finite numbers."""
     images = [np.asarray(x, dtype=float) for x in X]
     images = [x[:, :, None] if x.ndim == 2 else x for x in images]
     if not images or any(x.ndim != 3 or not x.size for x in images):
-        raise ValueError("X must be a list of pictures of shape (h, w) or (h, w, d).")
+        raise ValueError("X must be a list of images of shape (h, w) or (h, w, d).")
     if len({x.shape[2] for x in images}) > 1:
-        raise ValueError("every picture must have the same numbers a pixel.")
+        raise ValueError("every image must have the same numbers a pixel.")
     if not all(np.isfinite(x).all() for x in images):
-        raise ValueError("a picture contains NaN or infinity.")
+        raise ValueError("an image contains NaN or infinity.")
     return images
 
 
-def in_turn(p, U, a, rounds=100):
-    """Each colour of a checkerboard set to what it likes best, until all is still."""
+def iterated_conditional_modes(p, U, a, rounds=100):
+    """Set each colour of a checkerboard to its best labels until nothing changes."""
     h, w = p.shape
     color = np.add.outer(np.arange(h), np.arange(w)).ravel() % 2
     y = U.argmax(axis=1)
     for _ in range(rounds):
-        old = y
-        for one in (0, 1):
-            best = (U + around(p, y, a, U.shape[1])).argmax(axis=1)
-            y = np.where(color == one, best, y)
-        if (y == old).all():
+        previous = y
+        for parity in (0, 1):
+            best = (U + neighbor_votes(p, y, a, U.shape[1])).argmax(axis=1)
+            y = np.where(color == parity, best, y)
+        if (y == previous).all():
             break
     return y

@@ -1,20 +1,21 @@
-"""PC: the class of a graph from tests of conditional independence.
+"""PC algorithm: constraint-based structure learning by conditional independence tests.
 
-If rows come from a network whose independences are just those its graph says, x and y
-are not joined if and only if they are independent given some set S of the neighbours
-of one of them. So, beginning with all pairs joined, for l = 0, 1, 2, ...
+If the independences of the data are exactly those of the graph, x and y are not
+adjacent if and only if they are independent given some subset S of the neighbours of
+one of them. So, beginning with the complete graph, for l = 0, 1, 2, ...
 
-    x - y goes  if for some S, |S| = l, in the neighbours of x or of y,
-    the test of x and y given S keeps independence                               (1)
+    remove x - y  if for some S, |S| = l, in the neighbours of x or of y,
+    the test of x and y given S does not reject independence                     (1)
 
-    x -> z <- y  for x - z - y with x, y apart and z not in the S that parted them (2)
+    x -> z <- y  for x - z - y with x, y not adjacent and z not in their S       (2)
 
-and Meek's rules give the arrows that follow (`equivalence`). Neighbours are those at
-the beginning of the round (the stable variant), a pair remembers the S of its largest
-p-value in the round, and an edge that (2) turns both ways keeps no arrow; so the result
-does not depend on the order of the columns. The test for states is
+and Meek's rules give the directions that follow (`markov_equivalence`). Neighbours are
+those at the beginning of the round (the stable variant), a pair keeps the S of its
+largest p-value in the round, and an edge that (2) directs both ways stays undirected;
+so the result does not depend on the order of the columns. The test for discrete columns
+is
 
-    G = 2 sum N_xys log(N_xys N_s / (N_xs N_ys)),   chi-squared where (1) holds  (3)
+    G = 2 sum N_xys log(N_xys N_s / (N_xs N_ys)),   chi-squared under independence (3)
 
 with degrees of freedom from the states that occur; for Gaussian columns Fisher's
 z-transform of the partial correlation. Counts of y with all its neighbours given one S
@@ -37,103 +38,112 @@ from scipy.special import chdtrc, ndtr
 from ..base import Estimator
 from ..core.iterate import iterate
 from ..params import Fraction, Natural, NonNegative, Positive, Verbosity
-from .assembled import counted_network, regressed_network
-from .counts import Counts, each, g_statistics
-from .dags import edges_of
-from .equivalence import EquivalenceClass, extension, meek
-from .structure import read_columns
+from .contingency_tables import ContingencyTables, for_each_item, g_statistics
+from .dags import edge_pairs
+from .markov_equivalence import EquivalenceClass, apply_meek_rules, consistent_extension
+from .structure_learning import (
+    network_from_counts,
+    network_from_regressions,
+    read_training_table,
+)
 
 
-class GTests:
+class GTest:
     """p-values of eq. (3) for y and each of several others given S."""
 
-    def __init__(self, counts: Counts):
-        self.counts, self.d, self.n = counts.ready(), counts.d, counts.n
+    def __init__(self, counts: ContingencyTables):
+        self.counts = counts.pack()
+        self.d = counts.d
+        self.n = counts.n
 
     def __call__(self, y: int, given, others) -> np.ndarray:
-        G, free = g_statistics(self.counts, y, given, others)
-        return np.where(free > 0, chdtrc(np.maximum(free, 1), G), 1.0)
+        G, df = g_statistics(self.counts, y, given, others)
+        return np.where(df > 0, chdtrc(np.maximum(df, 1), G), 1.0)
 
 
-class FisherTests:
+class FisherZTest:
     """p-values of partial correlations of y and each of several others given S."""
 
     def __init__(self, X, weights=None):
         w = np.ones(len(X)) if weights is None else weights
-        self.n, self.d = float(w.sum()), X.shape[1]
+        self.n = float(w.sum())
+        self.d = X.shape[1]
         Z = X - np.average(X, axis=0, weights=w)
         self.S = (Z * w[:, None]).T @ Z
 
     def __call__(self, y: int, given, others) -> np.ndarray:
         P, Z = list(given), list(others)
         B = np.linalg.lstsq(self.S[np.ix_(P, P)], self.S[P], rcond=None)[0]
-        left = self.S - self.S[:, P] @ B
-        scale = np.sqrt(np.maximum(np.diag(left)[Z] * left[y, y], 1e-300))
-        r = np.clip(left[y, Z] / scale, -1 + 1e-15, 1 - 1e-15)
+        residual = self.S - self.S[:, P] @ B
+        sd_product = np.sqrt(np.maximum(np.diag(residual)[Z] * residual[y, y], 1e-300))
+        r = np.clip(residual[y, Z] / sd_product, -1 + 1e-15, 1 - 1e-15)
         z = np.arctanh(r) * math.sqrt(max(self.n - len(P) - 3, 0.0))
         return 2 * ndtr(-np.abs(z))
 
 
 class Skeleton(NamedTuple):
-    """Edges left after rounds of up to `size` conditions."""
+    """The edges that remain after tests with up to `size` conditioning variables."""
 
-    joined: np.ndarray  # (d, d)
-    parted: dict  # (x, y) with x < y -> (p-value, S)
+    adjacent: np.ndarray  # (d, d)
+    separators: dict  # (x, y) with x < y -> (p-value, S)
     size: int
     objective: float  # number of edges
     done: bool = False
 
 
-def round_of(tests, joined, size, alpha) -> dict:
-    """Pairs that some S of this size parts, eq. (1), with their best S."""
+def test_round(tests, adjacent, size, alpha) -> dict:
+    """Pairs that some S of this size separates, eq. (1), with their best S."""
 
-    def one(y):
-        near, found = np.flatnonzero(joined[y]), {}
-        if len(near) - 1 < size:
-            return found
-        for S in combinations(near.tolist(), size):
-            others = [x for x in near.tolist() if x not in S]
+    def tests_of_node(y):
+        neighbors = np.flatnonzero(adjacent[y])
+        separated = {}
+        if len(neighbors) - 1 < size:
+            return separated
+        for S in combinations(neighbors.tolist(), size):
+            others = [x for x in neighbors.tolist() if x not in S]
             for x, p in zip(others, tests(y, S, others).tolist(), strict=True):
                 pair = (min(x, y), max(x, y))
-                if p >= alpha and (-p, S) < found.get(pair, (1.0, ())):
-                    found[pair] = (-p, S)
-        return found
+                if p >= alpha and (-p, S) < separated.get(pair, (1.0, ())):
+                    separated[pair] = (-p, S)
+        return separated
 
-    parted, rounds = {}, {}
-    each(
-        lambda y: rounds.update({y: one(y)}), range(len(joined)), tests.n * joined.sum()
+    separators, results = {}, {}
+    for_each_item(
+        lambda y: results.update({y: tests_of_node(y)}),
+        range(len(adjacent)),
+        tests.n * adjacent.sum(),
     )
-    for found in rounds.values():
-        for pair, value in found.items():
-            if pair not in parted or value < parted[pair]:
-                parted[pair] = value
-    return {pair: (-p, S) for pair, (p, S) in parted.items()}
+    for separated in results.values():
+        for pair, value in separated.items():
+            if pair not in separators or value < separators[pair]:
+                separators[pair] = value
+    return {pair: (-p, S) for pair, (p, S) in separators.items()}
 
 
-def oriented(joined, parted) -> np.ndarray:
-    """The pattern: arrows of eq. (2), then those that follow."""
-    d = len(joined)
-    into = np.zeros((d, d), dtype=bool)
+def orient_edges(adjacent, separators) -> np.ndarray:
+    """The CPDAG: directions by eq. (2), then those that follow."""
+    d = len(adjacent)
+    collider = np.zeros((d, d), dtype=bool)
     for z in range(d):
-        for x, y in combinations(np.flatnonzero(joined[z]).tolist(), 2):
-            if not joined[x, y] and z not in parted[x, y][1]:
-                into[x, z] = into[y, z] = True
-    firm = into & ~into.T
-    return meek(joined & ~firm.T)
+        for x, y in combinations(np.flatnonzero(adjacent[z]).tolist(), 2):
+            if not adjacent[x, y] and z not in separators[x, y][1]:
+                collider[x, z] = collider[y, z] = True
+    consistent = collider & ~collider.T
+    return apply_meek_rules(adjacent & ~consistent.T)
 
 
 @dataclass(eq=False, repr=False)
 class PC(Estimator):
-    """Structure of a Bayesian network by tests of independence.
+    """Structure learning of a Bayesian network by independence tests (PC algorithm).
 
     Parameters
     ----------
     alpha : float, default=0.05
-        Level of the tests: p-values of at least this keep independence.
+        Significance level: p-values of at least this do not reject independence.
     test : {"auto", "g", "fisher_z"}, default="auto"
-        For columns of states, or of Gaussian numbers; "auto" looks which they are.
+        G-test for discrete columns, Fisher's z for Gaussian ones; "auto" infers which.
     max_given : int or None, default=None
-        Most variables to condition on.
+        Maximum number of conditioning variables.
     prior : None, "laplace", "k2", "bdeu" or float, default=None
         Pseudo-counts of the tables of `network_`.
     equivalent_size : float, default=10.0
@@ -144,19 +154,19 @@ class PC(Estimator):
     Attributes
     ----------
     class_ : EquivalenceClass
-        Arrows that follow from the data, and edges whose direction is open.
+        Directions that follow from the data, and edges of undetermined direction.
     separators_ : dict
-        For each pair of names not joined, the set that made them independent.
+        The separating set of each pair of names that is not adjacent.
     p_values_ : dict
-        And its p-value.
+        The p-value of that test.
     parents_ : tuple of tuples of int, or None
-        Parents of one graph of the class; None if the tests contradict each other so
-        that no graph has these arrows.
+        Parents of one graph of the class; None if contradictory tests leave no graph
+        with these directions.
     edges_ : list of pairs of names
     network_ : BayesianNetwork or None
-        That graph with fitted tables; None too where a table would be too large.
+        That graph with fitted tables; None if a table would be too large.
     n_iter_, converged_, history_ : int, bool, dict
-        Rounds, and how many edges were left after each.
+        history_["objective"] is the number of edges after each round.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -180,7 +190,7 @@ class PC(Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the class of graphs and fit the tables of one.
+        """Find the equivalence class and fit the tables of one member.
 
         Parameters
         ----------
@@ -189,54 +199,59 @@ class PC(Estimator):
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        known = None if self.test == "auto" else self.test == "fisher_z"
+        is_gaussian = None if self.test == "auto" else self.test == "fisher_z"
         hint = 'take all for numbers with test="fisher_z"'
-        rows, space, w = read_columns(self, X, sample_weight, gaussian=known, hint=hint)
-        counts = Counts(rows, space.sizes, w) if space.all_discrete else None
-        tests = FisherTests(rows, w) if counts is None else GTests(counts)
-        state = self._rounds(tests)
-        pattern = oriented(state.joined, state.parted)
+        rows, space, w = read_training_table(
+            self, X, sample_weight, gaussian=is_gaussian, hint=hint
+        )
+        counts = ContingencyTables(rows, space.sizes, w) if space.all_discrete else None
+        tests = FisherZTest(rows, w) if counts is None else GTest(counts)
+        state = self._find_skeleton(tests)
+        pattern = orient_edges(state.adjacent, state.separators)
         self.class_ = EquivalenceClass(space.names, pattern)
         name = lambda v: space.names[v]
-        pairs = {(name(x), name(y)): v for (x, y), v in state.parted.items()}
+        pairs = {(name(x), name(y)): v for (x, y), v in state.separators.items()}
         self.separators_ = {k: tuple(map(name, S)) for k, (_, S) in pairs.items()}
         self.p_values_ = {k: p for k, (p, _) in pairs.items()}
-        self.parents_ = extension(pattern)
-        self.network_, self.edges_ = None, []
+        self.parents_ = consistent_extension(pattern)
+        self.network_ = None
+        self.edges_ = []
         if self.parents_ is not None:
-            self.edges_ = edges_of(self.parents_, space.names)
+            self.edges_ = edge_pairs(self.parents_, space.names)
             if counts is None:
-                self.network_ = regressed_network(rows, space, self.parents_, w)
+                self.network_ = network_from_regressions(rows, space, self.parents_, w)
             else:
-                self.network_ = self._counted(counts, space)
+                self.network_ = self._network_from_counts(counts, space)
         return self
 
-    def _counted(self, counts, space):
-        """The network of tables, or None where one would be too large."""
-        prior = self.prior, self.equivalent_size
+    def _network_from_counts(self, counts, space):
+        """The network with tables from counts, or None if one would be too large."""
         try:
-            return counted_network(counts, space, self.parents_, *prior)
+            return network_from_counts(
+                counts, space, self.parents_, self.prior, self.equivalent_size
+            )
         except ValueError as problem:
             warnings.warn(f"PC leaves network_ None: {problem}", stacklevel=3)
             return None
 
-    def _rounds(self, tests) -> Skeleton:
+    def _find_skeleton(self, tests) -> Skeleton:
+        """Rounds of eq. (1) with growing conditioning sets."""
         d = tests.d
-        most = d - 2 if self.max_given is None else min(self.max_given, d - 2)
+        max_size = d - 2 if self.max_given is None else min(self.max_given, d - 2)
 
         def step(state: Skeleton) -> Skeleton:
             size = state.size + 1
-            parted = round_of(tests, state.joined, size, self.alpha)
-            joined = state.joined.copy()
-            for x, y in parted:
-                joined[x, y] = joined[y, x] = False
-            done = size >= most or joined.sum(axis=0).max(initial=0) - 1 <= size
-            both = {**state.parted, **parted}
-            return Skeleton(joined, both, size, joined.sum() / 2, bool(done))
+            separated = test_round(tests, state.adjacent, size, self.alpha)
+            adjacent = state.adjacent.copy()
+            for x, y in separated:
+                adjacent[x, y] = adjacent[y, x] = False
+            done = size >= max_size or adjacent.sum(axis=0).max(initial=0) - 1 <= size
+            separators = {**state.separators, **separated}
+            return Skeleton(adjacent, separators, size, adjacent.sum() / 2, bool(done))
 
         first = Skeleton(~np.eye(d, dtype=bool), {}, -1, d * (d - 1) / 2)
         change = lambda old, new: 0.0 if new.done else 1.0
         run = lambda task: iterate(
             step, first, max_iter=max(d, 1), tol=0.0, change=change, task=task
         )
-        return self._drive(run, total=None).state
+        return self._run_driver(run, total=None).state

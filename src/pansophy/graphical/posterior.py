@@ -1,4 +1,4 @@
-"""What a query gives back: a table with its states, or a mixture of Normals."""
+"""Results of queries: tables with the states of their axes, mixtures of Normals."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.numerics import safe_log
+from ..distributions.joint_table import JointTable
 from ..distributions.normal import Normal
-from ..distributions.tables import JointTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior(JointTable):
-    """A joint table that knows the states of its variables.
+    """A joint table with the states of its variables.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ class Posterior(JointTable):
 
     Examples
     --------
-    >>> from pansophy.graphical import sprinkler
-    >>> p = sprinkler().query("rain", {"wet": True})
+    >>> from pansophy.graphical import sprinkler_network
+    >>> p = sprinkler_network().query("rain", {"wet": True})
     >>> round(p[True], 4), p.best
     (0.7079, True)
     """
@@ -32,11 +32,11 @@ class Posterior(JointTable):
     states: tuple = ()
 
     def __post_init__(self):
-        pass  # made by ourselves, from checked parts
+        pass  # made from checked parts
 
     @classmethod
     def of(cls, prob, names, states) -> "Posterior":
-        """Without the checks of a frozen class, which take as long as a small query."""
+        """Made without the checks of a frozen class, which slow down small queries."""
         self = object.__new__(cls)
         self.__dict__.update(prob=prob, names=names, n=None, states=states)
         return self
@@ -60,32 +60,32 @@ class Posterior(JointTable):
 
     @property
     def best(self):
-        """The likeliest state (a tuple for several variables)."""
+        """The most probable state (a tuple for several variables)."""
         at = np.unravel_index(int(np.argmax(self.prob)), self.prob.shape)
-        found = tuple(s[k] for s, k in zip(self.states, at, strict=True))
-        return found if len(found) > 1 else found[0]
+        states = tuple(s[k] for s, k in zip(self.states, at, strict=True))
+        return states if len(states) > 1 else states[0]
 
     def __repr__(self):
         head = ", ".join(map(str, self.names))
-        top = np.argsort(-self.prob, axis=None, kind="stable")[:12]
+        largest = np.argsort(-self.prob, axis=None, kind="stable")[:12]
         lines = []
-        for flat in top:
+        for flat in largest:
             at = np.unravel_index(flat, self.prob.shape)
             row = ", ".join(str(s[k]) for s, k in zip(self.states, at, strict=True))
             lines.append(f"  {row}: {self.prob[at]:.6g}")
-        more = ["  ..."] if self.prob.size > 12 else []
-        return "\n".join([f"P({head})", *lines, *more])
+        ellipsis = ["  ..."] if self.prob.size > 12 else []
+        return "\n".join([f"P({head})", *lines, *ellipsis])
 
 
-class Explanation(NamedTuple):
-    """The likeliest joint state, and the log of its probability given the evidence."""
+class MostProbableExplanation(NamedTuple):
+    """The most probable joint state and its log probability given the evidence."""
 
     states: dict
     log_prob: float
 
 
-class Parameters(NamedTuple):
-    """Numbers of a network: entries of all tables, and those free to choose."""
+class ParameterCounts(NamedTuple):
+    """Numbers of parameters of a network: all entries, and free ones."""
 
     cells: int
     free: int

@@ -1,16 +1,16 @@
-"""Two stages with a variable between them: P(z | x), then P(y | x', z).
+"""Two-stage prediction through an intermediate variable: P(z | x), then P(y | x', z).
 
-A model of y from many columns is cut in two at a quantity z that some columns decide
-and through which alone they act on y: speed, say, between the weather and a crash.
+A model of y is split at a variable z that some columns x determine and through which
+alone they act on y: speed, for example, between the weather and a crash.
 
     P(y | x, x') = sum_z P(z | x) P(y | x', z)                                   (1)
 
-Each stage is any classifier and needs its own rows only: those that show x and z, and
-those that show x', z and y; they may be different tables of different lengths. At run
-time z is used where it is known and summed out by (1) where it is not. With tables as
-stages, (1) is what summing z out of the network x -> z -> y <- x' gives. A second stage
-that predicts numbers gives their mean over z; a stage without probabilities is taken
-at its word: its answer has probability 1.
+Each stage is any classifier and needs its own rows only: rows with x and z, and rows
+with x', z and y; these may be different tables of different lengths. At prediction time
+z is used where it is known and summed out by (1) where it is not. With tables as
+stages, (1) sums z out of the network x -> z -> y <- x'. A regressor as second stage
+gives its mean over z; the prediction of a stage without probabilities has probability
+1.
 
 Shapes    x (n, d)   x' (n, d')   z, y (n,)
 """
@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
-from ..core.labels import absent
+from ..core.codes import is_missing
 from ..naive_bayes.joint_table import JointTableClassifier
 
 
@@ -35,8 +35,7 @@ class TwoStage:
     first : classifier of z from x; a table of all combinations by default
     second : classifier or regressor of y from x' and z, likewise
     encoding : {"code", "one_hot"}, default="code"
-        How z is appended to x': as the place of its label, or as a column of 0 and 1
-        for each label.
+        How z is appended to x': as the code of its label, or one-hot.
 
     Attributes
     ----------
@@ -83,7 +82,7 @@ class TwoStage:
         if not hasattr(self, "first_"):
             raise NotFittedError("fit_first comes first: it learns the labels of z.")
         stage = JointTableClassifier() if self.second is None else clone(self.second)
-        self.second_ = stage.fit(self._beside(X, self._codes(z, whole=True)), y)
+        self.second_ = stage.fit(self._beside(X, self._codes(z, complete=True)), y)
         if hasattr(self.second_, "classes_"):
             self.classes_ = self.second_.classes_
         return self
@@ -92,7 +91,7 @@ class TwoStage:
         """P(z | x): (n, number of labels of z)."""
         if not hasattr(self, "first_"):
             raise NotFittedError("this TwoStage has no first stage yet: call fit.")
-        return probabilities(self.first_, X_first, self.intermediates_)
+        return class_probabilities(self.first_, X_first, self.intermediates_)
 
     def predict_proba(self, X_first, X_second, z=None) -> np.ndarray:
         """P(y | x, x'), eq. (1), or P(y | x', z) in rows that show z.
@@ -101,19 +100,19 @@ class TwoStage:
         """
         if not is_classifier(self._second()):
             raise AttributeError("the second stage predicts numbers: use predict.")
-        ask = lambda X: probabilities(self.second_, X, self.classes_)
-        return self._mixed(ask, X_first, X_second, z)
+        predict = lambda X: class_probabilities(self.second_, X, self.classes_)
+        return self._average_over_z(predict, X_first, X_second, z)
 
     def predict(self, X_first, X_second, z=None) -> np.ndarray:
-        """The likeliest y, or its mean if the second stage predicts numbers."""
+        """The most probable y, or its mean if the second stage is a regressor."""
         if is_classifier(self._second()):
             p = self.predict_proba(X_first, X_second, z)
             return np.asarray(self.classes_)[p.argmax(axis=1)]
-        ask = lambda X: np.asarray(self.second_.predict(X), dtype=float)
-        return self._mixed(ask, X_first, X_second, z)
+        predict = lambda X: np.asarray(self.second_.predict(X), dtype=float)
+        return self._average_over_z(predict, X_first, X_second, z)
 
     def score(self, X_first, X_second, y, z=None) -> float:
-        """Share of rows whose y is predicted."""
+        """Accuracy of the predictions of y."""
         return float(np.mean(self.predict(X_first, X_second, z) == np.asarray(y)))
 
     def _second(self):
@@ -121,8 +120,8 @@ class TwoStage:
             raise NotFittedError("this TwoStage has no second stage yet: call fit.")
         return self.second_
 
-    def _mixed(self, ask, X_first, X_second, z):
-        """sum_z P(z) ask(x', z), row by row."""
+    def _average_over_z(self, predict, X_first, X_second, z):
+        """sum_z P(z) predict(x', z), row by row."""
         n, k = len(X_second), len(self.intermediates_)
         for rows in (X_first, z):
             if rows is not None and len(rows) != n:
@@ -138,21 +137,22 @@ class TwoStage:
         total: Any = 0.0
         for c in range(k):
             if W[:, c].any():
-                part = ask(self._beside(X_second, np.full(n, c)))
+                part = predict(self._beside(X_second, np.full(n, c)))
                 total = total + (W[:, c] * part.T).T
         return total
 
-    def _codes(self, z, whole=False) -> np.ndarray:
-        """Places of labels among those of z; -1 for missing ones."""
-        place = {v: i for i, v in enumerate(self.intermediates_.tolist())}
+    def _codes(self, z, complete=False) -> np.ndarray:
+        """Codes of the labels of z; -1 for missing ones."""
+        position = {v: i for i, v in enumerate(self.intermediates_.tolist())}
         values = np.asarray(z).tolist()
-        codes = np.array([-1 if absent(v) else place.get(v, -2) for v in values])
+        codes = np.array([-1 if is_missing(v) else position.get(v, -2) for v in values])
         if (codes == -2).any():
-            new = values[int(np.argmax(codes == -2))]
+            unknown = values[int(np.argmax(codes == -2))]
             raise ValueError(
-                f"z holds {new!r}, which the first stage has not seen: {list(place)}."
+                f"z holds {unknown!r}, which the first stage has not seen: "
+                f"{list(position)}."
             )
-        if whole and (codes < 0).any():
+        if complete and (codes < 0).any():
             raise ValueError("z must be known in all rows that a stage learns from.")
         return codes
 
@@ -169,8 +169,8 @@ class TwoStage:
         )
 
 
-def probabilities(stage, X, labels) -> np.ndarray:
-    """predict_proba, or 1 for the answer of a stage that has none."""
+def class_probabilities(stage, X, labels) -> np.ndarray:
+    """predict_proba, or 1 for the prediction of a stage without probabilities."""
     if hasattr(stage, "predict_proba"):
         return np.asarray(stage.predict_proba(X))
     answer = np.asarray(stage.predict(X))

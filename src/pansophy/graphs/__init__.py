@@ -1,35 +1,35 @@
-"""Graphs of rows (neighbours, trees, Laplacians, cuts) and directed acyclic graphs."""
+"""Neighbour graphs, spanning trees, Laplacians and directed acyclic graphs."""
 
-from .cuts import connected_components, cut_value, degrees, laplacian
 from .directed import (
     ancestors,
     descendants,
     elimination_order,
-    markov_blanket,
-    moral,
+    moral_graph,
+    node_markov_blanket,
     topological_order,
 )
-from .neighbours import knn_graph, radius_graph, symmetrised, threshold_graph
-from .spanning import Tree, minimum_spanning_tree, spanning_tree
-from .spectral import spectral_map
+from .graph_laplacian import connected_components, cut_value, laplacian, node_degrees
+from .laplacian_spectrum import laplacian_eigenvectors
+from .neighbor_graphs import knn_graph, radius_graph, symmetrize_graph, threshold_graph
+from .spanning_trees import SpanningTree, minimum_spanning_tree, point_spanning_tree
 
 __all__ = [
-    "Tree",
+    "SpanningTree",
     "ancestors",
     "connected_components",
     "cut_value",
-    "degrees",
+    "node_degrees",
     "descendants",
     "elimination_order",
     "knn_graph",
     "laplacian",
-    "markov_blanket",
+    "node_markov_blanket",
     "minimum_spanning_tree",
-    "moral",
+    "moral_graph",
     "radius_graph",
-    "spanning_tree",
-    "spectral_map",
-    "symmetrised",
+    "point_spanning_tree",
+    "laplacian_eigenvectors",
+    "symmetrize_graph",
     "threshold_graph",
     "topological_order",
 ]

@@ -3,15 +3,15 @@
 A graph of d nodes is `parents`: for each node the tuple of its parents' numbers.
 
 Moral graph     i - j if one is a parent of the other or they share a child        (1)
-Elimination     taking a node out joins all its neighbours; the node and they     (2)
+Elimination     removing a node connects all its neighbours; the node and they    (2)
                 are a clique of the triangulated graph
-Heuristics      the next node to go has the least                                  (3)
+Heuristics      the next node to eliminate has the smallest                        (3)
     min_fill        number of edges that (2) adds
-    min_weight      product of the sizes of its neighbours (the table made)
-    min_degree      number of neighbours (min_neighbours is another word for it)
+    min_weight      product of the sizes of its neighbours (of the new table)
+    min_degree      number of neighbours (also called min_neighbours)
 
-Ties go to the smaller table of (2), then to the smaller number, so that an order is
-always the same. Finding the best order is NP-hard; min_fill is good in practice.
+Ties go to the smaller table of (2), then to the smaller number, so that the order is
+deterministic. Finding the best order is NP-hard; min_fill is good in practice.
 
 Cost      orders and ancestors O(d + edges); elimination O(d^2 degree^2) at worst
 Refs      [Kahn1962]; [KollerFriedman2009] ch. 9; [Kjaerulff1990] heuristics
@@ -28,16 +28,16 @@ Heuristic = Literal["min_fill", "min_weight", "min_degree", "min_neighbours"]
 def children_of(parents: Parents) -> list[list[int]]:
     """The children of each node, ascending."""
     children = [[] for _ in parents]
-    for i, above in enumerate(parents):
-        for p in above:
+    for i, node_parents in enumerate(parents):
+        for p in node_parents:
             children[p].append(i)
     return children
 
 
 def topological_order(parents: Parents, names=None) -> list[int]:
-    """Nodes with parents before children, smallest numbers first where free.
+    """Nodes with parents before children; ties go to the smallest number.
 
-    A ValueError shows the cycle, by `names` where they are given.
+    A cycle raises a ValueError that shows it, by `names` if they are given.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def topological_order(parents: Parents, names=None) -> list[int]:
     [2, 0, 1]
     """
     children = children_of(parents)
-    waiting = [len(set(above)) for above in parents]
+    waiting = [len(set(node_parents)) for node_parents in parents]
     ready = [i for i, n in enumerate(waiting) if n == 0]
     order = []
     while ready:
@@ -58,8 +58,8 @@ def topological_order(parents: Parents, names=None) -> list[int]:
                 heapq.heappush(ready, c)
     if len(order) < len(parents):
         path = find_cycle(parents) or []
-        words = [str(i if names is None else names[i]) for i in path]
-        raise ValueError(f"the graph has a cycle: {' -> '.join(words)}.")
+        labels = [str(i if names is None else names[i]) for i in path]
+        raise ValueError(f"the graph has a cycle: {' -> '.join(labels)}.")
     return order
 
 
@@ -67,65 +67,67 @@ def find_cycle(parents: Parents) -> list[int] | None:
     """A directed cycle with its first node repeated at the end, or None."""
     done: set[int] = set()
     for start in range(len(parents)):
-        path, place = [start], {start: 0}
+        path = [start]
+        position = {start: 0}
         pending = [iter(parents[start])] if start not in done else []
         while pending:
-            above = next(pending[-1], None)
-            if above is None:
+            parent = next(pending[-1], None)
+            if parent is None:
                 done.add(path[-1])
-                del place[path.pop()]
+                del position[path.pop()]
                 pending.pop()
-            elif above in place:
-                loop = path[place[above] :]
-                return [above, *reversed(loop)]
-            elif above not in done:
-                place[above] = len(path)
-                path.append(above)
-                pending.append(iter(parents[above]))
+            elif parent in position:
+                cycle = path[position[parent] :]
+                return [parent, *reversed(cycle)]
+            elif parent not in done:
+                position[parent] = len(path)
+                path.append(parent)
+                pending.append(iter(parents[parent]))
     return None
 
 
 def ancestors(parents: Parents, nodes: Iterable[int]) -> set[int]:
-    """All nodes above the given ones (a given one only if it is above another)."""
-    return _reached(parents, nodes)
+    """All ancestors of the given nodes (a given node only if it is one itself)."""
+    return _reachable_nodes(parents, nodes)
 
 
 def descendants(parents: Parents, nodes: Iterable[int]) -> set[int]:
-    """All nodes below the given ones (a given one only if it is below another)."""
-    return _reached(children_of(parents), nodes)
+    """All descendants of the given nodes (a given node only if it is one itself)."""
+    return _reachable_nodes(children_of(parents), nodes)
 
 
-def _reached(following, nodes):
+def _reachable_nodes(following, nodes):
     nodes = [nodes] if isinstance(nodes, int) else list(nodes)
-    found, todo = set(), [j for i in nodes for j in following[i]]
-    while todo:
-        i = todo.pop()
-        if i not in found:
-            found.add(i)
-            todo.extend(following[i])
-    return found
+    reached = set()
+    stack = [j for i in nodes for j in following[i]]
+    while stack:
+        i = stack.pop()
+        if i not in reached:
+            reached.add(i)
+            stack.extend(following[i])
+    return reached
 
 
-def moral(parents: Parents) -> list[set[int]]:
+def moral_graph(parents: Parents) -> list[set[int]]:
     """Neighbours of each node in the moral graph, eq. (1).
 
     Examples
     --------
-    >>> from pansophy.graphs import moral
-    >>> moral([(), (), (0, 1)])
+    >>> from pansophy.graphs import moral_graph
+    >>> moral_graph([(), (), (0, 1)])
     [{1, 2}, {0, 2}, {0, 1}]
     """
     neighbours: list[set[int]] = [set() for _ in parents]
-    for i, above in enumerate(parents):
-        family = {i, *above}
+    for i, node_parents in enumerate(parents):
+        family = {i, *node_parents}
         for a in family:
             neighbours[a] |= family - {a}
     return neighbours
 
 
-def markov_blanket(parents: Parents, i: int) -> set[int]:
-    """Parents, children and the children's other parents of node i."""
-    return moral(parents)[i]
+def node_markov_blanket(parents: Parents, i: int) -> set[int]:
+    """Parents, children and the other parents of the children of node i."""
+    return moral_graph(parents)[i]
 
 
 def elimination_order(
@@ -135,62 +137,62 @@ def elimination_order(
     *,
     nodes: Iterable[int] | None = None,
 ) -> tuple[list[int], list[tuple[int, ...]]]:
-    """An order of elimination by eq. (3), and the clique made at each step, eq. (2).
+    """An elimination order by eq. (3), and the clique of each step, eq. (2).
 
     Parameters
     ----------
     neighbours : list of sets
-        An undirected graph; left as it is.
+        An undirected graph; not modified.
     sizes : sequence of int
         Number of states of each node.
     heuristic : {"min_fill", "min_weight", "min_degree", "min_neighbours"}
     nodes : iterable of int, optional
-        Which nodes go (the others stay to the end); all by default.
+        Nodes to eliminate; all by default.
 
     Returns
     -------
     order : list of int
     cliques : list of tuples
-        cliques[k] holds order[k] and its neighbours when it goes, ascending.
+        cliques[k] has order[k] and its neighbours at that step, ascending.
     """
     if heuristic not in ("min_fill", "min_weight", "min_degree", "min_neighbours"):
         raise ValueError(
             "heuristic must be 'min_fill', 'min_weight', 'min_degree' or "
             f"'min_neighbours', got {heuristic!r}."
         )
-    around = [set(s) for s in neighbours]
-    left = set(range(len(around))) if nodes is None else set(nodes)
-    score = {i: _score(around, sizes, heuristic, i) for i in left}
+    remaining = [set(s) for s in neighbours]
+    candidates = set(range(len(remaining))) if nodes is None else set(nodes)
+    score = {i: _elimination_score(remaining, sizes, heuristic, i) for i in candidates}
     order, cliques = [], []
-    while left:
-        i = min(left, key=score.__getitem__)
-        left.discard(i)
-        ring = around[i]
+    while candidates:
+        i = min(candidates, key=score.__getitem__)
+        candidates.discard(i)
+        near = remaining[i]
         order.append(i)
-        cliques.append(tuple(sorted(ring | {i})))
-        stale = set(ring)
-        for a in ring:
-            new = ring - around[a] - {a}
+        cliques.append(tuple(sorted(near | {i})))
+        outdated = set(near)
+        for a in near:
+            new = near - remaining[a] - {a}
             if new and heuristic == "min_fill":
-                for b in new:  # common neighbours of a new edge have less to fill
-                    stale |= around[a] & around[b]
-            around[a] |= new
-            around[a].discard(i)
-        for a in stale & left:
-            score[a] = _score(around, sizes, heuristic, a)
+                for b in new:  # a new edge lowers the fill of common neighbours
+                    outdated |= remaining[a] & remaining[b]
+            remaining[a] |= new
+            remaining[a].discard(i)
+        for a in outdated & candidates:
+            score[a] = _elimination_score(remaining, sizes, heuristic, a)
     return order, cliques
 
 
-def _score(around, sizes, heuristic, i):
-    ring = around[i]
+def _elimination_score(remaining, sizes, heuristic, i):
+    near = remaining[i]
     weight = 1
-    for a in ring:
+    for a in near:
         weight *= sizes[a]
     if heuristic == "min_weight":
         first = weight
     elif heuristic == "min_fill":
-        missing = sum(len(ring) - 1 - len(ring & around[a]) for a in ring)
+        missing = sum(len(near) - 1 - len(near & remaining[a]) for a in near)
         first = missing // 2
     else:
-        first = len(ring)
+        first = len(near)
     return first, weight * sizes[i], i

@@ -1,7 +1,7 @@
 """Kernels k(x, z): the algebra, Gaussian, linear and polynomial members, a PSD test.
 
 `KERNELS` lists instances of every kernel and of the algebra; the common battery runs
-over it. `get` makes one from scikit-learn's words: `get("rbf", gamma=0.1)`.
+over it. `get_kernel("rbf", gamma=0.1)` makes one from scikit-learn's names.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.arrays import to_numpy
-from .base import AbstractKernel, Constant, Exponential, On, Power, Product, Sum
+from .base import (
+    AbstractKernel,
+    Constant,
+    Exponential,
+    Power,
+    Product,
+    Sum,
+    TransformedInput,
+)
 from .dot import Linear, Polynomial
 from .stationary import RBF
 
@@ -34,23 +42,23 @@ __all__ = [
     "Constant",
     "Exponential",
     "Linear",
-    "On",
+    "TransformedInput",
     "Polynomial",
     "Power",
     "Product",
     "Sum",
-    "Verdict",
+    "PSDCheck",
     "check_psd",
-    "get",
+    "get_kernel",
 ]
 
 
-def get(kernel, *, gamma=None, degree=3, coef0=0.0):
+def get_kernel(kernel, *, gamma=None, degree=3, coef0=0.0):
     """A kernel from a name of scikit-learn's ("rbf", "linear", "poly"), or itself.
 
     Examples
     --------
-    >>> get("poly", gamma=1.0, degree=2, coef0=1.0)
+    >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
     Polynomial(degree=2, gamma=1.0, coef0=1.0)
     """
     if isinstance(kernel, AbstractKernel):
@@ -66,7 +74,7 @@ def get(kernel, *, gamma=None, degree=3, coef0=0.0):
     )
 
 
-class Verdict(NamedTuple):
+class PSDCheck(NamedTuple):
     """Whether a Gram matrix is positive semi-definite, and a witness if it is not."""
 
     psd: bool
@@ -74,7 +82,7 @@ class Verdict(NamedTuple):
     witness: np.ndarray | None  # v with v^T K v < 0
 
 
-def check_psd(K, X=None, *, tol=1e-10) -> Verdict:
+def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
     """Test a Gram matrix, or a kernel on the rows of X.
 
     Eigenvalues down to -tol times the largest in size count as 0. A matrix that is
@@ -91,4 +99,4 @@ def check_psd(K, X=None, *, tol=1e-10) -> Verdict:
         raise ValueError("a Gram matrix must be square and symmetric.")
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     good = bool(values[0] >= -tol * np.abs(values).max())
-    return Verdict(good, float(values[0]), None if good else vectors[:, 0])
+    return PSDCheck(good, float(values[0]), None if good else vectors[:, 0])

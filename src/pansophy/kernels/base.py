@@ -1,4 +1,4 @@
-"""Kernels k(x, z): one contract, and the algebra that makes new ones from old.
+"""Base class of kernels k(x, z), and their algebra: sums, products, powers.
 
 A kernel is a positive semi-definite function; sums, products, whole powers, positive
 multiples and exponentials of kernels are kernels again, and so is k(g(x), g(z)):
@@ -30,7 +30,8 @@ import numpy as np
 
 from ..core import threads
 from ..core.arrays import is_foreign, namespace
-from ..distances.dense import TILE, cuts, floats, tiled
+from ..distances.pairwise_metrics import TILE, as_float_rows, block_slices, map_tiles
+from ..params import check_count
 
 
 class AbstractKernel(ABC):
@@ -38,14 +39,14 @@ class AbstractKernel(ABC):
 
     def __call__(self, X, Z=None):
         """The matrix of k(x, z); Z = None means X."""
-        rows, other = floats(X, Z)
+        rows, other = as_float_rows(X, Z)
         if Z is not None:
-            return tiled(self.block, rows, other)
-        return symmetric(self, rows)
+            return map_tiles(self.block, rows, other)
+        return symmetric_gram_matrix(self, rows)
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m)."""
-        X, Z = floats(X, Z)
+        X, Z = as_float_rows(X, Z)
         parts = self.gradient_block(X, Z)
         xp = namespace(X)
         if not parts:
@@ -53,16 +54,16 @@ class AbstractKernel(ABC):
         return xp.stack(parts)
 
     def __add__(self, other):
-        return combine(Sum, self, other)
+        return combine_kernels(Sum, self, other)
 
     def __radd__(self, other):
-        return combine(Sum, other, self)
+        return combine_kernels(Sum, other, self)
 
     def __mul__(self, other):
-        return combine(Product, self, other)
+        return combine_kernels(Product, self, other)
 
     def __rmul__(self, other):
-        return combine(Product, other, self)
+        return combine_kernels(Product, other, self)
 
     def __pow__(self, power):
         return Power(self, power)
@@ -73,7 +74,7 @@ class AbstractKernel(ABC):
 
     def on(self, function: Callable):
         """k(g(x), g(z)) for a function g of an array of rows, eq. (2)."""
-        return On(self, function)
+        return TransformedInput(self, function)
 
     # -- what a member writes ------------------------------------------------------
 
@@ -99,32 +100,34 @@ class AbstractKernel(ABC):
         """dK / d theta_i for each i."""
 
 
-def symmetric(kernel, X):
+def symmetric_gram_matrix(kernel, X):
     """k(X, X): the lower half by tiles, mirrored."""
     n = int(X.shape[0])
     if is_foreign(X):
         xp = namespace(X)
-        K = tiled(kernel.block, X, X)
+        K = map_tiles(kernel.block, X, X)
         K = 0.5 * (K + xp.matrix_transpose(K))
         on = xp.eye(n, dtype=xp.bool, device=X.device)
         return xp.where(on, kernel.diag(X)[:, None], K)
     K = np.empty((n, n), X.dtype)
 
     def fill(rows):
-        for columns in cuts(rows.stop, TILE):
+        for columns in block_slices(rows.stop, TILE):
             part = kernel.block(X[rows], X[columns])
             K[rows, columns] = part
             K[columns, rows] = part.T
         square = K[rows, rows]
         square[...] = 0.5 * (square + square.T)
 
-    for _ in threads.run(((lambda r=r: fill(r)) for r in cuts(n, TILE)), blas=True):
+    for _ in threads.run_tasks(
+        ((lambda r=r: fill(r)) for r in block_slices(n, TILE)), blas=True
+    ):
         pass
     K.flat[:: n + 1] = kernel.diag(X)
     return K
 
 
-def combine(kind, a, b):
+def combine_kernels(kind, a, b):
     a, b = (Constant(float(k)) if isinstance(k, Real) else k for k in (a, b))
     if not (isinstance(a, AbstractKernel) and isinstance(b, AbstractKernel)):
         return NotImplemented
@@ -145,7 +148,7 @@ class Constant(AbstractKernel):
     value: float = 1.0
 
     def __post_init__(self):
-        positive(self, "value", zero=True)
+        check_positive_parameter(self, "value", zero=True)
 
     def block(self, X, Z):
         xp = namespace(X)
@@ -153,7 +156,7 @@ class Constant(AbstractKernel):
         return ones * self.value
 
     def diag(self, X):
-        X, _ = floats(X)
+        X, _ = as_float_rows(X)
         return namespace(X).full_like(X[:, 0], self.value)
 
     @property
@@ -230,11 +233,7 @@ class Power(AbstractKernel):
     power: int
 
     def __post_init__(self):
-        if isinstance(self.power, bool) or self.power not in range(1, 1000):
-            raise ValueError(
-                "a power of a kernel must be a whole number of at least 1, got "
-                f"{self.power}."
-            )
+        check_count("a power of a kernel", self.power)
 
     def block(self, X, Z):
         return self.kernel.block(X, Z) ** self.power
@@ -280,7 +279,7 @@ class Exponential(AbstractKernel):
 
 
 @dataclass(frozen=True)
-class On(AbstractKernel):
+class TransformedInput(AbstractKernel):
     """k(g(x), g(z)), eq. (2)."""
 
     kernel: AbstractKernel
@@ -290,20 +289,20 @@ class On(AbstractKernel):
         return self.kernel.block(self.function(X), self.function(Z))
 
     def diag(self, X):
-        return self.kernel.diag(self.function(floats(X)[0]))
+        return self.kernel.diag(self.function(as_float_rows(X)[0]))
 
     @property
     def theta(self):
         return self.kernel.theta
 
     def with_theta(self, theta):
-        return On(self.kernel.with_theta(theta), self.function)
+        return TransformedInput(self.kernel.with_theta(theta), self.function)
 
     def gradient_block(self, X, Z):
         return self.kernel.gradient_block(self.function(X), self.function(Z))
 
 
-def positive(kernel, name, *, zero=False):
+def check_positive_parameter(kernel, name, *, zero=False):
     """Refuse a parameter that is not a number above (or at) 0."""
     value = getattr(kernel, name)
     good = np.isfinite(value) & (

@@ -1,4 +1,4 @@
-"""Kernels of x . z.
+"""Dot-product kernels: linear and polynomial.
 
     Linear        k(x, z) = s x.z                                               (1)
     Polynomial    k(x, z) = (g x.z + c)^p                                       (2)
@@ -15,17 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import namespace
-from ..distances.dense import floats
-from .base import AbstractKernel, positive
+from ..distances.pairwise_metrics import as_float_rows
+from ..params import check_count
+from .base import AbstractKernel, check_positive_parameter
 
 
-def squares(X):
+def row_squared_norms(X):
     """x . x for every row."""
-    X, _ = floats(X)
+    X, _ = as_float_rows(X)
     return namespace(X).sum(X * X, axis=1)
 
 
-def inner(X, Z):
+def inner_products(X, Z):
     return X @ namespace(X).matrix_transpose(Z)
 
 
@@ -48,14 +49,14 @@ class Linear(AbstractKernel):
     scale: float = 1.0
 
     def __post_init__(self):
-        positive(self, "scale")
+        check_positive_parameter(self, "scale")
 
     def block(self, X, Z):
-        K = inner(X, Z)
+        K = inner_products(X, Z)
         return K if self.scale == 1 else K * self.scale
 
     def diag(self, X):
-        return squares(X) * self.scale
+        return row_squared_norms(X) * self.scale
 
     @property
     def theta(self):
@@ -93,19 +94,15 @@ class Polynomial(AbstractKernel):
     coef0: float = 1.0
 
     def __post_init__(self):
-        if isinstance(self.degree, bool) or self.degree not in range(1, 1000):
-            raise ValueError(
-                "degree of Polynomial must be a whole number of at least 1, got "
-                f"{self.degree}."
-            )
-        positive(self, "gamma")
-        positive(self, "coef0", zero=True)
+        check_count("degree of Polynomial", self.degree)
+        check_positive_parameter(self, "gamma")
+        check_positive_parameter(self, "coef0", zero=True)
 
     def block(self, X, Z):
-        return (self.gamma * inner(X, Z) + self.coef0) ** self.degree
+        return (self.gamma * inner_products(X, Z) + self.coef0) ** self.degree
 
     def diag(self, X):
-        return (self.gamma * squares(X) + self.coef0) ** self.degree
+        return (self.gamma * row_squared_norms(X) + self.coef0) ** self.degree
 
     @property
     def theta(self):
@@ -117,7 +114,7 @@ class Polynomial(AbstractKernel):
 
     def gradient_block(self, X, Z):
         """dk / d log g = p g x.z base^(p-1), dk / d log c = p c base^(p-1)."""
-        dot = self.gamma * inner(X, Z)
+        dot = self.gamma * inner_products(X, Z)
         outer = self.degree * (dot + self.coef0) ** (self.degree - 1)
         out = [outer * dot]
         return [*out, outer * self.coef0] if self.coef0 > 0 else out

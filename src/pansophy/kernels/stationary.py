@@ -1,4 +1,4 @@
-"""Kernels of x - z.
+"""Stationary kernels (functions of x - z): the Gaussian kernel.
 
     RBF    k(x, z) = exp(-sum_j (x_j - z_j)^2 / (2 l_j^2))                      (1)
 
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import asarray, is_foreign, namespace
-from ..distances.dense import floats, squared_block
-from .base import AbstractKernel, positive
+from ..distances.pairwise_metrics import as_float_rows, squared_block
+from .base import AbstractKernel, check_positive_parameter
 
 
 @dataclass(frozen=True, init=False)
@@ -57,7 +57,7 @@ class RBF(AbstractKernel):
         scale = np.asarray(1.0 if length_scale is None else length_scale, dtype=float)
         scale = float(scale) if scale.ndim == 0 else tuple(scale.tolist())
         object.__setattr__(self, "length_scale", scale)
-        positive(self, "length_scale")
+        check_positive_parameter(self, "length_scale")
 
     @property
     def gamma(self):
@@ -83,7 +83,7 @@ class RBF(AbstractKernel):
         return np.exp(D, out=D)
 
     def diag(self, X):
-        X, _ = floats(X)
+        X, _ = as_float_rows(X)
         return namespace(X).ones_like(X[:, 0])
 
     @property
@@ -96,7 +96,8 @@ class RBF(AbstractKernel):
 
     def gradient_block(self, X, Z):
         """dk / d log l_j = 2 k (x_j - z_j)^2 / (2 l_j^2)."""
-        K, rate = self.block(X, Z), self._rate(X)
+        K = self.block(X, Z)
+        rate = self._rate(X)
         if not isinstance(self.length_scale, tuple):
             return [2 * K * squared_block(X, Z, rate)]
         gap = lambda j: (rate[j] * (X[:, j][:, None] - Z[:, j][None, :])) ** 2

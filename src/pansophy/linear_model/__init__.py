@@ -1,44 +1,48 @@
-"""Linear models: least squares, ridge, lasso, logistic regression."""
+"""Linear models: least squares, ridge, lasso, logistic regression, GLM and SGD."""
 
 from .adaline import Adaline
-from .ard import ARDRegression
+from .ard_regression import ARDRegression
+from .bayesian_linear_regression import (
+    BayesianLinearRegression,
+    NormalInverseGammaRegression,
+)
 from .bayesian_ridge import BayesianRidge
-from .conjugate import BayesianLinearRegression, NormalInverseGammaRegression
-from .costs import CostSensitiveClassifier
-from .elastic_net import ElasticNet
+from .cost_sensitive_classifier import CostSensitiveClassifier
+from .generalized_least_squares import GeneralizedLeastSquares
 from .glm import GeneralizedLinearModel
-from .gls import GeneralizedLeastSquares
 from .group_lasso import GroupLasso
-from .hat import hat_values, loo_residuals, smoother_weights
+from .hat_matrix import hat_values, loo_residuals, smoother_weights
 from .huber import HuberRegressor
-from .lasso import Lasso
+from .lasso import ElasticNet, Lasso
 from .lasso_cv import ElasticNetCV, LassoCV
 from .lasso_path import enet_path, lasso_path
-from .linear_regression import LinearRegression
+from .linear_classifier import LinearClassifier, canonical_plane, margins
+from .linear_regression import LinearRegression, add_intercept, lstsq
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
-from .lstsq import add_intercept, lstsq
-from .multi_task import MultiTaskElasticNet, MultiTaskLasso
-from .multi_task_cv import MultiTaskElasticNetCV, MultiTaskLassoCV
+from .multi_task import (
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
+)
 from .multi_task_ridge import MultiTaskRidge
+from .multiclass_reductions import ambiguous_mask, hamming_codes, normalize_scores
 from .perceptron import Perceptron
-from .planes import LinearClassifier, canonical_plane, margins
-from .polynomial import PolynomialRegression
+from .polynomial_regression import PolynomialRegression
 from .quantile import QuantileRegressor
 from .ransac import RANSACRegressor
-from .recursive import RecursiveLeastSquares
-from .reductions import ambiguous_mask, hamming_codes, normalize_scores
+from .recursive_least_squares import RecursiveLeastSquares
 from .regularized_risk import RegularizedRisk, RegularizedRiskClassifier
-from .reweighted import AdaptiveLasso, BridgeRegression
-from .ridge import Ridge
+from .reweighted_lasso import AdaptiveLasso, BridgeRegression
+from .ridge import Ridge, RidgePath, ridge_path
 from .ridge_classifier import (
     LeastSquaresClassifier,
     RidgeClassifier,
     RidgeClassifierCV,
 )
 from .ridge_cv import RidgeCV
-from .ridge_path import RidgePath, ridge_path
-from .robust import RobustRegressor
+from .robust_regressor import RobustRegressor
 from .separability import is_separable
 from .sgd_classifier import SGDClassifier
 from .sgd_regressor import SGDRegressor

@@ -1,23 +1,48 @@
-"""Loops of logistic regression with an L1 part, on CSC columns; see `logistic_l1`."""
+"""Compiled loops of L1-penalised logistic regression, over CSC columns.
+
+`logistic_l1.py` has the mathematics: coordinate descent on a quadratic in the raw
+predictions of one class plus an elastic net.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 from ..optim._coordinate import gram_epochs
 from ..penalties import _separable as penalties
 from ..penalties.base import ELASTIC_NET
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-SWEEPS = 10  # over a Gram matrix, between two looks at the rows
+GRAM_SWEEPS = 10  # over the Gram matrix of the block, between two passes over rows
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def curvatures(data, rows, starts, h, mass, mean, curve):
-    """Per CSC column its h-mean and the h-sum of squares about that mean.
+class CSCArrays(NamedTuple):
+    """The three arrays of a CSC matrix."""
 
-    mass is the sum of h, or 0 for means of 0. What is left of a constant column by
-    rounding counts as 0.
+    data: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+
+
+class ColumnQuadratic(NamedTuple):
+    """The quadratic that coordinate descent minimises, column by column."""
+
+    h: np.ndarray  # curvature of each row
+    mass: float  # sum of h, or 0 without an intercept
+    mean: np.ndarray  # h-mean of each column
+    curve: np.ndarray  # h-sum of squares of each column about its mean
+    block: np.ndarray  # the densest columns
+    G: np.ndarray  # their Gram matrix
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def column_curvatures(columns, h, mass, mean, curve):
+    """Fill `mean` and `curve` of a `ColumnQuadratic`.
+
+    A constant column leaves rounding errors, which count as 0.
     """
+    data, rows, starts = columns
     for j in range(curve.shape[0]):
         total, square = 0.0, 0.0
         for s in range(starts[j], starts[j + 1]):
@@ -29,8 +54,8 @@ def curvatures(data, rows, starts, h, mass, mean, curve):
         curve[j] = rest if rest > 1e-10 * square else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def weighted_gram(data, columns, starts, h, G):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def block_gram(data, columns, starts, h, G):
     """G += X^T diag(h) X over CSR rows of few columns, sorted: lower triangle."""
     for i in range(h.shape[0]):
         for s in range(starts[i], starts[i + 1]):
@@ -40,106 +65,105 @@ def weighted_gram(data, columns, starts, h, G):
                 row[columns[t]] += part * data[t]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def slope(data, rows, starts, r, j):
-    """x_j r for one CSC column."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def column_gradient(columns, r, j):
+    """x_j . r for column j."""
     g = 0.0
-    for t in range(starts[j], starts[j + 1]):
-        g += data[t] * r[rows[t]]
+    for t in range(columns.starts[j], columns.starts[j + 1]):
+        g += columns.data[t] * r[columns.rows[t]]
     return g
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def follow(data, rows, starts, h, r, j, change):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def update_row_gradients(columns, h, r, j, change):
     """r += h x_j change."""
-    for t in range(starts[j], starts[j + 1]):
-        i = rows[t]
-        r[i] += h[i] * data[t] * change
+    for t in range(columns.starts[j], columns.starts[j + 1]):
+        i = columns.rows[t]
+        r[i] += h[i] * columns.data[t] * change
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def block_pass(data, rows, starts, h, r, drift, mean, w, block, G, a, b):
-    """All coordinates of the block at once, by sweeps over their Gram matrix G.
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def block_sweep(columns, quadratic, r, shift, w, a, b):
+    """Update all coordinates of the block together, by sweeps over its Gram matrix.
 
-    Returns drift and the sum and the largest of the distances to optimality.
+    Returns the shift and the sum and the largest of the distances to optimality.
     """
+    h, mass, mean, _, block, G = quadratic
     k = block.shape[0]
-    q, u, order = np.empty(k), w[block], np.arange(k)
+    q = np.empty(k)
+    u = w[block]
+    order = np.arange(k)
     total, most = 0.0, 0.0
     for m in range(k):
         j = block[m]
-        g = slope(data, rows, starts, r, j) - drift[0] * drift[1] * mean[j]
+        g = column_gradient(columns, r, j) - shift * mass * mean[j]
         q[m] = -g
-        far = penalties.distance(ELASTIC_NET, u[m], g, a, b)
+        far = penalties.penalty_distance(ELASTIC_NET, u[m], g, a, b)
         total += far
         most = max(most, far)
-    gram_epochs(G, q, u, order, ELASTIC_NET, a, b, SWEEPS)
-    shift = drift[0]
+    gram_epochs(G, q, u, order, ELASTIC_NET, a, b, GRAM_SWEEPS)
     for m in range(k):
         j = block[m]
         change = u[m] - w[j]
         if change != 0:
             w[j] = u[m]
             shift += mean[j] * change
-            follow(data, rows, starts, h, r, j, change)
-    return (shift, drift[1]), total, most
+            update_row_gradients(columns, h, r, j, change)
+    return shift, total, most
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def newton_epochs(
-    data, rows, starts, h, r, mass, mean, curve, w, block, G, order, a, b, keep, tol, n
-):
-    """At most n passes on a quadratic with an elastic net; see `logistic_l1`.
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def quadratic_epochs(columns, quadratic, r, w, order, a, b, accuracy, tol, n):
+    """At most n epochs of coordinate descent on the quadratic plus an elastic net.
 
-    r holds the slopes of the rows at entry and follows w: a change of w_j by e adds
-    h (x_j - mean_j) e, of which the part in mean_j, a number times h, is left to
-    `drift`. A coordinate of `order` at 0 and well inside its interval leaves the
-    passes until the others have settled; then all are seen again. Ends when the
-    distances to optimality add up to at most tol or `keep` of their sum in the first
-    pass. Returns the change of the intercept.
+    r holds the gradients of the rows at entry and follows w: a change of w_j by e adds
+    h (x_j - mean_j) e. The part in mean_j is a number times h, which is collected in
+    `shift` and not written to r. A coordinate of `order` at 0 whose gradient is well
+    inside its interval leaves the epochs until the others have converged; then all
+    are checked again. Ends when the distances to optimality add up to at most tol, or
+    to `accuracy` times their sum in the first epoch. Returns the change of the
+    intercept.
     """
-    drift = (0.0, mass)
-    if mass > 0:
-        drift = (r.sum() / mass, mass)
-    size, margin = order.shape[0], np.inf
-    for sweep in range(n):
+    h, mass, mean, curve, _, _ = quadratic
+    shift = r.sum() / mass if mass > 0 else 0.0
+    size = order.shape[0]
+    margin = np.inf
+    for epoch in range(n):
         full = size == order.shape[0]
-        drift, total, most = block_pass(
-            data, rows, starts, h, r, drift, mean, w, block, G, a, b
-        )
-        shift, s = drift[0], 0
+        shift, total, most = block_sweep(columns, quadratic, r, shift, w, a, b)
+        s = 0
         while s < size:
             j = order[s]
-            g = slope(data, rows, starts, r, j) - shift * mass * mean[j]
+            g = column_gradient(columns, r, j) - shift * mass * mean[j]
             old = w[j]
             if old == 0 and abs(g) < a - margin:
                 size -= 1
                 order[s], order[size] = order[size], j
                 continue
             s += 1
-            far = penalties.distance(ELASTIC_NET, old, g, a, b)
+            far = penalties.penalty_distance(ELASTIC_NET, old, g, a, b)
             if far == 0 or curve[j] == 0:
                 continue
             total += far
             most = max(most, far)
             step = 1 / curve[j]
-            w[j] = penalties.prox(ELASTIC_NET, old - step * g, step, a, b)
+            w[j] = penalties.penalty_prox(ELASTIC_NET, old - step * g, step, a, b)
             shift += mean[j] * (w[j] - old)
-            follow(data, rows, starts, h, r, j, w[j] - old)
-        drift, margin = (shift, mass), min(most, a / 2)
-        if sweep == 0:
-            tol = max(tol, keep * total)
+            update_row_gradients(columns, h, r, j, w[j] - old)
+        margin = min(most, a / 2)
+        if epoch == 0:
+            tol = max(tol, accuracy * total)
         elif total <= tol:
             if full:
                 break
             size = order.shape[0]
-    return -drift[0]
+    return -shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_columns(data, rows, starts, change, out):
-    """out += X change over CSC columns, from the non-zero changes."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_column_changes(columns, change, out):
+    """out += X change, from the non-zero entries of change."""
     for j in range(change.shape[0]):
         if change[j] != 0:
-            for t in range(starts[j], starts[j + 1]):
-                out[rows[t]] += data[t] * change[j]
+            for t in range(columns.starts[j], columns.starts[j + 1]):
+                out[columns.rows[t]] += columns.data[t] * change[j]

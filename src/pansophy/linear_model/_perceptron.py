@@ -1,47 +1,54 @@
-"""Compiled passes of the perceptron with a pocket and with several classes at once.
+"""Compiled passes of the pocket and the multi-class perceptron.
 
-Rows come as in `_sgd.py`. `perceptron.py` has the mathematics.
+Rows come as in `_sgd.py`; `perceptron.py` has the mathematics.
 """
 
 import math
 
 from numba import njit
 
-from ._sgd import add, add_past, dot, expect
+from ._sgd import add_row, add_row_to_average, prefetch_row, row_dot
 
-AHEAD = 8  # rows looked ahead
+PREFETCH_DISTANCE = 8  # rows
 
 
 @njit(cache=True, nogil=True)
-def errors(X, indices, indptr, order, y, v, w, b):
+def weight_of_errors(X, indices, indptr, order, y, v, w, b):
     """Weight of the rows on the wrong side of (w, b), or on it."""
     total = 0.0
     for k in range(order.size):
         i = order[k]
-        if y[i] * (dot(X, indices, indptr, i, w) + b) <= 0:
+        if y[i] * (row_dot(X, indices, indptr, i, w) + b) <= 0:
             total += v[i] if v.size else 1.0
     return total
 
 
 @njit(cache=True, nogil=True)
-def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
-    """A pass for two classes; `kept` is the pocket, z its b, errors and longest run."""
-    wrong, run = 0, z[3]
+def pocket_pass(rows, order, y, v, eta, intercept, w, b, kept, z):
+    """A pass for two classes, in place; returns the mistakes.
+
+    `kept` is the pocket; z (4,) holds its intercept, its errors, its run of rows
+    without a mistake, and the current run.
+    """
+    X, indices, indptr = rows
+    wrong = 0
+    run = z[3]
     last = order.size - 1
     for k in range(order.size):
         i = order[k]
-        expect(X, indices, indptr, order[min(k + AHEAD, last)])
+        prefetch_row(X, indices, indptr, order[min(k + PREFETCH_DISTANCE, last)])
         step = eta * y[i] * (v[i] if v.size else 1.0)
-        good = step == 0 or y[i] * (dot(X, indices, indptr, i, w) + b[0]) > 0
+        good = step == 0 or y[i] * (row_dot(X, indices, indptr, i, w) + b[0]) > 0
         run += good
         if (not good or k == last) and run > z[2]:
             z[2] = run  # has stood longer than the one kept: is it better, too?
-            found = errors(X, indices, indptr, order, y, v, w, b[0])
+            found = weight_of_errors(X, indices, indptr, order, y, v, w, b[0])
             if found < z[1]:
                 kept[:] = w
-                z[0], z[1] = b[0], found
+                z[0] = b[0]
+                z[1] = found
         if not good:
-            add(X, indices, indptr, i, step, w)
+            add_row(X, indices, indptr, i, step, w)
             if intercept:
                 b[0] += step
             wrong += 1
@@ -51,48 +58,52 @@ def pocket_pass(X, indices, indptr, order, y, v, eta, intercept, w, b, kept, z):
 
 
 @njit(cache=True, nogil=True)
-def rival(X, indices, indptr, i, own, W, b):
-    """The strongest class other than `own` on row i, and how far it is behind."""
-    score = dot(X, indices, indptr, i, W[own]) + b[own]
-    best, high = -1, -math.inf
+def strongest_rival(X, indices, indptr, i, own, W, b):
+    """The best-scored class other than `own` on row i, and the margin over it."""
+    score = row_dot(X, indices, indptr, i, W[own]) + b[own]
+    best = -1
+    high = -math.inf
     for c in range(W.shape[0]):
         if c != own:
-            f = dot(X, indices, indptr, i, W[c]) + b[c]
+            f = row_dot(X, indices, indptr, i, W[c]) + b[c]
             if f > high:
                 best, high = c, f
     return best, score - high
 
 
 @njit(cache=True, nogil=True)
-def class_errors(X, indices, indptr, order, codes, v, W, b):
-    """Weight of the rows whose own class does not score best alone."""
+def multiclass_weight_of_errors(rows, order, codes, v, W, b):
+    """Weight of the rows whose own class does not have the single best score."""
+    X, indices, indptr = rows
     total = 0.0
     for k in range(order.size):
         i = order[k]
-        if rival(X, indices, indptr, i, codes[i], W, b)[1] <= 0:
+        if strongest_rival(X, indices, indptr, i, codes[i], W, b)[1] <= 0:
             total += v[i] if v.size else 1.0
     return total
 
 
 @njit(cache=True, nogil=True)
-def class_pass(
-    X, indices, indptr, order, codes, v, eta, intercept, W, b, past, pastb, t
-):
-    """A pass for several classes; `past` and `pastb` sum what averages need."""
+def multiclass_pass(rows, order, codes, v, eta, intercept, W, b, past, past_b, t):
+    """A pass for several classes, in place; returns the mistakes.
+
+    `past` and `past_b` collect what the averages of W and b need.
+    """
+    X, indices, indptr = rows
     wrong = 0
     for k in range(order.size):
         i = order[k]
         own = codes[i]
-        other, margin = rival(X, indices, indptr, i, own, W, b)
+        other, margin = strongest_rival(X, indices, indptr, i, own, W, b)
         step = eta * (v[i] if v.size else 1.0)
         if margin <= 0 and step != 0:
             wrong += 1
             for c, change in ((own, step), (other, -step)):
                 if past.size:
-                    add_past(X, indices, indptr, i, change, W[c], past[c], t)
-                    pastb[c] += t * change if intercept else 0.0
+                    add_row_to_average(X, indices, indptr, i, change, W[c], past[c], t)
+                    past_b[c] += t * change if intercept else 0.0
                 else:
-                    add(X, indices, indptr, i, change, W[c])
+                    add_row(X, indices, indptr, i, change, W[c])
                 if intercept:
                     b[c] += change
         t += 1

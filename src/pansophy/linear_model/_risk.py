@@ -1,10 +1,10 @@
-"""Loops of the risk: one pass over rows gives its value, gradient or a Hessian product.
+"""Compiled passes of `risk.py`: loss, gradient and Hessian products of rows.
 
-A pass takes rows a few at a time, while they are in the cache: raw predictions, what
-the loss says of them, and their share of the gradient, last entry for the intercept.
+A pass takes a few rows at a time, while they are in the cache: raw predictions, loss
+and loss gradient, and their part of the gradient, whose last entry is the intercept's.
 `f` comes in as the offsets and leaves as the raw predictions. CSR rows come with
-unsigned indices: compiled code then needs no test for those counted from the end.
-Their sums stay in order (no `reassoc`): gathering in vectors is slower.
+unsigned indices: compiled code then needs no test for indices from the end. Their sums
+stay in order (no `reassoc`): gathering in vectors is slower.
 """
 
 import math
@@ -12,17 +12,16 @@ import math
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH, FASTMATH_ORDERED
 from ..losses import _pointwise as losses
 from ..losses.base import LOGISTIC
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-ORDERED = {"contract", "nsz", "arcp"}
 CHUNK = 64  # rows
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def slopes(kind, a, y, v, f, r):
-    """Sum of v l(y, f); r becomes v l'(y, f)."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def loss_and_gradient(kind, a, y, v, f, r):
+    """Returns the sum of v l(y, f); r becomes v l'(y, f)."""
     loss = 0.0
     if kind == LOGISTIC:  # one exponential for both
         for i in range(f.shape[0]):
@@ -32,20 +31,20 @@ def slopes(kind, a, y, v, f, r):
             r[i] = v[i] * (p - y[i])
     else:
         for i in range(f.shape[0]):
-            loss += v[i] * losses.value(kind, y[i], f[i], a)
-            r[i] = v[i] * losses.gradient(kind, y[i], f[i], a)
+            loss += v[i] * losses.loss_value(kind, y[i], f[i], a)
+            r[i] = v[i] * losses.loss_gradient(kind, y[i], f[i], a)
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def bends(kind, a, y, v, f, h):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def loss_curvature(kind, a, y, v, f, h):
     """h = v l''(y, f)."""
     for i in range(f.shape[0]):
-        h[i] = v[i] * losses.curvature(kind, y[i], f[i], a)
+        h[i] = v[i] * losses.loss_curvature(kind, y[i], f[i], a)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def scores(X, w, b, f):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_dense_predictions(X, w, b, f):
     """f += X w + b."""
     for i in range(f.shape[0]):
         row = X[i]
@@ -55,8 +54,8 @@ def scores(X, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def spread(X, r, g):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_dense_gradient(X, r, g):
     """g += (X, 1)^T r, four rows at a time."""
     n, d = X.shape
     i = 0
@@ -75,35 +74,36 @@ def spread(X, r, g):
         g[d] += r[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dense_pass(X, y, v, w, b, kind, a, f, g):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     """Loss of dense rows; the gradient is added to g (d + 1,)."""
-    n, loss = X.shape[0], 0.0
+    n = X.shape[0]
+    loss = 0.0
     r = np.empty(CHUNK, f.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
-        scores(X[i : i + m], w, b, f[i : i + m])
-        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
-        spread(X[i : i + m], r[:m], g)
+        add_dense_predictions(X[i : i + m], w, b, f[i : i + m])
+        loss += loss_and_gradient(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        add_dense_gradient(X[i : i + m], r[:m], g)
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dense_product(X, h, u, c, g):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_hessian_product(X, h, u, c, g):
     """g += (X, 1)^T diag(h) (X u + c)."""
     n = X.shape[0]
     r = np.empty(CHUNK, h.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         r[:m] = 0.0
-        scores(X[i : i + m], u, c, r[:m])
+        add_dense_predictions(X[i : i + m], u, c, r[:m])
         for t in range(m):
             r[t] *= h[i + t]
-        spread(X[i : i + m], r[:m], g)
+        add_dense_gradient(X[i : i + m], r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_scores(data, columns, starts, w, b, f):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+def add_sparse_predictions(data, columns, starts, w, b, f):
     """f += X w + b for CSR rows."""
     for i in range(f.shape[0]):
         s = 0.0
@@ -112,8 +112,8 @@ def sparse_scores(data, columns, starts, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_spread(data, columns, starts, r, g):
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+def add_sparse_gradient(data, columns, starts, r, g):
     """g += (X, 1)^T r for CSR rows."""
     total = 0.0
     for i in range(r.shape[0]):
@@ -123,39 +123,42 @@ def sparse_spread(data, columns, starts, r, g):
     g[-1] += total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_pass(data, columns, starts, y, v, w, b, kind, a, f, g):
-    """`dense_pass` for CSR rows."""
-    n, loss = f.shape[0], 0.0
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
+    """`dense_loss_gradient` for CSR rows."""
+    n = f.shape[0]
+    loss = 0.0
     r = np.empty(CHUNK, f.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         at = starts[i : i + m + 1]
-        sparse_scores(data, columns, at, w, b, f[i : i + m])
-        loss += slopes(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
-        sparse_spread(data, columns, at, r[:m], g)
+        add_sparse_predictions(data, columns, at, w, b, f[i : i + m])
+        loss += loss_and_gradient(kind, a, y[i : i + m], v[i : i + m], f[i : i + m], r)
+        add_sparse_gradient(data, columns, at, r[:m], g)
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_product(data, columns, starts, h, u, c, g):
-    """`dense_product` for CSR rows."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_hessian_product(data, columns, starts, h, u, c, g):
+    """`dense_hessian_product` for CSR rows."""
     n = h.shape[0]
     r = np.empty(CHUNK, h.dtype)
     for i in range(0, n, CHUNK):
         m = min(CHUNK, n - i)
         at = starts[i : i + m + 1]
         r[:m] = 0.0
-        sparse_scores(data, columns, at, u, c, r[:m])
+        add_sparse_predictions(data, columns, at, u, c, r[:m])
         for t in range(m):
             r[t] *= h[i + t]
-        sparse_spread(data, columns, at, r[:m], g)
+        add_sparse_gradient(data, columns, at, r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
-def sparse_head(data, columns, starts, h, place, D, G):
-    """D += the diagonal of (X, 1)^T diag(h) (X, 1) for CSR rows, and G its part at the
-    columns whose `place` is not -1, with the intercept last: lower triangle."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
+    """Diagonal D and block G of (X, 1)^T diag(h) (X, 1) for CSR rows, added in place.
+
+    G (lower triangle, intercept last) has the columns whose `place` is not -1.
+    """
     m = G.shape[0] - 1
     seen, entry = np.empty(m + 1, np.int64), np.empty(m + 1)
     for i in range(h.shape[0]):
@@ -164,21 +167,23 @@ def sparse_head(data, columns, starts, h, place, D, G):
             x, j = data[t], columns[t]
             D[j] += h[i] * x * x
             if place[j] >= 0 and count <= m:
-                seen[count], entry[count] = place[j], x
+                seen[count] = place[j]
+                entry[count] = x
                 count += 1
         D[-1] += h[i]
         for p in range(count):
             part = h[i] * entry[p]
             G[m, seen[p]] += part
             for q in range(p + 1):
-                a, b = max(seen[p], seen[q]), min(seen[p], seen[q])
+                a = max(seen[p], seen[q])
+                b = min(seen[p], seen[q])
                 G[a, b] += part * entry[q]
         G[m, m] += h[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def softmax_rows(F, y, v, R):
-    """Loss of logits F (n, k), labels y; F becomes p, and R = v (p - onehot)."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def softmax_loss_gradient(F, y, v, R):
+    """Returns the loss of logits F (n, k); F becomes p, and R = v (p - one_hot(y))."""
     n, k = F.shape
     loss = 0.0
     for i in range(n):
@@ -200,8 +205,8 @@ def softmax_rows(F, y, v, R):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def softmax_curve(P, v, D):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def softmax_curvature_product(P, v, D):
     """Each row of D becomes v (diag p - p p^T) times that row."""
     n, k = P.shape
     for i in range(n):

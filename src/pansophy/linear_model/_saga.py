@@ -1,20 +1,39 @@
-"""Loops of SAGA: one row at a time, dense, or CSR with coordinates kept up to date.
+"""Compiled epochs of SAGA and SAG, for dense and CSR rows; `saga.py` has the method.
 
-M holds the slopes v n l'(y_i, f_i) of every row as last seen, A their mean gradient.
-See `saga.py` for the step. Coordinates that a CSR row does not touch all take the same
-step again and again; `lag` takes m of them at once.
+M holds the gradients n v_i l'(y_i, f_i) of every row as last computed, A their mean.
+Coordinates that a CSR row does not touch all take the same step again and again;
+`catch_up` applies m of these steps at once when the coordinate is next needed.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def slopes(f, y, weight, out):
+class SAGAStep(NamedTuple):
+    """The numbers of one step, eq. (2) of `saga.py`."""
+
+    eta: float  # step length
+    weight: float  # c: 1 for SAGA, 1/n for SAG
+    threshold: float  # eta a, of the L1 penalty
+    shrinkage: float  # 1 / (1 + eta b2), of the L2 penalty
+    intercept: bool
+
+
+class CSRArrays(NamedTuple):
+    """The three arrays of a CSR matrix."""
+
+    data: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def row_loss_gradient(f, y, weight, out):
     """weight times the gradient of the logistic (k = 1) or softmax loss in f."""
     k = f.shape[0]
     if k == 1:
@@ -34,8 +53,8 @@ def slopes(f, y, weight, out):
     out[y] -= weight
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def shrunk(w, t, q):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def elastic_net_prox(w, t, q):
     """The prox of t |w| + b/2 w^2 for q = 1 / (1 + b)."""
     if w > t:
         return q * (w - t)
@@ -44,46 +63,48 @@ def shrunk(w, t, q):
     return 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def ahead(w, s, q, m):
-    """w after m times w <- q (w - s)."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def repeated_affine_map(w, s, q, m):
+    """w after m applications of w <- q (w - s)."""
     if q == 1.0:
         return w - m * s
     power = q**m
     return power * w - s * q * (1 - power) / (1 - q)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def lag(w, c, t, q, m):
-    """w after m times w <- prox(w - c).
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def catch_up(w, c, t, q, m):
+    """w after m applications of w <- prox(w - c).
 
-    While w keeps its sign this is a straight map, and m of them have a formula. The
-    path of w is monotone, so the last step before 0 can be found by halving.
+    While w keeps its sign this is an affine map, whose m-th power has a formula. The
+    path of w is monotone, so the last step before 0 is found by bisection.
     """
     while m > 0:
         if w == 0 and abs(c) <= t:
             return 0.0
         side = 1.0 if (w > 0 or (w == 0 and c < 0)) else -1.0
         u, s = side * w, side * c + t
-        end = ahead(u, s, q, m)
+        end = repeated_affine_map(u, s, q, m)
         if end > 0:
             return side * end
-        low, high = 0, m  # positive after `low` steps, not after `high`
+        low = 0
+        high = m  # positive after `low` steps, not after `high`
         while high - low > 1:
             middle = (low + high) // 2
-            if ahead(u, s, q, middle) > 0:
+            if repeated_affine_map(u, s, q, middle) > 0:
                 low = middle
             else:
                 high = middle
-        w = side * (ahead(u, s, q, low) if low > 0 else u)
-        w = shrunk(w - c, t, q)
+        w = side * (repeated_affine_map(u, s, q, low) if low > 0 else u)
+        w = elastic_net_prox(w - c, t, q)
         m -= low + 1
     return w
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
-    """One pass over `order`; `keep` is the weight of a new slope in the step."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_saga_epoch(X, y, v, order, W, b, M, A, step):
+    """One epoch over the rows in `order`, in place."""
+    eta, weight, t, q, intercept = step
     n, d = X.shape
     k = W.shape[0]
     f, r = np.empty(k), np.empty(k)
@@ -94,25 +115,28 @@ def dense_epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
             for j in range(d):
                 s += row[j] * W[c, j]
             f[c] = s
-        slopes(f, y[i], n * v[i], r)
+        row_loss_gradient(f, y[i], n * v[i], r)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
-            step, mean = keep * change, change / n
+            scaled, mean = weight * change, change / n
             for j in range(d):
-                move = step * row[j] + A[c, j]
+                move = scaled * row[j] + A[c, j]
                 A[c, j] += mean * row[j]
-                W[c, j] = shrunk(W[c, j] - eta * move, t, q)
+                W[c, j] = elastic_net_prox(W[c, j] - eta * move, t, q)
             if intercept:
-                b[c] -= eta * (step + A[c, d])
+                b[c] -= eta * (scaled + A[c, d])
                 A[c, d] += mean
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_epoch(
-    data, columns, starts, y, v, order, W, b, M, A, last, eta, keep, t, q, intercept
-):
-    """The same for CSR rows, with W (d, k) and A (d + 1, k) by columns."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, step):
+    """`dense_saga_epoch` for CSR rows, with W (d, k) and A (d + 1, k) by columns.
+
+    `last` (d,) is scratch: the number of steps that each coordinate has taken.
+    """
+    data, columns, starts = csr
+    eta, weight, t, q, intercept = step
     n, k, d = M.shape[0], W.shape[1], W.shape[0]
     f, r = np.empty(k), np.empty(k)
     now = 0
@@ -122,11 +146,11 @@ def sparse_epoch(
             j = columns[s]
             if last[j] < now:
                 for c in range(k):
-                    W[j, c] = lag(W[j, c], eta * A[j, c], t, q, now - last[j])
+                    W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
                 last[j] = now
             for c in range(k):
                 f[c] += data[s] * W[j, c]
-        slopes(f, y[i], n * v[i], r)
+        row_loss_gradient(f, y[i], n * v[i], r)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
@@ -135,16 +159,16 @@ def sparse_epoch(
         for s in range(starts[i], starts[i + 1]):
             j = columns[s]
             for c in range(k):
-                move = keep * r[c] * data[s] + A[j, c]
+                move = weight * r[c] * data[s] + A[j, c]
                 A[j, c] += r[c] * data[s] / n
-                W[j, c] = shrunk(W[j, c] - eta * move, t, q)
+                W[j, c] = elastic_net_prox(W[j, c] - eta * move, t, q)
             last[j] = now
         if intercept:
             for c in range(k):
-                b[c] -= eta * (keep * r[c] + A[d, c])
+                b[c] -= eta * (weight * r[c] + A[d, c])
                 A[d, c] += r[c] / n
     for j in range(d):
         if last[j] < now:
             for c in range(k):
-                W[j, c] = lag(W[j, c], eta * A[j, c], t, q, now - last[j])
+                W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
         last[j] = 0

@@ -1,11 +1,12 @@
 """Compiled passes of stochastic gradient descent; `sgd.py` has the mathematics.
 
-Rows come as X with indices and indptr None, or as the three arrays of CSR; loops for
-the one and the other are compiled apart, since a test at run time costs more than a
-short row. A pass changes its model in place: the coefficients, the numbers z at the
-places named in `sgd.py`, and what penalty (`paid`), average (`past`) and step rule
-(`first`, `second`) remember. Within a pass the coefficients are w = s u, so that an L2
-step is one product; what is owed and paid is in units of u. Between passes s is 1.
+Rows come as `sgd.RowArrays`. The small functions take its three arrays apart, since
+dense and CSR loops are compiled separately by the dimension of X: a test at run time
+costs more than a short row. A pass changes its model in place: the coefficients u, the
+scalars z at the places named in `sgd.py`, and what penalty (`paid`), average (`past`)
+and step rule (`first`, `second`) remember. Within a pass the coefficients are w = s u,
+so that an L2 step is one product; the L1 penalty owed and paid is in units of u.
+Between passes s is 1.
 """
 
 import math
@@ -13,53 +14,50 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._memory import touch
-from ..losses._pointwise import gradient, sign, value
+from ..core._intrinsics import prefetch
+from ..core.compiled import FASTMATH
+from ..losses._pointwise import loss_gradient, loss_value, sign_of
 from .sgd import (
     ADAGRAD,
-    COUNT,
-    ETA,
+    INTERCEPT,
+    INTERCEPT_SUM,
     INVSCALING,
+    L1_OWED,
     MOMENTUM,
+    N_AVERAGED,
+    N_MOVES,
     NESTEROV,
     OPTIMAL,
-    OWED,
     PA1,
     PA2,
     RMSPROP,
-    SUMB,
-    SUMS,
-    WRONG,
-    B,
-    T,
+    SCALE_SUM,
+    STEP_SIZE,
+    UPDATE,
 )
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-STEEPEST = 1e12  # slopes are cut here, as scikit-learn does
-AHEAD, LINES, LINE = (
-    8,
-    8,
-    8,
-)  # rows looked ahead, cache lines of each, entries of a line
-SMALL = 1e-9  # s is multiplied into u below this
+MAX_GRADIENT = 1e12  # loss gradients are clipped here, as in scikit-learn
+# rows that are prefetched ahead, cache lines of each, entries of a line
+AHEAD, LINES, LINE = 8, 8, 8
+SMALLEST_SCALE = 1e-9  # below this s is multiplied into u
 
 
 @njit(cache=True, nogil=True)
-def expect(X, indices, indptr, i):
-    """Ask for the first lines of row i, which shuffled rows cannot get otherwise."""
+def prefetch_row(X, indices, indptr, i):
+    """Prefetch the first cache lines of row i, as rows are read in random order."""
     if X.ndim == 2:
         d = X.shape[1]
         for j in range(0, min(d, LINES * LINE), LINE):
-            touch(X, i * d + j)
+            prefetch(X, i * d + j)
     else:
         for k in range(indptr[i], min(indptr[i] + LINES * LINE, indptr[i + 1]), LINE):
-            touch(X, k)
-            touch(indices, k)
+            prefetch(X, k)
+            prefetch(indices, k)
 
 
 @njit(cache=True, nogil=True)
-def shuffle(order, seed):
-    """Put `order` in random order, in place (Fisher-Yates on a xorshift stream)."""
+def shuffle_order(order, seed):
+    """Shuffle `order` in place (Fisher-Yates with xorshift)."""
     x = np.uint64(seed) | np.uint64(1)
     for i in range(order.size - 1, 0, -1):
         x ^= x << np.uint64(13)
@@ -70,8 +68,8 @@ def shuffle(order, seed):
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dot(X, indices, indptr, i, u):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def row_dot(X, indices, indptr, i, u):
     """u . x_i."""
     total = u.dtype.type(0)
     if X.ndim == 2:
@@ -83,8 +81,8 @@ def dot(X, indices, indptr, i, u):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add(X, indices, indptr, i, c, u):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_row(X, indices, indptr, i, c, u):
     """u += c x_i."""
     c = u.dtype.type(c)
     if X.ndim == 2:
@@ -95,8 +93,8 @@ def add(X, indices, indptr, i, c, u):
             u[indices[k]] += c * X[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def square(X, indptr, i):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def squared_row_norm(X, indptr, i):
     """|x_i|^2."""
     total = 0.0
     if X.ndim == 2:
@@ -108,8 +106,8 @@ def square(X, indptr, i):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_past(X, indices, indptr, i, c, u, past, q):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_row_to_average(X, indices, indptr, i, c, u, past, q):
     """u += c x_i, and `past` gets q times what changed."""
     c = u.dtype.type(c)
     if X.ndim == 2:
@@ -126,13 +124,14 @@ def add_past(X, indices, indptr, i, c, u, past, q):
             past[j] += q * (u[j] - old)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def settle_all(u, paid, owed, past, q):
-    """Every u_j pays what it owes."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def apply_l1_debt(u, paid, owed, past, q):
+    """Apply the L1 penalty owed to every u_j."""
     owed, zero = u.dtype.type(owed), u.dtype.type(0)
     for j in range(u.size):
         old = u[j]
-        down, up = max(old - (owed + paid[j]), zero), min(old + (owed - paid[j]), zero)
+        down = max(old - (owed + paid[j]), zero)
+        up = min(old + (owed - paid[j]), zero)
         new = down if old > 0 else up
         u[j] = new
         paid[j] += new - old
@@ -141,8 +140,8 @@ def settle_all(u, paid, owed, past, q):
 
 
 @njit(cache=True, nogil=True)
-def settle_row(X, indices, indptr, i, u, paid, owed):
-    """The columns of a sparse row pay what they owe."""
+def apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed):
+    """Apply the L1 penalty owed to the columns of a sparse row."""
     if X.ndim == 1:
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
@@ -155,8 +154,8 @@ def settle_row(X, indices, indptr, i, u, paid, owed):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fold(u, paid, past, s, owed, q):
-    """Multiply s into u, so that s = 1; what is owed and q in the new units."""
+def fold_scale(u, paid, past, s, owed, q):
+    """Multiply s into u, so that s = 1; returns the penalty owed and q in new units."""
     if s == 0.0 and past.size:
         for j in range(u.size):
             past[j] -= q * u[j]
@@ -168,35 +167,39 @@ def fold(u, paid, past, s, owed, q):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rate(rule, t, eta):
+def step_size_at(rule, t, eta):
     """The step size at update t = 1, 2, ..."""
     if rule.step == OPTIMAL:
-        return 1.0 / (rule.alpha * (rule.start + t - 1))
+        return 1.0 / (rule.alpha * (rule.t0 + t - 1))
     if rule.step == INVSCALING:
         return rule.eta0 / t**rule.power
     return eta
 
 
 @njit(cache=True, nogil=True)
-def slope(rule, y, f):
-    """dl/df, cut where it is out of all measure."""
-    return min(max(gradient(rule.loss, y, f, rule.a), -STEEPEST), STEEPEST)
+def clipped_loss_gradient(rule, y, f):
+    """dl/df, clipped to MAX_GRADIENT."""
+    return min(
+        max(loss_gradient(rule.loss, y, f, rule.loss_parameter), -MAX_GRADIENT),
+        MAX_GRADIENT,
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def passive(rule, size, loss, y, f, hinge):
-    """How far a passive-aggressive step goes along a row of squared length `size`."""
+def passive_aggressive_step(rule, size, loss, y, f, y_is_sign):
+    """Signed length of a passive-aggressive step along a row of squared norm `size`."""
     if rule.step == PA1:
         step = min(rule.eta0, loss / size) if size > 0 else 0.0
     else:
         step = loss / (size + 0.5 / rule.eta0)
-    return step * (y if hinge else sign(y - f))
+    return step * (y if y_is_sign else sign_of(y - f))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def objective(rule, losses, weights, w, b):
+def pass_objective(rule, losses, weights, w, b):
     """Mean loss plus penalty; nan if a coefficient has overflowed."""
-    size, square = abs(b), 0.0
+    size = abs(b)
+    square = 0.0
     for j in range(w.size):
         size += abs(w[j])
         square += w[j] * w[j]
@@ -207,66 +210,76 @@ def objective(rule, losses, weights, w, b):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def visit(X, indices, indptr, order, y, v, factors, hinge, rule, u, paid, past, z):
-    """One pass, an update per row; eq. (1) with the losses met on the way."""
+def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, z):
+    """One pass with an update per row; returns eq. (1) with the losses on the way."""
+    X, indices, indptr = rows
     l1, averaging = rule.l1 > 0, past.size > 0
     everywhere = X.ndim == 2 or averaging
     aggressive = rule.step == PA1 or rule.step == PA2
-    s, b, t, eta, owed, q = 1.0, z[B], z[T], z[ETA], z[OWED], z[SUMS]
+    s = 1.0
+    b = z[INTERCEPT]
+    t = z[UPDATE]
+    eta = z[STEP_SIZE]
+    owed = z[L1_OWED]
+    q = z[SCALE_SUM]
     losses = weights = 0.0
     wrong = count = 0
     for k in range(order.size):
         i = order[k]
-        expect(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
+        prefetch_row(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
         if l1 and everywhere:
-            settle_all(u, paid, owed, past, q)
+            apply_l1_debt(u, paid, owed, past, q)
         elif l1:
-            settle_row(X, indices, indptr, i, u, paid, owed)
+            apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed)
         yi = y[i]
-        f = s * dot(X, indices, indptr, i, u) + b
+        f = s * row_dot(X, indices, indptr, i, u) + b
         weight = factors[1] if yi > 0 else factors[0]
         if v.size:
             weight *= v[i]
-        loss = value(rule.loss, yi, f, rule.a)
+        loss = loss_value(rule.loss, yi, f, rule.loss_parameter)
         losses += weight * loss
         weights += weight
-        eta = rate(rule, t, eta)
-        if rule.cap > 0:
-            eta = min(eta, 1 / (rule.cap * (1 + square(X, indptr, i))))
+        eta = step_size_at(rule, t, eta)
+        if rule.curvature_bound > 0:
+            eta = min(
+                eta, 1 / (rule.curvature_bound * (1 + squared_row_norm(X, indptr, i)))
+            )
         if aggressive:
-            step = weight * passive(rule, square(X, indptr, i), loss, yi, f, hinge)
+            step = weight * passive_aggressive_step(
+                rule, squared_row_norm(X, indptr, i), loss, yi, f, y_is_sign
+            )
         else:
-            step = -eta * weight * slope(rule, yi, f)
+            step = -eta * weight * clipped_loss_gradient(rule, yi, f)
         s *= max(0.0, 1.0 - eta * rule.l2)
-        if s < SMALL:
-            owed, q = fold(u, paid, past, s, owed, q)
+        if s < SMALLEST_SCALE:
+            owed, q = fold_scale(u, paid, past, s, owed, q)
             s = 1.0
         if step != 0.0:
             wrong += 1
             if averaging:
-                add_past(X, indices, indptr, i, step / s, u, past, q)
+                add_row_to_average(X, indices, indptr, i, step / s, u, past, q)
             else:
-                add(X, indices, indptr, i, step / s, u)
+                add_row(X, indices, indptr, i, step / s, u)
             if rule.intercept:
                 b += step
         owed += eta * rule.l1 / s
         if averaging and t >= rule.average:
             q += s
-            z[SUMB] += b
+            z[INTERCEPT_SUM] += b
             count += 1
         t += 1
     if l1:
-        settle_all(u, paid, owed, past, q)
-    z[OWED], z[SUMS] = fold(u, paid, past, s, owed, q)
-    z[B], z[T], z[ETA] = b, t, eta
-    z[COUNT] += count
-    z[WRONG] += wrong
-    return objective(rule, losses, weights, u, b)
+        apply_l1_debt(u, paid, owed, past, q)
+    z[L1_OWED], z[SCALE_SUM] = fold_scale(u, paid, past, s, owed, q)
+    z[INTERCEPT], z[UPDATE], z[STEP_SIZE] = b, t, eta
+    z[N_AVERAGED] += count
+    z[N_MOVES] += wrong
+    return pass_objective(rule, losses, weights, u, b)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(rule, g, j, t, first, second):
-    """What the step rule makes of entry g, and the divisor of its step."""
+def adaptive_direction(rule, g, j, t, first, second):
+    """Direction of the step rule for gradient entry g, and the divisor of its step."""
     mu = rule.momentum
     if rule.step == MOMENTUM or rule.step == NESTEROV:
         first[j] = mu * first[j] + g
@@ -287,9 +300,11 @@ def advance(rule, g, j, t, first, second):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def move(rule, G, gb, eta, u, paid, past, first, second, z):
-    """One step of u and b along the gradient (G, gb); s is 1 here."""
-    d, t, q = u.size, z[T], z[SUMS]
+def gradient_step(rule, G, gb, eta, u, paid, past, first, second, z):
+    """One step of u and b against the gradient (G, gb); s is 1 here."""
+    d = u.size
+    t = z[UPDATE]
+    q = z[SCALE_SUM]
     plain = rule.step < PA1
     shrink = max(0.0, 1.0 - eta * rule.l2)
     for j in range(d):
@@ -297,54 +312,55 @@ def move(rule, G, gb, eta, u, paid, past, first, second, z):
         if plain:
             u[j] = shrink * old - eta * G[j]
         else:
-            out, size = advance(rule, G[j] + rule.l2 * old, j, t, first, second)
+            out, size = adaptive_direction(
+                rule, G[j] + rule.l2 * old, j, t, first, second
+            )
             new = old - eta * out
-            u[j] = sign(new) * max(0.0, abs(new) - eta * rule.l1 / size)
+            u[j] = sign_of(new) * max(0.0, abs(new) - eta * rule.l1 / size)
         if past.size:
             past[j] += q * (u[j] - old)
     if plain and rule.l1 > 0:
-        z[OWED] += eta * rule.l1
-        settle_all(u, paid, z[OWED], past, q)
+        z[L1_OWED] += eta * rule.l1
+        apply_l1_debt(u, paid, z[L1_OWED], past, q)
     if rule.intercept:
         if plain:
-            z[B] -= eta * gb
+            z[INTERCEPT] -= eta * gb
         else:
-            z[B] -= eta * advance(rule, gb, d, t, first, second)[0]
+            z[INTERCEPT] -= eta * adaptive_direction(rule, gb, d, t, first, second)[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def batches(
-    X, indices, indptr, order, y, v, factors, rule, u, paid, past, first, second, z
-):
-    """One pass, an update per batch of rows along their mean gradient; eq. (1)."""
+def minibatch_pass(rows, order, y, v, factors, rule, u, paid, past, first, second, z):
+    """One pass with an update per batch along its mean gradient; returns eq. (1)."""
+    X, indices, indptr = rows
     G = np.zeros(u.size)
     losses = weights = 0.0
-    for head in range(0, order.size, rule.batch):
-        tail = min(head + rule.batch, order.size)
+    for head in range(0, order.size, rule.batch_size):
+        tail = min(head + rule.batch_size, order.size)
         G[:] = 0.0
         gb = size = 0.0
         for k in range(head, tail):
             i = order[k]
-            f = dot(X, indices, indptr, i, u) + z[B]
+            f = row_dot(X, indices, indptr, i, u) + z[INTERCEPT]
             weight = factors[1] if y[i] > 0 else factors[0]
             if v.size:
                 weight *= v[i]
-            losses += weight * value(rule.loss, y[i], f, rule.a)
+            losses += weight * loss_value(rule.loss, y[i], f, rule.loss_parameter)
             weights += weight
-            if rule.cap > 0:
-                size = max(size, square(X, indptr, i))
-            g = weight * slope(rule, y[i], f) / (tail - head)
+            if rule.curvature_bound > 0:
+                size = max(size, squared_row_norm(X, indptr, i))
+            g = weight * clipped_loss_gradient(rule, y[i], f) / (tail - head)
             if g != 0.0:
-                z[WRONG] += 1
-                add(X, indices, indptr, i, g, G)
+                z[N_MOVES] += 1
+                add_row(X, indices, indptr, i, g, G)
                 gb += g
-        z[ETA] = rate(rule, z[T], z[ETA])
-        if rule.cap > 0:
-            z[ETA] = min(z[ETA], 1 / (rule.cap * (1 + size)))
-        move(rule, G, gb, z[ETA], u, paid, past, first, second, z)
-        if past.size and z[T] >= rule.average:
-            z[SUMS] += 1.0
-            z[SUMB] += z[B]
-            z[COUNT] += 1
-        z[T] += 1
-    return objective(rule, losses, weights, u, z[B])
+        z[STEP_SIZE] = step_size_at(rule, z[UPDATE], z[STEP_SIZE])
+        if rule.curvature_bound > 0:
+            z[STEP_SIZE] = min(z[STEP_SIZE], 1 / (rule.curvature_bound * (1 + size)))
+        gradient_step(rule, G, gb, z[STEP_SIZE], u, paid, past, first, second, z)
+        if past.size and z[UPDATE] >= rule.average:
+            z[SCALE_SUM] += 1.0
+            z[INTERCEPT_SUM] += z[INTERCEPT]
+            z[N_AVERAGED] += 1
+        z[UPDATE] += 1
+    return pass_objective(rule, losses, weights, u, z[INTERCEPT])

@@ -1,4 +1,4 @@
-"""Adaline: a linear unit trained on its error before the threshold (delta rule).
+"""Adaline: least squares on class signs by the delta rule, then a threshold.
 
 For targets t (signs for a classifier, any numbers for the functions here), rows x_i
 with a constant 1 for the intercept and weights v_i,
@@ -24,7 +24,7 @@ Refs      [WidrowHoff1960]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,31 +32,33 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..losses import half_squared
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from . import sgd
-from .scores import AbstractLinearClassifier, encode
-from .stochastic import in_memory
+from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .sgd import require_in_memory
 
-NARROW = 500  # up to so many columns H is made
+MAX_HESSIAN_COLUMNS = 500  # columns up to which H is made
 
 
-class State(NamedTuple):
+class AdalineState(NamedTuple):
+    """Weights after a pass."""
+
     W: np.ndarray
     objective: float  # E, summed over units
     slope: float  # largest |g_j|
     t: int  # passes made
 
 
-def error(X, T, v, W):
+def squared_error_and_gradient(X, T, v, W):
     """E and g of eq. (1)."""
     R = X @ W - T
     return float(v @ (R * R).sum(axis=1)), 2 * (X.T @ (v[:, None] * R))
 
 
-def hessian(X, v):
+def squared_error_hessian(X, v):
     """H of eq. (1)."""
     weighted = X.multiply(v[:, None]) if sp.issparse(X) else X * v[:, None]
     H = 2 * (X.T @ weighted)
@@ -76,26 +78,41 @@ def largest_step(X, v=None):
     """
     v = np.ones(X.shape[0]) if v is None else v
     m = X.shape[1]
-    if m <= NARROW:
-        top = float(np.linalg.eigvalsh(hessian(X, v))[-1])
+    if m <= MAX_HESSIAN_COLUMNS:
+        top = float(np.linalg.eigvalsh(squared_error_hessian(X, v))[-1])
     else:
         H = LinearOperator((m, m), matvec=lambda u: 2 * (X.T @ (v * (X @ u.ravel()))))
         top = float(eigsh(H, k=1, v0=np.ones(m), return_eigenvectors=False)[0])
     return 2 / top if top > 0 else np.inf
 
 
-def one_by_one(X, T, v, W, eta, order):
+def lms_pass(X, T, v, W, eta, order):
     """A pass of eq. (3): SGD on half the squared error with step 2 eta."""
-    none = {"penalty": None, "alpha": 0.0, "l1_ratio": 0.0, "intercept": False}
-    rule = sgd.make_rule(half_squared, "constant", eta0=2 * eta, **none)
-    k, m = T.shape[1], X.shape[1]
+    rule = sgd.make_sgd_rule(
+        half_squared,
+        "constant",
+        penalty=None,
+        alpha=0.0,
+        l1_ratio=0.0,
+        eta0=2 * eta,
+        fit_intercept=False,
+    )
+    k = T.shape[1]
+    m = X.shape[1]
     units = np.ascontiguousarray(W.T)
-    memory = sgd.fresh(k, m, units.dtype, rule, 0.0)
-    rows, columns = sgd.as_rows(X), np.ascontiguousarray(T.T)
-    target = lambda c: columns[c]
-    problem = sgd.Problem(rows, order, target, v, np.ones((k, 2)), rule, hinge=False)
+    memory = sgd.initial_memory(k, m, units.dtype, rule, 0.0)
+    columns = np.ascontiguousarray(T.T)
+    problem = sgd.SGDProblem(
+        rows=sgd.rows_for_loops(X),
+        order=order,
+        target=lambda c: columns[c],
+        v=v,
+        factors=np.ones((k, 2)),
+        rule=rule,
+        y_is_sign=False,
+    )
     for c in range(k):
-        sgd.one_pass(problem, c, units[c], memory)
+        sgd.sgd_pass(problem, c, units[c], memory)
     return units.T
 
 
@@ -110,21 +127,25 @@ def delta_rule(
 
     def at(W, t):
         with np.errstate(over="ignore", invalid="ignore"):
-            E, g = error(X, T, v, W)
-        return State(W, E, float(np.abs(g).max()), t)
+            E, g = squared_error_and_gradient(X, T, v, W)
+        return AdalineState(W, E, float(np.abs(g).max()), t)
 
     def step(s):
         if solver == "sequential":
             order = np.arange(n) if rng is None else rng.permutation(n)
             order = order.astype(np.int32)
-            W = one_by_one(X, T, v, s.W, eta / (s.t + 1) ** 0.75, order)
+            W = lms_pass(X, T, v, s.W, eta / (s.t + 1) ** 0.75, order)
         else:
-            g = error(X, T, v, s.W)[1]
+            g = squared_error_and_gradient(X, T, v, s.W)[1]
             move = eta * g if solver == "batch" else pseudo @ g
             W = s.W - move
         return at(W, s.t + 1)
 
-    pseudo = np.linalg.pinv(hessian(X, v), hermitian=True) if solver == "newton" else 0
+    pseudo = (
+        np.linalg.pinv(squared_error_hessian(X, v), hermitian=True)
+        if solver == "newton"
+        else 0
+    )
     scale = max(1.0, float(v.sum()))
     change = lambda old, new: new.slope / scale
     return iterate(step, at(W, 0), max_iter=max_iter, tol=tol, change=change, task=task)
@@ -132,7 +153,7 @@ def delta_rule(
 
 @dataclass(eq=False, repr=False)
 class Adaline(AbstractLinearClassifier):
-    """Adaline, the delta-rule classifier. The module text gives the method.
+    """Adaline, the delta-rule classifier; see the module text.
 
     Parameters
     ----------
@@ -192,27 +213,41 @@ class Adaline(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) for rows X and labels y."""
-        X, y, v = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        X, y, v = in_memory(self, X, y, v)
-        classes, codes = encode(y)
-        k, dtype = len(classes), X.dtype
-        A, v = self._with_constant(X), np.ones(len(y)) if v is None else v.astype(float)
+        X, y, v = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
+        X, y, v = require_in_memory(self, X, y, v)
+        classes, codes = encode_two_or_more_classes(y)
+        k = len(classes)
+        dtype = X.dtype
+        A = self._with_constant(X)
+        v = np.ones(len(y)) if v is None else v.astype(float)
         own = codes[:, None] == (np.arange(k) if k > 2 else np.array([1]))
         T = np.where(own, 1.0, -1.0)
         self.largest_step_ = largest_step(A, v)
         self.eta_ = self._step(A, v)
-        how: dict[str, Any] = {"solver": self.solver, "eta": self.eta_, "tol": self.tol}
-        how |= {"max_iter": self.max_iter, "W": self._start(T.shape[1], A.shape[1])}
-        how["rng"] = rng_from(self.random_state) if self.shuffle else None
+        W = self._start(T.shape[1], A.shape[1])
+        rng = make_rng(self.random_state) if self.shuffle else None
         self.classes_ = classes
-        result = self._drive(
-            lambda task: delta_rule(A, T, v, **how, task=task),
+        result = self._run_driver(
+            lambda task: delta_rule(
+                A,
+                T,
+                v,
+                W,
+                solver=self.solver,
+                eta=self.eta_,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                rng=rng,
+                task=task,
+            ),
             total=self.max_iter,
             X=X,
             y=codes,
-            snapshot=lambda s: self._view(s.W, dtype),
+            snapshot=lambda s: self._fitted_attributes(s.W, dtype),
         )
-        for name, value in self._view(result.state.W, dtype).items():
+        for name, value in self._fitted_attributes(result.state.W, dtype).items():
             setattr(self, name, value)
         return self
 
@@ -240,7 +275,7 @@ class Adaline(AbstractLinearClassifier):
             W = last if last.shape == W.shape else W
         return W
 
-    def _view(self, W, dtype):
+    def _fitted_attributes(self, W, dtype):
         W = W.T.astype(dtype)
         d = W.shape[1] - self.fit_intercept
         b = W[:, d] if self.fit_intercept else np.zeros(len(W), dtype)

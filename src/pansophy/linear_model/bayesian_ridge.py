@@ -1,19 +1,19 @@
-"""Bayesian ridge: the strengths of noise and penalty are learnt from the data.
+"""Bayesian ridge regression: noise and penalty by maximising the evidence.
 
     y ~ N(b + X theta, 1/alpha),  theta ~ N(0, 1/lambda)                         (1)
     alpha ~ Gamma(a1, a2),  lambda ~ Gamma(l1, l2)                               (2)
 
-The evidence of (alpha, lambda), with theta integrated out, is climbed by the fixed
-point of MacKay: with s_k the singular values of the centred X and theta the mean of
-the posterior, gamma directions are determined by the data, and
+The evidence of (alpha, lambda), with theta integrated out, is maximised by the fixed
+point iteration of MacKay: with s_k the singular values of the centred X and theta the
+mean of the posterior, gamma directions are determined by the data, and
 
     gamma  = sum_k alpha s_k^2 / (lambda + alpha s_k^2)                          (3)
     lambda = (gamma + 2 l1) / (|theta|^2 + 2 l2)                                 (4)
     alpha  = (n - gamma + 2 a1) / (|y - X theta|^2 + 2 a2)                       (5)
 
-X enters through its triangle (`core.design`), read once; a turn then costs d^2. The
-residual in (5) is a sum of squares in the rotated coordinates, never a difference, so
-a perfect fit is seen as one.
+X enters through its triangular factor (`core.least_squares_passes`), read once; an
+iteration then costs d^2. The residual in (5) is a sum of squares in the rotated
+coordinates, never a difference, so a perfect fit is recognised.
 
 Time O(n d min(n, d)) once; memory one block beyond X, and min(n, d) d.
 
@@ -30,31 +30,33 @@ import scipy.linalg
 
 from ..base import Estimator, Regressor
 from ..core import arrays
-from ..core.design import prepare, triangle
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import one_thread_if_small
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
-from .linear import predict, store, target_columns
-from .predictive import Predictive, plot_band
+from .base import raw_prediction, store_coefficients, target_columns
+from .predictive_distribution import PredictiveDistribution, plot_predictive_band
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Rotated(NamedTuple):
+class RotatedRows(NamedTuple):
     """The centred rows in the coordinates of their singular vectors."""
 
     s: np.ndarray  # singular values
     u: np.ndarray  # y along the left singular vectors
     V: np.ndarray  # right singular vectors, one per row
-    outside: float  # |y|^2 outside the range of X
+    outside: float  # |y|^2 outside the column space of X
     n: float  # sum of weights
     mean: np.ndarray  # of X
     offset: float  # mean of y
     variance: float  # of y
 
 
-class State(NamedTuple):
+class EvidenceState(NamedTuple):
+    """The hyper-parameters after an iteration."""
+
     theta: np.ndarray
     alpha: float
     lam: float
@@ -62,21 +64,23 @@ class State(NamedTuple):
 
 
 class AbstractEvidenceRegression(Regressor, Estimator):
-    """Predictions with a spread from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
+    """Predictive distributions from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
 
     def predict(self, X, return_std=False):
         """The mean of every prediction, and its standard deviation if asked."""
-        X = self._ready(X, accept_sparse="csr")
-        mean = predict(self, X)
-        return (mean, self._spread(X)) if return_std else mean
+        X = self._check_new_data(X, accept_sparse="csr")
+        mean = raw_prediction(self, X)
+        return (mean, self._predictive_std(X)) if return_std else mean
 
-    def predict_dist(self, X) -> Predictive:
+    def predict_dist(self, X) -> PredictiveDistribution:
         """The Normal distribution of the targets, noise included."""
-        X = self._ready(X, accept_sparse="csr")
-        return Predictive(arrays.to_numpy(predict(self, X)), self._spread(X))
+        X = self._check_new_data(X, accept_sparse="csr")
+        return PredictiveDistribution(
+            arrays.to_numpy(raw_prediction(self, X)), self._predictive_std(X)
+        )
 
-    def _spread(self, X):
-        kept = self._kept()
+    def _predictive_std(self, X):
+        kept = self._kept_columns()
 
         def std(x):
             x = x.toarray() if hasattr(x, "toarray") else arrays.to_numpy(x)
@@ -87,7 +91,7 @@ class AbstractEvidenceRegression(Regressor, Estimator):
 
     def plot(self, X, y=None, *, level=0.95, ax=None):
         """Mean and interval along the one column of X, with the rows if y is given."""
-        return plot_band(self, X, y, level=level, ax=ax)
+        return plot_predictive_band(self, X, y, level=level, ax=ax)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -95,13 +99,14 @@ class AbstractEvidenceRegression(Regressor, Estimator):
         return tags
 
 
-def read(X, y, w, intercept):
-    """Triangle, weight and means of the rows: all that either method needs of them."""
+def triangular_statistics(X, y, w, intercept):
+    """Triangular factor, weight, means and variance: all that is needed of the rows."""
     Y, _ = target_columns(y, X)
-    problem = prepare(X, Y, w, intercept=intercept)
-    T = triangle(problem)
+    problem = prepare_least_squares(X, Y, w, intercept=intercept)
+    T = centred_triangle(problem)
     shift = 0.0 if problem.shift is None else arrays.to_numpy(problem.shift)
-    mean, offset = T.mean + shift, float((T.offset + problem.offset)[0])
+    mean = T.mean + shift
+    offset = float((T.offset + problem.offset)[0])
     power = float(T.residual[0] + np.sum(T.c**2))
     variance = power / problem.weight
     if not intercept:  # scikit-learn starts at the variance about the mean
@@ -111,27 +116,28 @@ def read(X, y, w, intercept):
     return T, problem.weight, mean, offset, max(variance, 0.0)
 
 
-def rotate(X, y, w, intercept) -> Rotated:
-    """Singular vectors of the centred rows, from their triangle."""
-    T, n, mean, offset, variance = read(X, y, w, intercept)
-    with few_threads(T.R.shape[1]):
+def rotate_rows(X, y, w, intercept) -> RotatedRows:
+    """The centred rows in the coordinates of their singular vectors."""
+    T, n, mean, offset, variance = triangular_statistics(X, y, w, intercept)
+    with one_thread_if_small(T.R.shape[1]):
         U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
     u = U.T @ T.c[:, 0]
     rest = float(T.residual[0]) + max(float(T.c[:, 0] @ T.c[:, 0] - u @ u), 0.0)
-    return Rotated(s, u, V, rest, n, mean, offset, variance)
+    return RotatedRows(s, u, V, rest, n, mean, offset, variance)
 
 
-def posterior(D: Rotated, alpha, lam):
+def ridge_posterior(D: RotatedRows, alpha, lam):
     """theta of the posterior along the singular vectors, and |y - X theta|^2."""
     t = alpha * D.s * D.u / (lam + alpha * D.s**2)
     return t, D.outside + float(np.sum((D.u - D.s * t) ** 2))
 
 
-def log_evidence(D: Rotated, alpha, lam, priors):
+def ridge_log_evidence(D: RotatedRows, alpha, lam, priors):
     """Log density of y and of (alpha, lambda) under eq. (1) and (2)."""
     a1, a2, l1, l2 = priors
-    t, sse = posterior(D, alpha, lam)
-    d, k = D.V.shape[1], len(D.s)
+    t, sse = ridge_posterior(D, alpha, lam)
+    d = D.V.shape[1]
+    k = len(D.s)
     log_det = np.sum(np.log(lam + alpha * D.s**2)) + (d - k) * math.log(lam)
     fit = d * math.log(lam) + D.n * math.log(alpha / (2 * math.pi)) - log_det
     fit -= alpha * sse + lam * float(t @ t)
@@ -139,25 +145,28 @@ def log_evidence(D: Rotated, alpha, lam, priors):
     return float(fit / 2 + prior)
 
 
-def turn(D: Rotated, state: State, priors) -> State:
+def evidence_iteration(D: RotatedRows, state: EvidenceState, priors) -> EvidenceState:
     """Eqs (3) to (5)."""
     a1, a2, l1, l2 = priors
-    alpha, lam = state.alpha, state.lam
-    t, sse = posterior(D, alpha, lam)
+    alpha = state.alpha
+    lam = state.lam
+    t, sse = ridge_posterior(D, alpha, lam)
     gamma = float(np.sum(alpha * D.s**2 / (lam + alpha * D.s**2)))
     lam = (gamma + 2 * l1) / max(float(t @ t) + 2 * l2, 1e-300)
     alpha = (D.n - gamma + 2 * a1) / max(sse + 2 * a2, 1e-300)
-    return State(t @ D.V, alpha, lam, -log_evidence(D, alpha, lam, priors))
+    return EvidenceState(
+        t @ D.V, alpha, lam, -ridge_log_evidence(D, alpha, lam, priors)
+    )
 
 
 @dataclass(eq=False, repr=False)
 class BayesianRidge(AbstractEvidenceRegression):
-    """Ridge regression whose penalty and noise are found by maximal evidence.
+    """Ridge regression whose penalty and noise maximise the evidence.
 
     Parameters
     ----------
     max_iter : int, default=300
-        Most turns of eqs (3) to (5).
+        Most iterations of eqs (3) to (5).
     tol : float, default=1e-3
         Stop when the coefficients change by less in sum.
     alpha_1, alpha_2, lambda_1, lambda_2 : float, default=1e-6
@@ -165,7 +174,7 @@ class BayesianRidge(AbstractEvidenceRegression):
     alpha_init, lambda_init : float or None
         Where alpha and lambda start: None for one over the variance of y, and 1.
     compute_score : bool, default=False
-        Whether to keep the log evidence of every turn in `scores_`.
+        Whether to keep the log evidence of every iteration in `scores_`.
     fit_intercept : bool, default=True
         Whether to fit b, which has no prior.
     copy_X : bool, default=True
@@ -183,7 +192,7 @@ class BayesianRidge(AbstractEvidenceRegression):
     sigma_ : array of shape (d, d)
         Covariance of the posterior.
     scores_ : array of shape (n_iter_ + 1,)
-        The log evidence at the start and after every turn, if `compute_score`.
+        The log evidence at the start and after every iteration, if `compute_score`.
     n_iter_ : int
     X_offset_, X_scale_ : array of shape (d,)
         What is subtracted from the columns, and what they are divided by (ones).
@@ -215,17 +224,19 @@ class BayesianRidge(AbstractEvidenceRegression):
     verbose: Verbosity = 0
 
     def fit(self, X, y, sample_weight=None):
-        """Climb the evidence of alpha and lambda."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
-        D = rotate(X, y, w, self.fit_intercept)
+        """Maximise the evidence of alpha and lambda."""
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
+        D = rotate_rows(X, y, w, self.fit_intercept)
         priors = self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2
         alpha = 1 / (D.variance + EPS) if self.alpha_init is None else self.alpha_init
         lam = 1.0 if self.lambda_init is None else self.lambda_init
         d = D.V.shape[1]
-        first = State(np.full(d, np.inf), float(alpha), float(lam), np.inf)
-        run = self._drive(
+        first = EvidenceState(np.full(d, np.inf), float(alpha), float(lam), np.inf)
+        run = self._run_driver(
             lambda task: iterate(
-                lambda s: turn(D, s, priors),
+                lambda s: evidence_iteration(D, s, priors),
                 first,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -236,18 +247,22 @@ class BayesianRidge(AbstractEvidenceRegression):
             X=X,
             y=y,
         )
-        self.alpha_, self.lambda_ = run.state.alpha, run.state.lam
+        self.alpha_ = run.state.alpha
+        self.lambda_ = run.state.lam
         self.scores_ = np.empty(0)
         if self.compute_score:
-            start = log_evidence(D, max(first.alpha, EPS), max(first.lam, EPS), priors)
+            start = ridge_log_evidence(
+                D, max(first.alpha, EPS), max(first.lam, EPS), priors
+            )
             self.scores_ = np.concatenate([[start], -run.history["objective"]])
-        theta = posterior(D, self.alpha_, self.lambda_)[0] @ D.V
-        self.X_offset_, self.X_scale_ = D.mean, np.ones(d)
+        theta = ridge_posterior(D, self.alpha_, self.lambda_)[0] @ D.V
+        self.X_offset_ = D.mean
+        self.X_scale_ = np.ones(d)
         shrunk = 1 / (self.alpha_ * D.s**2 + self.lambda_) - 1 / self.lambda_
         self.sigma_ = (D.V.T * shrunk) @ D.V + np.eye(d) / self.lambda_
         b = D.offset - D.mean @ theta
-        store(self, X, theta[:, None], np.array([b]), flat=True)
+        store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self
 
-    def _kept(self):
+    def _kept_columns(self):
         return slice(None)

@@ -1,4 +1,4 @@
-"""Group lasso: features that enter or leave the model in groups.
+"""Group lasso: least squares whose features enter or leave the model in groups.
 
 For groups g of features with weights m_g (the square root of the size by default),
 
@@ -12,40 +12,39 @@ working sets of groups and block coordinate descent, and certifies the duality g
 Everything is 0 once alpha (1 - rho) m_g is at least the length of each group's
 correlations with y.
 
-Time O(n d) a round, and rounds are few.
+Time O(n d) an iteration, and iterations are few.
 
 Shapes    X (n, d) dense or CSC   y (n,)   groups (d,)   w (d,)
 Refs      [Yuan2006] [Simon2013] [Ndiaye2017]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import group_working_set as sets
 from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
-from ..typing import Numbers, Seed, Words
-from .elastic_net import keep, warm
-from .lasso_path import centred, descend, read, store_for
-from .linear import AbstractLinearRegressor
+from ..typing import ListLike, NumberList, Seed
+from .base import AbstractLinearRegressor
+from .lasso import initial_coefficients, store_lasso_fit
+from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_lasso
 
 
-def labels_of(groups, d):
+def group_labels(groups, d):
     """The label of each feature."""
     if groups is None:
         return np.arange(d)
     return np.arange(d) // groups if np.ndim(groups) == 0 else np.asarray(groups)
 
 
-def groups_of(model, d) -> sets.Groups:
-    """The groups and weights that the parameters name."""
-    labels = labels_of(model.groups, d)
+def checked_groups(model, d) -> sets.Groups:
+    """The groups and their weights from the parameters."""
+    labels = group_labels(model.groups, d)
     if labels.shape != (d,):
         raise ParameterError(
             f"groups of GroupLasso must hold one label for each of the {d} features, "
@@ -68,8 +67,8 @@ class GroupLasso(AbstractLinearRegressor):
     Parameters
     ----------
     groups : list of length d, int or None, default=None
-        The label of each feature's group; a number for groups of so many features
-        next to each other; None for every feature alone, which is the lasso.
+        The label of each feature's group; a number for groups of that many adjacent
+        features; None for every feature alone, which is the lasso.
     alpha : float, default=1.0
         Strength of the penalty in eq. (1).
     l1_ratio : float, default=0.0
@@ -80,7 +79,7 @@ class GroupLasso(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     max_iter : int, default=1000
-        Most rounds of the working set, each a solve and a check of all groups.
+        Most iterations of the working set, each a solve and a check of all groups.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     warm_start : bool, default=False
@@ -100,9 +99,9 @@ class GroupLasso(AbstractLinearRegressor):
         Bound on how far the objective is from its minimum.
     sparse_coef_ : CSR matrix of shape (1, d)
     n_iter_ : int
-        Rounds of the working set.
+        Iterations of the working set.
     history_ : dict of arrays
-        "objective" and "gap" after each round.
+        "objective" and "gap" after each iteration.
 
     Examples
     --------
@@ -114,11 +113,11 @@ class GroupLasso(AbstractLinearRegressor):
     array([1])
     """
 
-    groups: Words | Count | None = None
+    groups: ListLike | Count | None = None
     _: KW_ONLY
     alpha: NonNegative = 1.0
     l1_ratio: Fraction = 0.0
-    weights: Numbers | None = None
+    weights: NumberList | None = None
     fit_intercept: Flag = True
     max_iter: Count = 1000
     tol: NonNegative = 1e-4
@@ -128,25 +127,34 @@ class GroupLasso(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
         design = Design(data.X, data.p, centre=self.fit_intercept)
-        found = groups_of(self, design.d)
-        a, rho = self.alpha, self.l1_ratio
-        penalty = sets.GroupPenalty(found, a * (1 - rho), a * rho)
-        rng = rng_from(self.random_state) if self.selection == "random" else None
-        Y, mean = centred(data.Y, data.p, self.fit_intercept)
-        start = warm(self, (1, design.d), data.X.dtype)
-        how = {"tol": self.tol, "max_iter": self.max_iter, "rng": rng}
+        groups = checked_groups(self, design.d)
+        rho = self.l1_ratio
+        penalty = sets.GroupPenalty(groups, self.alpha * (1 - rho), self.alpha * rho)
+        rng = make_rng(self.random_state) if self.selection == "random" else None
+        Y, mean = centre_targets(data.Y, data.p, self.fit_intercept)
+        start = initial_coefficients(self, (1, design.d), data.X.dtype)
         with threads.single_blas():
-            store = store_for(design, design.root * np.ascontiguousarray(Y.T))
+            store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
             state = sets.start(store, start, penalty)
-            run = partial(descend, store, penalty, state, **how)
-            run = self._drive(
-                lambda task: run(task=task), total=self.max_iter, X=data.like, y=data.Y
+            run = self._run_driver(
+                lambda task: minimise_lasso(
+                    store,
+                    penalty,
+                    state,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    rng=rng,
+                    task=task,
+                ),
+                total=self.max_iter,
+                X=data.like,
+                y=data.Y,
             )
-        keep(self, [run], design, mean, data)
+        store_lasso_fit(self, [run], design, mean, data)
         chosen = run.state.w[0] != 0
-        self.groups_ = np.unique(labels_of(self.groups, design.d)[chosen])
+        self.groups_ = np.unique(group_labels(self.groups, design.d)[chosen])
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Huber regression: least squares for most rows, absolute error for outliers.
+"""Huber regression: squared error for most rows, absolute error for outliers.
 
 Which rows are outliers depends on the scale s of the noise, so both are fitted. With
 weights w_i of sum W, residuals r_i = y_i - x_i^T B - b and the Huber function
@@ -11,16 +11,17 @@ which is convex in all of them together. For given B and b the best s solves
     sum_i w_i min(r_i^2, e^2 t) = W t,   t = s^2                                 (2)
 
 a concave, piecewise linear equation: Newton's method from the right ends after a few
-steps in its largest root. What is left is a convex, once differentiable function of B
-and b, whose gradient is that of eq. (1) at the best s, and whose Hessian is
+steps in its largest root. With that s eq. (1) is a convex, once differentiable function
+of B and b, whose gradient is that of eq. (1) at the best s, and whose Hessian is
 
     2/s (X_in^T X_in) + 2 alpha I - g g^T / h,
     g = -2/s^2 X_in^T r_in,   h = 2/s^3 |r_in|^2                                 (3)
 
 with the rows within e s only and weights as in eq. (1). Newton's method on it, with
 shortened steps (`optim.newton`), needs a few passes where quasi-Newton needs dozens.
-Where B can fit most rows exactly s goes to 0 and eq. (1) loses its smoothness, so s is
-kept above a share of the spread of y, which is lowered by `FLOORS` as long as it binds.
+Where B can fit most rows exactly, s goes to 0 and eq. (1) loses its smoothness, so s is
+kept above a share of the standard deviation of y, which falls through `SCALE_FLOORS` as
+long as it binds.
 
 Time O(n d) a pass and O(n d^2) a Hessian.
 
@@ -30,28 +31,33 @@ Refs      [Huber1981] ch. 7.8; [Owen2007] eq. (1)
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
+from ..core.weighted import weighted_median
 from ..losses import huber
-from ..losses.base import weighted_quantile
 from ..optim import newton
-from ..params import Flag, Natural, NonNegative, number
-from .glm_fit import aligned, budget, host_dtype, one_target
-from .linear import AbstractLinearRegressor, store
+from ..params import AtLeastOne, Flag, Natural, NonNegative
+from .base import (
+    AbstractLinearRegressor,
+    array_like,
+    numpy_float_name,
+    store_coefficients,
+    target_vector,
+    thread_budget,
+)
 from .risk import Risk
 
-FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the spread of y
-AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
+SCALE_FLOORS = (1e-2, 1e-5, 1e-8)  # of s, over the standard deviation of y
 
 
-def best_scale(r2, w, W, e, low, start=math.inf):
-    """Eq. (2): s from squared residuals, at least `low`; `start` is a guess.
+def huber_scale(r2, w, W, e, low, start=math.inf):
+    """The root s of eq. (2) for squared residuals r2, at least `low`.
 
-    A first step from the left of the root lands on its right, the rest come down.
+    `start` is a first guess. A first step from the left of the root lands on its
+    right; the following steps decrease.
     """
     xp = arrays.namespace(r2)
     wr2 = w * r2
@@ -61,84 +67,97 @@ def best_scale(r2, w, W, e, low, start=math.inf):
     first = True
     for _ in range(200):
         near = xp.astype(r2 <= e * e * t, r2.dtype)
-        inner, rest = float(xp.sum(wr2 * near)), W - e * e * W
+        inner = float(xp.sum(wr2 * near))
+        rest = W - e * e * W
         rest += e * e * float(xp.sum(w * near))
-        if rest <= 0:  # left of the peak: begin at the right
-            t, first = float(xp.sum(wr2)) / W, False
+        if rest <= 0:  # left of the maximum: start at the right
+            t = float(xp.sum(wr2)) / W
+            first = False
             continue
         new = inner / rest
         if new <= low * low:
             return low
         if new >= t * (1 - 1e-14) and not first:
             break
-        t, first = new, False
+        t = new
+        first = False
     return max(math.sqrt(t), low)
 
 
-class Concentrated:
-    """Eq. (1) at the best s, as a function of x = (B, b)."""
+class ConcentratedHuber:
+    """Eq. (1) with the best s, as a function of x = (B, b)."""
 
     def __init__(self, X, y, w, e, alpha, *, intercept):
         xp = arrays.namespace(y)
-        self.w = xp.ones_like(y) if w is None else aligned(w, y)
-        self.y, self.e, self.alpha = y, e, alpha
+        self.w = xp.ones_like(y) if w is None else array_like(w, y)
+        self.y = y
+        self.e = e
+        self.alpha = alpha
         self.W = float(xp.sum(self.w))
-        self.s, self.low = math.inf, 0.0
-        self.eps = float(np.finfo(host_dtype(X)).eps)
-        self.J = Risk(X, y, self.w, huber(e), intercept=intercept)
+        self.s = math.inf
+        self.scale_floor = 0.0
+        self.eps = float(np.finfo(numpy_float_name(X)).eps)
+        self.risk = Risk(X, y, self.w, huber(e), intercept=intercept)
 
-    def lower(self, floor, spread):
-        """Keep s above that share of the spread, and above rounding."""
+    def set_scale_floor(self, floor, deviation):
+        """Keep s above `floor` times the deviation, and above rounding."""
         top = float(arrays.namespace(self.y).max(arrays.namespace(self.y).abs(self.y)))
-        self.low = max(floor * spread, 10 * self.eps * (top or 1.0))
+        self.scale_floor = max(floor * deviation, 10 * self.eps * (top or 1.0))
 
     def residuals(self, x):
-        """y - X B - b, a vector; the predictions stay with J for the Hessian."""
-        J = self.J
-        if J.seen is None or not np.array_equal(J.seen[0], x):
-            (B, b), kept = J.native(*J.split(x)), [None] * len(J.cuts)
+        """y - X B - b; the predictions are cached in `risk` for the Hessian."""
+        J = self.risk
+        if J.cached_predictions is None or not np.array_equal(
+            J.cached_predictions[0], x
+        ):
+            B, b = J.as_row_dtype(*J.split(x))
+            kept = [None] * len(J.block_slices)
 
             def fill(X, i):
                 kept[i] = X @ B[0, :] + b[0]
                 return 0.0
 
             J.sum(fill)
-            J.seen = np.array(x, dtype=float), kept
-        return self.y - arrays.namespace(self.y).concat(J.seen[1])
+            J.cached_predictions = np.array(x, dtype=float), kept
+        return self.y - arrays.namespace(self.y).concat(J.cached_predictions[1])
 
     def __call__(self, x):
         """Value and gradient; s becomes the best one at x."""
-        J, B = self.J, np.asarray(x)[:-1]
+        J = self.risk
+        B = np.asarray(x)[:-1]
         xp = arrays.namespace(self.y)
         r = self.residuals(x)
-        self.s = s = best_scale(r * r, self.w, self.W, self.e, self.low, self.s)
-        J.loss, J.alpha = huber(self.e * s), self.alpha * s
-        bent = float(xp.sum(self.w * J.loss.value(self.y, self.y - r)))
+        self.s = s = huber_scale(
+            r * r, self.w, self.W, self.e, self.scale_floor, self.s
+        )
+        J.loss = huber(self.e * s)
+        J.alpha = self.alpha * s
+        loss = float(xp.sum(self.w * J.loss.value(self.y, self.y - r)))
         u = self.w * J.loss.gradient(self.y, self.y - r)
-        g = 2 / s * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
+        g = 2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
         g[:-1] += 2 * self.alpha * B
         g[-1] = g[-1] if J.intercept else 0.0
-        return self.W * s + 2 / s * bent + self.alpha * float(B @ B), g
+        return self.W * s + 2 / s * loss + self.alpha * float(B @ B), g
 
     def hessian(self, x, rough=False):
         """Eq. (3)."""
-        J, s = self.J, self.s
+        J, s = self.risk, self.s
         xp = arrays.namespace(self.y)
         H = 2 / s * J.hessian(x, rough)
         r = self.residuals(x)
         u = self.w * xp.where(xp.abs(r) <= self.e * s, r, xp.zeros_like(r))
         u = u / s
         h = 2 / s * float(xp.sum(u * (r / s)))
-        if h <= 0 or s <= self.low:
+        if h <= 0 or s <= self.scale_floor:
             return H
-        g = -2 / s * J.sum(lambda X, i: moment(X, u[J.cuts[i]]))
+        g = -2 / s * J.sum(lambda X, i: rows_moment(X, u[J.block_slices[i]]))
         g[-1] = g[-1] if J.intercept else 0.0
-        # of a part of the rows, H may be smaller than what is taken away
+        # computed from a part of the rows, H may be smaller than what is subtracted
         share = float(g @ np.linalg.lstsq(H, g, rcond=None)[0]) / h
         return H - np.outer(g, g) / h * min(1.0, 0.9 / max(share, 1e-300))
 
 
-def moment(X, u):
+def rows_moment(X, u):
     """(X, 1)^T u as a NumPy vector."""
     if sp.issparse(X):
         return np.append(X.T @ u, u.sum()).astype(float)
@@ -148,7 +167,7 @@ def moment(X, u):
 
 @dataclass(eq=False, repr=False)
 class HuberRegressor(AbstractLinearRegressor):
-    """Linear regression that outliers pull no further than a fixed amount.
+    """Linear regression with the Huber loss and a fitted scale, robust to outliers.
 
     Parameters
     ----------
@@ -202,13 +221,15 @@ class HuberRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
-        y = one_target(y, X)
-        J = Concentrated(
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
+        y = target_vector(y, X)
+        J = ConcentratedHuber(
             X, y, w, self.epsilon, self.alpha, intercept=self.fit_intercept
         )
-        with budget(X):
-            run = self._drive(
+        with thread_budget(X):
+            run = self._run_driver(
                 lambda task: self._minimise(J, self._start(J), task),
                 total=self.max_iter,
                 X=X,
@@ -217,25 +238,25 @@ class HuberRegressor(AbstractLinearRegressor):
             )
             x = np.asarray(run.state.position)
             r = J.residuals(x)
-        self.scale_ = best_scale(r * r, J.w, J.W, self.epsilon, J.low, J.s)
+        self.scale_ = huber_scale(r * r, J.w, J.W, self.epsilon, J.scale_floor, J.s)
         self.outliers_ = arrays.namespace(r).abs(r) > self.epsilon * self.scale_
-        store(self, X, x[:-1, None], x[-1:], True)
+        store_coefficients(self, X, x[:-1, None], x[-1:], True)
         return self
 
     def _minimise(self, J, x, task):
         """Newton's method, again for every lower floor of s that binds."""
         r = J.residuals(x)
-        spread = math.sqrt(float(arrays.namespace(r).sum(J.w * r * r)) / J.W)
-        J.lower(0.0, 0.0)
+        deviation = math.sqrt(float(arrays.namespace(r).sum(J.w * r * r)) / J.W)
+        J.set_scale_floor(0.0, 0.0)
         tol = max(self.tol, 32 * J.eps * float(np.max(np.abs(J(x)[1]))))
         runs = []
-        for floor in FLOORS:
-            J.lower(floor, spread)
+        for floor in SCALE_FLOORS:
+            J.set_scale_floor(floor, deviation)
             left = self.max_iter - sum(run.n_iter for run in runs)
-            how = {"max_iter": left, "tol": tol, "rough": True, "task": task}
-            runs.append(newton(J, J.hessian, x, **how))
+            run = newton(J, J.hessian, x, max_iter=left, tol=tol, rough=True, task=task)
+            runs.append(run)
             x = runs[-1].state.position
-            if J.s > J.low or not runs[-1].converged:
+            if J.s > J.scale_floor or not runs[-1].converged:
                 break
         parts = [run.history["objective"] for run in runs]
         return runs[-1]._replace(
@@ -244,8 +265,8 @@ class HuberRegressor(AbstractLinearRegressor):
         )
 
     def _start(self, J):
-        """The last fit, or B = 0 with b at the median."""
-        d = J.J.d
+        """Initial x: the last fit with `warm_start`, or B = 0 with b at the median."""
+        d = J.risk.d
         x = np.zeros(d + 1)
         if self.warm_start and hasattr(self, "coef_"):
             old = arrays.to_numpy(self.coef_).astype(float)
@@ -254,5 +275,5 @@ class HuberRegressor(AbstractLinearRegressor):
                 x[d] = float(self.intercept_) if self.fit_intercept else 0.0
                 return x
         if self.fit_intercept:
-            x[d] = float(weighted_quantile(J.y, J.w, 0.5))
+            x[d] = float(weighted_median(J.y, J.w))
         return x

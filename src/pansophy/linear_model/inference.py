@@ -1,4 +1,4 @@
-"""Standard errors and tests of least squares, classical and robust.
+"""Inference for least squares: standard errors and tests, classical and robust.
 
 For A = [1, X] (or X) of full rank p, weights w that count rows, N = sum w and
 residuals r,
@@ -7,9 +7,9 @@ residuals r,
     V = (A^T W A)^-1 (sum_i w_i f_i r_i^2 a_i a_i^T) (A^T W A)^-1                (2)
     f = 1 (HC0), N / (N - p) (HC1), 1 / (1 - h) (HC2), 1 / (1 - h)^2 (HC3)
 
-with h_i = a_i^T (A^T W A)^-1 a_i, the leverage. (1) supposes equal variances and needs
+with h_i = a_i^T (A^T W A)^-1 a_i, the leverage. (1) assumes equal variances and needs
 only the diagonal that `fit` keeps; (2) does not, and passes over the rows again. Both
-are worked out in the coordinates u = T^-T (x - m), T^T T = sum w (x - m)(x - m)^T, in
+are computed in the coordinates u = T^-T (x - m), T^T T = sum w (x - m)(x - m)^T, in
 which A^T W A is diag(N, I) and nothing is squared. With the maximum-likelihood variance
 s_0^2 = sum w r^2 / N,
 
@@ -27,24 +27,25 @@ import numpy as np
 from scipy import stats
 
 from ..core import arrays
-from ..core.design import on_device, prepare
+from ..core.information_criteria import aic, bic
 from ..core.least_squares import inverse_triangle, least_squares
-from .summary import Summary, term_names, wald
+from ..core.least_squares_passes import on_device, prepare_least_squares
+from .summary import Summary, coefficient_names, wald_table
 
-COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
+COVARIANCE_TYPES = ("nonrobust", "HC0", "HC1", "HC2", "HC3")
 
 
-class Facts(NamedTuple):
-    """What `fit` keeps for (1) and (3)."""
+class FitStatistics(NamedTuple):
+    """What `fit` keeps for eqs. (1) and (3)."""
 
-    spread: np.ndarray | None  # sqrt(diag((A^T W A)^-1)) (p,); None if there is none
-    residual: np.ndarray  # sum w r^2 (t,)
-    power: np.ndarray  # sum w (y - mean y)^2 (t,)
-    weight: float  # N
+    unit_errors: np.ndarray | None  # sqrt(diag((A^T W A)^-1)) (p,), if it exists
+    residual_ss: np.ndarray  # sum w r^2 (t,)
+    total_ss: np.ndarray  # sum w (y - mean y)^2 (t,)
+    total_weight: float  # N
     rank: int | None  # of X
 
 
-def log_likelihood(residual, weight, variance=None):
+def gaussian_log_likelihood(residual, weight, variance=None):
     """Eq. (3), or at a given noise variance."""
     best = residual / weight
     variance = best if variance is None else variance
@@ -53,8 +54,8 @@ def log_likelihood(residual, weight, variance=None):
         return -weight / 2 * (np.log(2 * np.pi * variance) + fit)
 
 
-def refuse(model, facts):
-    """One sentence where there are no standard errors."""
+def check_summary_exists(model, statistics):
+    """Refuse a summary where there are no standard errors, and say why."""
     d = model.n_features_in_
     p = d + bool(model.fit_intercept)
     if model.positive:
@@ -62,20 +63,21 @@ def refuse(model, facts):
             "summary has no theory for positive=True: coefficients held at 0 are not "
             "normally distributed."
         )
-    if facts.rank is None:
+    if statistics.rank is None:
         raise ValueError(
             "summary needs a direct fit: a sparse X of more than 1000 columns is "
             "solved by iteration, which finds no standard errors."
         )
-    if facts.weight <= p:
+    if statistics.total_weight <= p:
         raise ValueError(
             f"summary needs more rows than the {p} coefficients to estimate the noise, "
-            f"got {facts.weight:g}."
+            f"got {statistics.total_weight:g}."
         )
-    if facts.spread is None:
+    if statistics.unit_errors is None:
         raise ValueError(
-            f"summary has no standard errors where X has rank {facts.rank} with {d} "
-            "columns: drop the columns that the warning of fit names."
+            "summary has no standard errors where X has rank "
+            f"{statistics.rank} with {d} columns: drop the columns that the warning of "
+            "fit names."
         )
 
 
@@ -83,8 +85,9 @@ def robust_covariance(X, Y, w, B, b, fit, *, intercept, cov_type):
     """Eq. (2): V (p, p, t) at the coefficients B (d, t) and b (t,)."""
     d, t = B.shape
     inverse = inverse_triangle(fit.triangle).astype(np.float64)
-    N, p = fit.weight, d + intercept
-    problem = prepare(X, Y, w, intercept=False, move_y=False)
+    N = fit.weight
+    p = d + intercept
+    problem = prepare_least_squares(X, Y, w, intercept=False, move_y=False)
     there = lambda a: on_device(np.ascontiguousarray(a), problem.like)
     m, U, B, b = (there(a) for a in (fit.mean, inverse, B, b))
     power = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}[cov_type]
@@ -114,12 +117,13 @@ def robust_covariance(X, Y, w, B, b, fit, *, intercept, cov_type):
     i = int(intercept)
     back[i:, i:] = inverse
     if intercept:
-        back[0, 0], back[0, 1:] = N**-0.5, -fit.mean @ inverse
+        back[0, 0] = N**-0.5
+        back[0, 1:] = -fit.mean @ inverse
     return np.stack([back @ Mj @ back.T for Mj in M], axis=2)
 
 
-def refit(model, X, Y, w, B, b):
-    """The triangle of the rows again, and that these are the rows of `fit`."""
+def refit_same_rows(model, X, Y, w, B, b):
+    """Least squares on the rows again; raises if they are not those of `fit`."""
     fit = least_squares(X, Y, w, intercept=model.fit_intercept, tol=model.tol)
     scale = np.sqrt(np.maximum(fit.power, 1e-300)) * (
         1e-6 if model.coef_.dtype.itemsize > 4 else 1e-2
@@ -131,34 +135,37 @@ def refit(model, X, Y, w, B, b):
 
 
 def regression_summary(
-    model, facts, *, level, covariance=None, cov_type="nonrobust", log_det=0.0
+    model, statistics, *, level, covariance=None, cov_type="nonrobust", log_det=0.0
 ):
-    """The table of a least-squares fit with Facts.
+    """The table of a least-squares fit from its `FitStatistics`.
 
     `covariance` is (p, p, t) or None; `log_det` that of a known noise covariance.
     """
-    i, d = int(model.fit_intercept), model.n_features_in_
-    p, N = d + i, facts.weight
+    i = int(model.fit_intercept)
+    d = model.n_features_in_
+    p = d + i
+    N = statistics.total_weight
     B = np.atleast_2d(arrays.to_numpy(model.coef_)).T.astype(np.float64)
     t = B.shape[1]
     b = np.broadcast_to(arrays.to_numpy(model.intercept_), (t,)).astype(np.float64)
-    variance = facts.residual / (N - p)
+    variance = statistics.residual_ss / (N - p)
     if covariance is None:
-        errors = np.outer(facts.spread, np.sqrt(variance))
+        errors = np.outer(statistics.unit_errors, np.sqrt(variance))
     else:
         errors = np.sqrt(np.einsum("iij->ij", covariance))
     coef = np.concatenate([b[None], B]) if i else B
-    table = wald(coef, errors, level=level, df=N - p)
+    table = wald_table(coef, errors, level=level, df=N - p)
     with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = 1 - facts.residual / facts.power
+        r2 = 1 - statistics.residual_ss / statistics.total_ss
         if covariance is None:
-            F = (facts.power - facts.residual) / d / variance
+            F = (statistics.total_ss - statistics.residual_ss) / d / variance
         else:
-            F = np.array(
-                [B[:, j] @ np.linalg.solve(covariance[i:, i:, j], B[:, j]) / d
-                 for j in range(t)]
-            )  # fmt: skip
-    ll = log_likelihood(facts.residual, N) - log_det / 2
+            wald = [
+                B[:, j] @ np.linalg.solve(covariance[i:, i:, j], B[:, j])
+                for j in range(t)
+            ]
+            F = np.array(wald) / d
+    ll = gaussian_log_likelihood(statistics.residual_ss, N) - log_det / 2
     s = model.singular_
     header: dict[str, Any] = {
         "rows": int(N) if float(N).is_integer() else N,
@@ -168,14 +175,14 @@ def regression_summary(
         "adjusted R2": 1 - (1 - r2) * (N - i) / (N - p),
         "sigma": np.sqrt(variance),
         "log-likelihood": ll,
-        "AIC": 2 * p - 2 * ll,
-        "BIC": p * np.log(N) - 2 * ll,
+        "AIC": aic(ll, p),
+        "BIC": bic(ll, p, N),
         "F": F,
         "p (F)": stats.f.sf(F, d, N - p),
         "condition": float(s[0] / s[-1]) if s[-1] > 0 else np.inf,
     }
-    multi = model.coef_.ndim == 2
-    if not multi:
+    several_targets = model.coef_.ndim == 2
+    if not several_targets:
         table = {name: column[:, 0] for name, column in table.items()}
         header = {k: v[0] if np.ndim(v) else v for k, v in header.items()}
     about = "centred " if i else ""
@@ -193,8 +200,8 @@ def regression_summary(
         + ("classical" if covariance is None else f"robust ({cov_type})")
         + " standard errors",
         header,
-        term_names(model),
+        coefficient_names(model),
         table,
         tuple(notes),
-        tuple(f"y{j}" for j in range(t)) if multi else (),
+        tuple(f"y{j}" for j in range(t)) if several_targets else (),
     )

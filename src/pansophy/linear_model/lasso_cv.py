@@ -1,21 +1,196 @@
 """Lasso and elastic net with the strength chosen by cross-validation.
 
-The problem is eq. (1) of `elastic_net.py`; strengths fall from the one at which all
-coefficients are 0, and `lasso_folds.py` picks the pair of strength and mix with the
-least mean squared error on held-out rows.
+The problem is eq. (1) of `lasso.py` (for several tasks, of `multi_task.py`). For each
+fold k, strength alpha and share rho of the L1 (or group) norm, with weights v,
 
-Shapes    X (n, d) dense or CSC   y (n,)   w (d,)
+    mse(rho, alpha, k) = sum_{i in fold k} v_i |y_i - W x_i - b|^2 / sum v_i     (1)
+
+where (W, b) is fitted to the other rows. The strengths fall from the one at which all
+coefficients are 0 and are the same grid for all folds, so that eq. (1) can be averaged
+over k; the pair with the least mean is fitted to all rows. The rows of a fold get
+weight 0 while it is held out, so X is never copied, and one path with warm starts goes
+through all strengths. Folds run on threads; the shares of one fold use the same Gram
+matrix.
+
+Shapes    X (n, d) dense or CSC   y (n,)   w (d,)   mse (rhos, alphas, folds)
 Refs      [Tibshirani1996] [Zou2005]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Literal
 
-from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
-from ..typing import Numbers, Seed, Splits
-from .lasso_folds import fit_folds
-from .lasso_path import enet_path, lasso_path, read
-from .linear import AbstractLinearRegressor
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+
+from ..core import threads
+from ..core.random import make_rng
+from ..optim.centered_design import Design
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    Jobs,
+    NonNegative,
+    ParameterError,
+    Positive,
+    Verbosity,
+)
+from ..typing import NumberList, Seed, Splits
+from .base import AbstractLinearRegressor
+from .lasso import store_lasso_fit
+from .lasso_path import (
+    alpha_grid,
+    centre_targets,
+    check_lasso_data,
+    enet_path,
+    gram_store,
+    lasso_path,
+    minimise_lasso,
+    penalty_factory,
+    solve_path,
+    solver_module,
+)
+
+
+def fold_gram_store(design, Y, model, multi_task):
+    """Gram matrices for one target, or for all targets together."""
+    target = np.ascontiguousarray(Y.T) if multi_task else Y[:, 0]
+    return gram_store(
+        design, design.root * target, getattr(model, "precompute", "auto")
+    )
+
+
+def selection_rng(model):
+    """The generator of `selection="random"`, or None."""
+    return make_rng(model.random_state) if model.selection == "random" else None
+
+
+def held_out_errors(model, data, penalties, grids, multi_task, fold):
+    """Eq. (1) of one fold for all shares and strengths, and the unconverged fits."""
+    train, test = fold
+    n = len(data.Y)
+    p = np.ones(n) if data.p is None else data.p
+    weights = np.bincount(train, minlength=n) * p
+    weights = (weights / weights.sum()).astype(data.X.dtype)
+    design = Design(data.X, weights, centre=model.fit_intercept)
+    Y, mean = centre_targets(data.Y, weights, model.fit_intercept)
+    store = fold_gram_store(design, Y, model, multi_task)
+    start = np.zeros((Y.shape[1], design.d) if multi_task else design.d, data.X.dtype)
+    mse = np.empty((len(grids), len(grids[0])))
+    unconverged = 0
+    for i, (make, alphas) in enumerate(zip(penalties, grids, strict=True)):
+        path = solve_path(
+            store,
+            map(make, alphas),
+            start,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            rng=selection_rng(model),
+        )
+        runs = list(path)
+        unconverged += sum(not run.converged for run in runs)
+        W = np.stack([np.atleast_2d(run.state.w) for run in runs])  # (m, t, d)
+        used = np.flatnonzero(W.any(axis=(0, 1)))
+        X = data.X[test][:, used] - design.mean[used]
+        F = np.einsum("ij,atj->iat", np.asarray(X), W[:, :, used], optimize=True)
+        error = (data.Y[test] - mean)[:, None, :] - F
+        loss = np.mean(error * error, axis=2)
+        mse[i] = np.average(loss, axis=0, weights=None if data.p is None else p[test])
+    return mse, unconverged
+
+
+def checked_l1_ratios(model):
+    """The shares rho to try, as an array."""
+    ratios = np.atleast_1d(np.asarray(getattr(model, "l1_ratio", 1.0), dtype=float))
+    if ratios.ndim != 1 or not np.all((ratios >= 0) & (ratios <= 1)):
+        raise ParameterError(
+            f"l1_ratio of {type(model).__name__} must hold numbers from 0 to 1, got "
+            f"{model.l1_ratio!r}."
+        )
+    return ratios
+
+
+def alpha_grids(model, store, ratios):
+    """Strengths for each share, largest first."""
+    if np.ndim(model.alphas) == 0:
+        positive = getattr(model, "positive", False)
+        make = lambda rho: alpha_grid(store, rho, model.eps, model.alphas, positive)
+        return [make(rho) for rho in ratios]
+    alphas = np.sort(np.asarray(model.alphas, dtype=float))[::-1]
+    if not np.all(alphas >= 0) or len(alphas) == 0:
+        raise ParameterError(
+            f"alphas of {type(model).__name__} must be at least 0, got {alphas}."
+        )
+    return [alphas] * len(ratios)
+
+
+def fit_cross_validated(model, data, *, multi_task):
+    """The common `fit`: paths on the folds, then the best pair on all rows."""
+    design = Design(data.X, data.p, centre=model.fit_intercept)
+    Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
+    ratios = checked_l1_ratios(model)
+    folds = list(
+        check_cv(model.cv).split(data.X, data.Y if multi_task else data.Y[:, 0])
+    )
+    d = design.d if multi_task else None
+    positive = getattr(model, "positive", False)
+    penalties = [penalty_factory(rho, positive, d) for rho in ratios]
+    with threads.limit_threads(model.n_jobs), threads.single_blas():
+        store = fold_gram_store(design, Y, model, multi_task)
+        grids = alpha_grids(model, store, ratios)
+
+        def run(task):
+            each = partial(held_out_errors, model, data, penalties, grids, multi_task)
+            parts = []
+            unconverged = 0
+            for part, count in threads.run_tasks(partial(each, fold) for fold in folds):
+                parts.append(part)
+                unconverged += count
+                task.child(f"fold {len(parts)}").end()
+            mse = np.stack(parts, axis=-1)
+            error = mse.mean(axis=-1)
+            at = [int(np.argmin(row)) for row in error]
+            best = int(np.argmin([row[i] for row, i in zip(error, at, strict=True)]))
+            model.mse_path_ = mse
+            model.l1_ratio_ = float(ratios[best])
+            model.alpha_ = float(grids[best][at[best]])
+            warn_unconverged_folds(model, unconverged, mse.size)
+            return refit_all_rows(model, store, penalties[best](model.alpha_))
+
+        final = model._run_driver(run, total=len(folds), X=data.like, y=data.Y)
+    given = np.ndim(model.alphas) > 0
+    model.alphas_ = np.asarray(grids[0] if given or len(ratios) == 1 else grids)
+    if len(ratios) == 1:
+        model.mse_path_ = model.mse_path_[0]
+    return store_lasso_fit(model, [final], design, mean, data)
+
+
+def refit_all_rows(model, store, penalty):
+    """The fit to all rows with the chosen penalty, from 0."""
+    start = np.zeros_like(store.Xy)
+    state = solver_module(penalty).start(store, start, penalty)
+    return minimise_lasso(
+        store,
+        penalty,
+        state,
+        tol=model.tol,
+        max_iter=model.max_iter,
+        rng=selection_rng(model),
+    )
+
+
+def warn_unconverged_folds(model, unconverged, total):
+    """One warning for all fits on folds that did not converge."""
+    if unconverged:
+        warnings.warn(
+            f"{unconverged} of the {total} fits on folds of {type(model).__name__} did "
+            f"not converge in {model.max_iter} iterations. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -34,7 +209,7 @@ class LassoCV(AbstractLinearRegressor):
         Whether to make the whole Gram matrix of each fold first; "auto" where that
         pays. A matrix is refused: no one matrix serves all folds.
     max_iter : int, default=1000
-        Most rounds of the working set for one strength.
+        Most iterations of the working set for one strength.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     copy_X : bool, default=True
@@ -62,13 +237,13 @@ class LassoCV(AbstractLinearRegressor):
         Of the fit to all rows at `alpha_`.
     intercept_ : float
     mse_path_ : array of shape (m, folds)
-        Eq. (1) of `lasso_folds.py`.
+        Eq. (1).
     alphas_ : array of shape (m,)
         The strengths tried, largest first.
     dual_gap_ : float
         Bound on how far the final objective is from its minimum.
     n_iter_ : int
-        Rounds of the final fit.
+        Iterations of the final fit.
 
     Examples
     --------
@@ -82,7 +257,7 @@ class LassoCV(AbstractLinearRegressor):
 
     _: KW_ONLY
     eps: Positive = 1e-3
-    alphas: Count | Numbers = 100
+    alphas: Count | NumberList = 100
     fit_intercept: Flag = True
     precompute: Literal["auto"] | Flag = "auto"
     max_iter: Count = 1000
@@ -99,8 +274,8 @@ class LassoCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
-        return fit_folds(self, data, multi=False)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, multi_task=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -121,7 +296,7 @@ class ElasticNetCV(AbstractLinearRegressor):
         Whether to make the whole Gram matrix of each fold first; "auto" where that
         pays. A matrix is refused: no one matrix serves all folds.
     max_iter : int, default=1000
-        Most rounds of the working set for one strength.
+        Most iterations of the working set for one strength.
     tol : float, default=1e-4
         Stop when the duality gap is at most tol times the variance of y.
     cv : int, splitter, iterable or None, default=None
@@ -149,13 +324,13 @@ class ElasticNetCV(AbstractLinearRegressor):
         Of the fit to all rows at `alpha_`.
     intercept_ : float
     mse_path_ : array of shape (m, folds) or (rhos, m, folds)
-        Eq. (1) of `lasso_folds.py`.
+        Eq. (1).
     alphas_ : array of shape (m,) or (rhos, m)
         The strengths tried, largest first.
     dual_gap_ : float
         Bound on how far the final objective is from its minimum.
     n_iter_ : int
-        Rounds of the final fit.
+        Iterations of the final fit.
 
     Examples
     --------
@@ -168,9 +343,9 @@ class ElasticNetCV(AbstractLinearRegressor):
     """
 
     _: KW_ONLY
-    l1_ratio: Fraction | Numbers = 0.5
+    l1_ratio: Fraction | NumberList = 0.5
     eps: Positive = 1e-3
-    alphas: Count | Numbers = 100
+    alphas: Count | NumberList = 100
     fit_intercept: Flag = True
     precompute: Literal["auto"] | Flag = "auto"
     max_iter: Count = 1000
@@ -187,5 +362,5 @@ class ElasticNetCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose on folds, then fit to all rows X and targets y."""
-        data = read(self, X, y, sample_weight, y_kind="number")
-        return fit_folds(self, data, multi=False)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, multi_task=False)

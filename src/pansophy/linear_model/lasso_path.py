@@ -1,4 +1,4 @@
-"""Paths of the lasso family, and what its estimators share.
+"""Regularisation paths of the lasso family, and the solver that its members share.
 
 For weights p_i of sum 1 and a penalty g with strength alpha,
 
@@ -12,9 +12,9 @@ from
 
     alpha_max = max_j |sum_i p_i x_ij (y_i - mean y)| / rho                      (2)
 
-on, rho being the share of alpha on the L1 or group norm. A path goes down from there;
-each point starts at the one before, the strong rule guesses who enters, and columns
-that `optim/screening.py` proves to be 0 are left out of the checks.
+on, where rho is the share of alpha on the L1 or group norm. A path goes down from
+there; each point starts at the previous one, the strong rule predicts which columns
+enter, and columns that `optim/screening.py` proves to be 0 are left out of the checks.
 
 Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
 Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
@@ -29,31 +29,31 @@ import scipy.sparse as sp
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..optim import group_working_set as group_sets
 from ..optim import working_set as sets
 from ..optim.centered_design import Design
 from ..penalties import elastic_net
 
-SMALL = 256  # up to this many columns the whole Gram matrix is made in one pass
-MEDIUM = 1000  # the same for a path, along which it is used many times
-TINY = 1e-15  # alphas of a grid for a target that no column explains
+SMALL_GRAM = 256  # columns up to which the whole Gram matrix is made in one pass
+PATH_GRAM = 1000  # the same for a path, along which it is used many times
+TINY_ALPHA = 1e-15  # alphas of the grid where no column correlates with the target
 
 
-class Data(NamedTuple):
-    """Checked input: arrays of NumPy or CSC, and what to hand back."""
+class LassoData(NamedTuple):
+    """Checked input in NumPy or CSC, and the X that was given."""
 
     X: Any
     Y: np.ndarray  # (n, t)
     p: np.ndarray | None  # weights of sum 1, or None for equal ones
-    flat: bool  # y came as one column without a second dimension
+    y_is_1d: bool  # y came as one column without a second dimension
     like: Any  # the X that was given, for its library and device
 
 
-def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
-    """Check parameters and data."""
-    X, y, w = model._begin(
+def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
+    """Check parameters and data of an estimator."""
+    X, y, w = model._check_training_data(
         X,
         y,
         sample_weight,
@@ -64,15 +64,16 @@ def read(model, X, y, sample_weight, y_kind="numbers") -> Data:
     if isinstance(X, DatasetRows):
         raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
     like = X
-    if arrays.is_foreign(X):  # computed on the CPU, handed back where X is
-        X, y = arrays.to_numpy(X), arrays.to_numpy(y)
+    if arrays.is_foreign(X):  # computed in NumPy, stored in the library of X
+        X = arrays.to_numpy(X)
+        y = arrays.to_numpy(y)
         w = None if w is None else arrays.to_numpy(w)
     y = np.asarray(y, dtype=X.dtype)
     p = None if w is None else (w / w.sum()).astype(X.dtype)
-    return Data(X, y[:, None] if y.ndim == 1 else y, p, y.ndim == 1, like)
+    return LassoData(X, y[:, None] if y.ndim == 1 else y, p, y.ndim == 1, like)
 
 
-def centred(Y, p, fit_intercept):
+def centre_targets(Y, p, fit_intercept):
     """Y minus its p-means, and those means (t,)."""
     if not fit_intercept:
         return Y, np.zeros(Y.shape[1], Y.dtype)
@@ -80,11 +81,11 @@ def centred(Y, p, fit_intercept):
     return Y - mean, mean
 
 
-def gram_for(design, precompute, weighted):
+def full_gram_or_none(design, precompute, weighted):
     """The whole Gram matrix where it is given or pays, else None."""
     if isinstance(precompute, (bool, np.bool_, str)):
-        # not a matter of n, so that repeated rows go the way of weights
-        few = design.d <= (MEDIUM if precompute == "auto" else SMALL)
+        # does not depend on n, so that repeated rows and weights take the same path
+        few = design.d <= (PATH_GRAM if precompute == "auto" else SMALL_GRAM)
         return design.gram() if precompute is True or few else None
     gram = np.asarray(precompute, dtype=design.X.dtype)
     if gram.shape != (design.d, design.d):
@@ -100,48 +101,64 @@ def gram_for(design, precompute, weighted):
     return gram / design.n  # given as X^T X, used as its mean over rows
 
 
-def store_for(design, y, precompute=False, weighted=False, Xy=None):
-    """The whole Gram matrix where it is given or pays, else the growing one."""
-    gram = gram_for(design, precompute, weighted)
+def gram_store(design, y, precompute=False, weighted=False, Xy=None):
+    """Inner products of the columns: the full Gram matrix, or one made on demand."""
+    gram = full_gram_or_none(design, precompute, weighted)
     if gram is None:
         return sets.GramStore(design, y, Xy=Xy)
     return sets.FullGram(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
 
 
-def engine_of(penalty):
-    """The solver that a penalty needs."""
+def solver_module(penalty):
+    """The working-set solver of a penalty: for coefficients or for groups."""
     grouped = isinstance(penalty, group_sets.GroupPenalty)
     return group_sets if grouped else sets
 
 
-def descend(
-    store, penalty, state, *, tol, max_iter, near=np.inf, rng=None, task=SILENT
+def minimise_lasso(
+    store,
+    penalty,
+    state,
+    *,
+    tol,
+    max_iter,
+    strong_rule_level=np.inf,
+    rng=None,
+    task=SILENT,
 ) -> Result:
     """Minimise eq. (1) for centred data, starting from `state`."""
     goal = tol * store.energy
-    step = engine_of(penalty).rounds(store, penalty, goal, near, rng)
+    step = solver_module(penalty).rounds(store, penalty, goal, strong_rule_level, rng)
     return iterate(
         step,
         state,
         max_iter=max_iter,
         tol=goal,
         change=lambda old, new: new.gap,
-        watch=engine_of(penalty).WATCH,
+        watch=solver_module(penalty).WATCH,
         task=task,
     )
 
 
-def walk(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
-    """A path: one result per penalty, each starting at the one before."""
-    state, last = None, np.inf
+def solve_path(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Result]:
+    """One result for each penalty, each starting at the previous solution."""
+    state = None
+    last = np.inf
     for penalty in penalties:
         if state is None:
-            state = engine_of(penalty).start(store, w, penalty)
-        near = 2 * penalty.a - last if last < np.inf else np.inf
-        run = descend(
-            store, penalty, state, tol=tol, max_iter=max_iter, near=near, rng=rng
+            state = solver_module(penalty).start(store, w, penalty)
+        strong_rule_level = 2 * penalty.a - last if last < np.inf else np.inf
+        run = minimise_lasso(
+            store,
+            penalty,
+            state,
+            tol=tol,
+            max_iter=max_iter,
+            strong_rule_level=strong_rule_level,
+            rng=rng,
         )
-        state, last = run.state, penalty.a
+        state = run.state
+        last = penalty.a
         yield run
         if run.interrupted:
             raise KeyboardInterrupt
@@ -153,8 +170,8 @@ def alpha_grid(store, l1_ratio, eps, count, positive=False):
         raise ValueError("alphas must be given when l1_ratio is 0.")
     c = store.Xy if store.Xy.ndim == 1 else np.linalg.norm(store.Xy, axis=0)
     top = float(c.max() if positive else np.abs(c).max()) / l1_ratio
-    if top <= TINY:
-        return np.full(count, TINY)
+    if top <= TINY_ALPHA:
+        return np.full(count, TINY_ALPHA)
     return np.geomspace(top, top * eps, count) if count > 1 else np.array([top])
 
 
@@ -228,34 +245,39 @@ def enet_path(
     multi = y.ndim == 2
     if multi and positive:
         raise ValueError("positive=True takes one column y, not several.")
-    rng = rng_from(random_state) if selection == "random" else None
+    rng = make_rng(random_state) if selection == "random" else None
     design = Design(X, centre=False)
     Xy = None if Xy is None else np.asarray(Xy, dtype=X.dtype).T / design.n
     target = design.root * np.ascontiguousarray(y.T)
-    store = store_for(design, target, precompute, Xy=Xy)
+    store = gram_store(design, target, precompute, Xy=Xy)
     if np.ndim(alphas) == 0:
         alphas = alpha_grid(store, l1_ratio, eps, int(alphas), positive)
     alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
     start = np.zeros((*y.T.shape[:-1], design.d), X.dtype)
     if coef_init is not None:
         start[:] = coef_init
-    make = penalty_of(l1_ratio, positive, design.d if multi else None)
+    make = penalty_factory(l1_ratio, positive, design.d if multi else None)
     coefs = np.empty((len(alphas), *start.shape), X.dtype)
-    gaps, counts = np.empty(len(alphas)), []
-    how = {"tol": tol, "max_iter": max_iter, "rng": rng}
+    gaps = np.empty(len(alphas))
+    counts = []
     with threads.single_blas():
-        for i, run in enumerate(walk(store, map(make, alphas), start, **how)):
-            coefs[i], gaps[i] = run.state.w, run.state.gap
+        path = solve_path(
+            store, map(make, alphas), start, tol=tol, max_iter=max_iter, rng=rng
+        )
+        for i, run in enumerate(path):
+            coefs[i] = run.state.w
+            gaps[i] = run.state.gap
             counts.append(run.n_iter)
     coefs = np.moveaxis(coefs, 0, -1)
     return (alphas, coefs, gaps, counts) if return_n_iter else (alphas, coefs, gaps)
 
 
-def penalty_of(l1_ratio, positive=False, d=None):
-    """alpha -> penalty: elastic net, or its multi-task form over d columns."""
+def penalty_factory(l1_ratio, positive=False, d=None):
+    """The function alpha -> penalty: elastic net, or multi-task for d columns."""
     if d is None:
         return lambda alpha: elastic_net(alpha, l1_ratio, positive)
-    single, rho = group_sets.single_column_groups(d), l1_ratio
+    single = group_sets.single_column_groups(d)
+    rho = l1_ratio
     Penalty = group_sets.GroupPenalty
     return lambda alpha: Penalty(single, alpha * rho, 0.0, alpha * (1 - rho))
 

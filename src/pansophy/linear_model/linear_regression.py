@@ -1,16 +1,18 @@
-"""Ordinary least squares: the plane closest to the targets.
+"""Ordinary least squares: linear regression without a penalty.
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2                                    (1)
 
-The minimum is where the residuals are orthogonal to the columns of X. It is found in
-`core.least_squares`: moments in one pass and refinement from the rows, or a QR when
-the columns are too nearly dependent for that, so the coefficients have the digits
-that QR gives and cost what the normal equations cost. Where columns depend on each
-other to rounding, a warning names them and B of the smallest norm is returned.
+At the minimum the residuals are orthogonal to the columns of X. `core.least_squares`
+solves it from moments in one pass with refinement from the rows, or by QR when the
+columns are too nearly dependent for that: the accuracy of QR at the cost of the normal
+equations. Where columns are linearly dependent to rounding, a warning names them and
+the B of smallest norm is returned. That B is X^+ y with the pseudo-inverse of the
+centred X, and the limit of ridge regression as its penalty falls to 0; `lstsq` computes
+it without an intercept, as a function of arrays.
 
-If y - b - B^T x is normal with variance v, B and b are also the most likely ones, and
-the most likely v is J / sum w (`noise_variance_`), which they do not depend on.
-`summary` gives standard errors and tests (`linear_model.inference`).
+If y - b - B^T x is Normal with variance v, B and b are the maximum-likelihood
+estimates, and that of v is J / sum w (`noise_variance_`). `summary` gives standard
+errors and tests (`linear_model.inference`).
 
 Time O(n d^2), memory one block beyond X. A weight k is k copies of its row. X may be
 an array, a sparse matrix, a torch tensor or the path of a Parquet file; a file is read
@@ -21,32 +23,35 @@ Refs      [Bjorck1987]; [Bjorck1996]; [LawsonHanson1974] for positive=True
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import check_weights
 from ..core import arrays, threads
-from ..core.least_squares import least_squares, standard_lengths
+from ..core.least_squares import coefficient_scales, least_squares
 from ..core.linalg import singular_values
 from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
 from ..params import Flag, Jobs, NonNegative, ParameterError
+from .base import (
+    AbstractLinearRegressor,
+    checked_rows,
+    is_wide_sparse,
+    solve_lsmr,
+    store_coefficients,
+    target_columns,
+    warn_rank_deficient,
+)
 from .inference import (
-    COVARIANCES,
-    Facts,
-    log_likelihood,
-    refit,
-    refuse,
+    COVARIANCE_TYPES,
+    FitStatistics,
+    check_summary_exists,
+    gaussian_log_likelihood,
+    refit_same_rows,
     regression_summary,
     robust_covariance,
-)
-from .linear import (
-    AbstractLinearRegressor,
-    solve_lsmr,
-    store,
-    target_columns,
-    warn_rank,
-    wide_sparse,
 )
 
 
@@ -69,7 +74,7 @@ class LinearRegression(AbstractLinearRegressor):
     n_jobs : int or None, default=None
         Threads to use at most; None and -1 for all cores.
     positive : bool, default=False
-        Whether to hold the coefficients at 0 or above.
+        Whether to constrain the coefficients to be at least 0.
 
     Attributes
     ----------
@@ -80,7 +85,7 @@ class LinearRegression(AbstractLinearRegressor):
     singular_ : array of shape (min(n, n_features),)
         Singular values of the (centred) X; not for the iterative solver.
     noise_variance_ : float or array of shape (n_targets,)
-        The most likely variance of y about the plane: mean squared residual.
+        Maximum-likelihood variance of the noise: mean squared residual.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -105,18 +110,21 @@ class LinearRegression(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        with threads.limited(self.n_jobs):
-            B, b = (self._iterative if wide_sparse(X) else self._direct)(X, Y, w)
-        store(self, X, B, b, flat)
-        variance = self._facts.residual / self._facts.weight
+        with threads.limit_threads(self.n_jobs):
+            solve = (
+                self._solve_iteratively if is_wide_sparse(X) else self._solve_directly
+            )
+            B, b = solve(X, Y, w)
+        store_coefficients(self, X, B, b, flat)
+        variance = self._fit_statistics.residual_ss / self._fit_statistics.total_weight
         self.noise_variance_ = float(variance[0]) if flat else variance
         return self
 
-    def _direct(self, X, Y, w):
+    def _solve_directly(self, X, Y, w):
         found = least_squares(
             X,
             Y,
@@ -126,21 +134,22 @@ class LinearRegression(AbstractLinearRegressor):
             positive=self.positive,
         )
         n, d = X.shape
-        sure = not self.positive and found.rank == d
-        spread = None
-        if sure and found.weight > d + self.fit_intercept:
-            spread = standard_lengths(found, intercept=self.fit_intercept)
-        kept = (found.residual, found.power, found.weight, found.rank)
-        self._facts = Facts(spread, *kept)
+        determined = not self.positive and found.rank == d
+        unit_errors = None
+        if determined and found.weight > d + self.fit_intercept:
+            unit_errors = coefficient_scales(found, intercept=self.fit_intercept)
+        self._fit_statistics = FitStatistics(
+            unit_errors, found.residual, found.power, found.weight, found.rank
+        )
         if not self.positive:
             self.rank_ = found.rank
             self.singular_ = np.zeros(min(n, d))
             s = singular_values(found.triangle.astype(np.float64, copy=False))
             self.singular_[: len(s)] = s
-            warn_rank(self, found, n, d)
+            warn_rank_deficient(self, found, n, d)
         return found.coef, found.intercept
 
-    def _iterative(self, X, Y, w):
+    def _solve_iteratively(self, X, Y, w):
         if self.positive:
             raise ValueError(
                 "positive=True takes a sparse X of at most 1000 columns, got "
@@ -160,7 +169,9 @@ class LinearRegression(AbstractLinearRegressor):
         square = lambda a: np.sum(a * a if w is None else w[:, None] * a * a, axis=0)
         center = np.average(Y, axis=0, weights=w) if self.fit_intercept else 0.0
         weight = float(len(Y) if w is None else np.sum(w))
-        self._facts = Facts(None, square(r), square(Y - center), weight, None)
+        self._fit_statistics = FitStatistics(
+            None, square(r), square(Y - center), weight, None
+        )
         return B, b
 
     def summary(
@@ -173,7 +184,7 @@ class LinearRegression(AbstractLinearRegressor):
         X, y, sample_weight : as they were given to `fit`
             Needed for the robust kinds only, which pass over the rows again.
         cov_type : {"nonrobust", "HC0", "HC1", "HC2", "HC3"}, default="nonrobust"
-            "nonrobust" supposes that all rows have the same noise; the others do not.
+            "nonrobust" assumes that all rows have the same noise; the others do not.
         level : float, default=0.95
             Coverage of the intervals.
 
@@ -185,13 +196,14 @@ class LinearRegression(AbstractLinearRegressor):
             that are inverse variances take `GeneralizedLeastSquares`.
         """
         check_is_fitted(self)
-        if cov_type not in COVARIANCES:
+        if cov_type not in COVARIANCE_TYPES:
             raise ParameterError(
-                f"cov_type must be one of {', '.join(COVARIANCES)}, got {cov_type!r}."
+                f"cov_type must be one of {', '.join(COVARIANCE_TYPES)}, got "
+                f"{cov_type!r}."
             )
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, got {level!r}.")
-        refuse(self, self._facts)
+        check_summary_exists(self, self._fit_statistics)
         V = None
         if cov_type != "nonrobust":
             if X is None or y is None:
@@ -201,7 +213,7 @@ class LinearRegression(AbstractLinearRegressor):
                 )
             V = self._robust(X, y, sample_weight, cov_type)
         return regression_summary(
-            self, self._facts, level=level, covariance=V, cov_type=cov_type
+            self, self._fit_statistics, level=level, covariance=V, cov_type=cov_type
         )
 
     def _robust(self, X, y, w, cov_type):
@@ -210,37 +222,97 @@ class LinearRegression(AbstractLinearRegressor):
         b = np.full(B.shape[1], arrays.to_numpy(self.intercept_), dtype=np.float64)
         if Y.shape[1] != B.shape[1]:
             raise ValueError("the rows given to summary are not those given to fit.")
-        fit = refit(self, X, Y, w, B, b)
+        fit = refit_same_rows(self, X, Y, w, B, b)
         return robust_covariance(
             X, Y, w, B, b, fit, intercept=self.fit_intercept, cov_type=cov_type
         )
 
     def _rows(self, X, y, w):
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         like = X if not isinstance(X, DatasetRows) and arrays.is_foreign(X) else None
         y = np.asarray(y, dtype=np.float64) if like is None else y
         if len(y) != X.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} entries.")
         Y, _ = target_columns(y if like is None else arrays.asarray(y, X), X)
-        return X, Y, check_weights(w, X)
+        return X, Y, check_sample_weight(w, X)
 
     def log_likelihood(self, X=None, y=None, sample_weight=None):
         """log p(y | X) under normal noise of `noise_variance_`, one number per target.
 
-        Without arguments that of the rows of `fit`, which is the largest there is.
+        Without arguments, that of the rows of `fit`.
         """
         check_is_fitted(self)
-        facts = self._facts
-        residual, N, variance = facts.residual, facts.weight, self.noise_variance_
+        residual = self._fit_statistics.residual_ss
+        N = self._fit_statistics.total_weight
+        variance = self.noise_variance_
         if X is not None:
             X, Y, w = self._rows(X, y, sample_weight)
             R = arrays.to_numpy(Y) - arrays.to_numpy(self.predict(X)).reshape(Y.shape)
             w = np.ones(len(R)) if w is None else arrays.to_numpy(w)
-            residual, N = w @ R**2, float(w.sum())
-        out = log_likelihood(residual, N, variance)
+            residual = w @ R**2
+            N = float(w.sum())
+        out = gaussian_log_likelihood(residual, N, variance)
         return float(out[0]) if self.coef_.ndim == 1 else out
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+class LeastSquares(NamedTuple):
+    """The least-squares solution of smallest norm, without an intercept."""
+
+    coef: Any  # B
+    residual: Any  # sum of squared residuals, per target
+    rank: int
+    singular: np.ndarray  # singular values of X, falling
+    dropped: tuple[int, ...]  # columns that are 0 or depend on the others
+
+
+def lstsq(X, y, *, sample_weight=None, tol=None) -> LeastSquares:
+    """Least squares of smallest norm, argmin |y - X B|^2, whatever the rank of X.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, tensor or path of a table, of shape (n, d)
+    y : array of shape (n,) or (n, t)
+    sample_weight : array of shape (n,) or None, default=None
+    tol : float or None, default=None
+        Singular values below `tol` times the largest are cut; None decides what is
+        zero by rounding alone.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0]])
+    >>> found = lstsq(X, np.array([6.0, 2.0]))
+    >>> found.coef.round(6), found.rank
+    (array([0.666667, 0.666667, 1.333333]), 2)
+    """
+    X, Y, w, flat = checked_rows(X, y, sample_weight)
+    found = least_squares(X, Y, w, intercept=False, tol=tol)
+    s = singular_values(found.triangle.astype(np.float64, copy=False))
+    s = s[: min(X.shape)]
+    B = found.coef[:, 0] if flat else found.coef
+    r = found.residual[0] if flat else found.residual
+    if arrays.is_foreign(X):
+        B = arrays.asarray(B, X)
+    return LeastSquares(B, r, found.rank, s, found.dropped)
+
+
+def add_intercept(X):
+    """X with a first column of ones, of the library, dtype and sparsity of X.
+
+    Examples
+    --------
+    >>> add_intercept(np.array([[2.0], [3.0]]))
+    array([[1., 2.], [1., 3.]])
+    """
+    if sp.issparse(X):
+        ones = np.ones((X.shape[0], 1), X.dtype)
+        return sp.hstack([sp.csr_array(ones), X], format="csr")
+    if not arrays.is_foreign(X):
+        X = np.asarray(X)
+    xp = arrays.namespace(X)
+    X = arrays.as_float(X)
+    return xp.concat([xp.ones_like(X[:, :1]), X], axis=1)

@@ -1,13 +1,13 @@
-"""Logistic regression with the strength of its penalty chosen by cross-validation.
+"""Logistic regression with its penalty chosen by cross-validation.
 
 For every fold, ratio rho and C from strong to weak, the model of `logistic.py` is
 fitted to the other folds, started at the last C's coefficients, and scored on the fold.
 The pair (C, rho) with the best mean score is fitted to all rows, started at the mean of
 the folds' coefficients (`refit`); otherwise each fold's best coefficients are averaged.
 
-What a fold needs is prepared once (`logistic_fit.Problem`: blocks, CSC columns), and a
-path passes from one optimum to a near one, so a grid costs a few fits. Accuracy and
-log-loss, the usual scores, are taken from the raw predictions directly.
+What a fold needs is prepared once (`logistic.LogisticProblem`: blocks, CSC columns),
+and a path goes from one optimum to a near one, so a grid costs a few fits. Accuracy,
+the default score, is computed from the raw predictions directly.
 
 Shapes    scores (folds, ratios, Cs)   paths (folds, ratios, Cs, k, d or d + 1)
 Refs      [Friedman2010] paths
@@ -24,23 +24,27 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from ..core import threads
+from ..core.class_weight import compute_class_weight
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
-from ..typing import Numbers, Seed, Splits
+from ..typing import NumberList, Seed, Splits
+from .base import encode_two_or_more_classes
 from .logistic import (
     AbstractLogistic,
+    LogisticProblem,
     LogisticRegression,
-    Solver,
-    check_liblinear,
-    row_weights,
-    strengths,
-    with_constant,
+    LogisticSolver,
+    append_constant_column,
+    centre_over_classes,
+    check_liblinear_options,
+    choose_logistic_solver,
+    coefficients_of_state,
+    normalized_row_weights,
+    penalty_strengths,
 )
-from .logistic_fit import Problem, centred, choose_solver, coefficients
-from .scores import class_factors, encode
 
 
-def grid(Cs):
+def c_grid(Cs):
     """The values of C to try: those given, or that many from 1e-4 to 1e4."""
     if np.ndim(Cs) == 0:
         return np.logspace(-4, 4, int(Cs))
@@ -53,18 +57,29 @@ def grid(Cs):
     return Cs
 
 
-def default_folds(codes):
+def default_fold_count(codes):
     """5, or as many as the largest class has rows where that is fewer."""
     return max(2, min(5, int(np.bincount(codes).max())))
 
 
-def path(problem, Cs, ratio, V, *, solver, start, how):
-    """W, b and the number of steps for each C, from strong to weak penalty."""
+def logistic_path(problem, Cs, ratio, V, *, solver, start, max_iter, tol, seed):
+    """W, b, iterations and stopping reason for each C, from strong to weak penalty."""
     out: list = [None] * len(Cs)
     for i in np.argsort(Cs, kind="stable"):
-        a, b2 = strengths(Cs[i], ratio, V)
-        result = problem.minimise(solver, a, b2, start=start, task=SILENT, **how)
-        W, b = centred(*coefficients(result.state, problem.k), problem.k, a + b2 > 0)
+        a, b2 = penalty_strengths(Cs[i], ratio, V)
+        result = problem.minimise(
+            solver,
+            a,
+            b2,
+            start=start,
+            max_iter=max_iter,
+            tol=tol,
+            seed=seed,
+            task=SILENT,
+        )
+        W, b = centre_over_classes(
+            *coefficients_of_state(result.state, problem.k), problem.k, a + b2 > 0
+        )
         start = np.asarray(W, dtype=float), np.asarray(b, dtype=float)
         out[i] = (*start, result.n_iter, result.reason)
     return out
@@ -85,9 +100,9 @@ class LogisticRegressionCV(AbstractLogistic):
     cv : int, splitter, iterable or None
         Folds; None is 5, in which classes keep their shares.
     dual : bool, default=False
-        Takes solver="liblinear" with L2, whose optimum is that of the primal.
+        Only for solver="liblinear" with L2; the optimum is that of the primal.
     penalty : "l1", "l2", "elasticnet" or "deprecated"
-        The older way to say l1_ratios=[1], [0], or those given.
+        scikit-learn's older parameter for l1_ratios=[1], [0], or the given ones.
     scoring : str, callable, None or "warn"
         The score of a fold; None and "warn" are accuracy.
     solver : as in `LogisticRegression`
@@ -138,14 +153,14 @@ class LogisticRegressionCV(AbstractLogistic):
     """
 
     _: KW_ONLY
-    Cs: Count | Numbers = 10
-    l1_ratios: Numbers | Literal["warn"] | None = "warn"
+    Cs: Count | NumberList = 10
+    l1_ratios: NumberList | Literal["warn"] | None = "warn"
     fit_intercept: Flag = True
     cv: Splits = None
     dual: Flag = False
     penalty: Literal["deprecated", "l1", "l2", "elasticnet"] = "deprecated"
     scoring: str | Callable | None = "warn"
-    solver: Solver = "auto"
+    solver: LogisticSolver = "auto"
     tol: NonNegative = 1e-4
     max_iter: Count = 100
     class_weight: dict | Literal["balanced"] | None = None
@@ -158,21 +173,26 @@ class LogisticRegressionCV(AbstractLogistic):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        self.Cs_, ratios = grid(self.Cs), self._ratios()
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
+        self.Cs_ = c_grid(self.Cs)
+        ratios = self._ratios()
         for ratio in ratios:
-            check_liblinear(self, ratio)
-        self.classes_, codes = encode(y, X)
-        cv = default_folds(codes) if self.cv is None else self.cv
+            check_liblinear_options(self, ratio)
+        self.classes_, codes = encode_two_or_more_classes(y, X)
+        cv = default_fold_count(codes) if self.cv is None else self.cv
         folds = list(check_cv(cv, y, classifier=True).split(X, y))
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         balance = dict(zip(self.classes_.tolist(), factors, strict=True))
-        with threads.limited(self.n_jobs), threads.single_blas():
+        with threads.limit_threads(self.n_jobs), threads.single_blas():
             parts = [
                 self._fold(X, y, codes, w, balance, ratios, *fold) for fold in folds
             ]
         paths, scores, counts = (np.array(part) for part in zip(*parts, strict=True))
-        self._warn_unsettled_path()
+        self._warn_unconverged_path()
         self._choose(X, y, sample_weight, balance, ratios, paths, scores)
         self._record(ratios, paths, scores, counts)
         return self
@@ -194,40 +214,47 @@ class LogisticRegressionCV(AbstractLogistic):
         return ratios
 
     def _fold(self, X, y, codes, w, balance, ratios, train, test):
-        """Coefficients, scores and steps of every pair on one fold."""
+        """Coefficients, scores and iterations of every pair on one fold."""
         k = len(self.classes_)
         k = 1 if k == 2 else k
         part = None if w is None else w[train]
         rows = X[train]
-        v, V = row_weights(rows, part, self.classes_, codes[train], balance)
+        v, V = normalized_row_weights(rows, part, self.classes_, codes[train], balance)
         scaled = self.solver == "liblinear" and self.fit_intercept
         s = self.intercept_scaling
-        rows = with_constant(rows, s) if scaled else rows
-        problem = Problem(
+        rows = append_constant_column(rows, s) if scaled else rows
+        problem = LogisticProblem(
             rows, codes[train], v, k, intercept=self.fit_intercept and not scaled
         )
-        how = {"max_iter": self.max_iter, "tol": self.tol, "seed": self.random_state}
         score = self._scorer(X[test], y[test], codes[test], w, test)
-        paths, scores, counts = [], [], []
+        paths = []
+        scores = []
+        counts = []
         for ratio in ratios:
-            solver = choose_solver(self.solver, ratio, rows, k)
+            solver = choose_logistic_solver(self.solver, ratio, rows, k)
             if solver == "liblinear":
-                solver = choose_solver("auto", ratio, rows, k)
+                solver = choose_logistic_solver("auto", ratio, rows, k)
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
-            found = path(
-                problem, self.Cs_, ratio, V, solver=solver, start=start, how=how
+            found = logistic_path(
+                problem,
+                self.Cs_,
+                ratio,
+                V,
+                solver=solver,
+                start=start,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                seed=self.random_state,
             )
             if scaled:
                 found = [(W[:, :-1], s * W[:, -1], *rest) for W, _, *rest in found]
-            keep = (
-                (lambda W, b: np.column_stack([W, b]))
-                if self.fit_intercept
-                else (lambda W, b: W)
+            with_intercept = self.fit_intercept
+            paths.append(
+                [np.column_stack([W, b]) if with_intercept else W for W, b, *_ in found]
             )
-            paths.append([keep(W, b) for W, b, *_ in found])
             scores.append([score(W, b) for W, b, *_ in found])
             counts.append([n for *_, n, _ in found])
-            self._unsettled = getattr(self, "_unsettled", 0) + sum(
+            self._unconverged = getattr(self, "_unconverged", 0) + sum(
                 reason == "max_iter" for *_, reason in found
             )
         return paths, scores, counts
@@ -248,14 +275,16 @@ class LogisticRegressionCV(AbstractLogistic):
 
         def score(W, b):
             model = LogisticRegression()
-            model.classes_, model.n_features_in_ = self.classes_, X.shape[1]
-            model.coef_, model.intercept_ = W, b
+            model.classes_ = self.classes_
+            model.n_features_in_ = X.shape[1]
+            model.coef_ = W
+            model.intercept_ = b
             return float(scorer(model, X, y, **extra))
 
         return score
 
-    def _warn_unsettled_path(self):
-        if self.__dict__.pop("_unsettled", 0):
+    def _warn_unconverged_path(self):
+        if self.__dict__.pop("_unconverged", 0):
             warnings.warn(
                 "LogisticRegressionCV did not converge in some folds within "
                 f"{self.max_iter} iterations. Raise max_iter or tol, or scale the "
@@ -271,15 +300,18 @@ class LogisticRegressionCV(AbstractLogistic):
             mean = scores.sum(axis=0)
             # among ties the first C, and of its ratios the first, as in scikit-learn
             c, r = np.unravel_index(np.argmax(mean.T), mean.T.shape)
-            self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(ratios[r])
+            self.C_ = float(self.Cs_[c])
+            self.l1_ratio_ = float(ratios[r])
             start = paths[:, r, c].mean(axis=0)
             self._refit(X, y, w, balance, start, d)
             return
         flat = [np.argmax(s.T) for s in scores]
         c, r = np.unravel_index(flat, scores[0].T.shape)
         best = np.mean([paths[i, r[i], c[i]] for i in range(len(paths))], axis=0)
-        self.C_, self.l1_ratio_ = float(self.Cs_[c].mean()), float(ratios[r].mean())
-        self.coef_, self.intercept_ = best[:, :d], np.zeros(len(best))
+        self.C_ = float(self.Cs_[c].mean())
+        self.l1_ratio_ = float(ratios[r].mean())
+        self.coef_ = best[:, :d]
+        self.intercept_ = np.zeros(len(best))
         if self.fit_intercept:
             self.intercept_ = best[:, d]
 
@@ -289,34 +321,44 @@ class LogisticRegressionCV(AbstractLogistic):
             l1_ratio=self.l1_ratio_,
             warm_start=True,
             class_weight=None if self.class_weight is None else balance,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("dual", "tol", "fit_intercept", "intercept_scaling", "solver"),
-                    *("random_state", "max_iter", "verbose", "n_jobs"),
-                )
-            },
+            dual=self.dual,
+            tol=self.tol,
+            fit_intercept=self.fit_intercept,
+            intercept_scaling=self.intercept_scaling,
+            solver=self.solver,
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+            n_jobs=self.n_jobs,
         )
-        model.coef_, model.intercept_ = start[:, :d], np.zeros(len(start))
+        model.coef_ = start[:, :d]
+        model.intercept_ = np.zeros(len(start))
         if self.fit_intercept:
             model.intercept_ = start[:, d]
         model.fit(X, y, sample_weight=w)
-        self.coef_, self.intercept_ = model.coef_, model.intercept_
+        self.coef_ = model.coef_
+        self.intercept_ = model.intercept_
         self.solver_ = model.solver_
 
     def _record(self, ratios, paths, scores, counts):
-        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_ in the form asked for."""
+        """Set l1_ratios_, scores_, coefs_paths_ and n_iter_, legacy form or not."""
         self.l1_ratios_ = ratios
-        self.scores_, self.coefs_paths_, self.n_iter_ = scores, paths, counts
+        self.scores_ = scores
+        self.coefs_paths_ = paths
+        self.n_iter_ = counts
         if self.use_legacy_attributes is False:
             return
         k = paths.shape[3]
         names = self.classes_[1:] if k == 1 else self.classes_
-        self.C_, self.l1_ratio_ = np.full(k, self.C_), np.full(k, self.l1_ratio_)
-        scores, counts = np.swapaxes(scores, 1, 2), np.swapaxes(counts, 1, 2)[None]
+        self.C_ = np.full(k, self.C_)
+        self.l1_ratio_ = np.full(k, self.l1_ratio_)
+        scores = np.swapaxes(scores, 1, 2)
+        counts = np.swapaxes(counts, 1, 2)[None]
         paths = np.moveaxis(paths, (3, 0, 2, 1, 4), (0, 1, 2, 3, 4))
         if isinstance(self.l1_ratios, str) or self.l1_ratios is None:
-            scores, counts, paths = scores[..., 0], counts[..., 0], paths[:, :, :, 0]
+            scores = scores[..., 0]
+            counts = counts[..., 0]
+            paths = paths[:, :, :, 0]
         names = names.tolist()
         self.scores_ = {name: scores.copy() for name in names}
         self.coefs_paths_ = dict(zip(names, paths, strict=True))

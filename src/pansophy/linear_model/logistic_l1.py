@@ -1,29 +1,29 @@
-"""Logistic regression with an L1 part: Newton steps that are lassos.
+"""L1-penalised logistic regression by proximal Newton steps.
 
     F(W, b) = sum_i v_i l(y_i, f_i) + a |W|_1 + b2/2 |W|^2                       (1)
 
-For one class c with the others fixed, l is close to its quadratic in f_c at the
-present point, with slope g_i = p - t and curvature h_i = p (1 - p):
+For one class c, the others fixed, l is approximated by its quadratic in f_c at the
+current point, with gradient g_i = p - t and curvature h_i = p (1 - p):
 
     sum_i v_i h_i/2 (z_i - f_i)^2,   z = f - g / h                               (2)
 
-so the best move is a weighted elastic net with response z; then a line search on eq.
-(1) itself. Classes take turns. With two classes this is proximal Newton, and it
-converges as fast. With more, adding s_j to column j of W in all classes changes nothing
-but the penalty, a direction in which turns are slow; so each round ends with the best
-s_j, which is a median for b2 = 0.
+The minimum of eq. (2) plus the penalty is a weighted elastic net with response z; a
+line search on eq. (1) follows. One iteration updates every class once. With two classes
+this is proximal Newton and converges as fast. With more, adding s_j to column j of W in
+all classes changes nothing but the penalty, and updates class by class are slow in that
+direction; so each iteration ends with the best s_j, which is a median for b2 = 0.
 
-The elastic net is solved by coordinate descent on eq. (2) straight over CSC columns,
-O(entries of the column) a coordinate. The few fullest columns, which hold most entries
-of a text and correlate most, move together through their Gram matrix; that saves most
-passes. A turn leaves `KEEP` of the distance to optimality. Dense X takes the same way,
-at the price of a copy with row numbers: half as much memory again.
+The elastic net is solved by coordinate descent on eq. (2) over CSC columns, O(entries
+of the column) a coordinate. The few densest columns, which in text data hold most
+entries and are the most correlated, are updated together through their Gram matrix,
+which saves most epochs. Each elastic net is solved until `INNER_ACCURACY` of its first
+distance to optimality is left. A dense X is copied to CSC: half as much memory again.
 
-Curvatures are kept above 1e-6: a row that is all but certain stays in eq. (2), whose
+Curvatures are kept above 1e-6, so that a row with p near 0 or 1 stays in eq. (2), whose
 gradient is exact whatever the curvature.
 
 Shapes    X (n, d) CSC   F (n, k)   W (k, d)
-Refs      [Friedman2010] the turns; [Lee2014] proximal Newton
+Refs      [Friedman2010] class by class; [Lee2014] proximal Newton
 """
 
 from typing import Any, NamedTuple
@@ -34,23 +34,25 @@ import scipy.sparse as sp
 from ..core.iterate import Result, iterate
 from ..core.numerics import log1pexp, logsumexp, sigmoid, softmax
 from ..core.progress import SILENT
-from ..losses.multiclass import one_hot
+from ..losses.multiclass import as_one_hot
 from ..penalties.base import ELASTIC_NET
-from ..penalties.separable import shrink
+from ..penalties.separable import elastic_penalty
 from . import _logistic_l1 as loops
 
-FLOOR = 1e-6
-BLOCK = 64  # columns of a sparse matrix whose Gram matrix is made
-EPOCHS = 100  # most passes over sparse columns in a turn
-KEEP = 0.1  # of the distance to optimality, what a turn may leave
+CURVATURE_FLOOR = 1e-6
+BLOCK_COLUMNS = 64  # densest columns, whose Gram matrix is made
+MAX_EPOCHS = 100  # of coordinate descent in one Newton step
+INNER_ACCURACY = 0.1  # share of the distance to optimality that a step may leave
 
 
-def mixed(a, b2):
+def elastic_net_penalty(a, b2):
     """a |w|_1 + b2/2 |w|^2 as a penalty."""
-    return shrink("elastic_net", ELASTIC_NET, a, b2)
+    return elastic_penalty("elastic_net", ELASTIC_NET, a, b2)
 
 
-class State(NamedTuple):
+class L1LogisticState(NamedTuple):
+    """An iterate and how far it is from optimal."""
+
     W: np.ndarray
     b: np.ndarray
     F: np.ndarray  # raw predictions
@@ -58,8 +60,8 @@ class State(NamedTuple):
     violation: float  # largest distance to the sub-differential
 
 
-class Problem(NamedTuple):
-    """Eq. (1): rows, targets of 0 and 1 (n, k), weights of sum 1, penalty."""
+class L1LogisticProblem(NamedTuple):
+    """Eq. (1): columns, one-hot targets T (n, k), weights of sum 1 and strengths."""
 
     X: Any  # CSC
     T: np.ndarray
@@ -80,96 +82,109 @@ class Problem(NamedTuple):
         return float(self.v @ loss) + float(size)
 
     def violation(self, W, F):
-        """How far each coordinate is from its optimality condition, at most."""
+        """Largest distance of a coordinate to its optimality condition."""
         R = self.v[:, None] * (self.probabilities(F) - self.T)
         G = np.asarray((self.X.T @ R).T)
-        most = float(np.max(mixed(self.a, self.b2).distance(W, G), initial=0.0))
+        most = float(
+            np.max(elastic_net_penalty(self.a, self.b2).distance(W, G), initial=0.0)
+        )
         free = float(np.abs(R.sum(axis=0)).max()) if self.intercept else 0.0
         return max(most, free)
 
 
-class Columns(NamedTuple):
-    """A CSC matrix for passes over its columns; the fullest make a block."""
+class ColumnPartition(NamedTuple):
+    """A CSC matrix for coordinate descent; its densest columns form a block."""
 
-    arrays: tuple  # data, rows, starts
-    block: np.ndarray
+    csc: loops.CSCArrays
+    block: np.ndarray  # the densest columns
     others: np.ndarray
-    inside: tuple  # data, columns, starts of the block by rows
+    block_csr: tuple  # data, columns, starts of the block by rows
 
 
-def prepare(X) -> Columns:
-    """The columns of a CSC matrix, each entry of it stored once."""
+def partition_columns(X) -> ColumnPartition:
+    """The columns of a CSC matrix, the densest in a block of their own."""
     # unsigned indices: compiled code then needs no test for those from the end
     rows = X.indices.view(f"u{X.indices.itemsize}")
     order = np.argsort(-np.diff(X.indptr), kind="stable")
-    block = order[:BLOCK]
+    block = order[:BLOCK_COLUMNS]
     B = X[:, block].tocsr()
-    return Columns(
-        (X.data, rows, X.indptr),
+    return ColumnPartition(
+        loops.CSCArrays(X.data, rows, X.indptr),
         block,
-        np.sort(order[BLOCK:]),
+        np.sort(order[BLOCK_COLUMNS:]),
         (B.data, B.indices, B.indptr),
     )
 
 
-def as_columns(X):
-    """X as CSC, and its columns ready for passes."""
+def csc_partitioned(X):
+    """X as a canonical CSC matrix, and its `ColumnPartition`."""
     X = sp.csc_array(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X, prepare(X)
+    return X, partition_columns(X)
 
 
-def turn(problem, W, b, F, c, tol, columns):
-    """Improve class c by passes over the columns, to distances of sum `tol`."""
+def class_newton_step(problem, W, b, F, c, tol, columns):
+    """One proximal Newton step for class c; returns the new W, b and F.
+
+    The elastic net is solved until its distances to optimality add up to `tol`.
+    """
     v = problem.v.astype(float)
     p = problem.probabilities(F)[:, c].astype(float)
-    h = v * np.maximum(p * (1 - p), FLOOR)
+    h = v * np.maximum(p * (1 - p), CURVATURE_FLOOR)
     r = v * (p - problem.T[:, c])
     mass = float(h.sum()) if problem.intercept else 0.0
     mean, curve = np.empty((2, W.shape[1]))
-    loops.curvatures(*columns.arrays, h, mass, mean, curve)
+    loops.column_curvatures(columns.csc, h, mass, mean, curve)
     block = columns.block
     G = np.zeros((len(block), len(block)))
-    loops.weighted_gram(*columns.inside, h, G)
+    loops.block_gram(*columns.block_csr, h, G)
     G = np.tril(G) + np.tril(G, -1).T - mass * np.outer(mean[block], mean[block])
     np.fill_diagonal(G, curve[block])
-    # a column that is constant is the intercept's to fit
-    w = np.where(curve > 0, W[c], 0.0)
+    w = np.where(curve > 0, W[c], 0.0)  # the intercept fits constant columns
     shift = float(mean @ (W[c] - w))
-    shift += loops.newton_epochs(
-        *columns.arrays,
-        *(h, r, mass, mean, curve, w, block, G, columns.others.copy()),
-        *(problem.a, problem.b2, KEEP, tol, EPOCHS),
+    shift += loops.quadratic_epochs(
+        columns.csc,
+        loops.ColumnQuadratic(h, mass, mean, curve, block, G),
+        r,
+        w,
+        columns.others.copy(),
+        problem.a,
+        problem.b2,
+        INNER_ACCURACY,
+        tol,
+        MAX_EPOCHS,
     )
-    slope = np.full(len(F), shift)
-    loops.add_columns(*columns.arrays, w - W[c], slope)
-    return search(problem, W, b, F, c, w, b[c] + shift, slope)
+    change = np.full(len(F), shift)  # of column c of F
+    loops.add_column_changes(columns.csc, w - W[c], change)
+    return class_line_search(problem, W, b, F, c, w, b[c] + shift, change)
 
 
-def search(problem, W, b, F, c, w, new_b, slope):
-    """Halve the move of class c until eq. (1) falls; slope is its change of F."""
+def class_line_search(problem, W, b, F, c, w, new_b, change):
+    """Halve the step of class c until eq. (1) falls; `change` is that of F[:, c]."""
     before = problem.objective(W, F)
-    move, shift = w - W[c], new_b - b[c]
+    move = w - W[c]
+    shift = new_b - b[c]
     step = 1.0
     for _ in range(40):
-        trial, Ft = W.copy(), F.copy()
+        trial = W.copy()
         trial[c] = W[c] + step * move if step < 1 else w
-        Ft[:, c] += step * slope
-        if problem.objective(trial, Ft) <= before + 1e-15 * abs(before):
-            after = b.copy()
-            after[c] += step * shift
-            return trial, after, Ft
+        trial_F = F.copy()
+        trial_F[:, c] += step * change
+        if problem.objective(trial, trial_F) <= before + 1e-15 * abs(before):
+            trial_b = b.copy()
+            trial_b[c] += step * shift
+            return trial, trial_b, trial_F
         step /= 2
     return W, b, F
 
 
-def recentre(W, a, b2):
+def recentre_classes(W, a, b2):
     """W minus the s_j that make a |w_cj - s|  + b2/2 (w_cj - s)^2 smallest over s.
 
-    Between two neighbouring w_cj the best s is a mean moved by the signs; clipped to
-    its piece it is one of k + 1 candidates, of which the cheapest is taken.
+    Between two neighbouring w_cj the best s is a mean shifted by the signs and clipped
+    to that interval: the best of these k + 1 candidates is taken.
     """
     k = len(W)
     S = np.sort(W, axis=0)
@@ -187,35 +202,41 @@ def recentre(W, a, b2):
     return W - best
 
 
-def minimise(
+def minimise_l1_logistic(
     X, t, v, k, a, b2, *, intercept, start, max_iter, tol, task=SILENT
 ) -> Result:
     """Minimise eq. (1) from start (W, b) until no coordinate is off by more than tol.
 
-    X comes from `as_columns`. k is 1 for two classes, whose targets t are 0 and 1.
+    X comes from `csc_partitioned`. k is 1 for two classes, whose targets t are 0 and 1.
     """
     X, columns = X
-    T = t[:, None].astype(X.dtype) if k == 1 else one_hot(t, np.empty((1, k), X.dtype))
-    problem = Problem(X, T, v, a, b2, intercept)
+    T = (
+        t[:, None].astype(X.dtype)
+        if k == 1
+        else as_one_hot(t, np.empty((1, k), X.dtype))
+    )
+    problem = L1LogisticProblem(X, T, v, a, b2, intercept)
     W, b = (np.array(part, dtype=X.dtype) for part in start)
     F = np.asarray(X @ W.T) + b
 
-    def settle(W, b, F):
-        return State(W, b, F, problem.objective(W, F), problem.violation(W, F))
+    def state_at(W, b, F):
+        return L1LogisticState(
+            W, b, F, problem.objective(W, F), problem.violation(W, F)
+        )
 
     def step(s):
-        W, b, F = s.W, s.b, s.F
+        W, b, F = s[:3]
         for c in range(k):
-            W, b, F = turn(problem, W, b, F, c, 0.3 * tol, columns)
+            W, b, F = class_newton_step(problem, W, b, F, c, 0.3 * tol, columns)
         if k > 1:
-            W = recentre(W, a, b2)
+            W = recentre_classes(W, a, b2)
             b = b - b.mean()
         F = np.asarray(X @ W.T) + b
-        return settle(W, b, F)
+        return state_at(W, b, F)
 
     return iterate(
         step,
-        settle(W, b, F),
+        state_at(W, b, F),
         max_iter=max_iter,
         tol=tol,
         change=lambda old, new: new.violation,

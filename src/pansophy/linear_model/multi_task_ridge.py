@@ -1,4 +1,4 @@
-"""Several regressions that lend each other strength.
+"""Multi-task ridge: several regressions whose coefficients are pulled to their mean.
 
 Task t has rows (x_i, y_i), coefficients B_t and intercept b_t; with c = `coupling`
 and B_, b_ the means over the T tasks,
@@ -31,13 +31,14 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
+from ..core.labels import class_codes
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, NonNegative
-from .linear import AbstractLinearRegressor, store, target_columns
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
 
-def couple(G, h, alpha, c):
+def coupled_coefficients(G, h, alpha, c):
     """a_t of eqs (2) and (3), (T, p), for moments G (T, p, p) and h (T, p)."""
     p = G.shape[1]
     D = np.ones(p)
@@ -67,14 +68,14 @@ def task_rows(X, Y, w, codes, k):
 
 @dataclass(eq=False, repr=False)
 class MultiTaskRidge(AbstractLinearRegressor):
-    """Ridge regressions whose coefficients are drawn to their mean.
+    """Ridge regressions of several tasks, pulled towards their mean.
 
     Parameters
     ----------
     alpha : float, default=1.0
         Strength of the penalty on the coefficients of every task.
     coupling : float, default=1.0
-        How strongly the tasks are drawn together: 0 fits them separately,
+        How strongly the tasks are pulled together: 0 fits them separately,
         float("inf") fits one regression to all.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each task, coupled but not penalised.
@@ -110,7 +111,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None, *, tasks=None):
         """Minimise eq. (1); `tasks` names the task of each row, else y's columns do."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="numbers")
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="numbers")
         if isinstance(X, DatasetRows):
             raise ValueError("MultiTaskRidge takes arrays, not a table on disk.")
         given = X
@@ -124,7 +125,7 @@ class MultiTaskRidge(AbstractLinearRegressor):
             codes = self._codes(tasks, Y)
         parts = task_rows(X, Y, w, codes, len(self.tasks_))
         B, b = self._solve(X, parts)
-        store(self, given, B, b, flat and not self._by_row)
+        store_coefficients(self, given, B, b, flat and not self._by_row)
         return self
 
     def _codes(self, tasks, Y):
@@ -133,12 +134,13 @@ class MultiTaskRidge(AbstractLinearRegressor):
             raise ValueError(f"tasks must have shape ({len(Y)},), got {tasks.shape}.")
         if Y.shape[1] != 1:
             raise ValueError("tasks is for a y of one column.")
-        self.tasks_, codes = np.unique(tasks, return_inverse=True)
+        self.tasks_, codes = class_codes(tasks)
         return codes
 
     def _solve(self, X, parts):
         """B (d, T) and b (T,)."""
-        k, i = len(parts), int(self.fit_intercept)
+        k = len(parts)
+        i = int(self.fit_intercept)
         if self.coupling == 0 or k == 1:
             fits = [
                 least_squares(x, y, v, alpha=self.alpha, intercept=self.fit_intercept)
@@ -159,12 +161,13 @@ class MultiTaskRidge(AbstractLinearRegressor):
         if i:
             total = sum(v.sum() for v in weights)
             m = sum(v @ p[0] for v, p in zip(weights, parts, strict=True)) / total
-        G, h = [], []
+        G = []
+        h = []
         for (x, y, _), v in zip(parts, weights, strict=True):
             A = np.column_stack([np.full(len(x), float(i)), x - m])
             G.append((A * v[:, None]).T @ A)
             h.append((A * v[:, None]).T @ y[:, 0])
-        a = couple(np.stack(G), np.stack(h), self.alpha, self.coupling)
+        a = coupled_coefficients(np.stack(G), np.stack(h), self.alpha, self.coupling)
         B = a[:, 1:].T
         return B, i * (a[:, 0] - m @ B)
 

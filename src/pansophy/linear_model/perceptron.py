@@ -1,6 +1,6 @@
-"""The perceptron: add a row to the weights whenever they get it wrong.
+"""The perceptron: mistake-driven updates, plain, averaged or with a pocket.
 
-For signs y_i and a constant feature for the intercept, visit the rows in turn and
+For signs y_i and a constant feature for the intercept, visit the rows in order and
 
     if y_i (w . x_i + b) <= 0:   w <- w + eta y_i x_i,   b <- b + eta y_i        (1)
 
@@ -35,7 +35,8 @@ from typing import Literal
 import numpy as np
 
 from ..core import threads
-from ..core.random import rng_from
+from ..core.class_weight import compute_class_weight
+from ..core.random import make_rng
 from ..losses import perceptron as perceptron_loss
 from ..optim.mistake_driven import until_clean
 from ..params import (
@@ -51,117 +52,154 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .scores import class_factors
-from .sgd_classifier import AbstractStochasticClassifier, class_pairs, one_against_rest
+from .sgd_classifier import AbstractSGDClassifier, ovr_class_factors, ovr_targets
 
 
-def radius2(X, intercept):
+def squared_radius(X, intercept):
     """R^2 of eq. (2)."""
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else (X * X).sum(1)
     return float(np.max(squares)) + float(intercept)
 
 
-def sign_bound(X, y, w, b, intercept):
+def binary_mistake_bound(X, y, w, b, intercept):
     """Eq. (2) for the separator (w, b) of signs y; nan if it does not separate."""
     margin = float(np.min(y * (X @ w + b)))
     length2 = float(w @ w) + float(b) ** 2
-    return radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+    if not margin > 0:
+        return np.nan
+    return squared_radius(X, intercept) * length2 / margin**2
 
 
-def class_bound(X, codes, W, b, intercept):
-    """Eq. (2), doubled, for several classes at once."""
+def multiclass_mistake_bound(X, codes, W, b, intercept):
+    """Eq. (2), doubled, for several classes at once; nan if they are not separated."""
     F = X @ W.T + b
     own = np.take_along_axis(F, codes[:, None], 1)[:, 0]
     np.put_along_axis(F, codes[:, None], -np.inf, 1)
     margin = float(np.min(own - F.max(axis=1)))
     length2 = float((W * W).sum() + (b * b).sum())
-    return 2 * radius2(X, intercept) * length2 / margin**2 if margin > 0 else np.nan
+    if not margin > 0:
+        return np.nan
+    return 2 * squared_radius(X, intercept) * length2 / margin**2
 
 
-class Pockets:
-    """A pocket for each problem of one class against the rest."""
+class PocketPasses:
+    """Passes of the pocket perceptron, for each class against the rest."""
 
     def __init__(self, model, X, codes, w, factors):
-        k, low = len(factors), -1.0
-        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
+        k = len(factors)
+        self.rows = sgd.rows_for_loops(X)
+        self.eta0 = model.eta0
+        self.fit_intercept = model.fit_intercept
         self.mistakes = np.zeros(1 if k == 2 else k, int)
-        self.target = lambda c: one_against_rest(codes, k, low, X.dtype, c)
-        pairs = class_pairs(factors)
+        self.target = lambda c: ovr_targets(codes, k, -1.0, X.dtype, c)
+        pairs = ovr_class_factors(factors)
         none = np.empty(0)
         self.weight = lambda c, y: none if w is None else w * pairs[c][(y > 0) * 1]
 
     def start(self, W, b):
-        """W, b, the W kept, and for each its b, errors, longest run and run."""
+        """W, b, the W in the pocket, and the scalars of `_perceptron.pocket_pass`."""
         z = np.zeros((len(W), 4))
         z[:, 1] = np.inf
         return W, b.astype(float), W.copy(), z
 
     def one_pass(self, order, model):
+        """One pass over the rows in `order`, in place; returns the mistakes."""
         from . import _perceptron as loops
 
         W, b, kept, z = model
 
         def task(c):
             y = self.target(c)
-            row = (W[c], b[c : c + 1], kept[c], z[c])
             return loops.pocket_pass(
-                *self.rows, order, y, self.weight(c, y), *self.how, *row
+                self.rows,
+                order,
+                y,
+                self.weight(c, y),
+                self.eta0,
+                self.fit_intercept,
+                W[c],
+                b[c : c + 1],
+                kept[c],
+                z[c],
             )
 
-        found = list(threads.run((lambda c=c: task(c)) for c in range(len(W))))
-        self.mistakes += np.array(found)
-        return sum(found)
+        mistakes = list(threads.run_tasks((lambda c=c: task(c)) for c in range(len(W))))
+        self.mistakes += np.array(mistakes)
+        return sum(mistakes)
 
-    def view(self, model):
+    def fitted_attributes(self, model):
+        """coef_ and intercept_ of the pocket."""
         W, _, kept, z = model
         return {"coef_": kept, "intercept_": z[:, 0].astype(W.dtype)}
 
 
-class Competing:
-    """All classes at once: plain, averaged, or the best of all passes kept."""
+class MulticlassPasses:
+    """Passes of the multi-class perceptron: plain, averaged, or the best pass."""
 
     def __init__(self, model, X, codes, w, factors):
-        self.rows, self.how = sgd.as_rows(X), (model.eta0, model.fit_intercept)
-        self.codes, self.variant = codes, model.variant
+        self.rows = sgd.rows_for_loops(X)
+        self.eta0 = model.eta0
+        self.fit_intercept = model.fit_intercept
+        self.codes = codes
+        self.variant = model.variant
         self.v = np.empty(0) if w is None else w * factors[codes]
         self.mistakes = np.zeros(1, int)
 
     def start(self, W, b):
-        """W, b, sums or W kept, the same of b, and (t or its errors)."""
+        """W, b, the sums of the average or the best W, the same of b, t or errors."""
         extra = np.zeros_like(W, dtype=float)
         extra = extra[:0] if self.variant == "plain" else extra
         first = np.inf if self.variant == "pocket" else 0.0
         return W, b.astype(float), extra, np.zeros(len(W)), np.array([first])
 
     def one_pass(self, order, model):
+        """One pass over the rows in `order`, in place; returns the mistakes."""
         from . import _perceptron as loops
 
-        W, b, extra, extrab, t = model
+        W, b, extra, extra_b, t = model
         averaged = self.variant == "averaged"
         past = extra if averaged else extra[:0]
-        head = (*self.rows, order, self.codes, self.v)
-        found = loops.class_pass(*head, *self.how, W, b, past, extrab, t[0])
-        self.mistakes += found
+        mistakes = loops.multiclass_pass(
+            self.rows,
+            order,
+            self.codes,
+            self.v,
+            self.eta0,
+            self.fit_intercept,
+            W,
+            b,
+            past,
+            extra_b,
+            t[0],
+        )
+        self.mistakes += mistakes
         if averaged:
             t += len(order)
         elif self.variant == "pocket":
-            errors = loops.class_errors(*head, W, b)
+            errors = loops.multiclass_weight_of_errors(
+                self.rows, order, self.codes, self.v, W, b
+            )
             if errors < t[0]:
-                extra[:], extrab[:], t[0] = W, b, errors
-        return found
+                extra[:] = W
+                extra_b[:] = b
+                t[0] = errors
+        return mistakes
 
-    def view(self, model):
-        W, b, extra, extrab, t = model
+    def fitted_attributes(self, model):
+        """coef_ and intercept_: of the last pass, the average or the best pass."""
+        W, b, extra, extra_b, t = model
         if self.variant == "averaged" and t[0] > 0:
-            W, b = (W - extra / t[0]).astype(W.dtype), b - extrab / t[0]
+            W = (W - extra / t[0]).astype(W.dtype)
+            b = b - extra_b / t[0]
         elif self.variant == "pocket" and np.isfinite(t[0]):
-            W, b = extra.astype(W.dtype), extrab
+            W = extra.astype(W.dtype)
+            b = extra_b
         return {"coef_": W, "intercept_": b.astype(W.dtype)}
 
 
 @dataclass(eq=False, repr=False)
-class Perceptron(AbstractStochasticClassifier):
-    """The perceptron: plain, averaged or with a pocket. The module text gives it.
+class Perceptron(AbstractSGDClassifier):
+    """The perceptron: plain, averaged or with a pocket; see the module text.
 
     Parameters
     ----------
@@ -253,19 +291,19 @@ class Perceptron(AbstractStochasticClassifier):
         return perceptron_loss
 
     def _rule(self):
-        return sgd.make_rule(
+        return sgd.make_sgd_rule(
             perceptron_loss,
             "constant",
             penalty=self.penalty,
             alpha=self.alpha,
             l1_ratio=self.l1_ratio,
             eta0=self.eta0,
-            intercept=self.fit_intercept,
+            fit_intercept=self.fit_intercept,
             average=self.variant == "averaged",
         )
 
-    def _by_rows(self):
-        """Whether `sgd.py` runs it; the other runs take neither of three options."""
+    def _by_sgd(self):
+        """Whether `sgd.py` runs it; the other passes take fewer options."""
         if self.variant != "pocket" and (
             self.multi_class == "ovr" or len(self.classes_) == 2
         ):
@@ -279,7 +317,7 @@ class Perceptron(AbstractStochasticClassifier):
 
     def _check_stream(self, classes, first):
         super()._check_stream(classes, first)
-        if not self._by_rows():
+        if not self._by_sgd():
             raise ParameterError(
                 "partial_fit goes with variant='plain' or 'averaged' and "
                 "multi_class='ovr'."
@@ -288,31 +326,34 @@ class Perceptron(AbstractStochasticClassifier):
     def _learn(self, X, codes, w, W, b):
         zero = not W.any() and not np.any(b)
         fair = zero and w is None and self.class_weight is None
-        if self._by_rows():
+        if self._by_sgd():
             rule = self._rule()
-            memory = sgd.fresh(len(W), X.shape[1], W.dtype, rule, b)
+            memory = sgd.initial_memory(len(W), X.shape[1], W.dtype, rule, b)
             problem = self._problem(X, codes, w, rule)
-            problem = problem._replace(until_clean=self.penalty is None)
-            how = {"max_iter": self.max_iter, "X": X, "y": codes}
-            state = self._descend(problem, W, memory, **how).state
-            found, b = (
-                state.memory.z[:, sgd.WRONG].astype(int),
-                state.memory.z[:, sgd.B],
+            problem = problem._replace(stop_when_clean=self.penalty is None)
+            run = self._run_sgd(
+                problem, W, memory, max_iter=self.max_iter, X=X, y=codes
             )
-            W = state.W
+            scalars = run.state.memory.scalars
+            mistakes = scalars[:, sgd.N_MOVES].astype(int)
+            b = scalars[:, sgd.INTERCEPT]
+            W = run.state.W
         else:
-            W, b, found = self._run_passes(X, codes, w, W, b)
+            W, b, mistakes = self._run_passes(X, codes, w, W, b)
         fair = fair and self.penalty is None
-        self.n_mistakes_ = found if len(found) > 1 else int(found[0])
+        self.n_mistakes_ = mistakes if len(mistakes) > 1 else int(mistakes[0])
         self.mistake_bound_ = self._bounds(X, codes, W, b, fair)
 
     def _run_passes(self, X, codes, w, W, b):
-        """Pocket or competing classes; W and b of the last pass, and mistakes."""
-        rng, k = rng_from(self.random_state), len(self.classes_)
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        """The pocket or multi-class perceptron: W, b of the last pass, and mistakes."""
+        rng = make_rng(self.random_state)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         weighted = w is not None or self.class_weight is not None
         w = np.ones(len(codes)) if weighted and w is None else w
-        make = Competing if k > 2 and self.multi_class == "multinomial" else Pockets
+        multinomial = len(self.classes_) > 2 and self.multi_class == "multinomial"
+        make = MulticlassPasses if multinomial else PocketPasses
         run = make(self, X, codes, w, factors)
         order = np.arange(len(codes), dtype=np.int32)
 
@@ -323,39 +364,49 @@ class Perceptron(AbstractStochasticClassifier):
             return model, run.one_pass(order, model)
 
         tol = None if self.tol is None else self.tol * len(codes)
-        how = {"max_iter": self.max_iter, "tol": tol, "patience": self.n_iter_no_change}
 
         def passes(task):
-            result = until_clean(one_pass, run.start(W, b), **how, task=task)
-            asked = result.reason == "max_iter" and tol is None
-            return result._replace(reason="passes") if asked else result
+            result = until_clean(
+                one_pass,
+                run.start(W, b),
+                max_iter=self.max_iter,
+                tol=tol,
+                patience=self.n_iter_no_change,
+                task=task,
+            )
+            # without tol all passes were asked for: no warning
+            if result.reason == "max_iter" and tol is None:
+                return result._replace(reason="passes")
+            return result
 
-        with threads.limited(self.n_jobs):
-            result = self._drive(
+        with threads.limit_threads(self.n_jobs):
+            result = self._run_driver(
                 passes,
                 total=self.max_iter,
                 X=X,
                 y=codes,
-                snapshot=lambda s: run.view(s.model),
+                snapshot=lambda s: run.fitted_attributes(s.model),
             )
         self.t_ += float(result.n_iter * len(codes))
         self._memory = None
-        for name, value in run.view(result.state.model).items():
+        for name, value in run.fitted_attributes(result.state.model).items():
             setattr(self, name, value)
         return *result.state.model[:2], np.array(run.mistakes)
 
     def _bounds(self, X, codes, W, b, fair):
+        """`mistake_bound_`; nan unless `fair`: from 0, without weights or penalty."""
         k = len(self.classes_)
         several = k > 2 and self.multi_class == "multinomial"
         if not fair:
             return np.nan if len(W) == 1 or several else np.full(len(W), np.nan)
-        W, b = W.astype(float), np.asarray(b, float)
+        W = W.astype(float)
+        b = np.asarray(b, float)
         if several:
-            return class_bound(X, codes, W, b, self.fit_intercept)
+            return multiclass_mistake_bound(X, codes, W, b, self.fit_intercept)
         out = [
-            sign_bound(
+            binary_mistake_bound(
                 X,
-                one_against_rest(codes, k, -1.0, np.dtype(float), c),
+                ovr_targets(codes, k, -1.0, np.dtype(float), c),
                 W[c],
                 b[c],
                 self.fit_intercept,

@@ -1,4 +1,4 @@
-"""Quantile regression: lines below which a given share of the targets lies.
+"""Quantile regression: linear models of a conditional quantile.
 
 With weights w of sum W, residuals r = y - X B - b and the pinball loss of level q,
 
@@ -7,9 +7,9 @@ With weights w of sum W, residuals r = y - X B - b and the pinball loss of level
 q = 1/2 is regression by least absolute deviations; on a constant alone eq. (1) asks
 for the q quantile of y. Outliers in y pull by their sign only.
 
-Eq. (1) is a linear programme. `pinball.py` solves it by an interior point method and
-ends in an exact vertex, with B_j = 0 where the penalty wins and a duality gap of 0 but
-for rounding; SciPy's HiGHS is there as well.
+Eq. (1) is a linear program. `quantile_program.py` solves it by an interior point
+method and ends in an exact vertex, with B_j = 0 where the penalty wins and a duality
+gap of 0 but for rounding; SciPy's HiGHS is available as well.
 
 Time about twenty times O(n d^2); with many rows of few columns, less.
 
@@ -19,7 +19,7 @@ Refs      [Koenker1978] [Portnoy1997]
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,20 +29,21 @@ from ..core import arrays
 from ..core.rows import DatasetRows
 from ..losses import quantile as pinball_loss
 from ..params import Flag, NonNegative, OpenFraction, ParameterError
-from .glm_fit import budget
-from .linear import AbstractLinearRegressor, store
-from .pinball import Rows, solve
+from .base import AbstractLinearRegressor, store_coefficients, thread_budget
+from .quantile_program import PinballProgram, solve_pinball
 
 
-def programme(X, y, w, q, alpha, *, intercept) -> Rows:
-    """Eq. (1) times W in the form of `pinball.py`; rows of weight 0 are left out."""
+def pinball_program(X, y, w, q, alpha, *, intercept) -> PinballProgram:
+    """Eq. (1) times W as a `PinballProgram`, without rows of weight 0."""
     w = np.ones(len(y)) if w is None else w
     if np.any(w == 0):
-        some = np.flatnonzero(w > 0)
-        X, y, w = X[some], y[some], w[some]
+        used = np.flatnonzero(w > 0)
+        X = X[used]
+        y = y[used]
+        w = w[used]
     j = np.arange(X.shape[1]) if alpha > 0 else np.empty(0, dtype=np.intp)
     c = np.full(len(j), alpha * w.sum())
-    return Rows(
+    return PinballProgram(
         X,
         j,
         np.append(y, 0 * c),
@@ -52,11 +53,12 @@ def programme(X, y, w, q, alpha, *, intercept) -> Rows:
     )
 
 
-def by_highs(P: Rows, method, options):
-    """The same programme by SciPy: x = x+ - x-, r = v - z. Returns x and steps."""
+def solve_by_highs(P: PinballProgram, method, options):
+    """Solve the program by SciPy's HiGHS, x = x+ - x-, r = v - z: x and steps."""
     from scipy.optimize import linprog
 
-    n, p = P.X.shape[0], P.p
+    n = P.X.shape[0]
+    p = P.p
     A = sp.csc_array(P.X)
     one = sp.csc_array(np.ones((n, 1)))
     A = sp.hstack([A, one]) if P.intercept else A
@@ -96,7 +98,8 @@ class QuantileRegressor(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalised.
     solver : {"auto", "interior", "highs", "highs-ds", "highs-ipm"}, default="auto"
-        "auto" and "interior" are the method of `pinball.py`, the others SciPy's.
+        "auto" and "interior" are the method of `quantile_program.py`, the others
+        SciPy's.
     solver_options : dict or None, default=None
         "max_iter" and "tol" (of the duality gap, relative) for the interior point
         method, or what SciPy's `linprog` takes.
@@ -132,22 +135,28 @@ class QuantileRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         if isinstance(X, DatasetRows):
             raise TypeError("QuantileRegressor takes rows in memory, not a table.")
         host = X if sp.issparse(X) else arrays.to_numpy(X)
         host = host.astype(np.float64, copy=False)
         y = arrays.to_numpy(y).astype(np.float64).ravel()
         w = None if w is None else arrays.to_numpy(w).astype(np.float64)
-        P = programme(
+        P = pinball_program(
             host, y, w, self.quantile, self.alpha, intercept=self.fit_intercept
         )
-        x = self._own(P) if self.solver in ("auto", "interior") else self._highs(P)
+        x = (
+            self._interior_point(P)
+            if self.solver in ("auto", "interior")
+            else self._highs(P)
+        )
         b = x[-1:] if self.fit_intercept else np.zeros(1)
-        store(self, X, x[: host.shape[1], None], b, True)
+        store_coefficients(self, X, x[: host.shape[1], None], b, True)
         return self
 
-    def _own(self, P):
+    def _interior_point(self, P):
         options = {"max_iter": 100, "tol": 1e-8} | (self.solver_options or {})
         unknown = set(options) - {"max_iter", "tol"}
         if unknown:
@@ -155,20 +164,21 @@ class QuantileRegressor(AbstractLinearRegressor):
                 "solver_options of the interior point method are max_iter and tol, "
                 f"got {min(unknown)!r}."
             )
-        found = []
+        solution: Any = None
 
         def run(task):
-            found.append(solve(P, **options, task=task))
-            return found[0].run
+            nonlocal solution
+            solution = solve_pinball(P, **options, task=task)
+            return solution.run
 
-        with budget(P.X):
-            self._drive(run, total=options["max_iter"], X=P.X, y=P.y)
+        with thread_budget(P.X):
+            self._run_driver(run, total=options["max_iter"], X=P.X, y=P.y)
         n = P.X.shape[0]
-        self.duality_gap_ = found[0].gap / float((P.h - P.l)[:n].sum())
-        return found[0].x
+        self.duality_gap_ = solution.gap / float((P.h - P.l)[:n].sum())
+        return solution.x
 
     def _highs(self, P):
-        x, self.n_iter_ = by_highs(P, self.solver, self.solver_options)
+        x, self.n_iter_ = solve_by_highs(P, self.solver, self.solver_options)
         self.duality_gap_ = None
         return x
 

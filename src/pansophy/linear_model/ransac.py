@@ -1,4 +1,4 @@
-"""RANSAC: fit random small subsets, keep the model that most rows agree with.
+"""RANSAC: robust regression by fits to random small subsets.
 
     draw k rows, fit, count the rows with loss <= t, keep the best        (1)
 
@@ -31,35 +31,40 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Estimator, Regressor
-from ..core.random import rng_from
-from ..params import Count, Fraction, Infinite, NonNegative, Rule
+from ..core.random import make_rng
+from ..params import Count, Fraction, Infinite, NonNegative, ParameterRule
 from ..typing import Seed
 from .linear_regression import LinearRegression
-from .subsets import draw, fit_batch
+from .random_subsets import draw_row_subsets, least_squares_batch
 
-FIRST, LARGEST = 4, 64  # subsets in the first batch and in the largest
+FIRST = 4  # subsets in the first batch
+LARGEST = 64  # subsets in the largest batch
 RESIDUALS = 1 << 22  # numbers in a batch of residuals
 
 
-def can_regress(value):
-    """Whether value has what a regressor must have."""
+def is_regressor_like(value):
+    """Whether a value has the methods of a regressor."""
     names = ("fit", "predict", "score", "get_params")
     return all(hasattr(value, name) for name in names) and not isinstance(value, type)
 
 
-Learner = Annotated[Any, Rule("a regressor (fit, predict, score)", can_regress)]
-Bound = Annotated[float, Rule("a real number or an infinity", lambda v: v == v + 0)]
+RegressorLike = Annotated[
+    Any, ParameterRule("a regressor (fit, predict, score)", is_regressor_like)
+]
+ExtendedReal = Annotated[
+    float, ParameterRule("a real number or an infinity", lambda v: v == v + 0)
+]
 
 
-class Candidate(NamedTuple):
-    """A model from one subset: what it predicts, or why it is left out."""
+class RANSACCandidate(NamedTuple):
+    """Predictions of the model of one subset, or why it is invalid."""
 
     predictions: Any
     invalid: str = ""  # "data", "model" or ""
 
 
-def enough(inliers, n, k, probability):
-    """Eq. (2)."""
+def trials_needed(inliers, n, k, probability):
+    """The number of draws, eq. (2)."""
     clean = (inliers / n) ** k
     if probability <= 0 or clean >= 1:
         return 1.0 if clean >= 1 else 0.0
@@ -68,7 +73,7 @@ def enough(inliers, n, k, probability):
     return abs(float(math.ceil(math.log(1 - probability) / math.log1p(-clean))))
 
 
-def total_loss(loss, y, f):
+def loss_per_row(loss, y, f):
     """Loss per row, summed over targets."""
     if callable(loss):
         return loss(y, f)
@@ -98,7 +103,7 @@ class RANSACRegressor(Regressor, Estimator):
     max_skips : float, default=inf
         Most subsets left out or with fewer agreeing rows than the best.
     stop_n_inliers : float, default=inf
-        Stop when so many rows agree.
+        Stop when this many rows agree.
     stop_score : float, default=inf
         Stop when the score on the agreeing rows reaches this.
     stop_probability : float, default=0.99
@@ -130,7 +135,7 @@ class RANSACRegressor(Regressor, Estimator):
     (array([2.]), 8)
     """
 
-    estimator: Learner | None = None
+    estimator: RegressorLike | None = None
     _: KW_ONLY
     min_samples: Count | Fraction | None = None
     residual_threshold: NonNegative | None = None
@@ -139,25 +144,27 @@ class RANSACRegressor(Regressor, Estimator):
     max_trials: NonNegative = 100
     max_skips: NonNegative | Infinite = math.inf
     stop_n_inliers: NonNegative | Infinite = math.inf
-    stop_score: Bound = math.inf
+    stop_score: ExtendedReal = math.inf
     stop_probability: Fraction = 0.99
     loss: Literal["absolute_error", "squared_error"] | Callable = "absolute_error"
     random_state: Seed = None
 
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Search for the model that most rows agree with, eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if w is not None:
             fit_params = {**fit_params, "sample_weight": w}
-        model, rng = self._model(fit_params), rng_from(self.random_state)
+        model = self._model(fit_params)
+        rng = make_rng(self.random_state)
         k = self._subset_size(model, *X.shape)
         best = self._search(model, X, y, k, rng, fit_params)
         self._report(best)
-        model.fit(X[best], y[best], **cut(fit_params, best, len(y)))
-        self.estimator_, self.inlier_mask_ = model, best
+        model.fit(X[best], y[best], **subset_fit_params(fit_params, best, len(y)))
+        self.estimator_ = model
+        self.inlier_mask_ = best
         return self
 
     def _model(self, fit_params):
@@ -192,7 +199,9 @@ class RANSACRegressor(Regressor, Estimator):
         """The rows that agree with the best model, or None."""
         t = self.residual_threshold
         t = float(np.median(np.abs(y - np.median(y)))) if t is None else t
-        best, most, score = None, 1, -math.inf
+        best = None
+        most = 1
+        score = -math.inf
         self.n_skips_no_inliers_ = self.n_skips_invalid_data_ = 0
         self.n_skips_invalid_model_ = self.n_trials_ = 0
         limit = self.max_trials
@@ -204,16 +213,18 @@ class RANSACRegressor(Regressor, Estimator):
                 name = f"n_skips_invalid_{candidate.invalid}_"
                 setattr(self, name, getattr(self, name) + 1)
                 continue
-            agree = total_loss(self.loss, y, candidate.predictions) <= t
+            agree = loss_per_row(self.loss, y, candidate.predictions) <= t
             count = int(np.count_nonzero(agree))
             if count < most:
                 self.n_skips_no_inliers_ += 1
                 continue
-            new = score_of(y[agree], candidate.predictions[agree])
+            new = mean_r2(y[agree], candidate.predictions[agree])
             if count == most and new < score:
                 continue
-            best, most, score = agree, count, new
-            limit = min(limit, enough(most, len(y), k, self.stop_probability))
+            best = agree
+            most = count
+            score = new
+            limit = min(limit, trials_needed(most, len(y), k, self.stop_probability))
             if most >= self.stop_n_inliers or score >= self.stop_score:
                 break
         return best
@@ -226,8 +237,9 @@ class RANSACRegressor(Regressor, Estimator):
         )
 
     def _candidates(self, model, X, y, k, rng, fit_params):
-        """Models of random subsets, without end."""
-        n, size = X.shape[0], FIRST
+        """An endless stream of `RANSACCandidate`s of random subsets."""
+        n = X.shape[0]
+        size = FIRST
         fast = (
             is_least_squares(model)
             and self.is_model_valid is None
@@ -236,29 +248,29 @@ class RANSACRegressor(Regressor, Estimator):
         )
         valid = self.is_data_valid or (lambda X, y: True)
         while True:
-            index = draw(rng, n, k, size)
+            index = draw_row_subsets(rng, n, k, size)
             good = np.array([bool(valid(X[i], y[i])) for i in index])
             F = iter(batch_predictions(model, X, y, index[good]) if fast else ())
             for i, ok in zip(index, good, strict=True):
                 if not ok:
-                    yield Candidate(None, "data")
+                    yield RANSACCandidate(None, "data")
                 elif fast:
-                    yield Candidate(next(F))
+                    yield RANSACCandidate(next(F))
                 else:
-                    yield self._one(model, X, y, i, fit_params)
+                    yield self._fit_subset(model, X, y, i, fit_params)
             size = min(2 * size, LARGEST, max(1, RESIDUALS // n))
 
-    def _one(self, model, X, y, i, fit_params):
+    def _fit_subset(self, model, X, y, i, fit_params):
         with warnings.catch_warnings():  # few rows may not determine all columns
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            model.fit(X[i], y[i], **cut(fit_params, i, len(y)))
+            model.fit(X[i], y[i], **subset_fit_params(fit_params, i, len(y)))
         valid = self.is_model_valid
         if valid is not None and not valid(model, X[i], y[i]):
-            return Candidate(None, "model")
-        return Candidate(np.asarray(model.predict(X)))
+            return RANSACCandidate(None, "model")
+        return RANSACCandidate(np.asarray(model.predict(X)))
 
     def _report(self, best):
-        """One sentence if nothing was found, or if the search ended early."""
+        """Raise if no model was found, warn if the search ended early."""
         early = self._skips() > self.max_skips
         if best is None:
             why = (
@@ -280,14 +292,15 @@ class RANSACRegressor(Regressor, Estimator):
 
     def predict(self, X):
         """What `estimator_` predicts."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         return self.estimator_.predict(X)
 
     def score(self, X, y, sample_weight=None):
         """The score of `estimator_`."""
-        X = self._ready(X, accept_sparse="csr")
-        how = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self.estimator_.score(X, y, **how)
+        X = self._check_new_data(X, accept_sparse="csr")
+        if sample_weight is None:
+            return self.estimator_.score(X, y)
+        return self.estimator_.score(X, y, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -308,20 +321,20 @@ def batch_predictions(model, X, y, index):
     if len(index) == 0:
         return []
     intercept = bool(model.fit_intercept)
-    C = fit_batch(X, y, index, intercept=intercept)
+    C = least_squares_batch(X, y, index, intercept=intercept)
     W, b = (C[:, 1:], C[:, :1]) if intercept else (C, 0.0)
     return (X @ W.T).T + b if sp.issparse(X) else W @ X.T + b
 
 
-def score_of(y, f):
+def mean_r2(y, f):
     """R^2, averaged over targets; 1 for an exact fit, 0 for others of a constant y."""
     left = np.atleast_1d(np.sum((y - f) ** 2, axis=0))
-    whole = np.atleast_1d(np.sum((y - y.mean(axis=0)) ** 2, axis=0))
-    share = np.divide(left, whole, out=1.0 * (left > 0), where=whole > 0)
+    total = np.atleast_1d(np.sum((y - y.mean(axis=0)) ** 2, axis=0))
+    share = np.divide(left, total, out=1.0 * (left > 0), where=total > 0)
     return float(np.mean(1 - share))
 
 
-def cut(params, index, n):
-    """The rows `index` of those parameters of a fit that have one entry per row."""
+def subset_fit_params(params, index, n):
+    """The parameters of `fit`, those with one entry per row cut to `index`."""
     rows = lambda v: np.ndim(v) > 0 and len(v) == n
     return {name: v[index] if rows(v) else v for name, v in params.items()}

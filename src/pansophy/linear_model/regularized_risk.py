@@ -1,5 +1,4 @@
-"""Regularised risk: any convex loss plus any penalty, for regression and two or more
-classes.
+"""Regularised empirical risk: any convex loss plus any penalty.
 
 With row weights v_i of sum V,
 
@@ -9,7 +8,7 @@ The intercept is exempt from g. How eq. (1) is solved follows from its parts: le
 squares with L1, L2 or both by the working sets of the lasso; other smooth losses by
 accelerated proximal gradient steps (`optim/proximal.py`); losses with kinks (absolute,
 quantile, hinge, ...) by alternating directions (`optim/admm.py`), the prox of the loss
-being found row by row by bisection on its slope, which never falls. The reported
+being found row by row by bisection on its increasing derivative. The reported
 `risk_` is the first part of eq. (1) alone, never with the penalty.
 
 Several classes are fitted one against the rest.
@@ -42,30 +41,33 @@ from ..optim.admm import admm
 from ..optim.centered_design import Design
 from ..optim.proximal import proximal_gradient
 from ..optim.working_set import start as start_at
-from ..params import Count, Flag, NonNegative, Rule
+from ..params import Count, Flag, NonNegative, ParameterRule
 from ..penalties.base import ELASTIC_NET, L1, L2, POSITIVE
-from .lasso_path import centred, descend, store_for
-from .linear import AbstractLinearRegressor
+from .base import (
+    AbstractLinearClassifier,
+    AbstractLinearRegressor,
+    encode_two_or_more_classes,
+)
+from .lasso_path import centre_targets, gram_store, minimise_lasso
 from .risk import Risk
-from .scores import AbstractLinearClassifier, encode
 
-KINKED = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
+NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}
 SHRINKING = {L1, L2, ELASTIC_NET, POSITIVE}
-SLOPE = 2.0  # more than the slope of any loss in KINKED
-FAR = 30.0  # for targets that are all at the end of a link: no log odds of 0
+SLOPE_BOUND = 2.0  # more than the slope of any loss in KINKED
+LARGEST_START = 30.0  # bound of the initial intercept, for infinite log-odds
 LossLike = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "the name of a loss or a Loss",
-        lambda v: isinstance(v, losses.Loss) or bool(losses.get(v)),
+        lambda v: isinstance(v, losses.Loss) or bool(losses.get_loss(v)),
     ),
 ]
 PenaltyLike = penalties.Penalty | Literal["l1", "l2"] | None
 
 
-def scaled(penalty, alpha) -> penalties.Penalty:
-    """alpha g; None is no penalty."""
+def scale_penalty(penalty, alpha) -> penalties.Penalty:
+    """The penalty alpha g; None is no penalty."""
     if penalty is None or alpha == 0:
         return penalties.l2(0.0)
     g = getattr(penalties, penalty)(1.0) if isinstance(penalty, str) else penalty
@@ -82,8 +84,8 @@ def scaled(penalty, alpha) -> penalties.Penalty:
     )
 
 
-def but_last(g) -> penalties.Penalty:
-    """g on all coordinates but the last, which is the intercept."""
+def exempt_intercept(g) -> penalties.Penalty:
+    """The penalty g on all coordinates but the last, the intercept."""
 
     def prox(x, step):
         out = x.copy()
@@ -102,55 +104,59 @@ def but_last(g) -> penalties.Penalty:
 
 def loss_prox(loss, y, v, f, step):
     """argmin_u v l(y, u) + (u - f)^2 / (2 step) per row: u + step v l'(y, u) = f."""
-    reach = step * v * SLOPE
-    low, high = f - reach, f + reach
+    reach = step * v * SLOPE_BOUND
+    low = f - reach
+    high = f + reach
     for _ in range(54):
         u = (low + high) / 2
         over = u + step * v * loss.gradient(y, u) > f
-        low, high = np.where(over, low, u), np.where(over, u, high)
+        low = np.where(over, low, u)
+        high = np.where(over, u, high)
     return (low + high) / 2
 
 
-def by_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """Least squares and a penalty that shrinks single coefficients."""
+def solve_by_working_sets(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+    """Least squares with a penalty on single coefficients, by working sets."""
     X = X.tocsc() if sp.issparse(X) else X
-    y, v = y.astype(X.dtype), v.astype(X.dtype)
+    y = y.astype(X.dtype)
+    v = v.astype(X.dtype)
     design = Design(X, v, centre=intercept)
-    target, mean = centred(y[:, None], v, intercept)
-    double = 2.0 if loss.kind == SQUARED else 1.0  # the sets halve the square
+    target, mean = centre_targets(y[:, None], v, intercept)
+    double = 2.0 if loss.kind == SQUARED else 1.0  # the solver has half the square
     penalty = penalties.Penalty(
         g.name, g.kind, g.values, g.proxes, g.distances, g.a / double, g.b / double
     )
-    store = store_for(design, design.root * target[:, 0])
+    store = gram_store(design, design.root * target[:, 0])
     state = start_at(store, np.zeros(design.d, X.dtype), penalty)
-    run = descend(store, penalty, state, tol=tol, max_iter=max_iter, task=task)
+    run = minimise_lasso(store, penalty, state, tol=tol, max_iter=max_iter, task=task)
     w = run.state.w
     return w, float(mean[0] - design.mean @ w), run
 
 
-def by_proximal(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """A smooth loss."""
+def solve_by_proximal_gradient(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+    """A smooth loss, by proximal gradient steps."""
     J = Risk(X, y, v, loss, intercept=intercept)
     x = np.zeros(X.shape[1] + 1)
     if intercept:
         b = float(loss.constant(y, v))
-        x[-1] = b if np.isfinite(b) else np.copysign(FAR, b)
-    slope, size = float(np.abs(J(x)[1]).max()), largest(X, v, intercept)
+        x[-1] = b if np.isfinite(b) else np.copysign(LARGEST_START, b)
+    slope = float(np.abs(J(x)[1]).max())
+    size = largest_moment_eigenvalue(X, v, intercept)
     eta = 1.0
     if np.isfinite(loss.lipschitz):
         eta = 2 / max(loss.lipschitz * size, 1e-300)
-    # the start may be the optimum: no gradient gets below its rounding
+    # the start may be the optimum, where only rounding is left of the gradient
     rounding = 1e-12 * size**0.5 * float(v @ np.abs(loss.gradient(y, np.zeros(len(y)))))
     end = max(tol * slope, rounding)
     run = proximal_gradient(
-        J, but_last(g), x, eta=eta, tol=end, max_iter=max_iter, task=task
+        J, exempt_intercept(g), x, eta=eta, tol=end, max_iter=max_iter, task=task
     )
     w, b = J.split(run.state.position)
     return w[0], float(b[0]), run
 
 
-def largest(X, v, intercept, rounds=20):
-    """The largest eigenvalue of sum_i v_i (x_i, 1) (x_i, 1)^T, nearly."""
+def largest_moment_eigenvalue(X, v, intercept, rounds=20):
+    """Approximate largest eigenvalue of sum_i v_i (x_i, 1) (x_i, 1)^T, by powers."""
     z = np.ones(X.shape[1] + 1)
     size = 1.0
     for _ in range(rounds):
@@ -161,8 +167,8 @@ def largest(X, v, intercept, rounds=20):
     return size
 
 
-def by_splitting(X, y, v, loss, g, intercept, *, tol, max_iter, task):
-    """A loss with kinks."""
+def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
+    """A loss with kinks, by alternating directions."""
     n, d = X.shape
     if not intercept:
         A = X
@@ -170,7 +176,8 @@ def by_splitting(X, y, v, loss, g, intercept, *, tol, max_iter, task):
         A = sp.csr_matrix(sp.hstack([X, np.ones((n, 1))]))
     else:
         A = np.column_stack([X, np.ones(n)])
-    v, A = v.astype(float), A.astype(float)
+    v = v.astype(float)
+    A = A.astype(float)
     value = lambda f, z: float(v @ loss.value(y, f)) + float(g.value(z))
     prox = partial(loss_prox, loss, y, v)
     run = admm(
@@ -181,16 +188,16 @@ def by_splitting(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     return w, b, run
 
 
-def solver_of(loss, g):
-    """How eq. (1) is solved."""
+def choose_risk_solver(loss, g):
+    """The solver for a loss and a penalty."""
     if loss.kind in LEAST_SQUARES and g.kind in SHRINKING:
-        return by_sets
-    return by_splitting if loss.kind in KINKED else by_proximal
+        return solve_by_working_sets
+    return solve_by_admm if loss.kind in NON_SMOOTH else solve_by_proximal_gradient
 
 
-def prepare(model, X, y, sample_weight, y_kind):
+def check_risk_inputs(model, X, y, sample_weight, y_kind):
     """Checked arrays, weights of sum 1, the loss and the scaled penalty."""
-    X, y, w = model._begin(
+    X, y, w = model._check_training_data(
         X, y, sample_weight, y_kind=y_kind, accept_sparse="csr", dtype=np.float64
     )
     if isinstance(X, DatasetRows) or arrays.is_foreign(X):
@@ -198,27 +205,36 @@ def prepare(model, X, y, sample_weight, y_kind):
             f"{type(model).__name__} takes NumPy arrays and SciPy matrices."
         )
     w = np.ones(X.shape[0]) if w is None else w
-    loss = losses.get(model.loss) if isinstance(model.loss, str) else model.loss
+    loss = losses.get_loss(model.loss) if isinstance(model.loss, str) else model.loss
     if not loss.convex:
         raise ValueError(f"loss of {type(model).__name__} must be convex, got {loss}.")
-    return X, y, w / w.sum(), loss, scaled(model.penalty, model.alpha)
+    return X, y, w / w.sum(), loss, scale_penalty(model.penalty, model.alpha)
 
 
-def drive(model, X, t, v, loss, g):
-    """Run the solver for targets t: w and b."""
-    solve = solver_of(loss, g)
-    found = {}
+def fit_regularized_risk(model, X, t, v, loss, g):
+    """Minimise eq. (1) for targets t; returns w and b."""
+    solve = choose_risk_solver(loss, g)
+    solution: Any = None
 
     def run(task):
-        found["w"], found["b"], result = solve(
-            X, t, v, loss, g, model.fit_intercept,
-            tol=model.tol, max_iter=model.max_iter, task=task,
-        )  # fmt: skip
+        nonlocal solution
+        *solution, result = solve(
+            X,
+            t,
+            v,
+            loss,
+            g,
+            model.fit_intercept,
+            tol=model.tol,
+            max_iter=model.max_iter,
+            task=task,
+        )
         return result
 
     with threads.single_blas():
-        model._drive(run, total=model.max_iter, X=X, y=t)
-    return found["w"], found["b"]
+        model._run_driver(run, total=model.max_iter, X=X, y=t)
+    w, b = solution
+    return w, b
 
 
 @dataclass(eq=False, repr=False)
@@ -273,7 +289,7 @@ class RegularizedRisk(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, v, loss, g = prepare(self, X, y, sample_weight, "number")
+        X, y, v, loss, g = check_risk_inputs(self, X, y, sample_weight, "number")
         if loss.domain not in ("real", "nonnegative", "positive"):
             raise ValueError(
                 f"loss of RegularizedRisk must be one for numbers, got {loss}; "
@@ -282,7 +298,7 @@ class RegularizedRisk(AbstractLinearRegressor):
         y = y.astype(float)
         if loss.domain != "real" and np.any(y < 0):
             raise ValueError(f"{loss} takes targets of at least 0.")
-        self.coef_, b = drive(self, X, y, v, loss, g)
+        self.coef_, b = fit_regularized_risk(self, X, y, v, loss, g)
         self.intercept_ = b if self.fit_intercept else 0.0
         f = X @ self.coef_ + self.intercept_
         self.risk_ = float(v @ loss.value(y, f))
@@ -291,7 +307,7 @@ class RegularizedRisk(AbstractLinearRegressor):
 
     def predict(self, X):
         """The mean that the loss's link makes of x w + b."""
-        loss = losses.get(self.loss) if isinstance(self.loss, str) else self.loss
+        loss = losses.get_loss(self.loss) if isinstance(self.loss, str) else self.loss
         return loss.link.inverse(AbstractLinearRegressor.predict(self, X))
 
 
@@ -349,23 +365,26 @@ class RegularizedRiskClassifier(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1), for each class against the rest if there are several."""
-        X, y, v, loss, g = prepare(self, X, y, sample_weight, "class")
+        X, y, v, loss, g = check_risk_inputs(self, X, y, sample_weight, "class")
         if loss.domain not in ("sign", "fraction"):
             raise ValueError(
                 f"loss of RegularizedRiskClassifier must be one for two classes, got "
                 f"{loss}; RegularizedRisk takes losses for numbers."
             )
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode_two_or_more_classes(y)
         own = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         low = -1.0 if loss.domain == "sign" else 0.0
-        W, b, risk = [], [], 0.0
+        W = []
+        b = []
+        risk = 0.0
         for k in own:
             t = np.where(codes == k, 1.0, low)
-            w, shift = drive(self, X, t, v, loss, g)
+            w, shift = fit_regularized_risk(self, X, t, v, loss, g)
             W.append(w)
             b.append(shift)
             risk += float(v @ loss.value(t, X @ w + shift))
-        self.coef_, self.intercept_ = np.stack(W), np.asarray(b)
+        self.coef_ = np.stack(W)
+        self.intercept_ = np.asarray(b)
         self.risk_ = risk
         self.penalty_ = float(sum(g.value(w) for w in W))
         return self

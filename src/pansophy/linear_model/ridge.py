@@ -1,4 +1,4 @@
-"""Ridge regression: least squares that prefers small coefficients.
+"""Ridge regression: least squares with an L2 penalty, for one or many strengths.
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + sum_t alpha_t |B_t|^2            (1)
 
@@ -6,47 +6,60 @@ The intercept is not penalised. With m the mean and Xc = sqrt(w)(X - 1 m^T),
 
     B = (Xc^T Xc + alpha I)^-1 Xc^T y           primal, d equations              (2)
       = Xc^T (Xc Xc^T + alpha I)^-1 y           dual, n equations                (3)
+      = V diag(1 / (S^2 + alpha)) V^T Xc^T y    from the SVD of Xc               (4)
 
 "cholesky" solves (2) by moments and refinement (`core.least_squares`), or (3) when
-d > n; "svd" takes the SVD of the triangle of Xc, which is exact however small alpha;
-"lsqr" (LSMR) and "sparse_cg" touch X by products only. The sum of squares in (1) is
-not averaged: an alpha for the averaged form must be multiplied by the sum of w.
+d > n; "svd" takes the SVD of the triangular factor of Xc, which is accurate however
+small alpha; "lsqr" (LSMR) and "sparse_cg" use X in products only. The sum of squares in
+(1) is not averaged: an alpha for the averaged form must be multiplied by the sum of w.
 
-Time O(n d min(n, d)) direct, O(nnz) a step iterative.
+`ridge_path` computes (4) for many alphas from one decomposition
+(`core.ridge_spectrum`). As alpha grows, |B| falls and the error on the rows rises.
+
+Time O(n d min(n, d)) direct, O(nnz) a step iterative; a path then takes d^2 (n d for
+d > n) for each alpha.
 
 Shapes    X (n, d)   y (n,) or (n, t)   B (d, t)   b (t,)   alpha () or (t,)
-Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG
+Refs      [Hoerl1970]; [Bjorck1987]; [FongSaunders2011] LSMR; [Hestenes1952] CG;
+          [Hastie2004] paths
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, linalg
 from ..core.least_squares import least_squares
+from ..core.ridge_spectrum import (
+    centred_targets,
+    primal_from_dual,
+    ridge_coefficients,
+    ridge_spectrum,
+    row_gram_matrix,
+)
 from ..core.rows import DatasetRows
-from ..core.spectral import centred_targets, from_dual, products
 from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import Numbers, Seed
-from .linear import (
+from ..typing import NumberList, Seed
+from .base import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
-    Centred,
+    CentredOperator,
+    checked_rows,
     solve_lsmr,
-    store,
+    store_coefficients,
     target_columns,
-    warn_rank,
+    warn_rank_deficient,
 )
 
-DUAL_ROWS = 2000  # a wide sparse X of at most so many rows is solved by eq. (3)
-PASSES = 2  # refinement passes of the dual
+DUAL_ROWS = 2000  # a wide sparse X of at most this many rows is solved by eq. (3)
+REFINEMENTS = 2  # refinement passes of the dual
 
 
-def solve_dual(X, Y, w, alpha, *, intercept):
+def solve_ridge_dual(X, Y, w, alpha, *, intercept):
     """B and b by eq. (3), refined; None where Xc Xc^T + alpha I is near singular."""
-    K, m = products(X, w, intercept=intercept)
+    K, m = row_gram_matrix(X, w, intercept=intercept)
     Y, center = centred_targets(Y, w, intercept=intercept)
     dual = np.empty_like(Y)
     for a in np.unique(alpha):
@@ -55,17 +68,80 @@ def solve_dual(X, Y, w, alpha, *, intercept):
         if factor is None or factor.q > 1e-4:
             return None
         dual[:, at] = factor.solve(Y[:, at])
-        for _ in range(PASSES):
+        for _ in range(REFINEMENTS):
             left = Y[:, at] - K @ dual[:, at] - a * dual[:, at]
             dual[:, at] += factor.solve(left)
-    B = from_dual(X, w, m, dual)
+    B = primal_from_dual(X, w, m, dual)
     return B, center - m @ B
 
 
-def one_row(model):
-    """coef_ of a single target as (d,), scikit-learn's shape for the ridge family."""
+def flatten_single_target(model):
+    """Give `coef_` of a single target the shape (d,), as in scikit-learn."""
     if model.coef_.ndim == 2 and model.coef_.shape[0] == 1:
         model.coef_ = model.coef_[0, :]
+
+
+class RidgePath(NamedTuple):
+    """Coefficients along the strengths of the penalty."""
+
+    alphas: np.ndarray  # (a,), in the order given
+    coefs: np.ndarray  # (d, a), or (t, d, a) for t targets
+    intercepts: np.ndarray  # (a,), or (t, a)
+
+
+def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
+    """Strengths as an array (a,), each at least (or above) 0."""
+    alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if alphas.ndim != 1 or len(alphas) == 0:
+        raise ParameterError(f"{name} must be a number or a list of numbers.")
+    fine = alphas > 0 if strictly_positive else alphas >= 0
+    if not np.all(fine & np.isfinite(alphas)):
+        limit = "above 0" if strictly_positive else "at least 0"
+        raise ParameterError(
+            f"{name} must be finite numbers {limit}, got {alphas[~fine][:1]}."
+        )
+    return alphas
+
+
+def ridge_path(X, y, alphas=None, *, fit_intercept=True, sample_weight=None):
+    """Ridge coefficients for every alpha from one decomposition, eq. (4).
+
+    Parameters
+    ----------
+    X : array, sparse matrix, tensor or path of a table, of shape (n, n_features)
+    y : array of shape (n,) or (n, n_targets)
+    alphas : list of float or None, default=None
+        Strengths of the penalty. None takes 100 from 1e-4 to 1e4 times the mean
+        square of the singular values.
+    fit_intercept : bool, default=True
+    sample_weight : array of shape (n,) or None, default=None
+
+    Returns
+    -------
+    RidgePath
+        `alphas`, `coefs` of shape (n_features, n_alphas) or (n_targets, n_features,
+        n_alphas), and `intercepts`.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 2, 2, 4])
+    >>> path = ridge_path(X, y, [0.0, 2.0])
+    >>> path.coefs.round(6), path.intercepts.round(6)
+    (array([[0.9 , 0.642857]]), array([0.9 , 1.285714]))
+    """
+    X, Y, w, flat = checked_rows(X, y, sample_weight)
+    least = 1.0
+    if alphas is not None:
+        alphas = checked_alphas(alphas)
+        least = float(alphas.min())
+    S = ridge_spectrum(X, Y, w, min_alpha=least, intercept=fit_intercept)
+    if alphas is None:
+        alphas = np.logspace(-4, 4, 100) * max(np.mean(S.squares), 1e-300)
+    B, b = ridge_coefficients(S, alphas)
+    coefs = np.moveaxis(B, 1, 0)
+    if not sp.issparse(X) and arrays.is_foreign(X):
+        coefs, b = (arrays.asarray(np.ascontiguousarray(a), X) for a in (coefs, b))
+    return RidgePath(alphas, coefs[0, ...] if flat else coefs, b[0, ...] if flat else b)
 
 
 @dataclass(eq=False, repr=False)
@@ -116,7 +192,7 @@ class Ridge(AbstractLinearRegressor):
     (array([0.642857]), 1.285714)
     """
 
-    alpha: NonNegative | Numbers = 1.0
+    alpha: NonNegative | NumberList = 1.0
     _: KW_ONLY
     fit_intercept: Flag = True
     copy_X: Flag = True
@@ -130,19 +206,20 @@ class Ridge(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
         B, b = self._solve(X, Y, w)
-        store(self, X, B, b, flat)
-        one_row(self)
+        store_coefficients(self, X, B, b, flat)
+        flatten_single_target(self)
         return self
 
     def _solve(self, X, Y, w):
         """B (d, t) and b (t,) for checked rows; sets solver_ and n_iter_."""
         alpha = self._strengths(Y.shape[1])
-        self.solver_, self.n_iter_ = self._choose(X), np.ones(Y.shape[1], int)
+        self.solver_ = self._choose_solver(X)
+        self.n_iter_ = np.ones(Y.shape[1], int)
         solve = {
             "lsqr": self._lsqr,
             "sparse_cg": self._cg,
@@ -165,10 +242,11 @@ class Ridge(AbstractLinearRegressor):
             )
         return np.broadcast_to(alpha, (t,))
 
-    def _choose(self, X):
-        """The solver for this X, or one sentence why there is none."""
+    def _choose_solver(self, X):
+        """The solver for this X; raises where there is none."""
         n, d = X.shape
-        sparse, table = sp.issparse(X), isinstance(X, DatasetRows)
+        sparse = sp.issparse(X)
+        table = isinstance(X, DatasetRows)
         wide = sparse and d > DENSE_WIDTH
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
@@ -210,15 +288,15 @@ class Ridge(AbstractLinearRegressor):
             w,
             alpha=alpha,
             intercept=self.fit_intercept,
-            way=way,
+            solver=way,
             positive=self.positive,
         )
         if not self.positive and np.any(alpha == 0):
-            warn_rank(self, found, *X.shape)
+            warn_rank_deficient(self, found, *X.shape)
         return found.coef, found.intercept
 
     def _dual(self, X, Y, w, alpha):
-        found = solve_dual(X, Y, w, alpha, intercept=self.fit_intercept)
+        found = solve_ridge_dual(X, Y, w, alpha, intercept=self.fit_intercept)
         return found or self._direct(X, Y, w, alpha)
 
     def _lsqr(self, X, Y, w, alpha):
@@ -235,12 +313,12 @@ class Ridge(AbstractLinearRegressor):
         return B, b
 
     def _cg(self, X, Y, w, alpha):
-        A = Centred(X, w, intercept=self.fit_intercept)
-        Y, center = A.target(Y, w, intercept=self.fit_intercept)
+        A = CentredOperator(X, w, intercept=self.fit_intercept)
+        Y, center = A.centred_targets(Y, w, intercept=self.fit_intercept)
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
-        run = self._drive(
-            lambda task: linalg.cg(
+        run = self._run_driver(
+            lambda task: linalg.conjugate_gradients(
                 product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
             ),
             total=limit,

@@ -1,4 +1,4 @@
-"""Classification by least squares on the labels, with and without a ridge penalty.
+"""Ridge and least-squares classifiers: linear regression on class indicators.
 
 Each class k has a target of +1 on its rows and -1 elsewhere (two classes share one),
 
@@ -7,7 +7,7 @@ Each class k has a target of +1 on its rows and -1 elsewhere (two classes share 
 and a row goes to the class with the largest f_k = b_k + B_k^T x. With an intercept,
 the outputs (1 + f_k) / 2, which is what targets of 1 and 0 would give, sum to 1
 on every row. They are not probabilities: a row far on the right side of the boundary
-is as costly as one on the wrong side, and pulls the boundary towards it.
+costs as much as one on the wrong side, and pulls the boundary towards it.
 
 All of it is ridge regression with several targets, `linear_model.ridge`, and the
 choice of alpha that of `linear_model.ridge_cv`.
@@ -25,14 +25,21 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
+from ..core.class_weight import compute_class_weight
 from ..core.least_squares import least_squares
 from ..params import Count, Flag, NonNegative, Positive
-from ..typing import Numbers, Seed, Splits
-from .linear import predict as raw_prediction
-from .linear import solve_lsmr, store, warn_rank, wide_sparse
-from .ridge import Ridge, one_row
-from .ridge_cv import GivenClass, Judge, keep_choice, search
-from .scores import AbstractLinearClassifier, class_factors, encode
+from ..typing import NumberList, Seed, Splits
+from .base import (
+    AbstractLinearClassifier,
+    encode_two_or_more_classes,
+    is_wide_sparse,
+    raw_prediction,
+    solve_lsmr,
+    store_coefficients,
+    warn_rank_deficient,
+)
+from .ridge import Ridge, flatten_single_target
+from .ridge_cv import HeldOutScorer, PredictedScores, search_alpha, store_alpha_search
 
 
 def signed_targets(y, X, class_weight, w):
@@ -45,7 +52,7 @@ def signed_targets(y, X, class_weight, w):
         if class_weight is not None:
             raise ValueError("class_weight is for one label per row.")
         return np.arange(Y.shape[1]), Y, w, None
-    classes, codes = encode(y if y.ndim == 1 else y[:, 0], X)
+    classes, codes = encode_two_or_more_classes(y if y.ndim == 1 else y[:, 0], X)
     xp = arrays.namespace(codes)
     k = int(classes.shape[0])
     if k == 2:
@@ -54,9 +61,12 @@ def signed_targets(y, X, class_weight, w):
         every = xp.arange(k, device=arrays.device(codes))
         Y = 2.0 * xp.astype(codes[:, None] == every[None, :], xp.float64) - 1
     if class_weight is not None:
-        names, at = arrays.to_numpy(classes), arrays.to_numpy(codes)
+        names = arrays.to_numpy(classes)
+        at = arrays.to_numpy(codes)
         given = None if w is None else arrays.to_numpy(w)
-        factors = class_factors(class_weight, names, at, given)[at]
+        factors = compute_class_weight(
+            class_weight, classes=names, codes=at, sample_weight=given
+        )[at]
         w = factors if given is None else given * factors
         w = arrays.asarray(w, X) if arrays.is_foreign(codes) else w
     return classes, Y, w, codes
@@ -144,7 +154,9 @@ class RidgeClassifier(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, _ = self._targets(X, y, w)
         inner = Ridge(
             alpha=self.alpha,
@@ -156,9 +168,10 @@ class RidgeClassifier(AbstractRidgeClassifier):
         )
         inner.n_features_in_ = self.n_features_in_
         B, b = inner._solve(X, Y, w)
-        self.solver_, self.n_iter_ = inner.solver_, inner.n_iter_
-        store(self, X, B, b, flat=False)
-        one_row(self)
+        self.solver_ = inner.solver_
+        self.n_iter_ = inner.n_iter_
+        store_coefficients(self, X, B, b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
     def __sklearn_tags__(self):
@@ -207,7 +220,7 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
     1.0
     """
 
-    alphas: Positive | Numbers = (0.1, 1.0, 10.0)
+    alphas: Positive | NumberList = (0.1, 1.0, 10.0)
     _: KW_ONLY
     fit_intercept: Flag = True
     scoring: str | Callable | None = None
@@ -217,18 +230,22 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Choose alpha and minimise eq. (1)."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, codes = self._targets(X, y, w)
-        judge = Judge(None, None)
+        scorer = HeldOutScorer(None, None)
         if not (self.cv is None and self.scoring is None):
             if codes is None:
                 raise ValueError("scoring and cv are for one label per row.")
-            model = GivenClass(arrays.to_numpy(self.classes_))
-            judge = Judge(check_scoring(model, self.scoring), model, arrays.to_numpy(y))
-        found = search(self, X, Y, w, judge, y)
-        keep_choice(self, found, flat=False)
-        store(self, X, found.B, found.b, flat=False)
-        one_row(self)
+            model = PredictedScores(arrays.to_numpy(self.classes_))
+            scorer = HeldOutScorer(
+                check_scoring(model, self.scoring), model, arrays.to_numpy(y)
+            )
+        found = search_alpha(self, X, Y, w, scorer, y)
+        store_alpha_search(self, found, flat=False)
+        store_coefficients(self, X, found.B, found.b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
 
@@ -269,25 +286,33 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) at alpha 0."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="labels", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="labels", accept_sparse="csr"
+        )
         Y, w, _ = self._targets(X, y, w)
-        if wide_sparse(X):
-            zero = np.zeros(Y.shape[1])
-            options = {"tol": 1e-10, "max_iter": None, "name": "LeastSquaresClassifier"}
+        if is_wide_sparse(X):
             B, b, _ = solve_lsmr(
-                X, Y, w, alpha=zero, intercept=self.fit_intercept, **options
+                X,
+                Y,
+                w,
+                alpha=np.zeros(Y.shape[1]),
+                intercept=self.fit_intercept,
+                tol=1e-10,
+                max_iter=None,
+                name="LeastSquaresClassifier",
             )
         else:
             found = least_squares(X, Y, w, intercept=self.fit_intercept)
-            warn_rank(self, found, *X.shape)
-            B, b = found.coef, found.intercept
-        store(self, X, B, b, flat=False)
-        one_row(self)
+            warn_rank_deficient(self, found, *X.shape)
+            B = found.coef
+            b = found.intercept
+        store_coefficients(self, X, B, b, y_is_1d=False)
+        flatten_single_target(self)
         return self
 
     def outputs(self, X):
         """The fit to targets of 1 and 0, (n, n_classes); rows sum to 1 with b."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         F: Any = raw_prediction(self, X)
         if F.ndim == 1:
             F = arrays.namespace(F).stack([-F, F], axis=1)

@@ -1,4 +1,4 @@
-"""Ridge regression with its strength chosen on rows that the fit did not see.
+"""Ridge regression with alpha chosen by leave-one-out or cross-validation.
 
 For each alpha of a list, the error of every row is predicted from the others; the
 alpha with the smallest mean squared error (or the best score) is kept and refitted,
@@ -6,9 +6,9 @@ alpha with the smallest mean squared error (or the best score) is kept and refit
     alpha* = argmin_alpha sum_i w_i e_i(alpha)^2                                 (1)
     e_i(alpha) = r_i(alpha) / (1 - h_i(alpha))          leave one out, exactly   (2)
 
-(2) needs no refit (`core.spectral`), and all alphas share one decomposition. Leaving
-out a row leaves out all of its weight. With `cv` the rows are split instead, and each
-training part is decomposed once for all alphas.
+(2) needs no refit (`core.ridge_spectrum`), and all alphas share one decomposition.
+Leaving out a row leaves out all of its weight. With `cv` the rows are split instead,
+and each training part is decomposed once for all alphas.
 
 Cost      n d min(n, d) + n min(n, d) per alpha; with cv = k, k times the first
 Shapes    X (n, d)   y (n,) or (n, t)   alphas (a,)   e (n, t, a)
@@ -25,20 +25,27 @@ from sklearn.model_selection import check_cv
 
 from ..base import Classifier, Estimator, Regressor
 from ..core import arrays
+from ..core.ridge_spectrum import (
+    leave_one_out_errors,
+    ridge_coefficients,
+    ridge_spectrum,
+)
 from ..core.rows import DatasetRows
-from ..core.spectral import coefficients, left_out, spectrum
 from ..params import Flag, Positive
-from ..typing import Numbers, Splits
-from .linear import AbstractLinearRegressor, store, target_columns
-from .ridge import one_row
-from .ridge_path import as_alphas
-from .scores import decide
+from ..typing import NumberList, Splits
+from .base import (
+    AbstractLinearRegressor,
+    classes_from_scores,
+    store_coefficients,
+    target_columns,
+)
+from .ridge import checked_alphas, flatten_single_target
 
-WAYS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
+DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
 
 
-class Given(Regressor, Estimator):
-    """An estimator whose X already is its predictions, for scikit-learn's scorers."""
+class PredictedValues(Regressor, Estimator):
+    """An estimator whose X is its predictions already, for scikit-learn's scorers."""
 
     def fit(self, X, y=None):
         return self
@@ -47,8 +54,8 @@ class Given(Regressor, Estimator):
         return X
 
 
-class GivenClass(Classifier, Estimator):
-    """The same for scores of classes: one column for two classes, k for more."""
+class PredictedScores(Classifier, Estimator):
+    """A classifier whose X is its scores already: one column for two classes, or k."""
 
     def __init__(self, classes=None):
         self.classes_ = classes
@@ -57,29 +64,30 @@ class GivenClass(Classifier, Estimator):
         return self
 
     def predict(self, X):
-        return decide(self.classes_, self.decision_function(X))
+        return classes_from_scores(self.classes_, self.decision_function(X))
 
     def decision_function(self, X):
         return X[:, 0] if X.ndim == 2 and X.shape[1] == 1 else X
 
 
-class Judge(NamedTuple):
+class HeldOutScorer(NamedTuple):
     """How predictions of held-out rows are scored; larger is better."""
 
     scorer: Any  # of scikit-learn; None for minus the squared error
-    model: Any  # a `Given` or `GivenClass`
+    model: Any  # a `PredictedValues` or `PredictedScores`
     labels: Any = None  # what predictions are compared with instead of Y
 
     def score(self, P, y, w):
         """One number for predictions P (m, t)."""
         extra = {} if w is None else {"sample_weight": w}
         if self.labels is None and P.shape[1] == 1:
-            P, y = P[:, 0], y[:, 0]
+            P = P[:, 0]
+            y = y[:, 0]
         return self.scorer(self.model, P, y, **extra)
 
 
-class Chosen(NamedTuple):
-    """What a search over alphas found."""
+class AlphaSearch(NamedTuple):
+    """The result of a search over alphas."""
 
     alpha: np.ndarray  # (t,)
     best: np.ndarray  # score, (1,) or (t,)
@@ -88,105 +96,123 @@ class Chosen(NamedTuple):
     results: np.ndarray | None = None  # (n, t, a)
 
 
-def leave_one_out(X, Y, w, alphas, judge, *, intercept, way, per_target, keep):
-    """Eqs (1) and (2) for every alpha from one decomposition."""
-    S = spectrum(X, Y, w, least=float(alphas.min()), intercept=intercept, way=way)
-    n, t = int(X.shape[0]), int(Y.shape[1])
+def search_by_leave_one_out(
+    X, Y, w, alphas, scorer, *, intercept, way, per_target, keep_results
+):
+    """The alpha of eq. (1), with eq. (2) for every alpha from one decomposition."""
+    S = ridge_spectrum(
+        X, Y, w, min_alpha=float(alphas.min()), intercept=intercept, solver=way
+    )
+    n = int(X.shape[0])
+    t = int(Y.shape[1])
     results = None
-    if judge.scorer is None and not keep:
-        scores = -left_out(S, alphas, total=True) / n
-    elif judge.scorer is None:
-        results = left_out(S, alphas) ** 2
+    if scorer.scorer is None and not keep_results:
+        scores = -leave_one_out_errors(S, alphas, total=True) / n
+    elif scorer.scorer is None:
+        results = leave_one_out_errors(S, alphas) ** 2
         scores = -np.mean(results, axis=0)
     else:
         y = arrays.to_numpy(Y)
         w = None if w is None else arrays.to_numpy(w)
-        results = y[:, :, None] - unweighted(left_out(S, alphas), w)
-        scores = scores_of(judge, results, y, w, per_target)
+        results = y[:, :, None] - unweighted_errors(leave_one_out_errors(S, alphas), w)
+        scores = scores_by_alpha(scorer, results, y, w, per_target)
     if not per_target:
         scores = np.mean(scores, axis=0, keepdims=True)
     at = np.broadcast_to(np.argmax(scores, axis=1), (t,))
     used, inverse = np.unique(at, return_inverse=True)
-    B, b = coefficients(S, alphas[used])
-    B, b = B[:, np.arange(t), inverse], b[np.arange(t), inverse]
-    return Chosen(alphas[at], np.max(scores, axis=1), B, b, results)
+    B, b = ridge_coefficients(S, alphas[used])
+    B = B[:, np.arange(t), inverse]
+    b = b[np.arange(t), inverse]
+    return AlphaSearch(alphas[at], np.max(scores, axis=1), B, b, results)
 
 
-def unweighted(E, w):
-    """Errors of rows left out; those of weight 0 count for nothing."""
+def unweighted_errors(E, w):
+    """Leave-one-out errors without the root of the weights; 0 for rows of weight 0."""
     if w is None:
         return E
     root = np.sqrt(w)[:, None, None]
     return np.divide(E, root, out=np.zeros_like(E), where=root > 0)
 
 
-def scores_of(judge, P, y, w, per_target):
+def scores_by_alpha(scorer, P, y, w, per_target):
     """Scores (1, a), or (t, a) per target, of predictions P (n, t, a)."""
     if per_target:
         parts = [
-            scores_of(judge, P[:, j : j + 1], y[:, j : j + 1], w, False)
+            scores_by_alpha(scorer, P[:, j : j + 1], y[:, j : j + 1], w, False)
             for j in range(P.shape[1])
         ]
         return np.concatenate(parts)
-    y = y if judge.labels is None else judge.labels
-    return np.array([[judge.score(P[:, :, k], y, w) for k in range(P.shape[2])]])
+    y = y if scorer.labels is None else scorer.labels
+    return np.array([[scorer.score(P[:, :, k], y, w) for k in range(P.shape[2])]])
 
 
-def split_rows(X, Y, w, alphas, judge, splits, *, intercept):
+def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
     """The alpha with the best mean score on the held-out parts of `splits`."""
     least = float(alphas.min())
     scores = []
     for train, test in splits:
         part = None if w is None else w[train]
-        S = spectrum(X[train], Y[train], part, least=least, intercept=intercept)
-        B, b = coefficients(S, alphas)
+        S = ridge_spectrum(
+            X[train], Y[train], part, min_alpha=least, intercept=intercept
+        )
+        B, b = ridge_coefficients(S, alphas)
         P = np.stack([X[test] @ B[:, :, k] + b[:, k] for k in range(len(alphas))], 2)
-        held = judge
-        if judge.labels is not None:
-            held = judge._replace(labels=judge.labels[test])
+        fold_scorer = scorer
+        if scorer.labels is not None:
+            fold_scorer = scorer._replace(labels=scorer.labels[test])
         part = None if w is None else w[test]
-        scores.append(scores_of(held, P, Y[test], part, False)[0])
+        scores.append(scores_by_alpha(fold_scorer, P, Y[test], part, False)[0])
     mean = np.mean(scores, axis=0)
     k = int(np.argmax(mean))
-    S = spectrum(X, Y, w, least=float(alphas[k]), intercept=intercept)
-    B, b = coefficients(S, alphas[k : k + 1])
-    return Chosen(np.full(Y.shape[1], alphas[k]), mean[k : k + 1], B[..., 0], b[:, 0])
+    S = ridge_spectrum(X, Y, w, min_alpha=float(alphas[k]), intercept=intercept)
+    B, b = ridge_coefficients(S, alphas[k : k + 1])
+    return AlphaSearch(
+        np.full(Y.shape[1], alphas[k]), mean[k : k + 1], B[..., 0], b[:, 0]
+    )
 
 
-def search(model, X, Y, w, judge, y, *, way="auto", per_target=False) -> Chosen:
+def search_alpha(
+    model, X, Y, w, scorer, y, *, way="auto", per_target=False
+) -> AlphaSearch:
     """Choose alpha as `model` (a RidgeCV or RidgeClassifierCV) says."""
     name = type(model).__name__
-    alphas = as_alphas(model.alphas, above=model.cv is None, name=f"alphas of {name}")
+    alphas = checked_alphas(
+        model.alphas, strictly_positive=model.cv is None, name=f"alphas of {name}"
+    )
     if model.cv is None:
-        return leave_one_out(
+        return search_by_leave_one_out(
             X,
             Y,
             w,
             alphas,
-            judge,
+            scorer,
             intercept=model.fit_intercept,
             way=way,
             per_target=per_target,
-            keep=model.store_cv_results,
+            keep_results=model.store_cv_results,
         )
-    given = {"store_cv_results": model.store_cv_results, "alpha_per_target": per_target}
-    for option, on in given.items():
-        if on:
+    for option, is_set in (
+        ("store_cv_results", model.store_cv_results),
+        ("alpha_per_target", per_target),
+    ):
+        if is_set:
             raise ValueError(f"cv!=None and {option}=True are incompatible")
     if isinstance(X, DatasetRows) or arrays.is_foreign(X):
         raise ValueError(
             f"cv of {name} needs a NumPy array or a SciPy matrix; leave cv=None for "
             "leave-one-out."
         )
-    splits = check_cv(model.cv, y, classifier=judge.labels is not None).split(X, y)
-    return split_rows(X, Y, w, alphas, judge, splits, intercept=model.fit_intercept)
+    splits = check_cv(model.cv, y, classifier=scorer.labels is not None).split(X, y)
+    return search_by_cross_validation(
+        X, Y, w, alphas, scorer, splits, intercept=model.fit_intercept
+    )
 
 
-def keep_choice(model, found, flat, *, per_target=False):
+def store_alpha_search(model, found, flat, *, per_target=False):
     """Set alpha_, best_score_ and cv_results_."""
-    several = per_target and not flat
-    model.alpha_ = found.alpha if several else float(found.alpha[0])
-    model.best_score_ = found.best if several else float(found.best[0])
+    separate = per_target and not flat
+    model.alpha_ = found.alpha if separate else float(found.alpha[0])
+    model.best_score_ = found.best if separate else float(found.best[0])
     if model.store_cv_results:
         model.cv_results_ = found.results[:, 0] if flat else found.results
 
@@ -237,7 +263,7 @@ class RidgeCV(AbstractLinearRegressor):
     (0.01, -0.743419)
     """
 
-    alphas: Positive | Numbers = (0.1, 1.0, 10.0)
+    alphas: Positive | NumberList = (0.1, 1.0, 10.0)
     _: KW_ONLY
     fit_intercept: Flag = True
     scoring: str | Callable | None = None
@@ -248,26 +274,26 @@ class RidgeCV(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Choose alpha by eq. (1) and fit with it."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        model = Given()
+        model = PredictedValues()
         default = None if self.cv is None and self.scoring is None else True
         scorer = default and check_scoring(model, self.scoring)
-        found = search(
+        found = search_alpha(
             self,
             X,
             Y,
             w,
-            Judge(scorer, model),
+            HeldOutScorer(scorer, model),
             y,
-            way=WAYS[self.gcv_mode],
+            way=DECOMPOSITIONS[self.gcv_mode],
             per_target=self.alpha_per_target,
         )
-        keep_choice(self, found, flat, per_target=self.alpha_per_target)
-        store(self, X, found.B, found.b, flat)
-        one_row(self)
+        store_alpha_search(self, found, flat, per_target=self.alpha_per_target)
+        store_coefficients(self, X, found.B, found.b, flat)
+        flatten_single_target(self)
         return self
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""The penalised risk of a linear model, in passes over rows wherever they are.
+"""The penalised empirical risk of a linear model: value, gradient and Hessian.
 
 For k raw predictions F = X W^T + b + offset per row and weights v,
 
@@ -14,10 +14,27 @@ by block. With h_i = v_i l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softma
 
 Blocks depend only on the shape of X and are added up in order, so neither the number
 of threads nor the place of the rows changes the result. The raw predictions of the
-last point are kept (k numbers a row), so H there needs no second look at F.
+last point are cached (k numbers a row), so H there does not compute F again.
+
+Two preconditioners approximate H for solvers that never form it:
+`block_jacobi_preconditioner`, for sparse rows, is the diagonal of H with the part of
+the `BLOCK_SIZE` densest columns and the intercept exact, for each class by itself,
+
+    M_c = [ H_c over the block   0           ]                                    (3)
+          [ 0                    diag(H_c)   ]
+
+In text data the few most frequent words hold most entries and correlate with the
+intercept and with each other; the rest is nearly diagonal. `whitening_factor`, for
+many more rows than columns, is a factor of the mean curvature times the second moments
+of every s-th row,
+
+    L L^T = sum_i h_i (x_i, 1) (x_i, 1)^T + alpha I,   h = v times a mean l''    (4)
+
+the same for all classes; in z = L^T x the risk is nearly isotropic.
 
 Shapes    X (n, d)   y, v (n,)   offset (n,) or (n, k)   W (k, d)   b (k,)
           x (k (d + 1),), class by class with the intercept last
+Refs      [Nocedal2006] ch. 5; [Lin2008] Newton steps on text
 """
 
 from contextlib import nullcontext
@@ -27,15 +44,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
+from ..core.linalg import cholesky, solve_cholesky
 from ..core.numerics import softmax
-from ..core.rows import DatasetRows, part, total
-from ..losses.multiclass import one_hot
-from .moments import TILE_BYTES, outer, softmax_outer
+from ..core.rows import DatasetRows, Rows, slice_rows, sum_statistics
+from ..losses.multiclass import as_one_hot
 
-ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian takes every s-th
-BLOCKS = 16  # pieces a pass over many rows is cut into
+ROUGH_ROWS = 50_000  # with more rows than this a rough Hessian uses every s-th
+BLOCKS = 16  # blocks of a pass over many rows
 BLOCK_BYTES = 1 << 25  # of a dense block at most
-ALONE = 1 << 18  # entries of X up to which one thread does all
+SINGLE_THREAD_ENTRIES = 1 << 18  # entries of X up to which one thread is used
+TILE_BYTES = 1 << 20  # of a tile of rows whose second moments are computed
+BLOCK_SIZE = 64  # columns of the block in eq. (3)
+ROWS_PER_COLUMN = 6  # rows for each column that eq. (4) uses
+MAX_FACTOR_WIDTH = 4000  # columns up to which eq. (4) is factored
 
 
 class Risk:
@@ -57,29 +78,37 @@ class Risk:
     """
 
     def __init__(self, X, y, v, loss, alpha=0.0, *, k=1, intercept=True, offset=None):
-        self.X, self.loss, self.k = X, loss, k
-        self.alpha, self.intercept = alpha, intercept
-        self.n, self.d = int(X.shape[0]), int(X.shape[1])
-        self.sparse, self.foreign = sp.issparse(X), arrays.is_foreign(X)
+        self.X = X
+        self.loss = loss
+        self.k = k
+        self.alpha = alpha
+        self.intercept = intercept
+        self.n = int(X.shape[0])
+        self.d = int(X.shape[1])
+        self.sparse = sp.issparse(X)
+        self.foreign = arrays.is_foreign(X)
         if not self.foreign:
             y = np.asarray(y, dtype=np.intp if k > 1 else X.dtype)
             v = np.asarray(v, dtype=X.dtype)
-        self.y, self.v, self.offset = y, v, offset
+        self.y = y
+        self.v = v
+        self.offset = offset
         step = self.block_rows()
-        self.cuts = [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
+        self.block_slices = [
+            slice(i, min(i + step, self.n)) for i in range(0, self.n, step)
+        ]
         if isinstance(X, DatasetRows):
-            self.held = None
+            self.blocks_in_memory = None
             self.rows = X.with_aligned(block=step)
         elif self.sparse:
-            self.held = [csr_view(X, cut) for cut in self.cuts]
+            self.blocks_in_memory = [csr_row_slice(X, cut) for cut in self.block_slices]
         else:
-            self.held = [X[cut, ...] for cut in self.cuts]
-        self.seen: Any = (
-            None  # the last x, and F (probabilities for k > 1) there by block
-        )
+            self.blocks_in_memory = [X[cut, ...] for cut in self.block_slices]
+        # the last x, and F (probabilities for k > 1) there by block
+        self.cached_predictions: Any = None
 
     def block_rows(self):
-        """Rows of a block: few large ones for loops and tensors, small for BLAS."""
+        """Rows of a block: large blocks for loops and tensors, small ones for BLAS."""
         if self.foreign:
             return 1 << 18
         if self.sparse:  # each block has a gradient of its own: not too many of them
@@ -95,41 +124,45 @@ class Risk:
         x = np.asarray(x).reshape(self.k, self.d + 1)
         return x[:, : self.d], x[:, self.d]
 
-    def native(self, *values):
-        """Coefficients as the rows' library and dtype want them."""
+    def as_row_dtype(self, *values):
+        """Coefficients in the library and dtype of the rows."""
         if self.foreign:
             return [arrays.asarray(a, like=self.X) for a in values]
         return [np.ascontiguousarray(a, dtype=self.X.dtype) for a in values]
 
     def sum(self, stats):
         """Add up stats(X_b, number of the block) over blocks, in order."""
-        rows = self.held
+        rows = self.blocks_in_memory
         if rows is None:
             rows = (block[0] for block in self.rows.blocks())
         if self.foreign:
-            return total(stats(X, i) for i, X in enumerate(rows))
-        if self.entries() * self.k < ALONE:  # a thread takes longer to wake
+            return sum_statistics(stats(X, i) for i, X in enumerate(rows))
+        if (
+            self.entries() * self.k < SINGLE_THREAD_ENTRIES
+        ):  # a thread takes longer to wake
             with nullcontext() if self.sparse else threads.single_blas():
-                return total(stats(X, i) for i, X in enumerate(rows))
+                return sum_statistics(stats(X, i) for i, X in enumerate(rows))
         tasks = ((lambda X=X, i=i: stats(X, i)) for i, X in enumerate(rows))
-        return total(threads.run(tasks, blas=not self.sparse))
+        return sum_statistics(threads.run_tasks(tasks, blas=not self.sparse))
 
     def entries(self):
-        """Numbers that a pass reads."""
+        """Number of entries of X that a pass reads."""
         return self.X.nnz if self.sparse else self.n * self.d
 
-    def aligned(self, i) -> Any:
+    def block_targets(self, i) -> Any:
         """Targets, weights and offsets of block i."""
-        return (part(a, self.cuts[i]) for a in (self.y, self.v, self.offset))
+        return (
+            slice_rows(a, self.block_slices[i]) for a in (self.y, self.v, self.offset)
+        )
 
     # -- value and gradient --------------------------------------------------------
 
     def __call__(self, x):
         """J and its gradient, eq. (1)."""
         W, b = self.split(x)
-        kept: list[Any] = [None] * len(self.cuts)
-        loss, g = self.sum(self.pass_at(W, b, kept))
-        self.seen = np.array(x, dtype=float), kept
+        kept: list[Any] = [None] * len(self.block_slices)
+        loss, g = self.sum(self.loss_gradient_of_block(W, b, kept))
+        self.cached_predictions = np.array(x, dtype=float), kept
         g = np.asarray(g, dtype=float).reshape(self.k, self.d + 1)
         if not self.intercept:
             g[:, self.d] = 0.0
@@ -137,110 +170,116 @@ class Risk:
         value = float(loss) + self.alpha / 2 * float(np.sum(W * W))
         return value, g.ravel()
 
-    def pass_at(self, W, b, kept):
-        """The function of a block that gives loss and gradient, and fills `kept`."""
-        W, b = self.native(W, b)
+    def loss_gradient_of_block(self, W, b, kept):
+        """The function (X_b, i) -> loss and gradient of a block; it fills `kept`."""
+        W, b = self.as_row_dtype(W, b)
         if self.foreign:
-            return lambda X, i: self.tensor_pass(X, i, W, b, kept)
+            return lambda X, i: self.tensor_block(X, i, W, b, kept)
         if self.k > 1:
-            return lambda X, i: self.softmax_pass(X, i, W, b, kept)
+            return lambda X, i: self.softmax_block(X, i, W, b, kept)
         from . import _risk as loops
 
         kind, a = self.loss.kind, self.loss.parameter
 
         def stats(X, i):
-            y, v, offset = self.aligned(i)
-            f = start(offset, X)
+            y, v, offset = self.block_targets(i)
+            f = initial_predictions(offset, X)
             g = np.zeros(self.d + 1)
             if self.sparse:
-                rows = unsigned(X)
-                value = loops.sparse_pass(*rows, y, v, W[0], b[0], kind, a, f, g)
+                rows = unsigned_csr(X)
+                value = loops.sparse_loss_gradient(
+                    *rows, y, v, W[0], b[0], kind, a, f, g
+                )
             elif X.flags.c_contiguous:
-                value = loops.dense_pass(X, y, v, W[0], b[0], kind, a, f, g)
+                value = loops.dense_loss_gradient(X, y, v, W[0], b[0], kind, a, f, g)
             else:
                 f += X @ W[0] + b[0]
                 r = np.empty_like(f)
-                value = loops.slopes(kind, a, y, v, f, r)
-                g[:-1], g[-1] = r @ X, r.sum()
+                value = loops.loss_and_gradient(kind, a, y, v, f, r)
+                g[:-1] = r @ X
+                g[-1] = r.sum()
             kept[i] = f
             return value, g
 
         return stats
 
-    def softmax_pass(self, X, i, W, b, kept):
+    def softmax_block(self, X, i, W, b, kept):
         from . import _risk as loops
 
-        y, v, offset = self.aligned(i)
+        y, v, offset = self.block_targets(i)
         F = np.ascontiguousarray(X @ W.T)
         F += b if offset is None else b + offset
         R = np.empty_like(F)
-        value = loops.softmax_rows(F, y, v, R)
+        value = loops.softmax_loss_gradient(F, y, v, R)
         kept[i] = F
-        return value, self.spread(X, R)
+        return value, self.transposed_product(X, R)
 
-    def spread(self, X, R):
+    def transposed_product(self, X, R):
         """R^T (X, 1), (k, d + 1)."""
         G = (X.T @ R).T if self.sparse else R.T @ X
         return np.column_stack([G, R.sum(axis=0)]).astype(float)
 
-    def tensor_pass(self, X, i, W, b, kept):
+    def tensor_block(self, X, i, W, b, kept):
         """The losses on the device of X, the sums on the host."""
         xp = arrays.namespace(X)
-        y, v, offset = self.aligned(i)
+        y, v, offset = self.block_targets(i)
         F = X @ xp.matrix_transpose(W) + b
         if offset is not None:
             F = F + xp.reshape(offset, (F.shape[0], -1))
         if self.k == 1:
-            y, kept[i] = xp.astype(y, X.dtype), F[:, 0]
+            y = xp.astype(y, X.dtype)
+            kept[i] = F[:, 0]
             value = self.loss.value(y, kept[i])
             R = (v * self.loss.gradient(y, kept[i]))[:, None]
         else:
             P = softmax(F)
-            value, kept[i] = self.loss.value(y, F), P
-            R = v[:, None] * (P - one_hot(y, F))
-        return float(xp.sum(v * value)), tensor_spread(xp, X, R)
+            value = self.loss.value(y, F)
+            kept[i] = P
+            R = v[:, None] * (P - as_one_hot(y, F))
+        return float(xp.sum(v * value)), tensor_transposed_product(xp, X, R)
 
     # -- curvature -----------------------------------------------------------------
 
-    def at(self, x):
+    def predictions_at(self, x):
         """F (probabilities for k > 1) at x by block: those kept, if x is the same."""
-        known: Any = self.seen
+        known: Any = self.cached_predictions
         if known is None or not np.array_equal(known[0], x):
             self(x)
-        seen: Any = self.seen
+        seen: Any = self.cached_predictions
         return seen[1]
 
-    def bends(self, i, f):
+    def curvatures(self, i, f):
         """h of eq. (2) for block i with raw predictions f, k = 1."""
-        y, v, _ = self.aligned(i)
+        y, v, _ = self.block_targets(i)
         if self.foreign:
             return v * self.loss.curvature(arrays.namespace(f).astype(y, f.dtype), f)
         from . import _risk as loops
 
         h = np.empty_like(f)
-        loops.bends(self.loss.kind, self.loss.parameter, y, v, f, h)
+        loops.loss_curvature(self.loss.kind, self.loss.parameter, y, v, f, h)
         return h
 
     def hessian(self, x, rough=False):
         """Eq. (2); `rough` takes every s-th row, with its weight scaled up."""
-        kept = self.at(x)
+        kept = self.predictions_at(x)
         s = max(1, self.n // ROUGH_ROWS) if rough and not self.sparse else 1
 
         def stats(X, i):
-            v, F = self.v[self.cuts[i]], kept[i]
+            v = self.v[self.block_slices[i]]
+            F = kept[i]
             sums = v if s == 1 else v[::s]
             weight = float(arrays.namespace(v).sum(sums))
             if self.k > 1:
-                return weight, softmax_outer(X[::s, ...], F[::s, ...], sums)
+                return weight, softmax_second_moments(X[::s, ...], F[::s, ...], sums)
             X = X if self.sparse else X[::s, ...]
-            return weight, outer(X, self.bends(i, F)[::s, ...])
+            return weight, weighted_second_moments(X, self.curvatures(i, F)[::s, ...])
 
         weight, H = self.sum(stats)
         if s > 1:
             H = H * (float(arrays.namespace(self.v).sum(self.v)) / max(weight, 1e-300))
-        return self.finish(np.asarray(H, dtype=float))
+        return self.with_penalty_curvature(np.asarray(H, dtype=float))
 
-    def finish(self, H):
+    def with_penalty_curvature(self, H):
         """Add alpha, and curvature where J has none.
 
         An intercept that is not fitted gets a 1. With several classes the same number
@@ -248,7 +287,8 @@ class Risk:
         sum over classes gets the curvature of its neighbours. The gradient is 0 in
         these directions, so steps do not use them.
         """
-        k, m = self.k, self.d + 1
+        k = self.k
+        m = self.d + 1
         H = H.reshape(k, m, k, m)
         for c in range(k):
             at = np.arange(self.d)
@@ -263,16 +303,16 @@ class Risk:
                 H[:, j, :, j] += max(float(H[0, j, 0, j]), 1e-300)
         return H.reshape(k * m, k * m)
 
-    def product(self, x):
+    def hessian_product(self, x):
         """u -> H u at x, eq. (2), for conjugate gradients."""
-        known = self.at(x)
+        known = self.predictions_at(x)
         if self.k == 1:
-            known = [self.bends(i, f) for i, f in enumerate(known)]
+            known = [self.curvatures(i, f) for i, f in enumerate(known)]
 
         def times(u):
             U, c = self.split(u)
-            V, e = self.native(U, c)
-            stats = self.product_pass(V, e, known)
+            V, e = self.as_row_dtype(U, c)
+            stats = self.hessian_product_of_block(V, e, known)
             out = np.asarray(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
             out[:, : self.d] += self.alpha * U
             if not self.intercept:
@@ -281,55 +321,56 @@ class Risk:
 
         return times
 
-    def product_pass(self, U, c, known):
-        """The function of a block that gives its part of H u."""
+    def hessian_product_of_block(self, U, c, known):
+        """The function (X_b, i) -> H u of a block."""
         if self.foreign or self.k > 1:
-            return lambda X, i: self.matrix_product(X, i, U, c, known[i])
+            return lambda X, i: self.hessian_product_block(X, i, U, c, known[i])
         from . import _risk as loops
 
         def stats(X, i):
             g = np.zeros(self.d + 1)
             if self.sparse:
-                rows = unsigned(X)
-                loops.sparse_product(*rows, known[i], U[0], c[0], g)
+                rows = unsigned_csr(X)
+                loops.sparse_hessian_product(*rows, known[i], U[0], c[0], g)
             elif X.flags.c_contiguous:
-                loops.dense_product(X, known[i], U[0], c[0], g)
+                loops.dense_hessian_product(X, known[i], U[0], c[0], g)
             else:
                 r = known[i] * (X @ U[0] + c[0])
-                g[:-1], g[-1] = r @ X, r.sum()
+                g[:-1] = r @ X
+                g[-1] = r.sum()
             return g
 
         return stats
 
-    def matrix_product(self, X, i, U, c, known):
+    def hessian_product_block(self, X, i, U, c, known):
         """The part of H u for tensors and for several classes."""
-        v = self.v[self.cuts[i]]
+        v = self.v[self.block_slices[i]]
         if not self.foreign:
             from . import _risk as loops
 
             D = np.ascontiguousarray(X @ U.T)
             D += c
-            loops.softmax_curve(known, v, D)
-            return self.spread(X, D)
+            loops.softmax_curvature_product(known, v, D)
+            return self.transposed_product(X, D)
         xp = arrays.namespace(X)
         D = X @ xp.matrix_transpose(U) + c
         if self.k == 1:
-            return tensor_spread(xp, X, known[:, None] * D)
+            return tensor_transposed_product(xp, X, known[:, None] * D)
         D = D - xp.sum(known * D, axis=1)[:, None]
-        return tensor_spread(xp, X, v[:, None] * known * D)
+        return tensor_transposed_product(xp, X, v[:, None] * known * D)
 
     def diagonal(self, x):
         """The diagonal of eq. (2)."""
-        kept = self.at(x)
+        kept = self.predictions_at(x)
 
         def stats(X, i):
             if self.k == 1:
-                S = self.bends(i, kept[i])[:, None]
+                S = self.curvatures(i, kept[i])[:, None]
             else:
-                S = self.v[self.cuts[i]][:, None] * kept[i] * (1 - kept[i])
+                S = self.v[self.block_slices[i]][:, None] * kept[i] * (1 - kept[i])
             if self.foreign:
-                return tensor_spread(arrays.namespace(X), X * X, S)
-            return self.spread(X.multiply(X) if self.sparse else X * X, S)
+                return tensor_transposed_product(arrays.namespace(X), X * X, S)
+            return self.transposed_product(X.multiply(X) if self.sparse else X * X, S)
 
         D = np.array(self.sum(stats), dtype=float).reshape(self.k, self.d + 1)
         D[:, : self.d] += self.alpha
@@ -338,28 +379,168 @@ class Risk:
         return D.ravel()
 
 
-def csr_view(X, cut):
+def csr_row_slice(X, cut):
     """Rows of a CSR matrix that share its entries."""
-    a, b = int(X.indptr[cut.start]), int(X.indptr[cut.stop])
+    a = int(X.indptr[cut.start])
+    b = int(X.indptr[cut.stop])
     starts = X.indptr[cut.start : cut.stop + 1] - X.indptr[cut.start]
     shape = (cut.stop - cut.start, X.shape[1])
     return sp.csr_matrix((X.data[a:b], X.indices[a:b], starts), shape=shape)
 
 
-def unsigned(X):
+def unsigned_csr(X):
     """Entries, columns and starts of a CSR matrix, for compiled loops."""
     return X.data, *(a.view(f"u{a.itemsize}") for a in (X.indices, X.indptr))
 
 
-def start(offset, X):
-    """What raw predictions of a block begin at."""
+def initial_predictions(offset, X):
+    """Raw predictions of a block before X w is added: the offset or 0."""
     if offset is None:
         return np.zeros(X.shape[0], X.dtype)
     return np.array(offset, dtype=X.dtype)
 
 
-def tensor_spread(xp, X, R):
+def tensor_transposed_product(xp, X, R):
     """R^T (X, 1) as a NumPy array."""
     Rt = xp.matrix_transpose(R)
     G = xp.concat([Rt @ X, xp.sum(Rt, axis=1)[:, None]], axis=1)
     return arrays.to_numpy(G).astype(float)
+
+
+def weighted_second_moments(X, s):
+    """sum_i s_i (x_i, 1) (x_i, 1)^T, (d + 1, d + 1) in NumPy; s may be negative.
+
+    Computed in tiles of rows that stay in the cache, for arrays, CSR rows and tensors.
+    """
+    xp = arrays.namespace(s)
+    if sp.issparse(X):
+        S = X.multiply(s[:, None]).tocsr()
+        return bordered_matrix((X.T @ S).toarray(), np.asarray(S.sum(axis=0)), s.sum())
+    step = 1 << 16 if arrays.is_foreign(X) else TILE_BYTES // (8 * X.shape[1]) or 1
+    positive = bool(xp.all(s >= 0))
+
+    def tile(X, s):
+        if positive:
+            R = X * xp.sqrt(s)[:, None]
+            A = xp.matrix_transpose(R) @ R  # a product with itself: half the work
+        else:
+            A = xp.matrix_transpose(X) @ (X * s[:, None])
+        return A, s @ X, xp.sum(s)
+
+    tiles = Rows(X, s, block=max(step, 256)).blocks()
+    return bordered_matrix(
+        *(arrays.to_numpy(a) for a in sum_statistics(tile(*t) for t in tiles))
+    )
+
+
+def bordered_matrix(A, c, s):
+    """A with the border c and the corner s."""
+    d = A.shape[0]
+    H = np.empty((d + 1, d + 1))
+    H[:d, :d] = A
+    H[d, :d] = c
+    H[:d, d] = c
+    H[d, d] = s
+    return H
+
+
+def softmax_second_moments(X, P, v):
+    """`weighted_second_moments` with v (diag p - p p^T) for s, class by class."""
+    k = int(P.shape[1])
+    m = int(X.shape[1]) + 1
+    H = np.empty((k, m, k, m))
+    for c in range(k):
+        for e in range(c, k):
+            h = P[:, c] * (1 - P[:, c]) if c == e else -P[:, c] * P[:, e]
+            H[c, :, e, :] = weighted_second_moments(X, h * v)
+            H[e, :, c, :] = H[c, :, e, :].T
+    return H.reshape(k * m, k * m)
+
+
+def densest_columns(X, m=BLOCK_SIZE):
+    """The m columns of a CSR matrix with the most entries, in increasing order."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    m = min(m, X.shape[1])
+    return np.sort(np.argpartition(-counts, m - 1)[:m])
+
+
+def block_jacobi_preconditioner(J):
+    """The function x -> (r -> M^-1 r) of eq. (3), for a `Risk` of CSR rows."""
+    from . import _risk as loops
+
+    top = densest_columns(J.X)
+    place = np.full(J.d, -1, dtype=np.int32)
+    place[top] = np.arange(len(top))
+    head = np.append(top, J.d)
+    m = len(top)
+
+    def parts(h):
+        """The diagonal and the factored block for the row curvatures h of a class."""
+
+        def stats(X, i):
+            D = np.zeros(J.d + 1)
+            G = np.zeros((m + 1, m + 1))
+            loops.sparse_diagonal_and_block(*unsigned_csr(X), h(i), place, D, G)
+            return D, G
+
+        D, G = J.sum(stats)
+        D[: J.d] += J.alpha
+        G[np.arange(m), np.arange(m)] += J.alpha
+        if not J.intercept:
+            D[J.d] = 1.0
+            G[m] = np.append(np.zeros(m), 1.0)
+        G = np.tril(G) + np.tril(G, -1).T
+        return np.where(D > 0, D, 1.0), cholesky(G)[0]
+
+    def at(x):
+        kept = J.predictions_at(x)
+        known = [
+            parts(lambda i, c=c: class_curvature(J, i, kept[i], c)) for c in range(J.k)
+        ]
+
+        def solve(r):
+            R = r.reshape(J.k, J.d + 1)
+            Z = np.stack([row / D for row, (D, _) in zip(R, known, strict=True)])
+            for c, (_, L) in enumerate(known):
+                Z[c, head] = solve_cholesky(L, R[c, head])
+            return Z.reshape(r.shape)
+
+        return solve
+
+    return at
+
+
+def class_curvature(J, i, kept, c):
+    """Row curvatures h of block i for class c."""
+    if J.k == 1:
+        return J.curvatures(i, kept)
+    return J.v[J.block_slices[i]] * kept[:, c] * (1 - kept[:, c])
+
+
+def whitening_factor(J, x):
+    """L of eq. (4) at x, or None where it would not pay."""
+    if J.n < ROWS_PER_COLUMN * J.d or J.d > MAX_FACTOR_WIDTH:
+        return None
+    kept = J.predictions_at(x)
+    s = max(1, J.n // (ROWS_PER_COLUMN * J.d))
+
+    def stats(X, i):
+        v = J.v[J.block_slices[i]]
+        xp = arrays.namespace(J.v)
+        h = J.curvatures(i, kept[i]) if J.k == 1 else v * xp.mean(kept[i], axis=1)
+        if J.k > 1:  # the mean over classes of p (1 - p)
+            h = h - v * xp.mean(kept[i] * kept[i], axis=1)
+        rows = X if J.sparse else X[::s, ...]
+        return float(xp.sum(v[::s])), weighted_second_moments(
+            rows, h if J.sparse else h[::s]
+        )
+
+    weight, G = J.sum(stats)
+    if not J.sparse:
+        G *= float(arrays.namespace(J.v).sum(J.v)) / max(weight, 1e-300)
+    G[np.arange(J.d), np.arange(J.d)] += J.alpha
+    if not J.intercept:
+        G[J.d] = 0.0
+        G[:, J.d] = 0.0
+        G[J.d, J.d] = 1.0
+    return cholesky(G)[0]

@@ -1,22 +1,22 @@
-"""SAGA and SAG for logistic regression: one row at a time, with a memory of slopes.
+"""SAGA and SAG for logistic regression: stochastic gradients of reduced variance.
 
     F(W, b) = sum_i v_i l(y_i, f_i) + a |W|_1 + b2/2 |W|^2                       (1)
 
-For every row the slope m_i = n v_i l'(y_i, f_i) as last seen is kept, k numbers, and
-A = 1/n sum_i m_i (x_i, 1). A step draws a row i, takes its new slope m and moves by
+For every row the gradient m_i = n v_i l'(y_i, f_i) in f as last computed is kept, k
+numbers, and A = 1/n sum_i m_i (x_i, 1). A step draws a row i, computes its new m and
+takes
 
     W <- prox_eta(W - eta (c (m - m_i) x_i + A)),   c = 1 (SAGA) or 1/n (SAG)    (2)
 
-where prox is that of the penalty. SAGA's direction is right on average and its noise
-goes to 0 as the memory does, so a constant eta converges linearly; SAG's is biased,
-quieter, and proved without L1. The step length is 1/(3 L) with L the largest
+with the prox of the penalty. The direction of SAGA is unbiased and its variance goes to
+0 as the m_i converge, so a constant eta converges linearly; that of SAG is biased, of
+smaller variance, and proved without L1. The step length is 1/(3 L) with L the largest
 curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 times 1/4 (two classes) or 1/2.
 
-An epoch is n draws, then one pass that measures eq. (1) and the distance to
-optimality, on which the method stops. For CSR rows a step costs only the entries of its
-row: what the other coordinates miss is made up for when they are next needed, by a
-closed form. Rows of very different length make L large and steps small: scale the
-columns.
+An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
+by which the method stops. For CSR rows a step costs only the entries of its row: the
+steps that the other coordinates miss are applied by a closed form when they are next
+needed. Rows of very different length make L large and steps small: scale the columns.
 
 Shapes    X (n, d)   W (k, d)   m (n, k)   A (k, d + 1)
 Refs      [Defazio2014] SAGA; [Schmidt2017] SAG
@@ -30,40 +30,42 @@ import scipy.sparse as sp
 from ..core.iterate import Result, iterate
 from ..core.numerics import sigmoid
 from ..core.progress import SILENT
-from ..losses.multiclass import one_hot
+from ..losses.multiclass import as_one_hot
 from ..penalties.base import ELASTIC_NET
-from ..penalties.separable import shrink
-from .risk import unsigned
+from ..penalties.separable import elastic_penalty
+from .risk import unsigned_csr
 
 
-class State(NamedTuple):
+class SAGAState(NamedTuple):
+    """An iterate and how far it is from optimal."""
+
     W: Any
     b: Any
     objective: float  # eq. (1)
     violation: float  # largest distance to the sub-differential
 
 
-def row_squares(X):
-    """|x_i|^2."""
+def squared_row_norms(X):
+    """|x_i|^2 of every row."""
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 
 
-def step_length(X, v, k, b2, *, intercept):
+def saga_step_length(X, v, k, b2, *, intercept):
     """1 / (3 L) of the module text."""
-    bend = 0.25 if k == 1 else 0.5
-    rows = np.max(v * (row_squares(X) + bool(intercept)))
-    return 1 / (3 * (bend * len(v) * float(rows) + b2))
+    curvature = 0.25 if k == 1 else 0.5
+    largest = np.max(v * (squared_row_norms(X) + bool(intercept)))
+    return 1 / (3 * (curvature * len(v) * float(largest) + b2))
 
 
-def measure(J, W, b, a) -> State:
-    """Eq. (1) and the distance to its optimum; J holds the smooth part."""
+def saga_state(J, W, b, a) -> SAGAState:
+    """The state at (W, b); J is the smooth part of eq. (1)."""
     value, g = J(np.column_stack([W, b]).ravel())
     G = g.reshape(J.k, J.d + 1)
-    far = shrink("elastic_net", ELASTIC_NET, a, 0.0).distance(W, G[:, : J.d])
+    far = elastic_penalty("elastic_net", ELASTIC_NET, a, 0.0).distance(W, G[:, : J.d])
     most = float(np.max(far, initial=0.0))
-    return State(
+    return SAGAState(
         W.copy(),
         b.copy(),
         value + a * float(np.abs(W).sum()),
@@ -71,44 +73,55 @@ def measure(J, W, b, a) -> State:
     )
 
 
-def memory(J, y, v, W, b):
-    """The slopes m (n, k) and their mean gradient A (k, d + 1) at a point."""
+def initial_gradient_table(J, y, v, W, b):
+    """The gradients m (n, k) of all rows and their mean A (k, d + 1) at (W, b)."""
     x = np.column_stack([W, b]).ravel()
-    P = np.concatenate(J.at(x)).reshape(J.n, J.k).astype(float)
-    P = sigmoid(P) - y[:, None] if J.k == 1 else P - one_hot(y, P)
+    P = np.concatenate(J.predictions_at(x)).reshape(J.n, J.k).astype(float)
+    P = sigmoid(P) - y[:, None] if J.k == 1 else P - as_one_hot(y, P)
     A = J(x)[1].reshape(J.k, J.d + 1)
     A[:, : J.d] -= J.alpha * W
     return J.n * v[:, None] * P, A
 
 
-def minimise(J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT) -> Result:
+def minimise_saga(
+    J, a, *, averaged=False, start, max_iter, tol, rng, task=SILENT
+) -> Result:
     """Minimise eq. (1) from start (W, b); J is the `Risk` of everything but a |W|_1.
 
     `averaged` takes SAG's steps.
     """
     from . import _saga as loops
 
-    X, y, v, k, b2 = J.X, J.y, J.v, J.k, J.alpha
-    y, v = np.asarray(y, dtype=np.int64), np.asarray(v, dtype=float)
-    n, d = J.n, J.d
+    X = J.X
+    y = np.asarray(J.y, dtype=np.int64)
+    v = np.asarray(J.v, dtype=float)
+    n = J.n
     W, b = (np.array(part, dtype=float, order="C") for part in start)
-    first = measure(J, W, b, a)
-    M, A = memory(J, y, v, W, b)
-    eta = step_length(X, v, k, b2, intercept=J.intercept)
-    rule = (eta, 1 / n if averaged else 1.0, eta * a, 1 / (1 + eta * b2), J.intercept)
+    first = saga_state(J, W, b, a)
+    M, A = initial_gradient_table(J, y, v, W, b)
+    eta = saga_step_length(X, v, J.k, J.alpha, intercept=J.intercept)
+    rule = loops.SAGAStep(
+        eta,
+        1 / n if averaged else 1.0,
+        eta * a,
+        1 / (1 + eta * J.alpha),
+        J.intercept,
+    )
     if sp.issparse(X):
-        last, rows = np.zeros(d, np.int64), unsigned(X)
-        A, W = (np.array(part.T, order="C") for part in (A, W))
+        csr = loops.CSRArrays(*unsigned_csr(X))
+        last = np.zeros(J.d, np.int64)
+        A = np.array(A.T, order="C")
+        W = np.array(W.T, order="C")
     else:
         X = np.ascontiguousarray(X)
 
     def step(_):
         order = rng.integers(n, size=n)
         if sp.issparse(X):
-            loops.sparse_epoch(*rows, y, v, order, W, b, M, A, last, *rule)
-            return measure(J, W.T, b, a)
-        loops.dense_epoch(X, y, v, order, W, b, M, A, *rule)
-        return measure(J, W, b, a)
+            loops.sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, rule)
+            return saga_state(J, W.T, b, a)
+        loops.dense_saga_epoch(X, y, v, order, W, b, M, A, rule)
+        return saga_state(J, W, b, a)
 
     return iterate(
         step,

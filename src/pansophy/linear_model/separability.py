@@ -1,7 +1,7 @@
-"""Whether a plane separates two classes, with a proof either way.
+"""Linear separability of classes, with a certificate either way.
 
 For signs t and rows x, a plane (w, b) separates if t_i (w.x_i + b) >= 1 for all i. Of
-the linear programme
+the linear program
 
     minimise sum_i s_i   with  t_i (w.x_i + b) >= 1 - s_i,  s >= 0               (1)
 
@@ -11,9 +11,9 @@ the optimum is 0 exactly then. Its dual gives multipliers u in [0, 1] with
 
 if no plane does: the convex hulls of the classes share the point
 sum_{t_i = 1} u_i x_i / sum_{t_i = 1} u_i. A few passes of the perceptron come first,
-since they settle most separable cases for O(n d) each. With more than two classes,
+since they decide most separable cases for O(n d) each. With more than two classes,
 "separable" means that some W, b give every row its own class by a margin of 1 over each
-other class; the programme has a row for each of those, and the same dual.
+other class; the program has a row for each of those, and the same dual.
 
 Columns are centred and scaled first, which changes no answer and keeps tolerances fair.
 
@@ -28,16 +28,16 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_X_y
 
-from .scores import encode
+from .base import encode_two_or_more_classes
 
-PASSES = 50  # of the perceptron before the programme is solved
+PASSES = 50  # of the perceptron before the linear program is solved
 SLACK = 1e-7  # sum of s_i, over n, that counts as 0
 
 
 class Separability(NamedTuple):
-    """The answer, with the plane or the multipliers that prove it.
+    """Whether the classes are separable, with the plane or the multipliers as proof.
 
-    It is true or false like the answer itself.
+    Its truth value is the answer.
     """
 
     separable: bool
@@ -50,8 +50,8 @@ class Separability(NamedTuple):
         return self.separable
 
 
-def perceptron(A, passes):
-    """u with A u > 0 in every row, or None after so many passes."""
+def perceptron_separator(A, passes):
+    """u with A u > 0 in every row, or None if `passes` passes find none."""
     u = A.mean(axis=0)
     for _ in range(passes):
         wrong = np.flatnonzero(A @ u <= 0)
@@ -63,15 +63,15 @@ def perceptron(A, passes):
     return None
 
 
-def programme(A):
-    """Eq. (1) over rows A u >= 1 - s: (u, None), or (None, multipliers)."""
+def separation_program(A):
+    """Solve eq. (1) over rows A u >= 1 - s: (u, None), or (None, multipliers)."""
     n, m = A.shape
     cost = np.r_[np.zeros(m), np.ones(n)]
     rows = sp.hstack([sp.csr_array(-A), -sp.eye_array(n)], format="csr")
     bounds = [(None, None)] * m + [(0, None)] * n
     out = linprog(cost, A_ub=rows, b_ub=-np.ones(n), bounds=bounds, method="highs")
     if out.status != 0:
-        raise ValueError(f"the linear programme was not solved: {out.message}")
+        raise ValueError(f"the linear program was not solved: {out.message}")
     if out.fun <= SLACK * n:
         u = out.x[:m]
         low = float((A @ u).min())
@@ -80,7 +80,7 @@ def programme(A):
     return None, np.clip(-out.ineqlin.marginals, 0.0, 1.0)
 
 
-def differences(Z, codes, k):
+def class_difference_rows(Z, codes, k):
     """Rows of (x_i in the block of its class) - (in that of each other class)."""
     n, m = Z.shape
     out = np.zeros((n, k, k, m))
@@ -113,19 +113,21 @@ def is_separable(X, y) -> Separability:
     False
     """
     X, y = check_X_y(X, y, dtype=np.float64)
-    classes, codes = encode(y)
+    classes, codes = encode_two_or_more_classes(y)
     k = len(classes)
-    shift, scale = X.mean(axis=0), X.std(axis=0)
+    shift = X.mean(axis=0)
+    scale = X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     Z = np.column_stack([(X - shift) / scale, np.ones(len(X))])
     keep = None
     if k == 2:
         A = (2.0 * codes - 1)[:, None] * Z
     else:
-        A, keep = differences(Z, codes, k)
-    u, proof = perceptron(A, PASSES), None
+        A, keep = class_difference_rows(Z, codes, k)
+    u = perceptron_separator(A, PASSES)
+    proof = None
     if u is None:
-        u, proof = programme(A)
+        u, proof = separation_program(A)
     else:
         u = u / (A @ u).min()
     if u is None:

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent for linear models: one row, one small step.
+"""Stochastic gradient descent for linear models: any loss, penalty and step rule.
 
 With raw prediction f = w . x + b, weights v_i (sample times class weight) and any
 pointwise loss l of `losses`, approach the minimum of
@@ -10,9 +10,10 @@ At update t = 1, 2, ... on row i, or on the mean gradient of a batch of rows,
     w <- max(0, 1 - eta_t alpha (1-rho)) w - eta_t v_i l'(y_i, f_i) x_i          (2)
     b <- b - eta_t v_i l'(y_i, f_i)
 
-followed by the L1 step: every |w_j| owes alpha rho sum_t eta_t in all and pays of it
-what it can without crossing 0 [Tsuruoka2009]. So a coefficient that noise lifts off
-0 falls back at once, and zeros are exact. Steps:
+followed by the cumulative L1 penalty of [Tsuruoka2009]: in all, every |w_j| has to be
+shrunk by alpha rho sum_t eta_t, and is shrunk by as much of it as possible without
+crossing 0. So a coefficient that noise moves off 0 falls back at once, and zeros are
+exact. Step sizes:
 
     constant    eta0                      invscaling  eta0 / t^power_t           (3)
     optimal     1 / (alpha (t0 + t - 1)), t0 from the size w is likely to have; with a
@@ -24,13 +25,18 @@ what it can without crossing 0 [Tsuruoka2009]. So a coefficient that noise lifts
 Rules (5) see the gradient of the L2 part too, and take the L1 part by its prox in the
 metric of their own step sizes, so that all rules agree about the minimum of (1).
 
-Details that matter. w is kept as s u: the product in (2) costs one number, and a row
-that needs no step costs one scalar product. A sparse row touches its own columns
-only: a column's debt of L1 is settled when the column is next read, which gives the
-same numbers as settling at every step, so sparse and dense rows agree to rounding
+Implementation. w is kept as s u: the shrinkage in (2) costs one product, and a row
+without a loss gradient one scalar product. A sparse row touches its own columns only:
+the L1 penalty owed by a column is applied when the column is next read, which gives the
+same numbers as applying it at every step, so sparse and dense rows agree to rounding
 (scikit-learn slows the intercept by 0.01 for sparse rows; here it is not). The average
-of w over updates is kept as q u - p, p changed where u is. Rules (5), batches, and
-averages under an L1 penalty touch all d columns at each update.
+of w over updates is kept as q u - p, and p changes where u does. Rules (5), batches,
+and averages under an L1 penalty touch all d columns at each update.
+
+One fit solves k problems: one for a regression or two classes, one class against the
+rest for more. `partial_fit` continues with everything that the step rule and the
+penalty remember, so chunks in order give what one unshuffled pass over all of them
+gives.
 
 The order of rows is random, so weight k equals k repeated rows in expectation only.
 Time O(nnz) a pass; memory O(n) for the order beyond X, O(k d) for the model.
@@ -45,13 +51,19 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
-from ..core import threads
+from ..base import FLOATS, Estimator
+from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..params import ParameterError
+from ..core.random import draw_seed
+from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
+from ..params import ParameterError, check_params
+from .base import raw_prediction
 
-Step = Literal[
+LearningRate = Literal[
     "constant",
     "optimal",
     "invscaling",
@@ -64,80 +76,98 @@ Step = Literal[
     "rmsprop",
     "adam",
 ]
-STEPS = get_args(Step)
-CONSTANT, OPTIMAL, INVSCALING, ADAPTIVE, PA1, PA2 = range(6)  # places in STEPS
+LEARNING_RATES = get_args(LearningRate)
+CONSTANT, OPTIMAL, INVSCALING, ADAPTIVE, PA1, PA2 = range(6)  # in LEARNING_RATES
 MOMENTUM, NESTEROV, ADAGRAD, RMSPROP, ADAM = range(6, 11)
+# the scalars of a problem: b, t, eta, the L1 penalty owed by every coordinate, q of the
+# average, the sum of b, the updates averaged, and the updates that moved the model
+(
+    INTERCEPT,
+    UPDATE,
+    STEP_SIZE,
+    L1_OWED,
+    SCALE_SUM,
+    INTERCEPT_SUM,
+    N_AVERAGED,
+    N_MOVES,
+) = range(8)
+N_SCALARS = 8
+SMALLEST_STEP = 1e-6  # "adaptive" lowers eta down to this
 
-# the numbers z a model keeps: b, t, eta, L1 penalty owed, q, sum of b, updates
-# averaged, updates that moved it
-B, T, ETA, OWED, SUMS, SUMB, COUNT, WRONG = range(8)
-PLACES = 8
-SMALLEST = 1e-6  # "adaptive" stops when eta is down to this
 
-
-class Rule(NamedTuple):
-    """What to minimise and how to step, in numbers for compiled passes."""
+class SGDRule(NamedTuple):
+    """Loss, penalty and step rule as numbers, for compiled passes."""
 
     loss: int
-    a: float  # parameter of the loss
+    loss_parameter: float
     l1: float  # alpha rho
     l2: float  # alpha (1 - rho)
-    step: int  # place in STEPS
+    step: int  # place in LEARNING_RATES
     alpha: float
     eta0: float
     power: float
-    start: float  # t0 of "optimal"
-    cap: float  # bound L on l'' where steps are held below 1 / (L (|x|^2 + 1)), or 0
+    t0: float  # of "optimal"
+    curvature_bound: float  # L, where steps are kept below 1 / (L (|x|^2 + 1)); or 0
     momentum: float
     intercept: bool
     average: int  # t from which to average; 0: never
-    batch: int  # rows of an update
+    batch_size: int  # rows of an update
 
 
-class Memory(NamedTuple):
-    """What one pass hands to the next besides W: one row per problem, or none."""
+class SGDMemory(NamedTuple):
+    """The state of the step rule and the penalty: one row per problem, or none."""
 
-    z: np.ndarray  # the numbers named above
-    paid: np.ndarray  # L1 penalty paid so far
-    past: np.ndarray  # p of the average
-    first: np.ndarray  # moments of the rules (5), b last
-    second: np.ndarray
+    scalars: np.ndarray  # named above
+    l1_paid: np.ndarray  # L1 penalty applied so far
+    average_offset: np.ndarray  # p of the average
+    first_moment: np.ndarray  # of the rules (5), b last
+    second_moment: np.ndarray
 
 
-class State(NamedTuple):
+class SGDState(NamedTuple):
+    """The models of all problems after a pass."""
+
     W: np.ndarray
-    memory: Memory
+    memory: SGDMemory
     objective: float  # eq. (1) during the pass, mean over problems
     best: list  # lowest objective, or minus the best score, per problem
     stalls: list  # passes since then
     active: list  # problems that still run
 
 
-class Problem(NamedTuple):
-    """Rows, targets and how to walk over them."""
+class SGDProblem(NamedTuple):
+    """Rows, targets, weights and stopping rule of k problems."""
 
-    rows: tuple  # of `as_rows`
+    rows: "RowArrays"
     order: np.ndarray  # the rows to learn from
     target: Callable  # problem c -> y (n,)
     v: np.ndarray  # row weights, or empty for ones
     factors: np.ndarray  # (k, 2): weight of y <= 0 and y > 0 per problem
-    rule: Rule
-    hinge: bool = True  # y are signs: what eq. (4) steps along
+    rule: SGDRule
+    y_is_sign: bool = True  # eq. (4) steps along y, else along sign(y - f)
     rng: Any = None  # shuffles the order before each pass, if given
     tol: float | None = 1e-3
     patience: int = 5
     score: Callable | None = None  # (c, w, b) -> score on rows held out
-    until_clean: bool = False  # a problem ends with a pass without an update
+    stop_when_clean: bool = False  # end after a pass without an update
 
 
-def as_rows(X):
-    """Rows for compiled passes: (X, None, None), or the three arrays of CSR."""
+class RowArrays(NamedTuple):
+    """Rows for compiled passes: a dense matrix, or the three arrays of CSR."""
+
+    X: np.ndarray  # (n, d), or the data of CSR
+    indices: np.ndarray | None
+    indptr: np.ndarray | None
+
+
+def rows_for_loops(X) -> RowArrays:
+    """X as `RowArrays`."""
     if sp.issparse(X):
-        return X.data, X.indices, X.indptr
-    return np.ascontiguousarray(X), None, None
+        return RowArrays(X.data, X.indices, X.indptr)
+    return RowArrays(np.ascontiguousarray(X), None, None)
 
 
-def strengths(penalty, alpha, l1_ratio):
+def l1_l2_strengths(penalty, alpha, l1_ratio):
     """The factors of |w|_1 and |w|^2 / 2 in eq. (1)."""
     if penalty is None:
         return 0.0, 0.0
@@ -147,8 +177,8 @@ def strengths(penalty, alpha, l1_ratio):
     return alpha * ratio, alpha * (1 - ratio)
 
 
-def first_steps(loss, alpha):
-    """t0 of "optimal" as in scikit-learn, and L where steps need a limit."""
+def optimal_schedule(loss, alpha):
+    """t0 of "optimal" as in scikit-learn, and the bound L where steps need one."""
     if alpha == 0:
         raise ParameterError(
             "alpha must be > 0 since learning_rate is 'optimal', which steps by "
@@ -168,94 +198,140 @@ def first_steps(loss, alpha):
     return start, loss.lipschitz
 
 
-def make_rule(loss, step, *, penalty, alpha, l1_ratio, eta0, **options):
-    """A `Rule` from the parameters of an estimator."""
-    l1, l2 = strengths(penalty, alpha, l1_ratio)
-    start, cap = 1.0, 0.0
+def make_sgd_rule(
+    loss,
+    step,
+    *,
+    penalty,
+    alpha,
+    l1_ratio,
+    eta0,
+    power_t=0.5,
+    momentum=0.9,
+    fit_intercept=True,
+    average=0,
+    batch_size=1,
+) -> SGDRule:
+    """The `SGDRule` of an estimator's parameters."""
+    l1, l2 = l1_l2_strengths(penalty, alpha, l1_ratio)
+    t0 = 1.0
+    curvature_bound = 0.0
     if step == "optimal":
-        start, cap = first_steps(loss, alpha)
-    return Rule(
+        t0, curvature_bound = optimal_schedule(loss, alpha)
+    return SGDRule(
         loss=loss.kind,
-        a=float(loss.parameter),
+        loss_parameter=float(loss.parameter),
         l1=float(l1),
         l2=float(l2),
-        step=STEPS.index(step),
+        step=LEARNING_RATES.index(step),
         alpha=float(alpha),
         eta0=float(eta0),
-        power=float(options.get("power", 0.5)),
-        start=float(start),
-        cap=float(cap),
-        momentum=float(options.get("momentum", 0.9)),
-        intercept=bool(options.get("intercept", True)),
-        average=int(options.get("average", 0)),
-        batch=int(options.get("batch", 1)),
+        power=float(power_t),
+        t0=float(t0),
+        curvature_bound=float(curvature_bound),
+        momentum=float(momentum),
+        intercept=bool(fit_intercept),
+        average=int(average),
+        batch_size=int(batch_size),
     )
 
 
-def fresh(k, d, dtype, rule, b, t=1.0) -> Memory:
-    """Memory before the first pass."""
-    wide = lambda wanted, width, kind: np.zeros((k, width if wanted else 0), kind)
-    vector = rule.step >= MOMENTUM
-    z = np.zeros((k, PLACES))
-    z[:, B], z[:, T] = b, t
-    z[:, ETA] = rule.eta0
-    return Memory(
-        z,
-        wide(rule.l1 > 0 and not vector, d, dtype),
-        wide(rule.average > 0, d, np.float64),
-        wide(vector, d + 1, np.float64),
-        wide(vector, d + 1, np.float64),
+def initial_memory(k, d, dtype, rule, b, t=1.0) -> SGDMemory:
+    """The memory before the first pass."""
+    zeros_if = lambda needed, width, kind: np.zeros((k, width if needed else 0), kind)
+    adaptive = rule.step >= MOMENTUM
+    scalars = np.zeros((k, N_SCALARS))
+    scalars[:, INTERCEPT] = b
+    scalars[:, UPDATE] = t
+    scalars[:, STEP_SIZE] = rule.eta0
+    return SGDMemory(
+        scalars,
+        zeros_if(rule.l1 > 0 and not adaptive, d, dtype),
+        zeros_if(rule.average > 0, d, np.float64),
+        zeros_if(adaptive, d + 1, np.float64),
+        zeros_if(adaptive, d + 1, np.float64),
     )
 
 
-def one_pass(problem: Problem, c, w, m: Memory):
-    """A pass over the rows for problem c, in place; mean loss plus penalty."""
+def sgd_pass(problem: SGDProblem, c, w, m: SGDMemory):
+    """One pass over the rows for problem c, in place; returns eq. (1) on the way."""
     from . import _sgd as loops
 
-    rule, y = problem.rule, problem.target(c)
-    head = (*problem.rows, problem.order, y, problem.v, problem.factors[c])
-    if rule.step >= MOMENTUM or rule.batch > 1:
-        tail = (w, m.paid[c], m.past[c], m.first[c], m.second[c], m.z[c])
-        return loops.batches(*head, rule, *tail)
-    tail = (w, m.paid[c], m.past[c], m.z[c])
-    return loops.visit(*head, problem.hinge, rule, *tail)
+    rule = problem.rule
+    y = problem.target(c)
+    if rule.step >= MOMENTUM or rule.batch_size > 1:
+        return loops.minibatch_pass(
+            problem.rows,
+            problem.order,
+            y,
+            problem.v,
+            problem.factors[c],
+            rule,
+            w,
+            m.l1_paid[c],
+            m.average_offset[c],
+            m.first_moment[c],
+            m.second_moment[c],
+            m.scalars[c],
+        )
+    return loops.single_row_pass(
+        problem.rows,
+        problem.order,
+        y,
+        problem.v,
+        problem.factors[c],
+        problem.y_is_sign,
+        rule,
+        w,
+        m.l1_paid[c],
+        m.average_offset[c],
+        m.scalars[c],
+    )
 
 
-def epoch(problem: Problem, s: State) -> State:
-    """One pass for every active problem, on threads, and what it gained."""
+def sgd_epoch(problem: SGDProblem, s: SGDState) -> SGDState:
+    """One pass for every active problem, on threads, and which of them go on."""
     from . import _sgd as loops
 
     if problem.rng is not None:
-        loops.shuffle(problem.order, problem.rng.integers(1, 2**63))
-    W, memory = s.W.copy(), Memory(*(a.copy() for a in s.memory))
-    z, rule, tol = memory.z, problem.rule, problem.tol
-    tasks = ((lambda c=c: one_pass(problem, c, W[c], memory)) for c in s.active)
-    values = list(threads.run(tasks))
-    best, stalls, active = list(s.best), list(s.stalls), []
+        loops.shuffle_order(problem.order, problem.rng.integers(1, 2**63))
+    W = s.W.copy()
+    memory = SGDMemory(*(a.copy() for a in s.memory))
+    scalars = memory.scalars
+    rule = problem.rule
+    tol = problem.tol
+    tasks = ((lambda c=c: sgd_pass(problem, c, W[c], memory)) for c in s.active)
+    values = list(threads.run_tasks(tasks))
+    best = list(s.best)
+    stalls = list(s.stalls)
+    active = []
     for c, J in zip(s.active, values, strict=True):
-        gauge = J
+        criterion = J
         if problem.score is not None and math.isfinite(J):
-            gauge = -problem.score(c, W[c], z[c, B])
-        late = tol is not None and gauge > best[c] - tol
-        stalls[c] = stalls[c] + 1 if late else 0
-        best[c] = min(best[c], gauge)
-        runs = stalls[c] < problem.patience
-        if not runs and rule.step == ADAPTIVE and z[c, ETA] > SMALLEST:
-            z[c, ETA] /= 5
-            stalls[c], runs = 0, True
-        if problem.until_clean and z[c, WRONG] == s.memory.z[c, WRONG]:
-            runs = False
-        if runs:
+            criterion = -problem.score(c, W[c], scalars[c, INTERCEPT])
+        stalled = tol is not None and criterion > best[c] - tol
+        stalls[c] = stalls[c] + 1 if stalled else 0
+        best[c] = min(best[c], criterion)
+        goes_on = stalls[c] < problem.patience
+        can_slow_down = rule.step == ADAPTIVE and scalars[c, STEP_SIZE] > SMALLEST_STEP
+        if not goes_on and can_slow_down:
+            scalars[c, STEP_SIZE] /= 5
+            stalls[c] = 0
+            goes_on = True
+        unchanged = scalars[c, N_MOVES] == s.memory.scalars[c, N_MOVES]
+        if goes_on and not (problem.stop_when_clean and unchanged):
             active.append(c)
-    return State(W, memory, sum(values) / len(values), best, stalls, active)
+    return SGDState(W, memory, sum(values) / len(values), best, stalls, active)
 
 
-def descend(problem: Problem, W, memory: Memory, *, max_iter, task=SILENT) -> Result:
-    """Passes over the rows until none of the problems gains."""
+def run_sgd(
+    problem: SGDProblem, W, memory: SGDMemory, *, max_iter, task=SILENT
+) -> Result:
+    """Passes over the rows until no problem improves any more."""
     k = len(W)
-    start = State(W, memory, math.inf, [math.inf] * k, [0] * k, list(range(k)))
+    start = SGDState(W, memory, math.inf, [math.inf] * k, [0] * k, list(range(k)))
     return iterate(
-        lambda s: epoch(problem, s),
+        lambda s: sgd_epoch(problem, s),
         start,
         max_iter=max_iter,
         tol=0.0,
@@ -264,9 +340,184 @@ def descend(problem: Problem, W, memory: Memory, *, max_iter, task=SILENT) -> Re
     )
 
 
-def averaged(W, memory: Memory):
+def averaged_coefficients(W, memory: SGDMemory):
     """The mean of W and b over the updates since averaging began."""
-    z = memory.z
-    count = np.maximum(z[:, COUNT], 1)[:, None]
-    mean = (z[:, [SUMS]] * W - memory.past) / count
-    return mean.astype(W.dtype), z[:, SUMB] / count[:, 0]
+    scalars = memory.scalars
+    count = np.maximum(scalars[:, N_AVERAGED], 1)[:, None]
+    mean = (scalars[:, [SCALE_SUM]] * W - memory.average_offset) / count
+    return mean.astype(W.dtype), scalars[:, INTERCEPT_SUM] / count[:, 0]
+
+
+def require_in_memory(model, X, *aligned):
+    """X and the arrays aligned to it as NumPy or CSR; tables on disk are refused."""
+    if isinstance(X, DatasetRows):
+        raise TypeError(
+            f"{type(model).__name__} takes rows in memory, not a table; call "
+            "partial_fit with its parts."
+        )
+    host = lambda a: arrays.to_numpy(a) if arrays.is_foreign(a) else a
+    return (host(X), *(host(a) for a in aligned))
+
+
+def check_stream_chunk(model, X, y, w, y_kind, first):
+    """The checks of `_begin`, without the costly ones for plain NumPy arrays.
+
+    On the small chunks of a stream the full checks take longer than learning.
+    """
+    is_plain = (
+        not first
+        and type(X) is type(y) is np.ndarray
+        and (X.ndim, y.ndim) == (2, 1)
+        and X.dtype in FLOATS
+        and y.dtype.kind in "fiub"
+        and len(X) == len(y) > 0
+        and X.shape[1] == model.n_features_in_
+        and not hasattr(model, "feature_names_in_")
+        and arrays.all_finite(X)
+        and arrays.all_finite(y)
+    )
+    if not is_plain:
+        return model._check_training_data(
+            X, y, w, y_kind=y_kind, accept_sparse="csr", reset=first
+        )
+    check_params(model)
+    return X, y, check_sample_weight(w, X)
+
+
+def checked_initial_value(name, value, like):
+    """A given initial value in the shape and dtype of `like`."""
+    value = np.array(arrays.to_numpy(value), dtype=like.dtype)
+    if value.size != like.size or (value.ndim == 2 and value.shape != like.shape):
+        raise ValueError(
+            f"Provided {name} does not match dataset: it has shape {value.shape}, and "
+            f"{like.shape} is needed."
+        )
+    return value.reshape(like.shape)
+
+
+class AbstractSGD(Estimator):
+    """Base of the SGD estimators: start, validation rows, run and storage."""
+
+    warm_start: Any
+    early_stopping: Any
+    validation_fraction: Any
+
+    def _start(self, X, k, coef_init, intercept_init):
+        """Initial W and b: those given, those of the last fit (`warm_start`), or 0."""
+        if self.warm_start and hasattr(self, "coef_"):
+            coef_init = self._dense_coef() if coef_init is None else coef_init
+            if intercept_init is None:
+                intercept_init = self.intercept_
+        W = np.zeros((k, X.shape[1]), X.dtype)
+        b = np.zeros(k)
+        if coef_init is not None:
+            W = checked_initial_value("coef_init", coef_init, W)
+        if intercept_init is not None:
+            b = checked_initial_value("intercept_init", intercept_init, b)
+        self.t_ = 1.0
+        return W, b
+
+    def _resume(self, X, k, rule):
+        """W and memory for another pass: those of the last call where they match."""
+        if not hasattr(self, "coef_"):
+            self.t_ = 1.0
+            self._memory = None
+            W = np.zeros((k, X.shape[1]), X.dtype)
+            b = np.zeros(k)
+        else:
+            W = np.atleast_2d(self._dense_coef()).astype(X.dtype)
+            b = np.atleast_1d(self.intercept_)
+        memory = initial_memory(k, X.shape[1], W.dtype, rule, b, self.t_)
+        old = self._memory
+        if old is None or any(
+            old[name].shape != a.shape for name, a in memory._asdict().items()
+        ):
+            return W, memory
+        kept = {n: old[n].astype(a.dtype) for n, a in memory._asdict().items()}
+        # t and b are kept by the model, eta0 is its parameter
+        reset = [UPDATE, STEP_SIZE]
+        if not rule.average:
+            reset.append(INTERCEPT)
+        kept["scalars"][:, reset] = memory.scalars[:, reset]
+        return (old["W"] if rule.average else W), SGDMemory(**kept)
+
+    def _hold_out(self, rng, y, w, *, stratify):
+        """Training rows and validation rows; the latter None without early_stopping."""
+        n = len(y)
+        kind = np.int32 if n < 2**31 else np.int64
+        if not self.early_stopping:
+            return np.arange(n, dtype=kind), None
+        from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+        maker = StratifiedShuffleSplit if stratify else ShuffleSplit
+        splitter = maker(
+            1, test_size=self.validation_fraction, random_state=draw_seed(rng)
+        )
+        train, held = next(splitter.split(np.zeros((n, 1)), y))
+        if w is not None and not w[held].any():
+            raise ValueError(
+                "The sample weights for validation set are all zero, consider using a "
+                "different random state."
+            )
+        return train.astype(kind), held
+
+    def _run_sgd(self, problem, W, memory, *, max_iter, X, y):
+        """Run `run_sgd` and store the model."""
+
+        def run(task):
+            result = run_sgd(problem, W, memory, max_iter=max_iter, task=task)
+            # without tol all passes were asked for: no warning
+            if result.reason == "max_iter" and problem.tol is None:
+                return result._replace(reason="passes")
+            return result
+
+        rule = problem.rule
+        with threads.limit_threads(getattr(self, "n_jobs", None)):
+            result = self._run_driver(
+                run,
+                total=max_iter,
+                X=X,
+                y=y,
+                snapshot=lambda s: self._fitted_attributes(s, rule),
+            )
+        self.t_ += float(result.n_iter * -(-len(y) // rule.batch_size))
+        state = result.state
+        self._memory = state.memory._asdict()
+        if rule.average:
+            self._memory["W"] = state.W
+        for name, value in self._fitted_attributes(state, rule).items():
+            setattr(self, name, value)
+        return result
+
+    def _fitted_attributes(self, state, rule):
+        """coef_ and intercept_ of a state: the averages once there are any."""
+        scalars = state.memory.scalars
+        W = state.W
+        b = scalars[:, INTERCEPT]
+        if rule.average and (scalars[:, N_AVERAGED] > 0).all():
+            W, b = averaged_coefficients(W, state.memory)
+        return {"coef_": W, "intercept_": b.astype(W.dtype)}
+
+    def _raw_prediction(self, X) -> Any:
+        """X W^T + b, whether coef_ is an array or a CSR matrix."""
+        X = self._check_new_data(X, accept_sparse="csr")
+        if not sp.issparse(self.coef_):
+            return raw_prediction(self, X)
+        (X,) = require_in_memory(self, X)
+        F = X @ self.coef_.T
+        return (F.toarray() if sp.issparse(F) else np.asarray(F)) + self.intercept_
+
+    def _dense_coef(self):
+        return self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+
+    def sparsify(self):
+        """Keep `coef_` as a CSR matrix: smaller and faster where most of it is 0."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self):
+        """Keep `coef_` as an array again."""
+        check_is_fitted(self)
+        self.coef_ = self._dense_coef()
+        return self

@@ -1,4 +1,4 @@
-"""Linear classifiers by stochastic gradient descent: SVM, logistic and kin.
+"""Linear classifiers by stochastic gradient descent: SVM, logistic and others.
 
 The method is that of `sgd.py`, on signs y of -1 and +1 (0 and 1 for "log_loss"): one
 problem for two classes, one class against the rest each for more, all on the same
@@ -22,8 +22,9 @@ from sklearn.utils.metaestimators import available_if
 
 from .. import losses
 from ..core import arrays
+from ..core.class_weight import compute_class_weight
 from ..core.numerics import sigmoid
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import (
     Count,
     Flag,
@@ -37,38 +38,38 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .scores import AbstractLinearClassifier, class_factors, encode
-from .stochastic import AbstractStochastic, in_memory, stream
+from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
 
-LOSSES = {
+LOSS_ALIASES = {
     "log_loss": "logistic",
     "squared_error": "half_squared",
     "absolute_error": "absolute",
 }  # scikit-learn's words for ours
 
 
-def named_loss(name, epsilon):
-    """The loss of that name; `epsilon` where it has a parameter."""
-    name = LOSSES.get(name, name)
+def loss_by_name(name, epsilon):
+    """The loss of a scikit-learn or pansophy name, with `epsilon` where it has one."""
+    name = LOSS_ALIASES.get(name, name)
     takes = name in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-    return losses.get(name, epsilon) if takes else losses.get(name)
+    return losses.get_loss(name, epsilon) if takes else losses.get_loss(name)
 
 
-def one_against_rest(codes, k, low, dtype, c):
+def ovr_targets(codes, k, low, dtype, c):
     """Targets of problem c: 1 for its class, `low` for the others."""
     own = codes == (1 if k == 2 else c)
     return np.where(own, dtype.type(1), dtype.type(low))
 
 
-def class_pairs(factors):
-    """(k, 2): what the rest and the class itself weigh in each problem."""
+def ovr_class_factors(factors):
+    """(k, 2): the factors of the rest and of the class itself in each problem."""
     if len(factors) == 2:
         return factors[None, :].copy()
     return np.column_stack([np.ones(len(factors)), factors])
 
 
-def known_codes(y, classes):
-    """The places of labels among classes given before."""
+def codes_of_known_classes(y, classes):
+    """Codes of labels among known classes."""
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     strange = classes[codes] != y
     if np.any(strange):
@@ -79,13 +80,13 @@ def known_codes(y, classes):
     return codes
 
 
-def share_right(X, right, w, coef, b):
-    """Weighted share of rows whose sign is right."""
+def weighted_sign_accuracy(X, right, w, coef, b):
+    """Weighted share of rows with the right sign of the raw prediction."""
     return float(np.average((X @ coef + b > 0) == right, weights=w))
 
 
-class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic):
-    """`fit` and `partial_fit` of classifiers that know their rule and variant."""
+class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
+    """`fit` and `partial_fit` of classifiers by SGD; members give loss and rule."""
 
     class_weight: Any
     shuffle: Any
@@ -95,14 +96,16 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
     n_iter_no_change: Any
 
     _loss: Callable[..., Any]
-    _rule: Callable[..., sgd.Rule]
+    _rule: Callable[..., sgd.SGDRule]
     _learn: Callable[..., None]
 
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and labels y, from 0 or from the coefficients given."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", accept_sparse="csr")
-        X, y, w = in_memory(self, X, y, w)
-        classes, codes = encode(y)
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
+        )
+        X, y, w = require_in_memory(self, X, y, w)
+        classes, codes = encode_two_or_more_classes(y)
         k = len(classes)
         W, b = self._start(X, 1 if k == 2 else k, coef_init, intercept_init)
         self.classes_ = classes
@@ -112,14 +115,15 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over rows X; `classes` lists all labels, at the first call."""
         first = not hasattr(self, "classes_")
-        X, y, w = stream(self, X, y, sample_weight, "class", first)
-        X, y, w = in_memory(self, X, y, w)
+        X, y, w = check_stream_chunk(self, X, y, sample_weight, "class", first)
+        X, y, w = require_in_memory(self, X, y, w)
         self._check_stream(classes, first)
-        codes, rule = known_codes(y, self.classes_), self._rule()
+        codes = codes_of_known_classes(y, self.classes_)
+        rule = self._rule()
         k = len(self.classes_)
-        W, memory = self._goes_on(X, 1 if k == 2 else k, rule)
+        W, memory = self._resume(X, 1 if k == 2 else k, rule)
         problem = self._problem(X, codes, w, rule)._replace(tol=None)
-        self._descend(problem, W, memory, max_iter=1, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=1, X=X, y=y)
         return self
 
     def _check_stream(self, classes, first):
@@ -146,23 +150,27 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
         if first:
             self.classes_ = classes
 
-    def _problem(self, X, codes, w, rule) -> sgd.Problem:
-        k, rng = len(self.classes_), rng_from(self.random_state)
+    def _problem(self, X, codes, w, rule) -> sgd.SGDProblem:
+        k = len(self.classes_)
+        rng = make_rng(self.random_state)
         loss = self._loss()
         low = 0.0 if loss.domain == "fraction" else -1.0
         order, held = self._hold_out(rng, codes, w, stratify=True)
-        factors = class_factors(self.class_weight, self.classes_, codes, w)
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
+        )
         score = None
         if held is not None:
-            Xh, wh = X[held], None if w is None else w[held]
+            Xh = X[held]
+            wh = None if w is None else w[held]
             right = lambda c: codes[held] == (1 if k == 2 else c)
-            score = lambda c, u, b: share_right(Xh, right(c), wh, u, b)
-        return sgd.Problem(
-            rows=sgd.as_rows(X),
+            score = lambda c, u, b: weighted_sign_accuracy(Xh, right(c), wh, u, b)
+        return sgd.SGDProblem(
+            rows=sgd.rows_for_loops(X),
             order=order,
-            target=partial(one_against_rest, codes, k, low, X.dtype),
+            target=partial(ovr_targets, codes, k, low, X.dtype),
             v=np.empty(0, X.dtype) if w is None else w,
-            factors=class_pairs(factors),
+            factors=ovr_class_factors(factors),
             rule=rule,
             rng=rng if self.shuffle else None,
             tol=self.tol,
@@ -172,11 +180,12 @@ class AbstractStochasticClassifier(AbstractLinearClassifier, AbstractStochastic)
 
     def decision_function(self, X) -> Any:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
-        F = self._raw(X)
+        F = self._raw_prediction(X)
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
 
 
-def gives_probabilities(model):
+def has_probabilities(model):
+    """Whether the loss of a model gives probabilities; raises if not."""
     if model.loss in ("log_loss", "modified_huber"):
         return True
     raise AttributeError(
@@ -185,7 +194,7 @@ def gives_probabilities(model):
 
 
 @dataclass(eq=False, repr=False)
-class SGDClassifier(AbstractStochasticClassifier):
+class SGDClassifier(AbstractSGDClassifier):
     """Linear classifier by stochastic gradient descent: any loss, penalty and step.
 
     The module text of `sgd.py` gives the method.
@@ -289,7 +298,7 @@ class SGDClassifier(AbstractStochasticClassifier):
     epsilon: NonNegative = 0.1
     n_jobs: Jobs = None
     random_state: Seed = None
-    learning_rate: sgd.Step = "optimal"
+    learning_rate: sgd.LearningRate = "optimal"
     eta0: Positive = 0.01
     power_t: NonNegative = 0.5
     early_stopping: Flag = False
@@ -302,18 +311,18 @@ class SGDClassifier(AbstractStochasticClassifier):
     momentum: Fraction = 0.9
 
     def _loss(self):
-        return named_loss(self.loss, self.epsilon)
+        return loss_by_name(self.loss, self.epsilon)
 
     def _rule(self):
-        return stochastic_rule(self, self._loss(), "hinge")
+        return sgd_rule_of(self, self._loss(), "hinge")
 
     def _learn(self, X, codes, w, W, b):
         rule = self._rule()
-        memory = sgd.fresh(len(W), X.shape[1], W.dtype, rule, b)
+        memory = sgd.initial_memory(len(W), X.shape[1], W.dtype, rule, b)
         problem = self._problem(X, codes, w, rule)
-        self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=codes)
+        self._run_sgd(problem, W, memory, max_iter=self.max_iter, X=X, y=codes)
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes, (n, k); with two losses only."""
         F = self.decision_function(X)
@@ -325,16 +334,16 @@ class SGDClassifier(AbstractStochasticClassifier):
         p = xp.where(total == 0, xp.ones_like(p), p)
         return p / xp.sum(p, axis=1, keepdims=True)
 
-    @available_if(gives_probabilities)
+    @available_if(has_probabilities)
     def predict_log_proba(self, X):
-        """Their logarithms, -inf for a probability of 0."""
+        """Logarithms of the probabilities, -inf for a probability of 0."""
         p = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return arrays.namespace(p).log(p)
 
 
-def stochastic_rule(model, loss, aggressive):
-    """The rule of an SGDClassifier or SGDRegressor; `aggressive` is eq. (4)'s loss."""
+def sgd_rule_of(model, loss, aggressive):
+    """The rule of an SGD estimator; `aggressive` is the loss that eq. (4) needs."""
     step = model.learning_rate
     if step in ("pa1", "pa2"):
         if model.loss != aggressive:
@@ -346,16 +355,16 @@ def stochastic_rule(model, loss, aggressive):
             raise ParameterError(
                 f"learning_rate={step!r} steps by single rows: batch_size must be 1."
             )
-    return sgd.make_rule(
+    return sgd.make_sgd_rule(
         loss,
         step,
         penalty=model.penalty,
         alpha=model.alpha,
         l1_ratio=model.l1_ratio,
         eta0=model.eta0,
-        power=model.power_t,
+        power_t=model.power_t,
         momentum=model.momentum,
-        intercept=model.fit_intercept,
+        fit_intercept=model.fit_intercept,
         average=model.average,
-        batch=model.batch_size,
+        batch_size=model.batch_size,
     )

@@ -1,4 +1,4 @@
-"""Linear regression by stochastic gradient descent, least mean squares among it.
+"""Linear regression by stochastic gradient descent, including least mean squares.
 
 The method is that of `sgd.py`, with one problem. With loss "squared_error" and no
 penalty, eq. (2) there is the LMS or delta rule, w <- w + eta (y - w . x) x, which
@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import losses
 from ..base import Regressor
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import (
     Count,
     Flag,
@@ -29,19 +29,19 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .sgd_classifier import named_loss, stochastic_rule
-from .stochastic import AbstractStochastic, in_memory, stream
+from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
+from .sgd_classifier import loss_by_name, sgd_rule_of
 
 
-def r2(y, f, w):
-    """The share of the variance of y that f explains."""
+def weighted_r2(y, f, w):
+    """Weighted R2: the share of the variance of y that f explains."""
     left = np.average((y - f) ** 2, weights=w)
     spread = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
     return float(1 - left / spread) if spread > 0 else float(left == 0)
 
 
 @dataclass(eq=False, repr=False)
-class SGDRegressor(Regressor, AbstractStochastic):
+class SGDRegressor(Regressor, AbstractSGD):
     """Linear regression by stochastic gradient descent: any loss, penalty and step.
 
     The module text of `sgd.py` gives the method.
@@ -138,7 +138,7 @@ class SGDRegressor(Regressor, AbstractStochastic):
     verbose: Verbosity = 0
     epsilon: NonNegative = 0.1
     random_state: Seed = None
-    learning_rate: sgd.Step = "invscaling"
+    learning_rate: sgd.LearningRate = "invscaling"
     eta0: Positive = 0.01
     power_t: NonNegative = 0.25
     early_stopping: Flag = False
@@ -152,30 +152,32 @@ class SGDRegressor(Regressor, AbstractStochastic):
 
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and numbers y, from 0 or from the coefficients given."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="number", accept_sparse="csr")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
+        )
         X, y, w = self._prepared(X, y, w)
         rule = self._rule()
         W, b = self._start(X, 1, coef_init, intercept_init)
-        memory = sgd.fresh(1, X.shape[1], W.dtype, rule, b)
+        memory = sgd.initial_memory(1, X.shape[1], W.dtype, rule, b)
         problem = self._problem(X, y, w, rule)
-        self._descend(problem, W, memory, max_iter=self.max_iter, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=self.max_iter, X=X, y=y)
         return self
 
     def partial_fit(self, X, y, sample_weight=None):
         """One pass over rows X, from where the last call stopped."""
         first = not hasattr(self, "coef_")
-        X, y, w = stream(self, X, y, sample_weight, "number", first)
+        X, y, w = check_stream_chunk(self, X, y, sample_weight, "number", first)
         X, y, w = self._prepared(X, y, w)
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
         rule = self._rule()
-        W, memory = self._goes_on(X, 1, rule)
+        W, memory = self._resume(X, 1, rule)
         problem = self._problem(X, y, w, rule)._replace(tol=None)
-        self._descend(problem, W, memory, max_iter=1, X=X, y=y)
+        self._run_sgd(problem, W, memory, max_iter=1, X=X, y=y)
         return self
 
     def _prepared(self, X, y, w):
-        X, y, w = in_memory(self, X, y, w)
+        X, y, w = require_in_memory(self, X, y, w)
         y = np.ascontiguousarray(y, dtype=X.dtype)
         low = {"poisson": 0.0, "gamma": np.nextafter(0, 1)}.get(self.loss, -np.inf)
         if y.min() < low:
@@ -186,40 +188,42 @@ class SGDRegressor(Regressor, AbstractStochastic):
     def _loss(self):
         if self.loss == "quantile":
             return losses.quantile(self.quantile)
-        return named_loss(self.loss, self.epsilon)
+        return loss_by_name(self.loss, self.epsilon)
 
     def _rule(self):
-        return stochastic_rule(self, self._loss(), "epsilon_insensitive")
+        return sgd_rule_of(self, self._loss(), "epsilon_insensitive")
 
-    def _problem(self, X, y, w, rule) -> sgd.Problem:
-        rng = rng_from(self.random_state)
+    def _problem(self, X, y, w, rule) -> sgd.SGDProblem:
+        rng = make_rng(self.random_state)
         order, held = self._hold_out(rng, y, w, stratify=False)
         score = None
         if held is not None:
-            Xh, yh, wh = X[held], y[held], None if w is None else w[held]
+            Xh = X[held]
+            yh = y[held]
+            wh = None if w is None else w[held]
             mean = self._loss().link.inverse
-            score = lambda c, u, b: r2(yh, mean(Xh @ u + b), wh)
-        return sgd.Problem(
-            rows=sgd.as_rows(X),
+            score = lambda c, u, b: weighted_r2(yh, mean(Xh @ u + b), wh)
+        return sgd.SGDProblem(
+            rows=sgd.rows_for_loops(X),
             order=order,
             target=lambda c: y,
             v=np.empty(0, X.dtype) if w is None else w,
             factors=np.ones((1, 2)),
             rule=rule,
-            hinge=False,
+            y_is_sign=False,
             rng=rng if self.shuffle else None,
             tol=self.tol,
             patience=self.n_iter_no_change,
             score=score,
         )
 
-    def _view(self, state, rule):
-        view = super()._view(state, rule)
-        return {**view, "coef_": view["coef_"][0]}
+    def _fitted_attributes(self, state, rule):
+        attributes = super()._fitted_attributes(state, rule)
+        return {**attributes, "coef_": attributes["coef_"][0]}
 
     def predict(self, X):
         """w . x + b for every row, or its exponential with a log link."""
-        F = self._raw(X)
+        F = self._raw_prediction(X)
         return self._loss().link.inverse(F[:, 0] if F.ndim == 2 else F)
 
     def __sklearn_tags__(self):

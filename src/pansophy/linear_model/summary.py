@@ -1,12 +1,12 @@
-"""What a fitted linear model says about itself: a table that prints, and its numbers.
+"""Summary tables of fitted models: coefficients, standard errors, tests, intervals.
 
 For coefficients b with standard errors s, and F the t distribution on df degrees of
 freedom (the normal where df is infinite),
 
     t = b / s,   p = 2 (1 - F(|t|)),   b +- s F^-1((1 + level) / 2)              (1)
 
-`wald` makes those columns, `Summary` holds them with a title, header pairs and notes
-and renders them as text and HTML. A model of several targets keeps one column of
+`wald_table` makes those columns; `Summary` holds them with a title, header pairs and
+notes, and renders them as text and HTML. A model of several targets keeps one column of
 every array per target and prints one table for each.
 
 Shapes    b, s, t, p (p,), or (p, k) for k targets
@@ -21,38 +21,39 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-WIDTH = 6  # significant digits of a printed number
-LINE = 79  # characters of a line of notes
+SIGNIFICANT_DIGITS = 6  # significant digits of a printed number
+NOTE_WIDTH = 79  # characters of a line of notes
 
 
-def wald(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarray]:
+def wald_table(coef, std_error, *, level=0.95, df=np.inf) -> dict[str, np.ndarray]:
     """Estimate, standard error, statistic, p value and interval, eq. (1).
 
     Examples
     --------
-    >>> table = wald(np.array([2.0]), np.array([1.0]))
+    >>> table = wald_table(np.array([2.0]), np.array([1.0]))
     >>> list(table)
     ['coef', 'std error', 'z', 'p', 'low', 'high']
     >>> table["p"].round(4), table["low"].round(4)
     (array([0.0455]), array([0.04]))
     """
-    coef, std_error = np.asarray(coef, float), np.asarray(std_error, float)
+    coef = np.asarray(coef, float)
+    std_error = np.asarray(std_error, float)
     normal = bool(np.all(np.isinf(df)))
-    law = stats.norm() if normal else stats.t(df)
+    distribution = stats.norm() if normal else stats.t(df)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = coef / std_error
-    half = std_error * law.ppf((1 + level) / 2)
+    half = std_error * distribution.ppf((1 + level) / 2)
     return {
         "coef": coef,
         "std error": std_error,
         "z" if normal else "t": t,
-        "p": 2 * law.sf(np.abs(t)),
+        "p": 2 * distribution.sf(np.abs(t)),
         "low": coef - half,
         "high": coef + half,
     }
 
 
-def term_names(model, *, intercept=None) -> tuple[str, ...]:
+def coefficient_names(model, *, intercept=None) -> tuple[str, ...]:
     """Names of the coefficients, the intercept first where the model has one."""
     known = getattr(model, "feature_names_in_", None)
     width = model.n_features_in_
@@ -81,7 +82,7 @@ class Summary:
 
     Examples
     --------
-    >>> table = wald([1.5, -0.25], [0.5, 0.5])
+    >>> table = wald_table([1.5, -0.25], [0.5, 0.5])
     >>> s = Summary("Model", {"rows": 10, "R2": 0.5}, ("intercept", "x0"), table)
     >>> print(s)
     Model
@@ -130,16 +131,21 @@ class Summary:
         return nw.from_dict(data, backend=backend).to_native()
 
     def to_text(self) -> str:
-        """The whole as plain text."""
+        """The summary as plain text."""
         out = [self.title, "-" * len(self.title)]
         for name, pairs, table in self._parts():
             out += [f"[{name}]"] if name else []
-            out += [*layout(two_abreast(pairs), left=True), "", *layout(table), ""]
-        notes = [line for note in self.notes for line in wrap(note, LINE)]
+            out += [
+                *align_cells(two_pairs_per_row(pairs), left=True),
+                "",
+                *align_cells(table),
+                "",
+            ]
+        notes = [line for note in self.notes for line in wrap(note, NOTE_WIDTH)]
         return "\n".join(out[:-1] + ([""] if notes else []) + notes)
 
     def _repr_html_(self) -> str:
-        """The whole as an HTML fragment, for notebooks."""
+        """The summary as an HTML fragment, for notebooks."""
         out = [f"<h4>{escape(self.title)}</h4>"]
         for name, pairs, table in self._parts():
             out += [f"<h5>{escape(name)}</h5>"] if name else []
@@ -148,40 +154,44 @@ class Summary:
         return "\n".join(out)
 
     def _parts(self):
-        """For each target its name, its header and its table, as rows of words."""
+        """For each target its name, its header and its table, as rows of strings."""
         for j in range(max(len(self.targets), 1)):
             of = lambda a, j=j: a[..., j] if self.targets and np.ndim(a) else a
             columns = {
                 n: np.asarray(of(np.asarray(c))) for n, c in self.columns.items()
             }
-            pairs = [(label, word(of(v), label)) for label, v in self.header.items()]
+            pairs = [
+                (label, format_value(of(v), label)) for label, v in self.header.items()
+            ]
             table = [("", *columns)]
             for i, term in enumerate(self.terms):
-                table.append((term, *(word(c[i], n) for n, c in columns.items())))
+                table.append(
+                    (term, *(format_value(c[i], n) for n, c in columns.items()))
+                )
             yield (self.targets[j] if self.targets else ""), pairs, table
 
 
-def two_abreast(pairs):
-    """Rows of two pairs, read down the left half and then down the right."""
+def two_pairs_per_row(pairs):
+    """Header pairs in two columns, read down the left and then down the right."""
     half = -(-len(pairs) // 2)
     right = [*pairs[half:], *[("", "")] * (2 * half - len(pairs))]
     return [(*a, " ", *b) for a, b in zip(pairs[:half], right, strict=True)]
 
 
-def word(value, label="") -> str:
-    """One number as it is printed."""
+def format_value(value, label="") -> str:
+    """A value as it is printed."""
     if isinstance(value, (str, bool, int, np.integer)):
         return str(value)
     if np.ndim(value):
-        return " ".join(word(v, label) for v in value)
+        return " ".join(format_value(v, label) for v in value)
     value = float(value)
     if label == "p" or label.startswith("p ("):
         return "<0.001" if value < 0.0005 else f"{value:.3f}"
-    return f"{value:.{WIDTH}g}"
+    return f"{value:.{SIGNIFICANT_DIGITS}g}"
 
 
-def layout(table, *, left=False):
-    """Rows of words as aligned lines; numbers to the right unless `left`."""
+def align_cells(table, *, left=False):
+    """Rows of strings as aligned lines; to the right unless `left`."""
     if not table:
         return []
     widths = [max(len(w) for w in column) for column in zip(*table, strict=True)]
@@ -196,7 +206,7 @@ def layout(table, *, left=False):
 
 
 def html_table(table, *, head=True) -> str:
-    """Rows of words as an HTML table, the first row as its head."""
+    """Rows of strings as an HTML table, the first row as its head."""
     out = []
     for i, (first, *rest) in enumerate(table):
         tag = "th" if head and i == 0 else "td"

@@ -1,12 +1,12 @@
-"""Theil-Sen regression: the median of the fits to all small subsets of rows.
+"""Theil-Sen regression: the spatial median of the fits to all small subsets of rows.
 
 Every subset of k rows gives coefficients by least squares; their spatial median
 
     argmin over c of sum_s |c - c_s|                                             (1)
 
-is far from none of the good ones however bad the rest is, as long as fewer than half
-of the subsets hold an outlier: with n rows, a share of about 1 - 2^(-1/k) of outliers
-is borne. With one column and no intercept eq. (1) is a median of slopes.
+stays near the good ones however bad the others are, as long as fewer than half of the
+subsets contain an outlier: with n rows, a share of about 1 - 2^(-1/k) of outliers
+is tolerated. With one column and no intercept eq. (1) is a median of slopes.
 
 Of more than `max_subpopulation` subsets as many are drawn at random. Eq. (1) is convex
 and solved by Newton's method with |c| rounded off within a 10^-9 share of the spread.
@@ -26,16 +26,16 @@ from scipy.special import comb
 
 from ..core import threads
 from ..core.iterate import Result
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..optim import newton
 from ..params import Count, Flag, Jobs, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from .linear import AbstractLinearRegressor, store
-from .subsets import draw, fit_subsets
+from .base import AbstractLinearRegressor, store_coefficients
+from .random_subsets import draw_row_subsets, least_squares_of_subsets
 
 
-class Point(NamedTuple):
-    """Where the search is, and the mean distance there."""
+class MedianState(NamedTuple):
+    """An iterate and its mean distance to the points."""
 
     position: np.ndarray
     objective: float
@@ -49,8 +49,8 @@ def spatial_median(C, *, max_iter=300, tol=1e-3):
     start = np.median(C, axis=0)
     distance = np.sqrt(np.sum((C - start) ** 2, axis=1))
     soft = 1e-9 * float(np.median(distance))
-    if soft == 0:  # half of the rows are here, and hold it
-        return Result(Point(start, float(distance.mean())), 1, "tolerance", {})
+    if soft == 0:  # half of the rows are at this point
+        return Result(MedianState(start, float(distance.mean())), 1, "tolerance", {})
 
     def parts(c):
         D = c - C
@@ -71,7 +71,7 @@ def spatial_median(C, *, max_iter=300, tol=1e-3):
 
 
 def breakdown_point(n, k):
-    """The share of outliers among n rows that subsets of k rows can bear."""
+    """The share of outliers among n rows that subsets of k rows tolerate."""
     return 1 - (0.5 ** (1 / k) * (n - k + 1) + k - 1) / n
 
 
@@ -84,7 +84,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept.
     max_subpopulation : float, default=1e4
-        Most subsets; with more of them, so many are drawn at random.
+        Most subsets; if there are more, this many are drawn at random.
     n_subsamples : int or None, default=None
         k, rows of a subset; None is the least possible, which is the most robust.
     max_iter : int, default=300
@@ -103,7 +103,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
     coef_ : array of shape (n_features,)
     intercept_ : float
     breakdown_ : float
-        Share of outliers that the fit can bear.
+        Share of outliers that the fit tolerates.
     n_iter_ : int
         Iterations of the spatial median.
     n_subpopulation_ : int
@@ -133,33 +133,39 @@ class TheilSenRegressor(AbstractLinearRegressor):
 
     def fit(self, X, y):
         """Fit to rows X and targets y."""
-        X, y, _ = self._begin(X, y, y_kind="number")
-        X, y = host_rows(self, X), np.asarray(y, dtype=np.float64)
+        X, y, _ = self._check_training_data(X, y, y_kind="number")
+        X = require_numpy_rows(self, X)
+        y = np.asarray(y, dtype=np.float64)
         n, d = X.shape
         k = self._subset_size(n, d)
         index = self._subsets(n, k)
-        with threads.limited(self.n_jobs):
-            C = fit_subsets(
+        with threads.limit_threads(self.n_jobs):
+            C = least_squares_of_subsets(
                 X.astype(np.float64), y, index, intercept=self.fit_intercept
             )
             C = C[np.isfinite(C).all(axis=1)]
             if C.shape[1] == 1:
-                c, self.n_iter_ = np.median(C, axis=0), 1
+                c = np.median(C, axis=0)
+                self.n_iter_ = 1
             else:
-                how = {"max_iter": self.max_iter, "tol": self.tol}
-                run = self._drive(
-                    lambda task: spatial_median(C, **how), total=self.max_iter, X=X, y=y
+                run = self._run_driver(
+                    lambda task: spatial_median(
+                        C, max_iter=self.max_iter, tol=self.tol
+                    ),
+                    total=self.max_iter,
+                    X=X,
+                    y=y,
                 )
                 c = run.state.position
         self.breakdown_ = breakdown_point(n, k)
         self.n_subpopulation_ = len(index)
         first = int(self.fit_intercept)
         b = c[:1] if first else np.zeros(1)
-        store(self, X, c[first:, None], b, True)
+        store_coefficients(self, X, c[first:, None], b, True)
         return self
 
     def _subset_size(self, n, d):
-        """k, or one sentence why it cannot be that."""
+        """k, the rows of a subset; raises where it is impossible."""
         least = d + int(self.fit_intercept)
         if self.n_subsamples is None:
             return min(least, n)
@@ -180,7 +186,7 @@ class TheilSenRegressor(AbstractLinearRegressor):
         limit = max(1, int(self.max_subpopulation))
         if every <= limit:
             return np.array(list(itertools.combinations(range(n), k)), dtype=np.intp)
-        return draw(rng_from(self.random_state), n, k, limit)
+        return draw_row_subsets(make_rng(self.random_state), n, k, limit)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -188,8 +194,8 @@ class TheilSenRegressor(AbstractLinearRegressor):
         return tags
 
 
-def host_rows(model, X):
-    """X if it is a NumPy array, else one sentence."""
+def require_numpy_rows(model, X):
+    """X if it is a NumPy array; raises otherwise."""
     if not isinstance(X, np.ndarray):
         raise TypeError(f"{type(model).__name__} takes a NumPy array.")
     return X

@@ -1,4 +1,4 @@
-"""Tikhonov regularisation: ridge regression with a matrix in the penalty.
+"""Tikhonov regularisation: least squares with a penalty matrix.
 
     J(B, b) = sum_i w_i |y_i - b - B^T x_i|^2 + |Gamma (B - B0)|^2               (1)
 
@@ -6,7 +6,7 @@ Gamma = sqrt(alpha) I is ridge regression with alpha; a matrix of differences pr
 coefficients that change little from one column to the next; a Gamma with Gamma^T Gamma
 = s^2 C^-1 makes B the most probable coefficients under noise of variance s^2 and a
 normal prior of mean B0 and covariance C. With [R, c] the triangle of the centred rows
-(`core.design`), (1) is the small least-squares problem
+(`core.least_squares_passes`), (1) is the small least-squares problem
 
     min |c - R B|^2 + |Gamma B0 - Gamma B|^2                                     (2)
 
@@ -23,12 +23,12 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..core.arrays import to_numpy
-from ..core.design import prepare, triangle
 from ..core.least_squares import EPS
-from ..core.linalg import few_threads, smallest
+from ..core.least_squares_passes import centred_triangle, prepare_least_squares
+from ..core.linalg import minimum_norm_solution, one_thread_if_small
 from ..params import Flag, NonNegative, Number, ParameterError
-from ..typing import Matrix, Numbers
-from .linear import AbstractLinearRegressor, store, target_columns
+from ..typing import Matrix, NumberList
+from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
 
 def penalty_matrix(gamma, d):
@@ -74,18 +74,19 @@ class Tikhonov(AbstractLinearRegressor):
     array([2.98, 3. , 3. , 3.01])
     """
 
-    gamma: NonNegative | Numbers | Matrix = 1.0
+    gamma: NonNegative | NumberList | Matrix = 1.0
     _: KW_ONLY
-    prior: Number | Numbers | Matrix = 0.0
+    prior: Number | NumberList | Matrix = 0.0
     fit_intercept: Flag = True
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
-        X, y, w = self._begin(
+        X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
         Y, flat = target_columns(y, X)
-        d, t = int(X.shape[1]), int(Y.shape[1])
+        d = int(X.shape[1])
+        t = int(Y.shape[1])
         G = penalty_matrix(self.gamma, d)
         try:
             B0 = np.broadcast_to(np.asarray(to_numpy(self.prior), float), (t, d)).T
@@ -94,16 +95,16 @@ class Tikhonov(AbstractLinearRegressor):
                 f"prior of Tikhonov must be a number or have shape ({d},) or "
                 f"({t}, {d}), got {np.shape(self.prior)}."
             ) from None
-        problem = prepare(X, Y, w, intercept=self.fit_intercept)
-        T = triangle(problem)
+        problem = prepare_least_squares(X, Y, w, intercept=self.fit_intercept)
+        T = centred_triangle(problem)
         R = np.concatenate([T.R, G])
-        with few_threads(d):
+        with one_thread_if_small(d):
             noise = np.full(d, 8 * EPS * max(len(R), 10))
-            B, _, _ = smallest(R, np.concatenate([T.c, G @ B0]), noise)
+            B, _, _ = minimum_norm_solution(R, np.concatenate([T.c, G @ B0]), noise)
         b = T.offset - T.mean @ B + problem.offset
         if problem.shift is not None:
             b = b - to_numpy(problem.shift) @ B
-        store(self, X, B, b, flat)
+        store_coefficients(self, X, B, b, flat)
         return self
 
     def __sklearn_tags__(self):

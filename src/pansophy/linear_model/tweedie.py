@@ -1,4 +1,4 @@
-"""Poisson, Gamma and Tweedie regression: counts, amounts, and amounts with zeros.
+"""Poisson, Gamma and Tweedie regression: counts, positive amounts, and both.
 
 The variance of the target is a power of its mean and the mean is the exponential of a
 linear function (or, for power at most 0, the linear function itself):
@@ -7,7 +7,7 @@ linear function (or, for power at most 0, the linear function itself):
 
 with p = 1 for `PoissonRegressor`, 2 for `GammaRegressor`, any p outside (0, 1) for
 `TweedieRegressor`: between 1 and 2 a Poisson number of Gamma amounts, which is often 0;
-3 is the inverse Gaussian. The objective and the solvers are those of `glm_fit.py`.
+3 is the inverse Gaussian. The objective and the solvers are those of `glm.py`.
 
 Shapes    X (n, d)   y, mu (n,)   B (d,)   b ()
 Refs      [Nelder1972] [Jorgensen1987]
@@ -17,17 +17,18 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from .. import links
-from ..losses import family
+from ..losses import get_family
 from ..params import Count, Flag, NonNegative, Number, Verbosity
-from .glm_fit import AbstractGLM, one_target
+from .base import target_vector
+from .glm import AbstractGLM
 
-Solver = Literal["auto", "lbfgs", "newton-cholesky"]
+TweedieSolver = Literal["auto", "lbfgs", "newton-cholesky"]
 
 
-def fit(model, X, y, w):
-    """Check, run, store: the same for the three."""
-    X, y, w = model._begin(X, y, w, y_kind="number", accept_sparse="csr")
-    model._fit_glm(X, one_target(y, X), w, model.alpha)
+def fit_tweedie(model, X, y, w):
+    """The common `fit` of the three regressors."""
+    X, y, w = model._check_training_data(X, y, w, y_kind="number", accept_sparse="csr")
+    model._fit_glm(X, target_vector(y, X), w, model.alpha)
     return model
 
 
@@ -79,7 +80,7 @@ class PoissonRegressor(AbstractGLM):
     _: KW_ONLY
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -87,10 +88,10 @@ class PoissonRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and counts y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
-        return family("poisson"), links.log
+    def _family_and_link(self):
+        return get_family("poisson"), links.log
 
 
 @dataclass(eq=False, repr=False)
@@ -139,7 +140,7 @@ class GammaRegressor(AbstractGLM):
     _: KW_ONLY
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -147,10 +148,10 @@ class GammaRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and amounts y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
-        return family("gamma"), links.log
+    def _family_and_link(self):
+        return get_family("gamma"), links.log
 
 
 @dataclass(eq=False, repr=False)
@@ -206,7 +207,7 @@ class TweedieRegressor(AbstractGLM):
     alpha: NonNegative = 1.0
     fit_intercept: Flag = True
     link: Literal["auto", "identity", "log"] = "auto"
-    solver: Solver = "auto"
+    solver: TweedieSolver = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
     warm_start: Flag = False
@@ -214,10 +215,10 @@ class TweedieRegressor(AbstractGLM):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and targets y."""
-        return fit(self, X, y, sample_weight)
+        return fit_tweedie(self, X, y, sample_weight)
 
-    def _parts(self):
+    def _family_and_link(self):
         name = self.link
         if name == "auto":
             name = "identity" if self.power <= 0 else "log"
-        return family("tweedie", self.power), links.get(name)
+        return get_family("tweedie", self.power), links.get_link(name)

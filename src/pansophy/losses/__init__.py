@@ -1,7 +1,7 @@
 """Losses l(y, f): value, gradient, curvature, link and best constant of each.
 
-`LOSSES` lists one instance of every loss; the common battery runs over it. `get`
-finds one by name, with its parameter: `get("huber", 1.5)`.
+`LOSSES` lists one instance of every loss; the common battery runs over it. `get_loss`
+finds one by name, with its parameter: `get_loss("huber", 1.5)`.
 """
 
 from .base import Loss
@@ -12,15 +12,15 @@ from .decisions import (
     quantile_action,
     reject_rule,
 )
-from .glm import Family, family, glm, tweedie
+from .glm import GLMFamily, get_family, glm_loss, tweedie
 from .margin import (
     SLACK_CATEGORIES,
-    class_costs,
-    log_likelihood,
+    bernoulli_log_likelihood,
+    class_weighted_loss,
+    costs_by_sign,
     margin_losses,
     slack,
     tube_slacks,
-    weighted,
 )
 from .multiclass import cross_entropy, multiclass_hinge, smooth_labels, softmax
 from .pointwise import (
@@ -79,7 +79,7 @@ FACTORIES = {
 }
 
 
-def get(name: str, parameter: float | None = None) -> Loss:
+def get_loss(name: str, parameter: float | None = None) -> Loss:
     """The loss of that name."""
     if name in FACTORIES:
         make = FACTORIES[name]
@@ -94,24 +94,24 @@ def get(name: str, parameter: float | None = None) -> Loss:
 __all__ = [
     "LOSSES",
     "SLACK_CATEGORIES",
-    "Family",
+    "GLMFamily",
     "Loss",
     "absolute",
     "bayes_action",
-    "class_costs",
+    "costs_by_sign",
     "conditional_mean",
     "cost_threshold",
     "cross_entropy",
     "epsilon_insensitive",
     "exponential",
-    "family",
+    "get_family",
     "gamma",
-    "get",
-    "glm",
+    "get_loss",
+    "glm_loss",
     "half_squared",
     "hinge",
     "huber",
-    "log_likelihood",
+    "bernoulli_log_likelihood",
     "logistic",
     "lp",
     "lp_norm",
@@ -133,6 +133,6 @@ __all__ = [
     "tube_slacks",
     "tukey",
     "tweedie",
-    "weighted",
+    "class_weighted_loss",
     "zero_one",
 ]

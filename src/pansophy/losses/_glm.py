@@ -8,6 +8,7 @@ import math
 
 from numba import njit
 
+from ..core._scalar import sigmoid
 from .base import GLM
 
 POWER = 0
@@ -17,19 +18,13 @@ TINY = 1e-300  # stands for probabilities that underflow
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sigmoid(f):
-    e = math.exp(-abs(f))
-    return 1 / (1 + e) if f >= 0 else e / (1 + e)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def tail(f):
+def cauchy_cdf(f):
     """The Cauchy distribution function."""
     return math.atan(-1 / f) / math.pi if f < -1 else 0.5 + math.atan(f) / math.pi
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def means(link, f):
+def inverse_link(link, f):
     """mu, 1 - mu, and the first two derivatives of mu in f."""
     if link == 0:
         return f, 1 - f, 1.0, 0.0
@@ -48,13 +43,15 @@ def means(link, f):
     if link == 4 or link == 5:
         g = f if link == 4 else -f
         e = math.exp(g)
-        low, high, s = -math.expm1(-e), math.exp(-e), math.exp(g - e)
+        low = -math.expm1(-e)
+        high = math.exp(-e)
+        s = math.exp(g - e)
         if link == 4:
             return low, high, s, s * (1 - e)
         return high, low, s, s * (e - 1)
     if link == 6:
         s = 1 / (math.pi * (1 + f * f))
-        return tail(f), tail(-f), s, -2 * math.pi * f * s * s
+        return cauchy_cdf(f), cauchy_cdf(-f), s, -2 * math.pi * f * s * s
     if link == 10:
         return f * f, 1 - f * f, 2 * f, 2.0
     if f <= 0:
@@ -66,14 +63,14 @@ def means(link, f):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def split(kind):
+def unpack_kind(kind):
     """Family, link, and whether the curvature is the expected one."""
     rest = kind - GLM
     return rest // 64, (rest % 64) // 2, rest % 2
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def inside(family, mu, nu, a):
+def is_possible_mean(family, mu, nu, a):
     """Whether mu is a possible mean; false for NaN."""
     if family == BINOMIAL:
         return mu >= 0 and nu >= 0
@@ -83,11 +80,11 @@ def inside(family, mu, nu, a):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def value(kind, y, f, a):
+def glm_value(kind, y, f, a):
     """Eq. (2), inf where the mean is impossible."""
-    family, link, _ = split(kind)
-    mu, nu, _, _ = means(link, f)
-    if not inside(family, mu, nu, a):
+    family, link, _ = unpack_kind(kind)
+    mu, nu, _, _ = inverse_link(link, f)
+    if not is_possible_mean(family, mu, nu, a):
         return math.inf
     if family == BINOMIAL:
         return -y * math.log(max(mu, TINY)) - (1 - y) * math.log(max(nu, TINY))
@@ -103,7 +100,7 @@ def value(kind, y, f, a):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def score(family, y, mu, nu, a):
+def glm_score(family, y, mu, nu, a):
     """(mu - y) / V and its derivative in mu, and 1 / V."""
     if family == BINOMIAL:
         mu, nu = max(mu, TINY), max(nu, TINY)
@@ -120,23 +117,23 @@ def score(family, y, mu, nu, a):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gradient(kind, y, f, a):
+def glm_gradient(kind, y, f, a):
     """Eq. (3)."""
-    family, link, _ = split(kind)
-    mu, nu, slope, _ = means(link, f)
-    if not inside(family, mu, nu, a):
+    family, link, _ = unpack_kind(kind)
+    mu, nu, slope, _ = inverse_link(link, f)
+    if not is_possible_mean(family, mu, nu, a):
         return math.nan
-    return score(family, y, mu, nu, a)[0] * slope
+    return glm_score(family, y, mu, nu, a)[0] * slope
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def curvature(kind, y, f, a):
+def glm_curvature(kind, y, f, a):
     """Eq. (4), or eq. (5) where it is the expected one that is wanted."""
-    family, link, expected = split(kind)
-    mu, nu, slope, bend = means(link, f)
-    if not inside(family, mu, nu, a):
+    family, link, expected = unpack_kind(kind)
+    mu, nu, slope, bend = inverse_link(link, f)
+    if not is_possible_mean(family, mu, nu, a):
         return math.nan
-    s, ds, inverse = score(family, y, mu, nu, a)
+    s, ds, inverse = glm_score(family, y, mu, nu, a)
     if expected:
         return slope * slope * inverse
     return ds * slope * slope + s * bend

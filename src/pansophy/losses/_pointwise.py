@@ -1,12 +1,13 @@
 """Scalar losses for compiled loops, chosen by an integer `kind`.
 
-The formulas are those of `pointwise.py` and `residual.py`, for one row.
+The formulas are those of `pointwise.py` and `robust.py`, for one row.
 """
 
 import math
 
 from numba import njit
 
+from ..core._scalar import log1pexp, sigmoid
 from . import _glm as glm
 from .base import (
     ABSOLUTE,
@@ -32,7 +33,7 @@ from .base import (
 
 
 @njit(cache=True, nogil=True)
-def value(kind, y, f, a):
+def loss_value(kind, y, f, a):
     """l(y, f) with parameter a."""
     r = f - y
     if kind == SQUARED:
@@ -49,7 +50,7 @@ def value(kind, y, f, a):
     if kind == EPSILON_INSENSITIVE:
         return max(abs(r) - a, 0.0)
     if kind == LOGISTIC:
-        return max(f, 0.0) + math.log1p(math.exp(-abs(f))) - y * f
+        return log1pexp(f) - y * f
     if kind == HINGE:
         return max(1 - y * f, 0.0)
     if kind == SQUARED_HINGE:
@@ -75,25 +76,19 @@ def value(kind, y, f, a):
         u = min(abs(r) / a, 1.0)
         return a * a / 6 * (1 - (1 - u * u) ** 3)
     if kind >= GLM:
-        return glm.value(kind, y, f, a)
+        return glm.glm_value(kind, y, f, a)
     return math.nan
 
 
 @njit(cache=True, nogil=True)
-def sigmoid(f):
-    e = math.exp(-abs(f))
-    return 1 / (1 + e) if f >= 0 else e / (1 + e)
-
-
-@njit(cache=True, nogil=True)
-def sign(x):
+def sign_of(x):
     if x > 0:
         return 1.0
     return -1.0 if x < 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def gradient(kind, y, f, a):
+def loss_gradient(kind, y, f, a):
     """dl/df, a sub-gradient at kinks."""
     r = f - y
     if kind == SQUARED:
@@ -101,13 +96,13 @@ def gradient(kind, y, f, a):
     if kind == HALF_SQUARED:
         return r
     if kind == ABSOLUTE:
-        return sign(r)
+        return sign_of(r)
     if kind == QUANTILE:
         return 0.0 if r == 0 else (1.0 - a if r > 0 else -a)
     if kind == HUBER:
         return min(max(r, -a), a)
     if kind == EPSILON_INSENSITIVE:
-        return sign(r) if abs(r) > a else 0.0
+        return sign_of(r) if abs(r) > a else 0.0
     if kind == LOGISTIC:
         return sigmoid(f) - y
     if kind == HINGE:
@@ -126,21 +121,21 @@ def gradient(kind, y, f, a):
         z = y * f
         return -2 * y * max(1 - z, 0.0) if z >= -1 else -4 * y
     if kind == SQUARED_EPSILON_INSENSITIVE:
-        return 2 * sign(r) * max(abs(r) - a, 0.0)
+        return 2 * sign_of(r) * max(abs(r) - a, 0.0)
     if kind == TWEEDIE:
         return math.exp((2 - a) * f) - y * math.exp((1 - a) * f)
     if kind == LP:
-        return 0.0 if r == 0 else a * sign(r) * abs(r) ** (a - 1)
+        return 0.0 if r == 0 else a * sign_of(r) * abs(r) ** (a - 1)
     if kind == TUKEY:
         u = min(abs(r) / a, 1.0)
         return r * (1 - u * u) ** 2
     if kind >= GLM:
-        return glm.gradient(kind, y, f, a)
+        return glm.glm_gradient(kind, y, f, a)
     return math.nan
 
 
 @njit(cache=True, nogil=True)
-def curvature(kind, y, f, a):
+def loss_curvature(kind, y, f, a):
     """d2l/df2 where it exists, 0 on straight pieces."""
     if kind == SQUARED:
         return 2.0
@@ -172,5 +167,5 @@ def curvature(kind, y, f, a):
         u = min(abs(f - y) / a, 1.0)
         return (1 - u * u) * (1 - 5 * u * u)
     if kind >= GLM:
-        return glm.curvature(kind, y, f, a)
+        return glm.glm_curvature(kind, y, f, a)
     return 0.0

@@ -1,4 +1,4 @@
-"""What a loss is: l(y, f) for a target y and a raw prediction f, as data.
+"""Definition of a loss: functions of a target y and a raw prediction f, as data.
 
 Every loss is one instance of `Loss`: a name, the integer `kind` by which compiled
 loops know it, at most one number `parameter`, and plain functions of (y, f, a) with
@@ -56,7 +56,7 @@ class Loss:
     Parameters
     ----------
     name, kind
-        The word in parameters and the number in compiled loops.
+        Its name in parameters and its number in compiled loops.
     domain
         Which targets it takes, one of `DOMAINS`.
     values, gradients, curvatures
@@ -64,7 +64,7 @@ class Loss:
     constants
         Function of (y, w, a), w weights or None.
     link
-        The link whose inverse turns f into a mean.
+        The link whose inverse maps f to a mean.
     parameter
         The number a, where the loss has one.
     convex, lipschitz
@@ -115,7 +115,7 @@ class Loss:
         return f"<loss {self.name}>"
 
 
-def mean(y, w=None):
+def weighted_row_mean(y, w=None):
     """Weighted mean over rows."""
     xp = namespace(y)
     if w is None:
@@ -123,30 +123,11 @@ def mean(y, w=None):
     return xp.sum(w * y, axis=0) / xp.sum(w)
 
 
-def weighted_quantile(y, w, level):
-    """The y at which the sorted weights reach `level` of their sum.
-
-    Where they reach it exactly every point up to the next y is as good, and the
-    midpoint is taken, so that level 1/2 without weights is the usual median.
-    """
-    xp = namespace(y)
-    w = xp.ones_like(y) if w is None else w
-    keep = w > 0
-    y, w = y[keep], w[keep]
-    order = xp.argsort(y)
-    y, reached = xp.take(y, order), xp.cumulative_sum(xp.take(w, order))
-    goal = level * reached[-1]
-    k = int(xp.sum(xp.astype(reached < goal, xp.int64)))
-    k = min(k, y.shape[0] - 1)
-    if bool(reached[k] == goal) and k + 1 < y.shape[0]:
-        return (y[k] + y[k + 1]) / 2
-    return y[k]
-
-
-def root(gradients, y, w, a, rounds=100):
+def constant_by_bisection(gradients, y, w, a, rounds=100):
     """The constant where the summed gradient of a convex loss crosses 0: bisection."""
     xp = namespace(y)
-    low, high = xp.min(y), xp.max(y)
+    low = xp.min(y)
+    high = xp.max(y)
     for _ in range(rounds):
         middle = (low + high) / 2
         g = gradients(y, xp.zeros_like(y) + middle, a)

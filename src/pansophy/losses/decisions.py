@@ -1,4 +1,4 @@
-"""From probabilities to actions: the choice with the lowest expected cost.
+"""Bayes decisions: from probabilities to the action of lowest expected cost.
 
 With class probabilities p and costs L[k, a] of action a when the truth is k,
 

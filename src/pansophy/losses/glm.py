@@ -34,7 +34,7 @@ from ..core.arrays import namespace
 from ..core.numerics import xlogy
 from ..links import Link, identity, inverse, inverse_squared, log, logit
 from . import base as kinds
-from .base import Loss, mean
+from .base import Loss, weighted_row_mean
 from .pointwise import gamma, half_squared, logistic, poisson
 
 TINY = 1e-300
@@ -42,16 +42,16 @@ POWER, BINOMIAL, NEGATIVE_BINOMIAL = range(3)  # as in `_glm.py`
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class GLMFamily:
     """A variance function, eq. (1), with its parameter.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.losses.glm import family
-    >>> family("gamma").variance(np.array([2.0]))
+    >>> from pansophy.losses.glm import get_family
+    >>> get_family("gamma").variance(np.array([2.0]))
     array([4.])
-    >>> family("poisson").deviance(np.array([2.0, 0.0]), np.array([2.0, 1.5]))
+    >>> get_family("poisson").deviance(np.array([2.0, 0.0]), np.array([2.0, 1.5]))
     array([0., 3.])
     """
 
@@ -71,15 +71,16 @@ class Family:
 
     def deviance(self, y, mu):
         """Twice eq. (2) less its value at mu = y, per row."""
-        return 2 * (unit(self, y, mu, 1 - mu) - unit(self, y, y, 1 - y))
+        return 2 * (loss_at_mean(self, y, mu, 1 - mu) - loss_at_mean(self, y, y, 1 - y))
 
     def __repr__(self):
         return f"<family {self.name}>"
 
 
-def unit(family, y, mu, nu):
+def loss_at_mean(family, y, mu, nu):
     """Eq. (2) at a mean mu = 1 - nu, without a check of its range."""
-    xp, a = namespace(mu), family.parameter
+    xp = namespace(mu)
+    a = family.parameter
     if family.code == BINOMIAL:
         return -xlogy(y, mu) - xlogy(1 - y, nu)
     if family.code == NEGATIVE_BINOMIAL:
@@ -95,23 +96,23 @@ def unit(family, y, mu, nu):
     return mu ** (2 - a) / (2 - a) - y * low / (1 - a)
 
 
-def family(name: str, parameter: float | None = None) -> Family:
+def get_family(name: str, parameter: float | None = None) -> GLMFamily:
     """The family of that name; the parameter is Tweedie's p, the binomial's a.
 
     Examples
     --------
-    >>> from pansophy.losses.glm import family
-    >>> family("tweedie", 1.5)
+    >>> from pansophy.losses.glm import get_family
+    >>> get_family("tweedie", 1.5)
     <family tweedie(1.5)>
     """
     fixed = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
     if name in ("binomial", "bernoulli"):
-        return Family(name, BINOMIAL, "fraction", logit)
+        return GLMFamily(name, BINOMIAL, "fraction", logit)
     if name == "negative_binomial":
         a = 1.0 if parameter is None else float(parameter)
         if not 0 < a < math.inf:
             raise ValueError(f"the parameter of {name} must be above 0, got {a!r}.")
-        return Family(name, NEGATIVE_BINOMIAL, "nonnegative", log, a)
+        return GLMFamily(name, NEGATIVE_BINOMIAL, "nonnegative", log, a)
     if name == "tweedie":
         p = 1.5 if parameter is None else float(parameter)
         if 0 < p < 1 or not math.isfinite(p):
@@ -121,19 +122,21 @@ def family(name: str, parameter: float | None = None) -> Family:
             )
         named = {value: key for key, value in fixed.items()}.get(p)
         return (
-            family(named)
+            get_family(named)
             if named
-            else Family(f"tweedie({p:g})", POWER, domain(p), log, p, dispersed=True)
+            else GLMFamily(
+                f"tweedie({p:g})", POWER, tweedie_domain(p), log, p, dispersed=True
+            )
         )
     if name not in fixed:
         known = [*fixed, "tweedie", "binomial", "bernoulli", "negative_binomial"]
         raise ValueError(f"no family is called {name!r}; there are {', '.join(known)}.")
     p = fixed[name]
     link = {0: identity, 1: log, 2: inverse, 3: inverse_squared}[int(p)]
-    return Family(name, POWER, domain(p), link, p, dispersed=p != 1)
+    return GLMFamily(name, POWER, tweedie_domain(p), link, p, dispersed=p != 1)
 
 
-def domain(p):
+def tweedie_domain(p):
     """Targets that Tweedie's family of power p can give."""
     return "real" if p <= 0 else "nonnegative" if p < 2 else "positive"
 
@@ -141,7 +144,9 @@ def domain(p):
 # -- family and link -------------------------------------------------------------
 
 
-def glm(family: Family, link: Link | None = None, *, expected: bool = False) -> Loss:
+def glm_loss(
+    family: GLMFamily, link: Link | None = None, *, expected: bool = False
+) -> Loss:
     """Eqs. (2) to (4) as a loss; `expected` puts eq. (5) in the place of eq. (4).
 
     Pairs that `losses` has by name come from there, since they are simpler.
@@ -150,12 +155,12 @@ def glm(family: Family, link: Link | None = None, *, expected: bool = False) -> 
     --------
     >>> import numpy as np
     >>> from pansophy import links, losses
-    >>> loss = losses.glm(losses.family("binomial"), links.probit)
+    >>> loss = losses.glm_loss(losses.get_family("binomial"), links.probit)
     >>> loss.value(np.array([1.0, 0.0]), np.zeros(2)).round(6)
     array([0.693147, 0.693147])
     """
     link = family.link if link is None else link
-    known = simple(family, link, expected)
+    known = equivalent_pointwise_loss(family, link, expected)
     if known is not None:
         return known
     if link.code < 0:
@@ -167,14 +172,14 @@ def glm(family: Family, link: Link | None = None, *, expected: bool = False) -> 
         lambda y, f, a: glm_value(family, link, y, f),
         lambda y, f, a: glm_gradient(family, link, y, f),
         lambda y, f, a: glm_curvature(family, link, y, f, expected),
-        lambda y, w, a: link(mean(y, w)),
+        lambda y, w, a: link(weighted_row_mean(y, w)),
         link=link,
         parameter=family.parameter,
         convex=is_convex(family, link),
     )
 
 
-def simple(family, link, expected):
+def equivalent_pointwise_loss(family, link, expected):
     """The loss of `pointwise.py` that a family and a link make, if there is one."""
     pair = (family.name.split("(")[0], link.name)
     if family.name == "bernoulli":
@@ -206,7 +211,7 @@ def is_convex(family, link):
     return 1 <= p <= {"log": 2.0, "sqrt": 1.5}.get(link.name, 0.0)
 
 
-def possible(family, mu, nu):
+def possible_means(family, mu, nu):
     """Whether mu = 1 - nu is a mean that the family can have; false for NaN."""
     if family.code == BINOMIAL:
         return (mu >= 0) & (nu >= 0)
@@ -215,13 +220,13 @@ def possible(family, mu, nu):
     return mu > 0
 
 
-def parts(family, link, f):
+def mean_and_complement(family, link, f):
     """mu and 1 - mu, at 1/2 where impossible, and where that is."""
     xp = namespace(f)
     with np.errstate(all="ignore"):
         mu = link.inverse(f)
         nu = 1 - mu if link.upper is None else link.upper(f)
-    ok = possible(family, mu, nu)
+    ok = possible_means(family, mu, nu)
     if link.positive and link.name != "sqrt":
         ok = ok & (f > 0)
     if family.code == BINOMIAL:
@@ -234,20 +239,22 @@ def parts(family, link, f):
 def glm_value(family, link, y, f):
     """Eq. (2), inf where the mean is impossible."""
     xp = namespace(f)
-    mu, nu, ok = parts(family, link, f)
-    return xp.where(ok, unit(family, y, mu, nu), xp.full_like(f, math.inf))
+    mu, nu, ok = mean_and_complement(family, link, f)
+    return xp.where(ok, loss_at_mean(family, y, mu, nu), xp.full_like(f, math.inf))
 
 
-def score(family, y, mu, nu):
+def score_in_mean(family, y, mu, nu):
     """(mu - y) / V, its derivative in mu, and 1 / V."""
-    xp, a = namespace(mu), family.parameter
+    xp = namespace(mu)
+    a = family.parameter
     if family.code == BINOMIAL:
         low, high = y / mu, (1 - y) / nu
         return high - low, high / nu + low / mu, 1 / mu / nu
     if family.code == NEGATIVE_BINOMIAL:
         V, slope = mu + a * mu**2, 1 + 2 * a * mu
     elif a == 0:
-        V, slope = xp.ones_like(mu), xp.zeros_like(mu)
+        V = xp.ones_like(mu)
+        slope = xp.zeros_like(mu)
     else:
         V, slope = mu**a, a * mu ** (a - 1)
     s = (mu - y) / V
@@ -256,16 +263,16 @@ def score(family, y, mu, nu):
 
 def glm_gradient(family, link, y, f):
     """Eq. (3), NaN where the mean is impossible."""
-    mu, nu, ok = parts(family, link, f)
+    mu, nu, ok = mean_and_complement(family, link, f)
     with np.errstate(all="ignore"):
-        out = score(family, y, mu, nu)[0] * link.slope(f)
+        out = score_in_mean(family, y, mu, nu)[0] * link.slope(f)
     return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
 
 
 def glm_curvature(family, link, y, f, expected=False):
     """Eq. (4), or (5)."""
-    mu, nu, ok = parts(family, link, f)
-    s, ds, precision = score(family, y, mu, nu)
+    mu, nu, ok = mean_and_complement(family, link, f)
+    s, ds, precision = score_in_mean(family, y, mu, nu)
     with np.errstate(all="ignore"):
         slope = link.slope(f)
         out = precision * slope**2
@@ -314,11 +321,11 @@ def tweedie(power: float = 1.5) -> Loss:
     return Loss(
         "tweedie",
         kinds.TWEEDIE,
-        domain(p),
+        tweedie_domain(p),
         tweedie_value,
         tweedie_gradient,
         tweedie_curvature,
-        lambda y, w, a: log(mean(y, w)),
+        lambda y, w, a: log(weighted_row_mean(y, w)),
         link=log,
         parameter=p,
         convex=1 < p < 2,

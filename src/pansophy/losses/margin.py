@@ -1,4 +1,4 @@
-"""Margins: slacks and what they say, costs per class, the family in one table.
+"""Margins and slacks of classification, costs per class, a table of margin losses.
 
 For a sign y and a raw prediction f the margin is z = y f, and the hinge loss of a row
 is its slack
@@ -32,7 +32,7 @@ from .pointwise import (
     logistic,
     modified_huber,
     perceptron,
-    positive,
+    positive_part,
     squared_hinge,
     zero_one,
 )
@@ -72,10 +72,10 @@ def slack(y, f) -> Slack:
 
 def tube_slacks(y, f, epsilon=0.1):
     """s+ and s- of eq. (2)."""
-    return positive(y - f - epsilon), positive(f - y - epsilon)
+    return positive_part(y - f - epsilon), positive_part(f - y - epsilon)
 
 
-def log_likelihood(y, f, w=None):
+def bernoulli_log_likelihood(y, f, w=None):
     """Bernoulli log-likelihood of fractions or labels y in [0, 1] at logits f."""
     parts = logistic.value(y, f)
     return -namespace(f).sum(parts if w is None else w * parts)
@@ -102,23 +102,25 @@ def margin_losses(z) -> dict[str, Any]:
     }
 
 
-def class_costs(y, cost_positive=1.0, cost_negative=1.0):
+def costs_by_sign(y, cost_positive=1.0, cost_negative=1.0):
     """c+ for rows of sign +1 (or 1) and c- for the rest."""
     xp = namespace(y)
     return xp.where(y > 0, 0 * y + cost_positive, 0 * y + cost_negative)
 
 
-def weighted(loss: Loss, positive: float = 1.0, negative: float = 1.0) -> Loss:
+def class_weighted_loss(
+    loss: Loss, positive: float = 1.0, negative: float = 1.0
+) -> Loss:
     """Eq. (3): `loss` times `positive` on rows of the positive class, or `negative`.
 
     Takes any loss of signs, and the logistic loss with labels 0 and 1. Compiled loops
-    take costs as row weights (`class_costs`), so the result has no `kind` of its own.
+    take costs as row weights (`costs_by_sign`), so the result has no `kind` of its own.
 
     Examples
     --------
     >>> import numpy as np
     >>> from pansophy import losses
-    >>> dear = losses.weighted(losses.hinge, positive=3.0)
+    >>> dear = losses.class_weighted_loss(losses.hinge, positive=3.0)
     >>> dear.value(np.array([1.0, -1.0]), np.zeros(2))
     array([3., 1.])
     """
@@ -128,7 +130,7 @@ def weighted(loss: Loss, positive: float = 1.0, negative: float = 1.0) -> Loss:
         raise ValueError(
             f"the costs of weighted must be above 0, got {positive!r} and {negative!r}."
         )
-    cost = lambda y: class_costs(y, positive, negative)
+    cost = lambda y: costs_by_sign(y, positive, negative)
     return dataclasses.replace(
         loss,
         name=f"weighted_{loss.name}",

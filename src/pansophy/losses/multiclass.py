@@ -18,10 +18,10 @@ from ..core.numerics import logsumexp
 from ..core.numerics import softmax as probabilities
 from ..links import multinomial
 from . import base as kinds
-from .base import Loss, mean
+from .base import Loss, weighted_row_mean
 
 
-def one_hot(y, like):
+def as_one_hot(y, like):
     """Rows of 0 and 1 from labels; rows of probabilities are taken as they are."""
     xp = namespace(like)
     if y.ndim == 2:
@@ -33,11 +33,11 @@ def one_hot(y, like):
 def softmax_value(y, f, a):
     """Eq. (1)."""
     xp = namespace(f)
-    return logsumexp(f) - xp.sum(one_hot(y, f) * f, axis=-1)
+    return logsumexp(f) - xp.sum(as_one_hot(y, f) * f, axis=-1)
 
 
 def softmax_gradient(y, f, a):
-    return probabilities(f) - one_hot(y, f)
+    return probabilities(f) - as_one_hot(y, f)
 
 
 def softmax_curvature(y, f, a):
@@ -47,12 +47,12 @@ def softmax_curvature(y, f, a):
 
 def softmax_constant(y, w, a):
     """Centred log-frequencies of the classes."""
-    return multinomial(class_shares(y, w))
+    return multinomial(class_frequencies(y, w))
 
 
 def hinge_parts(y, f):
     xp = namespace(f)
-    own = one_hot(y, f)
+    own = as_one_hot(y, f)
     score = xp.sum(own * f, axis=-1)
     rival = f - own * (xp.max(xp.abs(f)) * 2 + 1)  # the label's own class cannot win
     return own, score, rival
@@ -70,7 +70,7 @@ def multiclass_hinge_gradient(y, f, a):
     """+1 on the strongest rival and -1 on the label, where eq. (2) is above 0."""
     xp = namespace(f)
     own, _, rival = hinge_parts(y, f)
-    wrong = one_hot(xp.argmax(rival, axis=-1), f)
+    wrong = as_one_hot(xp.argmax(rival, axis=-1), f)
     active = xp.astype(multiclass_hinge_value(y, f, a) > 0, f.dtype)
     return active[:, None] * (wrong - own)
 
@@ -89,18 +89,18 @@ softmax = Loss(
 cross_entropy = softmax  # the other usual name
 
 
-def class_shares(y, w):
+def class_frequencies(y, w):
     """Weight of each class over all weight, from labels or rows of probabilities."""
     xp = namespace(y)
     if y.ndim == 1:
         k = int(xp.max(y)) + 1
-        y = one_hot(y, xp.zeros((1, k), dtype=xp.float64, device=device(y)))
-    return mean(y, None if w is None else w[:, None])
+        y = as_one_hot(y, xp.zeros((1, k), dtype=xp.float64, device=device(y)))
+    return weighted_row_mean(y, None if w is None else w[:, None])
 
 
 def multiclass_hinge_constant(y, w, a):
     """1 on a class with more than half the weight and 0 elsewhere."""
-    share = class_shares(y, w)
+    share = class_frequencies(y, w)
     return namespace(share).astype(share > 0.5, share.dtype)
 
 
@@ -119,4 +119,4 @@ def smooth_labels(y, k, epsilon=0.1):
     """Label rows (1 - epsilon) onehot + epsilon / k, for `softmax`."""
     xp = namespace(y)
     like = xp.zeros((1, k), dtype=xp.float64, device=device(y))
-    return (1 - epsilon) * one_hot(y, like) + epsilon / k
+    return (1 - epsilon) * as_one_hot(y, like) + epsilon / k

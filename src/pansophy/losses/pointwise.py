@@ -23,23 +23,24 @@ Refs      [Huber1964] [Koenker1978] [Freund1997] [McCullagh1989] [Zhang2004] eq.
 
 from ..core.arrays import namespace
 from ..core.numerics import log1pexp, sigmoid
+from ..core.weighted import weighted_quantile
 from ..links import log, logit
 from ..links import sigmoid_slope as logistic_slope
 from . import base as kinds
-from .base import Loss, mean, root, weighted_quantile
+from .base import Loss, constant_by_bisection, weighted_row_mean
 
 
-def positive(x):
+def positive_part(x):
     xp = namespace(x)
     return xp.maximum(x, xp.zeros_like(x))
 
 
-def flat(y, f, a):
+def zero_curvature(y, f, a):
     """Curvature of a loss made of straight pieces."""
     return namespace(f).zeros_like(f)
 
 
-def as_float(condition, like):
+def mask_as_float(condition, like):
     return namespace(like).astype(condition, like.dtype)
 
 
@@ -57,7 +58,7 @@ def quantile_value(y, f, q):
 
 def quantile_gradient(y, f, q):
     xp = namespace(f)
-    slope = as_float(f > y, f) - q
+    slope = mask_as_float(f > y, f) - q
     return xp.where(f == y, xp.zeros_like(f), slope)
 
 
@@ -73,16 +74,16 @@ def huber_gradient(y, f, d):
 
 
 def huber_curvature(y, f, d):
-    return as_float(namespace(f).abs(f - y) <= d, f)
+    return mask_as_float(namespace(f).abs(f - y) <= d, f)
 
 
 def tube_value(y, f, e):
-    return positive(namespace(f).abs(f - y) - e)
+    return positive_part(namespace(f).abs(f - y) - e)
 
 
 def tube_gradient(y, f, e):
     xp = namespace(f)
-    return xp.sign(f - y) * as_float(xp.abs(f - y) > e, f)
+    return xp.sign(f - y) * mask_as_float(xp.abs(f - y) > e, f)
 
 
 def tube_constant(y, w, e):
@@ -97,31 +98,31 @@ def squared_tube_gradient(y, f, e):
 
 
 def squared_tube_curvature(y, f, e):
-    return 2 * as_float(namespace(f).abs(f - y) > e, f)
+    return 2 * mask_as_float(namespace(f).abs(f - y) > e, f)
 
 
 # -- margin losses ---------------------------------------------------------------
 
 
-def share(y, w=None):
+def positive_frequency(y, w=None):
     """Weight of the positive rows over all weight, for signs y."""
-    return mean((y + 1) / 2, w)
+    return weighted_row_mean((y + 1) / 2, w)
 
 
 def hinge_gradient(y, f, a):
-    return -y * as_float(y * f < 1, f)
+    return -y * mask_as_float(y * f < 1, f)
 
 
 def hinge_constant(y, w, a):
-    return namespace(y).sign(2 * share(y, w) - 1)
+    return namespace(y).sign(2 * positive_frequency(y, w) - 1)
 
 
 def squared_hinge_gradient(y, f, a):
-    return -2 * y * positive(1 - y * f)
+    return -2 * y * positive_part(1 - y * f)
 
 
 def perceptron_gradient(y, f, a):
-    return -y * as_float(y * f <= 0, f)
+    return -y * mask_as_float(y * f <= 0, f)
 
 
 def exponential_value(y, f, a):
@@ -132,17 +133,17 @@ def modified_huber_value(y, f, a):
     """Eq. (9)."""
     xp = namespace(f)
     z = y * f
-    return xp.where(z >= -1, positive(1 - z) ** 2, -4 * z)
+    return xp.where(z >= -1, positive_part(1 - z) ** 2, -4 * z)
 
 
 def modified_huber_gradient(y, f, a):
     xp = namespace(f)
     z = y * f
-    return xp.where(z >= -1, -2 * y * positive(1 - z), -4 * y)
+    return xp.where(z >= -1, -2 * y * positive_part(1 - z), -4 * y)
 
 
 def modified_huber_curvature(y, f, a):
-    return 2 * as_float((y * f >= -1) & (y * f < 1), f)
+    return 2 * mask_as_float((y * f >= -1) & (y * f < 1), f)
 
 
 # -- likelihoods with log link ---------------------------------------------------
@@ -169,7 +170,7 @@ squared = Loss(
     lambda y, f, a: (f - y) ** 2,
     lambda y, f, a: 2 * (f - y),
     lambda y, f, a: 2 * namespace(f).ones_like(f),
-    lambda y, w, a: mean(y, w),
+    lambda y, w, a: weighted_row_mean(y, w),
     lipschitz=2.0,
 )
 half_squared = Loss(
@@ -179,7 +180,7 @@ half_squared = Loss(
     lambda y, f, a: (f - y) ** 2 / 2,
     lambda y, f, a: f - y,
     lambda y, f, a: namespace(f).ones_like(f),
-    lambda y, w, a: mean(y, w),
+    lambda y, w, a: weighted_row_mean(y, w),
     lipschitz=1.0,
 )
 absolute = Loss(
@@ -188,7 +189,7 @@ absolute = Loss(
     "real",
     lambda y, f, a: namespace(f).abs(f - y),
     absolute_gradient,
-    flat,
+    zero_curvature,
     lambda y, w, a: weighted_quantile(y, w, 0.5),
 )
 logistic = Loss(
@@ -198,7 +199,7 @@ logistic = Loss(
     lambda y, f, a: log1pexp(f) - y * f,
     lambda y, f, a: sigmoid(f) - y,
     lambda y, f, a: logistic_slope(f),
-    lambda y, w, a: logit(mean(y, w)),
+    lambda y, w, a: logit(weighted_row_mean(y, w)),
     link=logit,
     lipschitz=0.25,
 )
@@ -206,29 +207,29 @@ hinge = Loss(
     "hinge",
     kinds.HINGE,
     "sign",
-    lambda y, f, a: positive(1 - y * f),
+    lambda y, f, a: positive_part(1 - y * f),
     hinge_gradient,
-    flat,
+    zero_curvature,
     hinge_constant,
 )
 squared_hinge = Loss(
     "squared_hinge",
     kinds.SQUARED_HINGE,
     "sign",
-    lambda y, f, a: positive(1 - y * f) ** 2,
+    lambda y, f, a: positive_part(1 - y * f) ** 2,
     squared_hinge_gradient,
-    lambda y, f, a: 2 * as_float(y * f < 1, f),
-    lambda y, w, a: 2 * share(y, w) - 1,
+    lambda y, f, a: 2 * mask_as_float(y * f < 1, f),
+    lambda y, w, a: 2 * positive_frequency(y, w) - 1,
     lipschitz=2.0,
 )
 perceptron = Loss(
     "perceptron",
     kinds.PERCEPTRON,
     "sign",
-    lambda y, f, a: positive(-y * f),
+    lambda y, f, a: positive_part(-y * f),
     perceptron_gradient,
-    flat,
-    lambda y, w, a: 0 * share(y, w),
+    zero_curvature,
+    lambda y, w, a: 0 * positive_frequency(y, w),
 )
 exponential = Loss(
     "exponential",
@@ -237,7 +238,7 @@ exponential = Loss(
     exponential_value,
     lambda y, f, a: -y * exponential_value(y, f, a),
     exponential_value,
-    lambda y, w, a: logit(share(y, w)) / 2,
+    lambda y, w, a: logit(positive_frequency(y, w)) / 2,
 )
 modified_huber = Loss(
     "modified_huber",
@@ -246,7 +247,7 @@ modified_huber = Loss(
     modified_huber_value,
     modified_huber_gradient,
     modified_huber_curvature,
-    lambda y, w, a: 2 * share(y, w) - 1,
+    lambda y, w, a: 2 * positive_frequency(y, w) - 1,
     lipschitz=2.0,
 )
 poisson = Loss(
@@ -256,7 +257,7 @@ poisson = Loss(
     lambda y, f, a: namespace(f).exp(f) - y * f,
     poisson_gradient,
     exp_only,
-    lambda y, w, a: log(mean(y, w)),
+    lambda y, w, a: log(weighted_row_mean(y, w)),
     link=log,
 )
 gamma = Loss(
@@ -266,7 +267,7 @@ gamma = Loss(
     lambda y, f, a: y * namespace(f).exp(-f) + f,
     lambda y, f, a: 1 - y * namespace(f).exp(-f),
     gamma_curvature,
-    lambda y, w, a: log(mean(y, w)),
+    lambda y, w, a: log(weighted_row_mean(y, w)),
     link=log,
 )
 
@@ -282,7 +283,7 @@ def huber(delta: float = 1.35) -> Loss:
         huber_value,
         huber_gradient,
         huber_curvature,
-        lambda y, w, d: root(huber_gradient, y, w, d),
+        lambda y, w, d: constant_by_bisection(huber_gradient, y, w, d),
         parameter=float(delta),
         lipschitz=1.0,
     )
@@ -300,7 +301,7 @@ def quantile(level: float = 0.5) -> Loss:
         "real",
         quantile_value,
         quantile_gradient,
-        flat,
+        zero_curvature,
         weighted_quantile,
         parameter=float(level),
     )
@@ -318,7 +319,7 @@ def epsilon_insensitive(epsilon: float = 0.1) -> Loss:
         "real",
         tube_value,
         tube_gradient,
-        flat,
+        zero_curvature,
         tube_constant,
         parameter=float(epsilon),
     )
@@ -338,7 +339,7 @@ def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
         lambda y, f, e: tube_value(y, f, e) ** 2,
         squared_tube_gradient,
         squared_tube_curvature,
-        lambda y, w, e: root(squared_tube_gradient, y, w, e),
+        lambda y, w, e: constant_by_bisection(squared_tube_gradient, y, w, e),
         parameter=float(epsilon),
         lipschitz=2.0,
     )
@@ -346,4 +347,4 @@ def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
 
 def zero_one(y, f):
     """1 where the sign of f is wrong or undecided (y f <= 0), else 0."""
-    return as_float(y * f <= 0, f)
+    return mask_as_float(y * f <= 0, f)

@@ -1,4 +1,4 @@
-"""Residual losses between least squares and the mode: powers, and Tukey's biweight.
+"""Robust losses of residuals: powers |r|^p and Tukey's biweight.
 
 With residual r = f - y,
 
@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from ..core.arrays import namespace
+from ..core.weighted import weighted_quantile
 from . import base as kinds
-from .base import Loss, mean, root, weighted_quantile
+from .base import Loss, constant_by_bisection, weighted_row_mean
 
 CANDIDATES = 512  # targets at most at which a loss that is not convex is looked at
 BIWEIGHT = 4.685
@@ -57,9 +58,9 @@ def lp_constant(y, w, p):
     if p == 1:
         return weighted_quantile(y, w, 0.5)
     if p == 2:
-        return mean(y, w)
+        return weighted_row_mean(y, w)
     if p > 1:
-        return root(lp_gradient, y, w, p)
+        return constant_by_bisection(lp_gradient, y, w, p)
     return best_target(lp_value, y, w, p, y.shape[0])
 
 
@@ -114,7 +115,7 @@ def lp_norm(r, p, w=None):
 # -- Tukey's biweight ------------------------------------------------------------
 
 
-def closeness(y, f, c):
+def biweight_factor(y, f, c):
     """1 - (r/c)^2, and 0 beyond c; its square is the weight of a row in IRLS."""
     xp = namespace(f)
     rest = 1 - ((f - y) / c) ** 2
@@ -122,15 +123,15 @@ def closeness(y, f, c):
 
 
 def tukey_value(y, f, c):
-    return c * c / 6 * (1 - closeness(y, f, c) ** 3)
+    return c * c / 6 * (1 - biweight_factor(y, f, c) ** 3)
 
 
 def tukey_gradient(y, f, c):
-    return (f - y) * closeness(y, f, c) ** 2
+    return (f - y) * biweight_factor(y, f, c) ** 2
 
 
 def tukey_curvature(y, f, c):
-    near = closeness(y, f, c)
+    near = biweight_factor(y, f, c)
     return near * (5 * near - 4)
 
 
@@ -139,8 +140,8 @@ def tukey_constant(y, w, c):
     xp = namespace(y)
     at = best_target(tukey_value, y, w, c, CANDIDATES)
     for _ in range(100):
-        near = closeness(y, xp.zeros_like(y) + at, c) ** 2
-        at = mean(y, near if w is None else w * near)
+        near = biweight_factor(y, xp.zeros_like(y) + at, c) ** 2
+        at = weighted_row_mean(y, near if w is None else w * near)
     return at
 
 

@@ -1,11 +1,11 @@
-"""Manifolds: rows drawn in few dimensions so that neighbours stay neighbours."""
+"""Manifold learning: embeddings of rows in few dimensions that keep neighbours."""
 
-from .classical import ClassicalMDS
+from .classical_mds import ClassicalMDS
+from .embedding_quality import trustworthiness
 from .gplvm import GPLVM
 from .isomap import Isomap, shortest_paths
 from .locally_linear import LocallyLinearEmbedding, locally_linear_embedding
 from .mds import MDS, smacof
-from .quality import trustworthiness
 from .spectral_embedding import SpectralEmbedding, spectral_embedding
 from .tsne import TSNE
 

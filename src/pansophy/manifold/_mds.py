@@ -1,12 +1,13 @@
-"""Loop of SMACOF: one pass over all pairs for the stress and the next points."""
+"""Compiled loop of SMACOF: the stress and the next points in one pass."""
 
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 
-@njit(cache=True, nogil=True, error_model="numpy",
-      fastmath={"contract", "reassoc", "nsz", "arcp"})  # fmt: skip
-def guttman(T, Y, lo, hi, out):
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def guttman_transform(T, Y, lo, hi, out):
     """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
 
     T (n, n) are the targets, Y (m, n) the points in columns.
@@ -27,7 +28,9 @@ def guttman(T, Y, lo, hi, out):
             stress += (d - row[j]) * (d - row[j])
             w[j] = row[j] / d if d > 0 else row[j] * 1e5
         for c in range(m):
-            y, here, s = Y[c], Y[c, i], 0.0
+            y = Y[c]
+            here = Y[c, i]
+            s = 0.0
             for j in range(n):
                 s += w[j] * (here - y[j])
             out[c, i] = s / n

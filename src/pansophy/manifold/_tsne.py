@@ -1,4 +1,4 @@
-"""Loops of t-SNE: the width of each row, the pull, the push, one step of descent.
+"""Compiled loops of t-SNE: bandwidths, attraction, repulsion, one step of descent.
 
 Points lie in columns, Y (m, n), so that neighbouring numbers in memory are the same
 coordinate of neighbouring points and the sums over points run in vector registers.
@@ -11,13 +11,18 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core._crew import done, publish, settle, take, wait
-
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core._shared_queue import (
+    finish_item,
+    publish_items,
+    take_item,
+    wait_for_item,
+    wait_until_finished,
+)
+from ..core.compiled import FASTMATH
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def widths(D, target, lo, hi, P):
+def row_bandwidths(D, target, lo, hi, P):
     """P[i] = exp(-b_i D[i]) / sum, b_i such that its entropy is `target`.
 
     Newton's steps on log b inside a bracket; D holds squared distances, and an
@@ -25,14 +30,17 @@ def widths(D, target, lo, hi, P):
     """
     k = D.shape[1]
     for i in range(lo, hi):
-        least, mean, count = np.inf, 0.0, 0
+        least = np.inf
+        mean = 0.0
+        count = 0
         for j in range(k):
             if D[i, j] < np.inf:
                 least = min(least, D[i, j])
                 mean += D[i, j]
                 count += 1
         spread = mean / max(count, 1) - least
-        low, high = 0.0, np.inf
+        low = 0.0
+        high = np.inf
         b = 1.0 / spread if spread > 0 else 1.0
         total = 1.0
         for _ in range(100):
@@ -65,10 +73,11 @@ def widths(D, target, lo, hi, P):
             P[i, j] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def pull(indptr, indices, p, Y, a, lo, hi, A):
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def attraction(indptr, indices, p, Y, a, lo, hi, A):
     """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
-    m, rate = Y.shape[0], Y.dtype.type(1 / a)
+    m = Y.shape[0]
+    rate = Y.dtype.type(1 / a)
     one = Y.dtype.type(1)
     if m == 2:
         x, y = Y[0], Y[1]
@@ -95,9 +104,9 @@ def pull(indptr, indices, p, Y, a, lo, hi, A):
                 A[c, i] += w * (Y[c, i] - Y[c, j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def pull_all(P, Y, a, lo, hi, A):
-    """The pull of eq. (5) when every pair has a p_ij, P (n, n)."""
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def attraction_dense(P, Y, a, lo, hi, A):
+    """`attraction` when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
     rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
     w = np.empty(n, Y.dtype)
@@ -111,14 +120,16 @@ def pull_all(P, Y, a, lo, hi, A):
         for j in range(n):
             w[j] = row[j] / (one + rate * w[j])
         for c in range(m):
-            yc, here, s = Y[c], Y[c, i], Y.dtype.type(0)
+            yc = Y[c]
+            here = Y[c, i]
+            s = Y.dtype.type(0)
             for j in range(n):
                 s += w[j] * (here - yc[j])
             A[c, i] = s
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def push(Y, a, lo, hi, F):
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def repulsion_direct(Y, a, lo, hi, F):
     """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
     m, n = Y.shape
     rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
@@ -148,13 +159,15 @@ def push(Y, a, lo, hi, F):
                 w[j] += (here - yc[j]) * (here - yc[j])
         for j in range(n):
             w[j] = one / (one + rate * w[j])
-        powers(w, a, q)
+        kernel_powers(w, a, q)
         z = Y.dtype.type(0)
         for j in range(n):
             z += q[j]
             w[j] *= q[j]
         for c in range(m):
-            yc, here, s = Y[c], Y[c, i], Y.dtype.type(0)
+            yc = Y[c]
+            here = Y[c, i]
+            s = Y.dtype.type(0)
             for j in range(n):
                 s += w[j] * (here - yc[j])
             F[c, i] = s
@@ -162,8 +175,8 @@ def push(Y, a, lo, hi, F):
     return Z
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def powers(w, a, q):
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def kernel_powers(w, a, q):
     """q = w^((a + 1) / 2) for a whole a, by products and one root."""
     for j in range(len(w)):
         q[j] = np.sqrt(w[j]) if a % 2 == 0 else w[j]
@@ -173,7 +186,7 @@ def powers(w, a, q):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def advance(Y, U, G, A, F, rise, fall, rate, momentum):
+def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
     """One step of descent with gains; the squared norm of the gradient, eq. (6)."""
     m, n = Y.shape
     norm = 0.0
@@ -190,48 +203,55 @@ def advance(Y, U, G, A, F, rise, fall, rate, momentum):
 
 
 @njit(cache=True, nogil=True)
-def block(indptr, indices, p, Y, a, k, width, A, F, parts):
-    """The pull and the push of one piece of the points."""
-    lo, hi = k * width, min((k + 1) * width, Y.shape[1])
-    pull(indptr, indices, p, Y, a, lo, hi, A)
-    parts[k] = push(Y, a, lo, hi, F)
+def forces_block(affinities, Y, a, k, width, A, F, parts):
+    """Attraction and repulsion of block k of the points."""
+    indptr, indices, p = affinities
+    lo = k * width
+    hi = min((k + 1) * width, Y.shape[1])
+    attraction(indptr, indices, p, Y, a, lo, hi, A)
+    parts[k] = repulsion_direct(Y, a, lo, hi, F)
 
 
 @njit(cache=True, nogil=True)
-def descend(board, leads, indptr, indices, p, Y, a, width, A, F, parts, U, G, how, n):
-    """n steps of descent with direct sums, pieces shared by a lead and its hands.
+def direct_descent(board, leads, affinities, points, a, width, forces, rates, n):
+    """n steps of descent with direct sums, blocks shared by a coordinator and workers.
 
-    `how` is the constant of eq. (3), the exaggeration, the rate and the momentum. Lead
-    and hands are one function with one call of `block`: a copy of it in each could be
-    compiled to round differently, and the map would depend on who did what.
+    `affinities` is (indptr, indices, p), `points` is (Y, U, G), `forces` is (A, F,
+    parts) and `rates` the constant of eq. (3), the exaggeration, the learning rate and
+    the momentum. Coordinator and workers are one function with one call of
+    `forces_block`: a copy of it in each could be compiled to round differently, and the
+    embedding would depend on who did what.
     """
-    c, e, rate, momentum = how
+    Y, U, G = points
+    A, F, parts = forces
+    c, e, rate, momentum = rates
     norm, step = 0.0, 0
     if leads:
-        publish(board, len(parts))
+        publish_items(board, len(parts))
     while True:
-        k = take(board) if leads else wait(board)
+        k = take_item(board) if leads else wait_for_item(board)
         if k >= 0:
-            block(indptr, indices, p, Y, a, k, width, A, F, parts)
-            done(board)
+            forces_block(affinities, Y, a, k, width, A, F, parts)
+            finish_item(board)
             continue
         if not leads:
             return 0.0
-        settle(board)
+        wait_until_finished(board)
         Z = 0.0
         for k in range(len(parts)):
             Z += parts[k]
-        norm = advance(Y, U, G, A, F, c * e, c / Z, rate, momentum)
+        norm = descent_step(Y, U, G, A, F, c * e, c / Z, rate, momentum)
         step += 1
         if step >= n:
             return norm
-        publish(board, len(parts))
+        publish_items(board, len(parts))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def misfit(indptr, indices, p, Y, a, lo, hi):
+def cross_entropy_sparse(indptr, indices, p, Y, a, lo, hi):
     """-sum over neighbours of p_ij log q_ij, with q_ij not yet over Z."""
-    m, total = Y.shape[0], 0.0
+    m = Y.shape[0]
+    total = 0.0
     for i in range(lo, hi):
         for e in range(indptr[i], indptr[i + 1]):
             s = 0.0
@@ -242,9 +262,10 @@ def misfit(indptr, indices, p, Y, a, lo, hi):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def misfit_all(P, Y, a, lo, hi):
-    """`misfit` when every pair has a p_ij."""
-    m, total = Y.shape[0], 0.0
+def cross_entropy_dense(P, Y, a, lo, hi):
+    """`cross_entropy_sparse` when every pair has a p_ij."""
+    m = Y.shape[0]
+    total = 0.0
     for i in range(lo, hi):
         for j in range(P.shape[1]):
             if P[i, j] > 0:

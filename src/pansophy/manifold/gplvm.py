@@ -1,11 +1,12 @@
-"""Gaussian-process latent variable model: rows as smooth functions of hidden places.
+"""Gaussian-process latent variable model: rows as smooth functions of latent points.
 
 Every column of the centred data Y (n, d) is drawn from one Gaussian process over
-hidden places z_i, so that with K = k(Z, Z) + s^2 I
+latent points z_i, so that with K = k(Z, Z) + s^2 I
 
     L(Z, theta, s) = d/2 log |K| + 1/2 tr(K^-1 Y Y^T) + n d / 2 log 2 pi            (1)
 
-is minus the log marginal likelihood. Places, kernel and noise are fitted together:
+is minus the log marginal likelihood. Latent points, kernel and noise are fitted
+together:
 
     dL / dK = 1/2 (d K^-1 - K^-1 Y Y^T K^-1) =: G                                   (2)
     dL / dz_i = 2 sum_j G_ij dk(z_i, z_j) / dz_i    dL / dtheta = sum G * dK/dtheta (3)
@@ -13,7 +14,7 @@ is minus the log marginal likelihood. Places, kernel and noise are fitted togeth
 by L-BFGS, from the principal components. With a linear kernel the minimum is dual
 probabilistic PCA: Z Z^T has the leading eigenvectors of Y Y^T / d with their
 eigenvalues less s^2, and s^2 is the mean of the eigenvalues left over. With a Gaussian
-kernel the map from places to rows is curved and L has many minima.
+kernel the map from latent points to rows is curved and L has many minima.
 
 Only Y Y^T enters, so columns beyond n cost nothing.
 
@@ -32,8 +33,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.low_rank import truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import truncated_svd
 from ..kernels import (
     RBF,
     AbstractKernel,
@@ -44,26 +45,28 @@ from ..kernels import (
     Sum,
 )
 from ..optim import lbfgs
-from ..params import Count, NonNegative, Positive, Rule, Verbosity
+from ..params import Count, NonNegative, ParameterRule, Positive, Verbosity
 from ..typing import Matrix, Seed
-from .classical import check_room
+from .classical_mds import check_n_dimensions
 
 FEW = 500  # rows up to which threads of BLAS cost more than they save
 KERNELS = {"rbf": Constant(1.0) * RBF(1.0), "linear": Linear(1.0)}
 
-Kernel = Annotated[Any, Rule("a kernel", lambda v: isinstance(v, AbstractKernel))]
+Kernel = Annotated[
+    Any, ParameterRule("a kernel", lambda v: isinstance(v, AbstractKernel))
+]
 
 
-def slope_in_places(kernel, Z, G):
+def latent_gradient(kernel, Z, G):
     """sum_j G_ij dk(z_i, z_j) / dz_i for every i, (n, m); G is symmetric."""
     if isinstance(kernel, Constant):
         return np.zeros_like(Z)
     if isinstance(kernel, Sum):
         parts = (kernel.left, kernel.right)
-        return np.sum([slope_in_places(k, Z, G) for k in parts], axis=0)
+        return np.sum([latent_gradient(k, Z, G) for k in parts], axis=0)
     if isinstance(kernel, Product):
-        left = slope_in_places(kernel.left, Z, G * kernel.right.block(Z, Z))
-        return left + slope_in_places(kernel.right, Z, G * kernel.left.block(Z, Z))
+        left = latent_gradient(kernel.left, Z, G * kernel.right.block(Z, Z))
+        return left + latent_gradient(kernel.right, Z, G * kernel.left.block(Z, Z))
     if isinstance(kernel, Linear):
         return kernel.scale * (G @ Z)
     if isinstance(kernel, Polynomial):
@@ -75,12 +78,12 @@ def slope_in_places(kernel, Z, G):
         rate = 2 * np.asarray(kernel.gamma)  # 1 / l^2
         return (H @ Z - H.sum(axis=1)[:, None] * Z) * rate
     raise ValueError(
-        f"the places of {type(kernel).__name__} cannot be learnt: take sums and "
+        f"the latent points of {type(kernel).__name__} cannot be learnt: take sums and "
         "products of RBF, Linear, Polynomial and Constant kernels."
     )
 
 
-def objective(Z, kernel, noise, S, d):
+def gplvm_objective(Z, kernel, noise, S, d):
     """L of eq. (1) and its slopes in Z, theta and log s^2; S = Y Y^T."""
     n = len(Z)
     K = kernel.block(Z, Z)
@@ -96,10 +99,10 @@ def objective(Z, kernel, noise, S, d):
     G = 0.5 * (d * inverse - A @ inverse)
     G = 0.5 * (G + G.T)
     theta = np.array([np.sum(G * g) for g in kernel.gradient_block(Z, Z)])
-    return value, 2 * slope_in_places(kernel, Z, G), theta, noise * np.trace(G)
+    return value, 2 * latent_gradient(kernel, Z, G), theta, noise * np.trace(G)
 
 
-def fit_places(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
+def fit_latent(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
     """Minimise (1) from Z, a kernel and a noise; the result and a reader of it."""
     n, m = Z.shape
     p = len(kernel.theta)
@@ -111,7 +114,7 @@ def fit_places(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
 
     def f(x):
         Z, k, noise = unpack(x)
-        value, dZ, theta, dnoise = objective(Z, k, noise, S, d)
+        value, dZ, theta, dnoise = gplvm_objective(Z, k, noise, S, d)
         if not math.isfinite(value):
             return 1e300, np.zeros_like(x)
         part = dnoise * (noise - floor) / noise  # the floor does not move
@@ -130,13 +133,13 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        m, the dimensions of the hidden places.
+        m, the dimensions of the latent points.
     kernel : "rbf", "linear" or kernel, default="rbf"
         k, with its parameters as a start. "rbf" is a constant times RBF.
     noise : float, default=0.1
         s^2 to start from, over the mean variance of the columns.
     init : "pca" or array of shape (n, m), default="pca"
-        Where the places start.
+        Where the latent points start.
     max_iter : int, default=100
         Steps of L-BFGS.
     tol : float, default=1e-3
@@ -187,8 +190,8 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
     verbose: Verbosity = 0
 
     def fit(self, X, y=None):
-        """Find places, kernel and noise; y is not used."""
-        X, _ = self._begin(X, ensure_min_samples=2, dtype=np.float64)
+        """Find latent points, kernel and noise; y is not used."""
+        X, _ = self._check_training_data(X, ensure_min_samples=2, dtype=np.float64)
         n, d = X.shape
         mean = X.mean(axis=0)
         Y = X - mean
@@ -196,47 +199,56 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
         Y /= math.sqrt(variance)  # L is minimised in units of the data
         Z = self._start(Y)
         kernel = KERNELS[self.kernel] if isinstance(self.kernel, str) else self.kernel
-        how = {"max_iter": self.max_iter, "tol": self.tol * n * d, "floor": 1e-8}
-        read: list = []
+        unpack: Any = None
 
         def run(task):
-            start = (Z, kernel, self.noise, Y @ Y.T, d)
-            result, unpack = fit_places(*start, task=task, **how)
-            read.append(unpack)
+            nonlocal unpack
+            result, unpack = fit_latent(
+                Z,
+                kernel,
+                self.noise,
+                Y @ Y.T,
+                d,
+                floor=1e-8,
+                max_iter=self.max_iter,
+                tol=self.tol * n * d,
+                task=task,
+            )
             return result
 
         with threads.single_blas() if n < FEW else nullcontext():
-            result = self._drive(run, total=self.max_iter, X=X)
-        Z, kernel, noise = read[0](result.state.position)
-        self.embedding_ = np.array(Z)
-        self.kernel_ = variance * kernel
+            result = self._run_driver(run, total=self.max_iter, X=X)
+        Z_fit, kernel_fit, noise = unpack(result.state.position)
+        self.embedding_ = np.array(Z_fit)
+        self.kernel_ = variance * kernel_fit
         self.noise_ = noise * variance
         self.log_likelihood_ = -result.objective - 0.5 * n * d * math.log(variance)
         self.mean_ = mean
-        K = kernel.block(Z, Z)
+        K = kernel_fit.block(Z_fit, Z_fit)
         K.flat[:: n + 1] += noise
         scaled_rows = Y * math.sqrt(variance)
         self._weights = cho_solve(cho_factor(K, lower=True), scaled_rows) / variance
         return self
 
     def fit_transform(self, X, y=None):
-        """`fit`, then the places."""
+        """`fit`, then the latent points."""
         return self.fit(X).embedding_
 
     def inverse_transform(self, X):
-        """The mean row at hidden places (q, m): k(places, Z) K^-1 Y + mean."""
+        """The mean row at latent points P (q, m): k(P, Z) K^-1 Y + mean."""
         Z = np.atleast_2d(np.asarray(X, dtype=np.float64))
         return self.kernel_(Z, self.embedding_) @ self._weights + self.mean_
 
     def _start(self, Y):
-        n, m = len(Y), self.n_components
+        n = len(Y)
+        m = self.n_components
         if not isinstance(self.init, str):
             Z = np.array(self.init, dtype=np.float64)
             if Z.shape != (n, m):
                 raise ValueError(f"init has shape {Z.shape}, {(n, m)} is needed.")
             return Z
-        check_room(m, n)
-        rng = rng_from(self.random_state)
+        check_n_dimensions(m, n)
+        rng = make_rng(self.random_state)
         k = min(m, *Y.shape)
         Z = 0.1 * rng.standard_normal((n, m))
         U, S, _ = truncated_svd(Y, k, rng)

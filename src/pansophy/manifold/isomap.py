@@ -1,4 +1,4 @@
-"""Isomap: distances along the surface that the rows lie on, drawn flat.
+"""Isomap: classical scaling of shortest paths along a graph of neighbours.
 
 Rows are joined to their neighbours, an edge as long as the distance. The length of the
 shortest path between two rows stands for their distance along the surface, and
@@ -34,12 +34,22 @@ from scipy.sparse import csgraph
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..graphs import connected_components, symmetrised
+from ..graphs import connected_components, symmetrize_graph
 from ..params import Count, Jobs, NonNegative, Positive
-from . import _paths
-from .classical import centred, check_room, leading, scaled
-from .neighbours import Search, nearest_to, neighbour_graph, roomy
-from .repulsion import pieces
+from . import _shortest_paths
+from .any_metric_neighbors import (
+    NeighborSearch,
+    neighbor_distance_graph,
+    neighbors_of_queries,
+    upcast_if_squares_overflow,
+)
+from .classical_mds import (
+    check_n_dimensions,
+    double_centered,
+    largest_eigenpairs,
+    scaled_eigenvectors,
+)
+from .tsne_repulsion import point_ranges
 
 
 def shortest_paths(G, *, method="auto"):
@@ -50,25 +60,25 @@ def shortest_paths(G, *, method="auto"):
     G = sparse.csr_array(G)
     if method == "FW":
         return csgraph.shortest_path(G, method="FW", directed=False)
-    G = symmetrised(G, "either")
+    G = symmetrize_graph(G, "either")
     n = G.shape[0]
     D = np.empty((n, n))
     graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32))
     graph = (*graph, G.data.astype(np.float64))
-    ring = widths(graph[2])
+    ring = bucket_widths(graph[2])
 
     def paths(lo, hi):
         if ring is not None:
-            lo = _paths.buckets(*graph, *ring, lo, hi, D)
+            lo = _shortest_paths.bucket_paths(*graph, *ring, lo, hi, D)
         if lo < hi:
-            _paths.dijkstra(*graph, lo, hi, D)
+            _shortest_paths.dijkstra_paths(*graph, lo, hi, D)
 
-    for _ in threads.run([lambda c=c: paths(*c) for c in pieces(n, 32)]):
+    for _ in threads.run_tasks([lambda c=c: paths(*c) for c in point_ranges(n, 32)]):
         pass
     return D
 
 
-def widths(length):
+def bucket_widths(length):
     """(width, number) of buckets for edges like these; None if they are too uneven."""
     if len(length) == 0:
         return None
@@ -78,8 +88,8 @@ def widths(length):
     return width, int(longest / width) + 3
 
 
-def joined(G, X, search):
-    """The graph with its pieces linked by the shortest way between every two."""
+def connected_neighbor_graph(G, X, search):
+    """The graph with its components linked by the shortest edge between every two."""
     count, labels = connected_components(G)
     if count == 1:
         return G
@@ -94,8 +104,8 @@ def joined(G, X, search):
         UserWarning,
         stacklevel=5,
     )
-    links = [shortest_link(X, labels, a, b, search) for a, b in
-             combinations(range(count), 2)]  # fmt: skip
+    pairs = combinations(range(count), 2)
+    links = [shortest_link(X, labels, a, b, search) for a, b in pairs]
     i, j, d = (np.array(part) for part in zip(*links, strict=True))
     G = sparse.coo_array(G)
     data = np.concatenate([G.data, d])
@@ -110,7 +120,7 @@ def shortest_link(X, labels, a, b, search):
         near = np.asarray(X)[np.ix_(A, B)]
         i, j = np.unravel_index(np.argmin(near), near.shape)
         return A[i], B[j], near[i, j]
-    d, rows = nearest_to(X[A], X[B], 1, search)
+    d, rows = neighbors_of_queries(X[A], X[B], 1, search)
     i = int(np.argmin(d[:, 0]))
     return A[i], B[rows[i, 0]], d[i, 0]
 
@@ -183,21 +193,31 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        n, kind = X.shape[0], X.dtype if X.dtype == np.float32 else np.float64
+        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        n = X.shape[0]
+        kind = X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
-        X = roomy(X)
-        with threads.limited(self.n_jobs):
+        X = upcast_if_squares_overflow(X)
+        with threads.limit_threads(self.n_jobs):
             search = self._search()
-            graph = neighbour_graph(X, self.n_neighbors, self.radius, search)
-            G = shortest_paths(joined(graph, X, search), method=self.path_method)
-            B, means = centred(G**2)
-            how = {"tol": self.tol, "max_iter": self.max_iter}
-            values, U = leading(B, self.n_components, solver=self.eigen_solver, **how)
+            graph = neighbor_distance_graph(X, self.n_neighbors, self.radius, search)
+            G = shortest_paths(
+                connected_neighbor_graph(graph, X, search), method=self.path_method
+            )
+            B, means = double_centered(G**2)
+            values, U = largest_eigenpairs(
+                B,
+                self.n_components,
+                solver=self.eigen_solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
         self.dist_matrix_ = G.astype(kind, copy=False)
-        self.embedding_ = scaled(values, U).astype(kind, copy=False)
+        self.embedding_ = scaled_eigenvectors(values, U).astype(kind, copy=False)
         self.eigenvalues_ = values
-        self._rows, self._vectors, self._means = X, U, means
+        self._rows = X
+        self._vectors = U
+        self._means = means
         self._energy = float(np.vdot(B, B))
         return self
 
@@ -207,19 +227,19 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Where new rows land, eq. (2)."""
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         if self.n_neighbors is not None:
             k = min(self.n_neighbors, len(self.dist_matrix_))
-            near, rows = nearest_to(X, self._rows, k, self._search())
+            near, rows = neighbors_of_queries(X, self._rows, k, self._search())
         else:
-            model = self._search().theirs(radius=self.radius).fit(self._rows)
+            model = self._search().sklearn_model(radius=self.radius).fit(self._rows)
             near, rows = model.radius_neighbors(X)
             if any(len(r) == 0 for r in rows):
                 raise ValueError("a row of X has no neighbour within the radius.")
         out = np.empty((X.shape[0], self.embedding_.shape[1]), self.embedding_.dtype)
         root = np.sqrt(np.maximum(self.eigenvalues_, 0.0))
-        axes = np.divide(self._vectors, root, where=root > 0,
-                         out=np.zeros_like(self._vectors))  # fmt: skip
+        axes = np.zeros_like(self._vectors)
+        np.divide(self._vectors, root, where=root > 0, out=axes)
         for i in range(X.shape[0]):
             g = np.min(self.dist_matrix_[rows[i]] + near[i][:, None], axis=0)
             b = -0.5 * (np.square(g, dtype=np.float64) - self._means)
@@ -232,8 +252,13 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         return float(np.sqrt(max(rest, 0.0)) / len(self.dist_matrix_))
 
     def _search(self):
-        how = (self.metric_params, self.n_jobs, self.neighbors_algorithm)
-        return Search(self.metric, self.p, *how)
+        return NeighborSearch(
+            self.metric,
+            self.p,
+            self.metric_params,
+            self.n_jobs,
+            self.neighbors_algorithm,
+        )
 
     def _check_use(self, n):
         if (self.n_neighbors is None) == (self.radius is None):
@@ -243,7 +268,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
                 f"n_neighbors={self.n_neighbors} needs more than the {n} rows there "
                 f"are: n_samples = {n}."
             )
-        check_room(self.n_components, n)
+        check_n_dimensions(self.n_components, n)
 
     @property
     def _n_features_out(self):

@@ -1,7 +1,7 @@
-"""Locally linear embedding: keep what each row is to its neighbours.
+"""Locally linear embedding: preserves the relation of each row to its neighbours.
 
-Each row sees its k neighbours as a little linear piece. Four ways to say what an
-embedding Y must keep of that all lead to one quadratic form,
+Each row and its k neighbours are nearly a linear piece. Four definitions of what an
+embedding Y must preserve of that lead to one quadratic form,
 
     minimise tr Y^T M Y    subject to    Y^T Y = I,  Y^T 1 = 0                      (1)
 
@@ -31,26 +31,30 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
-from .neighbours import Search, nearest_rows, nearest_to
+from .any_metric_neighbors import (
+    NeighborSearch,
+    neighbors_of_queries,
+    neighbors_of_rows,
+)
 
 BLOCK = 1 << 22  # numbers in the pieces handled together
 FEW = 400  # rows up to which a dense solver is quicker
 
 
-def blocks(n, k, d):
+def piece_blocks(n, k, d):
     """Cuts of the rows, so that their pieces stay small."""
     step = max(1, BLOCK // (k * max(k, d)))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def mixture_weights(X, Z, neighbours, reg):
-    """w of the standard way, (n, k): rows X as mixtures of rows of Z."""
+def reconstruction_weights(X, Z, neighbours, reg):
+    """w of the standard method, (n, k): rows X as combinations of rows of Z."""
     n, k = neighbours.shape
     W = np.empty((n, k))
-    for cut in blocks(n, k, Z.shape[1]):
+    for cut in piece_blocks(n, k, Z.shape[1]):
         gap = Z[neighbours[cut]] - X[cut][:, None, :]
         C = gap @ gap.transpose(0, 2, 1)
         trace = np.trace(C, axis1=1, axis2=2)
@@ -62,7 +66,7 @@ def mixture_weights(X, Z, neighbours, reg):
     return W
 
 
-def assembled(parts, n):
+def assemble_pieces(parts, n):
     """The sum of small symmetric matrices, each at the rows it speaks of."""
     row, column, value = [], [], []
     for at, A in parts:  # at (b, s) rows, A (b, s, s)
@@ -74,10 +78,10 @@ def assembled(parts, n):
     return sparse.csr_array((np.concatenate(value), at), shape=(n, n))
 
 
-def standard(X, neighbours, reg):
+def standard_form(X, neighbours, reg):
     """M = (I - W)^T (I - W)."""
     n, k = neighbours.shape
-    W = mixture_weights(X, X, neighbours, reg)
+    W = reconstruction_weights(X, X, neighbours, reg)
     ends = np.arange(0, n * k + 1, k)
     R = sparse.eye_array(n) - sparse.csr_array(
         (W.ravel(), neighbours.ravel(), ends), shape=(n, n)
@@ -85,29 +89,29 @@ def standard(X, neighbours, reg):
     return sparse.csr_array(R.T @ R)
 
 
-def axes_of(gaps):
+def tangent_axes(gaps):
     """Left singular vectors (b, k, .) of the pieces (b, k, d), largest first."""
     return np.linalg.svd(gaps, full_matrices=False)[0]
 
 
-def tangent(X, neighbours, m):
+def ltsa_pieces(X, neighbours, m):
     """LTSA: I - G G^T, G the constant and the m main axes of the neighbours."""
     n, k = neighbours.shape
-    for cut in blocks(n, k, X.shape[1]):
+    for cut in piece_blocks(n, k, X.shape[1]):
         at = neighbours[cut]
         P = X[at]
-        U = axes_of(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         yield at, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
 
 
-def hessian(X, neighbours, m, tol):
+def hessian_pieces(X, neighbours, m, tol):
     """H H^T, H the part of the squares of tangent coordinates that is not linear."""
     n, k = neighbours.shape
     first, second = np.triu_indices(m)
-    for cut in blocks(n, k, X.shape[1]):
+    for cut in piece_blocks(n, k, X.shape[1]):
         at = neighbours[cut]
         P = X[at]
-        U = axes_of(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         T = np.concatenate(
             [np.ones((len(U), k, 1)), U, U[:, :, first] * U[:, :, second]], axis=2
         )
@@ -117,14 +121,16 @@ def hessian(X, neighbours, m, tol):
         yield at, H @ H.transpose(0, 2, 1)
 
 
-def modified(X, neighbours, m, tol):
+def modified_pieces(X, neighbours, m, tol):
     """W W^T of several weights a row, row i itself with minus ones."""
     n, k = neighbours.shape
     rank = min(X.shape[1], k)
-    V, values = np.empty((n, k, k)), np.zeros((n, rank))
-    for cut in blocks(n, k, X.shape[1]):
+    V = np.empty((n, k, k))
+    values = np.zeros((n, rank))
+    for cut in piece_blocks(n, k, X.shape[1]):
         U, s, _ = np.linalg.svd(X[neighbours[cut]] - X[cut][:, None, :])
-        V[cut], values[cut] = U, s**2
+        V[cut] = U
+        values[cut] = s**2
     reg = 1e-3 * values.sum(axis=1, keepdims=True)
     part = V.sum(axis=1)  # V^T 1
     part[:, :rank] /= values + reg
@@ -137,13 +143,15 @@ def modified(X, neighbours, m, tol):
     share = total[:, -1:] / total[:, :-1] - 1
     flat = (share < eta).sum(axis=1) + k - rank
     for s in np.unique(flat[flat > 0]):
-        yield from several_weights(V, w, neighbours, np.flatnonzero(flat == s), s, tol)
+        yield from modified_pieces_of_rows(
+            V, w, neighbours, np.flatnonzero(flat == s), s, tol
+        )
 
 
-def several_weights(V, w, neighbours, rows, s, tol):
+def modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
     """The pieces of the rows that have s flat directions."""
     k = neighbours.shape[1]
-    for cut in blocks(len(rows), k + 1, 1):
+    for cut in piece_blocks(len(rows), k + 1, 1):
         own = rows[cut]
         F = V[own][:, :, k - s :]
         ones = F.sum(axis=1)
@@ -151,14 +159,14 @@ def several_weights(V, w, neighbours, rows, s, tol):
         h = size - ones  # Householder: turns F^T 1 into `size` times ones
         norm = np.linalg.norm(h, axis=1, keepdims=True)
         h = np.where(norm < tol, 0.0, h / np.where(norm > 0, norm, 1.0))
-        turn = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
-        W = F - turn + ((1 - size) * w[own])[:, :, None]
+        reflection = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
+        W = F - reflection + ((1 - size) * w[own])[:, :, None]
         W = np.concatenate([W, np.full((len(own), 1, s), -1.0)], axis=1)
         at = np.concatenate([neighbours[own], own[:, None]], axis=1)
         yield at, W @ W.transpose(0, 2, 1)
 
 
-def smallest(M, m, solver, tol, max_iter, rng):
+def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
     """Y of eq. (1), and the sum of its eigenvalues."""
     n = M.shape[0]
     if solver == "auto":
@@ -168,8 +176,14 @@ def smallest(M, m, solver, tol, max_iter, rng):
         # just below 0, where M may be singular but the shifted matrix is not
         shift = -1e-12 * max(float(M.diagonal().max()), 1e-300)
         try:
-            how = {"tol": tol, "maxiter": max_iter, "v0": v0}
-            values, Y = eigsh(sparse.csc_array(M), m + 1, sigma=shift, **how)
+            values, Y = eigsh(
+                sparse.csc_array(M),
+                m + 1,
+                sigma=shift,
+                tol=tol,
+                maxiter=max_iter,
+                v0=v0,
+            )
         except (ArpackError, RuntimeError) as error:
             raise ValueError(
                 f"the eigenvectors were not found ({error}); take eigen_solver='dense'."
@@ -183,10 +197,21 @@ def smallest(M, m, solver, tol, max_iter, rng):
 
 
 def locally_linear_embedding(
-    X, *, n_neighbors, n_components, reg=1e-3, eigen_solver="auto", tol=1e-6,
-    max_iter=100, method="standard", hessian_tol=1e-4, modified_tol=1e-12,
-    random_state=None, n_jobs=None, neighbors_algorithm="auto",
-):  # fmt: skip
+    X,
+    *,
+    n_neighbors,
+    n_components,
+    reg=1e-3,
+    eigen_solver="auto",
+    tol=1e-6,
+    max_iter=100,
+    method="standard",
+    hessian_tol=1e-4,
+    modified_tol=1e-12,
+    random_state=None,
+    n_jobs=None,
+    neighbors_algorithm="auto",
+):
     """The embedding (n, m) and the sum of its eigenvalues; see LocallyLinearEmbedding.
 
     Examples
@@ -196,7 +221,9 @@ def locally_linear_embedding(
     (30, 1)
     """
     X = np.asarray(X, dtype=np.float64)
-    (n, d), k, m = X.shape, n_neighbors, n_components
+    (n, d) = X.shape
+    k = n_neighbors
+    m = n_components
     if m > d:
         raise ValueError(f"n_components={m} is more than the {d} columns of X.")
     if k >= n:
@@ -210,24 +237,24 @@ def locally_linear_embedding(
         )
     if method == "modified" and k < m:
         raise ValueError("method='modified' needs n_neighbors >= n_components.")
-    with threads.limited(n_jobs):
-        search = Search(method=neighbors_algorithm)
-        neighbours = nearest_rows(X, k, search)[1]
+    with threads.limit_threads(n_jobs):
+        search = NeighborSearch(method=neighbors_algorithm)
+        neighbours = neighbors_of_rows(X, k, search)[1]
         if method == "standard":
-            M = standard(X, neighbours, reg)
+            M = standard_form(X, neighbours, reg)
         elif method == "ltsa":
-            M = assembled(tangent(X, neighbours, m), n)
+            M = assemble_pieces(ltsa_pieces(X, neighbours, m), n)
         elif method == "hessian":
-            M = assembled(hessian(X, neighbours, m, hessian_tol), n)
+            M = assemble_pieces(hessian_pieces(X, neighbours, m, hessian_tol), n)
         else:
-            M = assembled(modified(X, neighbours, m, modified_tol), n)
-        rng = rng_from(random_state)
-        return smallest(M, m, eigen_solver, tol, max_iter, rng)
+            M = assemble_pieces(modified_pieces(X, neighbours, m, modified_tol), n)
+        rng = make_rng(random_state)
+        return smallest_eigenvectors(M, m, eigen_solver, tol, max_iter, rng)
 
 
 @dataclass(eq=False, repr=False)
 class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
-    """Locally linear embedding, four ways; the module text gives them.
+    """Locally linear embedding by four methods; the module text gives them.
 
     Parameters
     ----------
@@ -236,7 +263,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     n_components : int, default=2
         m, the dimensions of the embedding.
     reg : float, default=1e-3
-        r of the standard way.
+        r of the standard method.
     eigen_solver : "auto", "arpack" or "dense", default="auto"
         How the eigenvectors are found.
     tol : float, default=1e-6
@@ -244,11 +271,11 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     max_iter : int, default=100
         Of arpack.
     method : "standard", "hessian", "modified" or "ltsa", default="standard"
-        What is kept.
+        What is preserved.
     hessian_tol : float, default=1e-4
-        Sums below it are not divided by, in the hessian way.
+        Sums below it are not divided by, in the hessian method.
     modified_tol : float, default=1e-12
-        Vectors shorter than it count as 0, in the modified way.
+        Vectors shorter than it count as 0, in the modified method.
     neighbors_algorithm : "auto", "brute", "kd_tree" or "ball_tree", default="auto"
         How neighbours are found; "ball_tree" takes the k-d tree. The answer is the
         same.
@@ -291,7 +318,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._begin(X, dtype=np.float64)
+        X, _ = self._check_training_data(X, dtype=np.float64)
         self.embedding_, self.reconstruction_error_ = locally_linear_embedding(
             X, **self.get_params(deep=False)
         )
@@ -304,11 +331,11 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """New rows as the same mixtures of their neighbours' places."""
-        X = self._ready(X, dtype=np.float64)
-        search = Search(method=self.neighbors_algorithm)
-        with threads.limited(self.n_jobs):
-            rows = nearest_to(X, self._rows, self.n_neighbors, search)[1]
-        W = mixture_weights(X, self._rows, rows, self.reg)
+        X = self._check_new_data(X, dtype=np.float64)
+        search = NeighborSearch(method=self.neighbors_algorithm)
+        with threads.limit_threads(self.n_jobs):
+            rows = neighbors_of_queries(X, self._rows, self.n_neighbors, search)[1]
+        W = reconstruction_weights(X, self._rows, rows, self.reg)
         return np.einsum("ij,ijm->im", W, self.embedding_[rows])
 
     @property

@@ -1,4 +1,4 @@
-"""Multidimensional scaling: points whose distances are those given, nearly.
+"""Multidimensional scaling (SMACOF): points whose distances fit given ones.
 
 For dissimilarities t_ij minimise the stress
 
@@ -34,28 +34,34 @@ from sklearn.isotonic import isotonic_regression
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays, threads
-from ..core.iterate import Result, best_of, iterate
+from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
 from ..typing import Seed
 from . import _mds
-from .classical import centred, check_room, distances_of, leading, scaled
-from .repulsion import pieces
+from .classical_mds import (
+    check_n_dimensions,
+    dissimilarity_matrix,
+    double_centered,
+    largest_eigenpairs,
+    scaled_eigenvectors,
+)
+from .tsne_repulsion import point_ranges
 
 
-class State(NamedTuple):
+class SMACOFState(NamedTuple):
     """What one step hands to the next."""
 
     Y: Any  # (m, n)
-    ahead: Any  # where the next step goes
+    next_points: Any  # where the next step goes
     objective: float  # stress, over the size of the distances if nonmetric
     stress: float
     size: float  # sum_{i<j} |y_i - y_j|^2
     targets: Any
 
 
-class Order(NamedTuple):
+class DissimilarityOrder(NamedTuple):
     """The known pairs of nonmetric scaling, by rising dissimilarity."""
 
     i: np.ndarray
@@ -64,7 +70,7 @@ class Order(NamedTuple):
     n: int
 
 
-def ordered(T):
+def dissimilarity_order(T):
     """The order that nonmetric scaling keeps."""
     i, j = np.triu_indices(len(T), 1)
     t = T[i, j]
@@ -74,10 +80,10 @@ def ordered(T):
         raise ValueError("every dissimilarity is 0: there is no order to keep.")
     by = np.argsort(t, kind="stable")
     tie = np.concatenate([[0], np.cumsum(np.diff(t[by]) > 0)])
-    return Order(i[by], j[by], tie, len(T))
+    return DissimilarityOrder(i[by], j[by], tie, len(T))
 
 
-def monotone(order, values):
+def monotone_targets(order, values):
     """Targets (n, n): the monotone regression of values, scaled to mean square 1."""
     weight = np.bincount(order.tie).astype(np.float64)
     mean = np.bincount(order.tie, values) / weight
@@ -92,29 +98,34 @@ def monotone(order, values):
     return T
 
 
-def passed(T, Y):
+def smacof_pass(T, Y):
     """(next points, stress, sum of squared distances) at Y."""
     out = np.empty_like(Y)
-    tasks = [lambda c=c: _mds.guttman(T, Y, *c, out) for c in pieces(Y.shape[1], 128)]
-    parts = np.array(list(threads.run(tasks)))
+    tasks = [
+        lambda c=c: _mds.guttman_transform(T, Y, *c, out)
+        for c in point_ranges(Y.shape[1], 128)
+    ]
+    parts = np.array(list(threads.run_tasks(tasks)))
     stress, size = 0.5 * parts.sum(axis=0)
     return out, float(stress), float(size)
 
 
-def descend(T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT) -> Result:
-    """Steps of SMACOF from Y (n, m) until the stress settles."""
-    order = None if metric else ordered(T)
+def smacof_iterations(
+    T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT
+) -> Result:
+    """Steps of SMACOF from Y (n, m) until the stress converges."""
+    order = None if metric else dissimilarity_order(T)
 
     def seen(Y, targets):
-        ahead, stress, size = passed(targets, Y)
+        ahead, stress, size = smacof_pass(targets, Y)
         value = stress if metric else stress / max(size, 1e-300)
-        return State(Y, ahead, value, stress, size, targets)
+        return SMACOFState(Y, ahead, value, stress, size, targets)
 
     def step(state):
-        Y, targets = state.ahead, state.targets
+        Y, targets = state.next_points, state.targets
         if order is not None:
             gaps = np.sqrt(np.sum((Y[:, order.i] - Y[:, order.j]) ** 2, axis=0))
-            targets = monotone(order, gaps)
+            targets = monotone_targets(order, gaps)
         return seen(Y, targets)
 
     def change(old, new):
@@ -123,12 +134,12 @@ def descend(T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT) -> Result
         return old.objective - new.objective
 
     if order is not None:  # the first targets are the dissimilarities, scaled
-        T = monotone(order, T[order.i, order.j])
+        T = monotone_targets(order, T[order.i, order.j])
     start = seen(np.ascontiguousarray(Y.T, dtype=np.float64), T)
     return iterate(step, start, max_iter=max_iter, tol=eps, change=change, task=task)
 
 
-def stress_of(state, normalized):
+def final_stress(state, normalized):
     """The stress, or Kruskal's stress-1."""
     if not normalized:
         return state.stress
@@ -136,10 +147,20 @@ def stress_of(state, normalized):
 
 
 def smacof(
-    dissimilarities, *, metric=True, n_components=2, init=None, n_init=1, n_jobs=None,
-    max_iter=300, verbose=0, eps=1e-6, random_state=None, return_n_iter=False,
-    normalized_stress="auto",
-):  # fmt: skip
+    dissimilarities,
+    *,
+    metric=True,
+    n_components=2,
+    init=None,
+    n_init=1,
+    n_jobs=None,
+    max_iter=300,
+    verbose=0,
+    eps=1e-6,
+    random_state=None,
+    return_n_iter=False,
+    normalized_stress: Any = "auto",
+):
     """Points (n, m) and their stress, for a matrix of dissimilarities; see MDS.
 
     Examples
@@ -150,20 +171,27 @@ def smacof(
     True
     """
     init = "random" if init is None else init
-    if not isinstance(init, str):
-        n_components = np.shape(init)[1]
-    how: dict = {
-        "init": init if isinstance(init, str) else "random",
-        "normalized_stress": normalized_stress,
-    }
+    given = None if isinstance(init, str) else init
+    if given is not None:
+        n_components = np.shape(given)[1]
+        init = "random"
     model = MDS(
-        n_components, metric_mds=metric, n_init=n_init, n_jobs=n_jobs, eps=eps,
-        max_iter=max_iter, verbose=verbose, random_state=random_state,
-        metric="precomputed", **how,
-    )  # fmt: skip
-    model.fit(dissimilarities, init=None if isinstance(init, str) else init)
-    found = (model.embedding_, model.stress_)
-    return (*found, model.n_iter_) if return_n_iter else found
+        n_components,
+        metric_mds=metric,
+        n_init=n_init,
+        init=init,
+        max_iter=max_iter,
+        verbose=verbose,
+        eps=eps,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        metric="precomputed",
+        normalized_stress=normalized_stress,
+    )
+    model.fit(dissimilarities, init=given)
+    if return_n_iter:
+        return model.embedding_, model.stress_, model.n_iter_
+    return model.embedding_, model.stress_
 
 
 @dataclass(eq=False, repr=False)
@@ -190,7 +218,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
     n_jobs : int or None, default=None
         Threads; None for all cores.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     dissimilarity : "euclidean", "precomputed" or "deprecated", default="deprecated"
         The older name of metric; "deprecated" leaves it to `metric`.
     metric : str or callable, default="euclidean"
@@ -249,30 +277,37 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         init : array of shape (n, m) or None
             Where the points start, instead of the parameter.
         """
-        X, _ = self._begin(X, ensure_min_samples=2)
-        T = distances_of(arrays.to_numpy(X), self._metric(), self.metric_params)
+        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        T = dissimilarity_matrix(arrays.to_numpy(X), self._metric(), self.metric_params)
         T = np.ascontiguousarray(T)
         if T.min() < 0:
             raise ValueError("a dissimilarity is negative.")
         m = self.n_components
-        rng = rng_from(self.random_state)
-        chance = init is None and self.init == "random"
-        n_init = self.n_init if chance else 1
+        rng = make_rng(self.random_state)
+        is_random = init is None and self.init == "random"
+        n_init = self.n_init if is_random else 1
 
-        def run(i, task):
-            Y = self._start(T, m, rng, init)
-            how = {"max_iter": self.max_iter, "eps": self.eps}
-            return descend(T, Y, metric=self.metric_mds, task=task, **how)
+        def one_start(i, task):
+            return smacof_iterations(
+                T,
+                self._initial_points(T, m, rng, init),
+                metric=self.metric_mds,
+                max_iter=self.max_iter,
+                eps=self.eps,
+                task=task,
+            )
 
-        total = n_init if n_init > 1 else self.max_iter
-        with threads.limited(self.n_jobs):
-            result = self._drive(
-                lambda task: best_of(n_init, run, task=task), total=total, X=X
+        with threads.limit_threads(self.n_jobs):
+            result = self._run_driver(
+                one_start,
+                n_init=n_init,
+                total=self.max_iter,
+                X=X,
             )
         normal = self.normalized_stress
         normal = not self.metric_mds if normal == "auto" else normal
         self.embedding_ = np.ascontiguousarray(result.state.Y.T)
-        self.stress_ = stress_of(result.state, normal)
+        self.stress_ = final_stress(result.state, normal)
         self.dissimilarity_matrix_ = T
         return self
 
@@ -292,7 +327,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         )
         return self.dissimilarity
 
-    def _start(self, T, m, rng, init):
+    def _initial_points(self, T, m, rng, init):
         n = len(T)
         if init is not None:
             Y = np.array(init, dtype=np.float64)
@@ -303,8 +338,8 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return rng.uniform(size=(n, m))
-        check_room(m, n)
-        return scaled(*leading(centred(T**2)[0], m))
+        check_n_dimensions(m, n)
+        return scaled_eigenvectors(*largest_eigenpairs(double_centered(T**2)[0], m))
 
     @property
     def _n_features_out(self):

@@ -6,7 +6,7 @@ For symmetric weights W >= 0 with degrees D, minimise
 
 Rows with a heavy edge come close together. The answer is Y = D^(-1/2) U for the
 eigenvectors U of the normalised Laplacian with the smallest eigenvalues, the first,
-constant on every component, left out (`graphs.spectral_map`).
+constant on every component, left out (`graphs.laplacian_eigenvectors`).
 
 Cost      one neighbour search, then O(edges) a product of Lanczos's method
 Shapes    W (n, n)   Y (n, m)
@@ -22,17 +22,27 @@ from scipy import sparse
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
-from ..core.random import rng_from
-from ..graphs import degrees, knn_graph, spectral_map
+from ..core.random import make_rng
+from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees
 from ..kernels import RBF
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
 
+Affinity = Literal[
+    "nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"
+]
+
 
 def spectral_embedding(
-    adjacency, *, n_components=8, eigen_solver=None, random_state=None,
-    eigen_tol="auto", norm_laplacian=True, drop_first=True,
-):  # fmt: skip
+    adjacency,
+    *,
+    n_components=8,
+    eigen_solver=None,
+    random_state=None,
+    eigen_tol="auto",
+    norm_laplacian=True,
+    drop_first=True,
+):
     """Coordinates (n, m) of the nodes of a graph, eq. (1).
 
     Parameters
@@ -70,10 +80,12 @@ def spectral_embedding(
             f"n_components={n_components} dimensions cannot be had from {n} rows."
         )
     tol = 0.0 if eigen_tol == "auto" else eigen_tol
-    how = {"tol": tol, "method": "auto" if eigen_solver is None else "lanczos"}
-    _, U = spectral_map(adjacency, k, rng_from(random_state), **how)
+    method = "auto" if eigen_solver is None else "lanczos"
+    _, U = laplacian_eigenvectors(
+        adjacency, k, make_rng(random_state), method=method, tol=tol
+    )
     if norm_laplacian:
-        d = degrees(adjacency)
+        d = node_degrees(adjacency)
         U = U / np.sqrt(np.where(d > 0, d, 1.0))[:, None]
     top = U[np.argmax(np.abs(U), axis=0), np.arange(k)]
     return (U * np.where(top < 0, -1.0, 1.0))[:, int(drop_first) :]
@@ -126,10 +138,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
 
     n_components: Count = 2
     _: KW_ONLY
-    affinity: (
-        Literal["nearest_neighbors", "rbf", "precomputed",
-                "precomputed_nearest_neighbors"] | Callable
-    ) = "nearest_neighbors"  # fmt: skip
+    affinity: Affinity | Callable = "nearest_neighbors"
     gamma: NonNegative | None = None
     random_state: Seed = None
     eigen_solver: Literal["arpack"] | None = None
@@ -139,8 +148,8 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        with threads.limited(self.n_jobs):
+        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        with threads.limit_threads(self.n_jobs):
             W = self._affinities(X)
             self.embedding_ = spectral_embedding(
                 W,
@@ -159,9 +168,9 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def _affinities(self, X):
         n = X.shape[0]
         if callable(self.affinity):
-            return checked_weights(self.affinity(X), n)
+            return checked_affinities(self.affinity(X), n)
         if self.affinity == "precomputed":
-            return checked_weights(X, n)
+            return checked_affinities(X, n)
         if self.affinity == "rbf" or (
             self.affinity == "nearest_neighbors" and sparse.issparse(X)
         ):
@@ -179,8 +188,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
             model = NearestNeighbors(n_neighbors=k, metric="precomputed").fit(X)
             G = sparse.csr_array(model.kneighbors_graph(X))
             return sparse.csr_array(0.5 * (G + G.T))
-        how = {"mode": "connectivity", "include_self": True, "symmetric": "mean"}
-        return knn_graph(X, k, **how)
+        return knn_graph(X, k, mode="connectivity", include_self=True, symmetric="mean")
 
     @property
     def _n_features_out(self):
@@ -194,7 +202,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def checked_weights(W, n):
+def checked_affinities(W, n):
     """Weights that are square, symmetric and not negative."""
     if W.shape != (n, n):
         raise ValueError(f"affinities must have the shape {(n, n)}, got {W.shape}.")

@@ -1,14 +1,14 @@
-"""t-SNE: a map of rows in few dimensions on which neighbours stay neighbours.
+"""t-SNE: an embedding of rows in few dimensions that keeps neighbours together.
 
-Rows get affinities P (`affinity.py`): p_ij is large for rows that are near in X.
-Points y_i of the map get q_ij alike, from Student's kernel, whose heavy tails let far
-things be farther. The map minimises
+Rows get affinities P (`tsne_affinities.py`): p_ij is large for rows that are near in X.
+Points y_i of the map get q_ij likewise, from Student's kernel, whose heavy tails let
+distant points lie farther apart. The map minimises
 
     KL(P | Q) = sum_ij p_ij log(p_ij / q_ij)                                        (1)
 
-by descent (`descent.py`): a pull along the few p_ij that are not 0, a push between all
-pairs (`repulsion.py`). The objective has many minima; the start decides where the
-large pieces go, and principal axes are a good one.
+by descent (`tsne_descent.py`): a pull along the few p_ij that are not 0, a push between
+all pairs (`tsne_repulsion.py`). The objective has many minima; the start decides where
+the large pieces go, and principal axes are a good one.
 
 `method="auto"` takes for the push whatever is least work for the points as they lie:
 direct sums, exact up to rounding, for few points, Fourier transforms on a grid for many
@@ -16,12 +16,24 @@ in one or two dimensions, a tree for many in three. Where scikit-learn keeps one
 of learning, "auto" here follows the exaggeration, n / 4 over it in each phase, which
 reaches a lower KL in the same number of steps.
 
+New rows can be placed on a map whose points stay where they are. A new row has
+affinities p_j to its nearest rows of the data, and a point z has q_j to the points y_j
+of the map:
+
+    KL(z) = sum_j p_j log(p_j / q_j),   q_j = w_j(z) / sum_l w_l(z)                 (2)
+
+Each row is placed on its own, so the result does not depend on the other new rows.
+There may be several minima: z starts at the neighbour's point from which sum_j p_j
+log(1 + |z - y_j|^2 / a) is least, and moves against the gradient, as far as would be
+right if the attraction were a spring and the repulsion constant, half of that as often
+as needed for KL to fall.
+
 Cost      of a step O(n perplexity) for the pull; for the push O(n^2), O(n log n) or
           O(n + g log g) with g nodes of the grid. Memory O(n perplexity + g), or O(n^2)
           for method="exact".
 Shapes    X (n, d)   Y (n, m)   P (n, n)
 Refs      [vanDerMaaten2008]; [vanDerMaaten2014]; [Linderman2019]; [Belkina2019];
-          [Kobak2019] starting from principal axes
+          [Kobak2019] starting from principal axes; [Policar2023] new rows
 """
 
 import warnings
@@ -36,27 +48,45 @@ from sklearn.metrics import pairwise_distances
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays, threads
-from ..core.low_rank import truncated_svd
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.truncated_svd import truncated_svd
 from ..distances import squared_euclidean
-from ..distances.search import nearest_columns
-from ..params import Count, Fraction, Jobs, NonNegative, Positive, Verbosity, number
+from ..distances.neighbor_search import k_smallest_columns
+from ..params import (
+    AtLeastOne,
+    Count,
+    Fraction,
+    Jobs,
+    NonNegative,
+    Positive,
+    Verbosity,
+    count_rule,
+)
 from ..typing import Matrix, Seed
-from . import repulsion
-from .affinity import joint_dense, joint_sparse
-from .descent import Plan, array_steps, compiled_steps, descend
-from .neighbours import Search, nearest_rows, nearest_to, roomy
-from .placing import place
+from . import _tsne_placement, tsne_repulsion
+from .any_metric_neighbors import (
+    NeighborSearch,
+    neighbors_of_queries,
+    neighbors_of_rows,
+    upcast_if_squares_overflow,
+)
+from .tsne_affinities import (
+    conditional_affinities,
+    joint_affinities_dense,
+    joint_affinities_sparse,
+)
+from .tsne_descent import DescentPlan, array_steps, compiled_steps, run_descent
 
 SMALL = 200  # points up to which there is nothing to gain from a grid
+PLACEMENT_STEPS = 100  # most steps of a new row
+PLACEMENT_TOL = 1e-3  # a move of a new row that counts as none
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
 
-Exaggeration = Annotated[float, number("a number of at least 1", 1)]
-Steps = Annotated[int, number("a whole number of at least 250", 250, whole=True)]
-Patience = Annotated[int, number("a whole number of at least -1", -1, whole=True)]
+Steps = Annotated[int, count_rule(250)]
+Patience = Annotated[int, count_rule(-1)]
 
 
-def principal_start(X, m, rng, scale=1e-4):
+def pca_start(X, m, rng, scale=1e-4):
     """Rows on their principal axes, the first with standard deviation `scale`.
 
     Axes that X does not have are drawn, so that points can part in every direction.
@@ -75,21 +105,38 @@ def principal_start(X, m, rng, scale=1e-4):
     return Y
 
 
-def repeller(method, m, a, angle):
+def choose_repulsion(method, m, a, angle):
     """The push to use: a function of Y (m, n)."""
-    workers = max(1, threads.free() // 2)
+    workers = max(1, threads.usable_threads() // 2)
     if method == "exact" or (method == "auto" and m > 3):
-        return partial(repulsion.direct, a=a)
+        return partial(tsne_repulsion.direct_repulsion, a=a)
     if method == "barnes_hut" or (method == "auto" and m == 3):
         if method == "auto":
-            few = partial(repulsion.direct, a=a)
-            many = partial(repulsion.tree, a=a, angle=angle)
+            few = partial(tsne_repulsion.direct_repulsion, a=a)
+            many = partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
             return lambda Y: few(Y) if Y.shape[1] <= FEW else many(Y)
-        return partial(repulsion.tree, a=a, angle=angle)
+        return partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
     if method == "fft":  # a grid errs by more than the sum over very few points
-        grid = partial(repulsion.grid, workers=workers)
-        return lambda Y: repulsion.direct(Y) if Y.shape[1] <= SMALL else grid(Y)
-    return partial(repulsion.cheapest, workers=workers)
+        grid = partial(tsne_repulsion.grid_repulsion, workers=workers)
+        return lambda Y: (
+            tsne_repulsion.direct_repulsion(Y) if Y.shape[1] <= SMALL else grid(Y)
+        )
+    return partial(tsne_repulsion.cheapest_repulsion, workers=workers)
+
+
+def place_rows(D, neighbours, Y, a, perplexity):
+    """Places (r, m) of rows with squared distances D, and KL but for a constant."""
+    P = conditional_affinities(D, perplexity)
+    r, m = len(D), len(Y)
+    Z, value = np.empty((r, m)), np.empty(r)
+    rows = np.ascontiguousarray(neighbours, dtype=np.int64)
+    cuts = [(lo, min(lo + 64, r)) for lo in range(0, r, 64)]
+    loop = lambda c: _tsne_placement.place_points(
+        P, rows, Y, a, *c, PLACEMENT_STEPS, PLACEMENT_TOL, Z, value
+    )
+    for _ in threads.run_tasks([lambda c=c: loop(c) for c in cuts]):
+        pass
+    return Z, value
 
 
 @dataclass(eq=False, repr=False)
@@ -125,12 +172,12 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random draws.
     method : "auto", "barnes_hut", "exact" or "fft", default="auto"
         How the push is computed; the module text says what "auto" takes. "exact"
         also takes all pairs into P. scikit-learn's default is "barnes_hut".
     angle : float, default=0.5
-        For the tree: how large a cell may look to count as one point.
+        For the tree: the largest angle under which a cell counts as one point.
     n_jobs : int or None, default=None
         Threads; None for all cores.
 
@@ -165,7 +212,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     n_components: Count = 2
     _: KW_ONLY
     perplexity: Positive = 30.0
-    early_exaggeration: Exaggeration = 12.0
+    early_exaggeration: AtLeastOne = 12.0
     learning_rate: Literal["auto"] | Positive = "auto"
     max_iter: Steps = 1000
     n_iter_without_progress: Patience = 300
@@ -188,8 +235,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._begin(X, accept_sparse="csr", ensure_min_samples=2)
-        with threads.limited(self.n_jobs):
+        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        with threads.limit_threads(self.n_jobs):
             self._fit(X)
         return self
 
@@ -198,13 +245,14 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         return self.fit(X).embedding_
 
     def _fit(self, X):
-        self._check_use(X)
-        X = roomy(X)
-        n, m = int(X.shape[0]), self.n_components
+        self._check_parameters(X)
+        X = upcast_if_squares_overflow(X)
+        n = int(X.shape[0])
+        m = self.n_components
         self.perplexity_ = self._perplexity(n)
         start = self._start(X, n, m)
         a = max(m - 1, 1)
-        plan = Plan(
+        plan = DescentPlan(
             self.max_iter,
             self.early_exaggeration,
             self.learning_rate,
@@ -212,16 +260,17 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             self.min_grad_norm,
         )
         if arrays.is_foreign(X):
-            P = joint_dense(squared_euclidean(X), self.perplexity_)
-            take, Y = array_steps(P, a, plan), arrays.asarray(start, like=X)
+            P = joint_affinities_dense(squared_euclidean(X), self.perplexity_)
+            take = array_steps(P, a, plan)
+            Y = arrays.asarray(start, like=X)
         else:
             P = self._affinities(X)
-            repel = repeller(self.method, m, a, self.angle)
+            repel = choose_repulsion(self.method, m, a, self.angle)
             take = compiled_steps(P, a, repel, plan)
             Y = np.array(start.T, dtype=P.dtype, order="C")
         rounds = -(-self.max_iter // 50)
-        run = self._drive(
-            lambda task: descend(take, Y, plan, task=task), total=rounds, X=X
+        run = self._run_driver(
+            lambda task: run_descent(take, Y, plan, task=task), total=rounds, X=X
         )
         self.n_iter_ = max(run.state.steps - 1, 0)
         Y = run.state.Y
@@ -232,7 +281,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         self._rows = X if self.metric != "precomputed" else None
 
     def place(self, X, *, perplexity=5.0):
-        """Where new rows land on the map, which stays as it is (`placing.py`).
+        """Where new rows land on the map, which stays as it is (eq. 2).
 
         Parameters
         ----------
@@ -248,25 +297,25 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         """
         if not perplexity >= 1:
             raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
-        X = self._ready(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr")
         Y = arrays.to_numpy(self.embedding_)
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)
         k = min(n, int(3 * perplexity + 1))
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             if self.metric == "precomputed":
                 if sparse.issparse(X):
                     raise TypeError("distances of new rows must not be sparse.")
-                D, near = nearest_columns(X, k)
+                D, near = k_smallest_columns(X, k)
             else:
                 rows = self._rows
                 if arrays.is_foreign(X):
                     X, rows = arrays.to_numpy(X), arrays.to_numpy(rows)
-                D, near = nearest_to(X, rows, k, self._search())
+                D, near = neighbors_of_queries(X, rows, k, self._search())
             if (D < 0).any():
                 raise ValueError("a distance is negative: the metric is not one.")
             columns = np.ascontiguousarray(Y.T)
-            Z, _ = place(D * D, near, columns, max(m - 1, 1), perplexity)
+            Z, _ = place_rows(D * D, near, columns, max(m - 1, 1), perplexity)
         if arrays.is_foreign(self.embedding_):
             return arrays.asarray(Z, like=self.embedding_)
         return Z.astype(Y.dtype)
@@ -274,25 +323,24 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     def _affinities(self, X):
         """P for arrays: over all pairs for method="exact", else over neighbours."""
         if self.method == "exact":
-            how = self.metric_params or {}
-            plain = self.metric == "euclidean" and not sparse.issparse(X)
-            if plain:
-                return joint_dense(squared_euclidean(X), self.perplexity_)
+            params = self.metric_params or {}
+            if self.metric == "euclidean" and not sparse.issparse(X):
+                return joint_affinities_dense(squared_euclidean(X), self.perplexity_)
             D = X
             if self.metric != "precomputed":
-                D = pairwise_distances(X, metric=self.metric, **how)
+                D = pairwise_distances(X, metric=self.metric, **params)
             if (D < 0).any():
                 raise ValueError("a distance is negative: the metric is not one.")
-            return joint_dense(np.asarray(D) ** 2, self.perplexity_)
+            return joint_affinities_dense(np.asarray(D) ** 2, self.perplexity_)
         k = min(X.shape[0] - 1, int(3 * self.perplexity_ + 1))
-        D, rows = nearest_rows(X, k, self._search())
-        return joint_sparse(D * D, rows, self.perplexity_)
+        D, rows = neighbors_of_rows(X, k, self._search())
+        return joint_affinities_sparse(D * D, rows, self.perplexity_)
 
     def _search(self):
-        return Search(self.metric, 2.0, self.metric_params, self.n_jobs)
+        return NeighborSearch(self.metric, 2.0, self.metric_params, self.n_jobs)
 
     def _start(self, X, n, m):
-        rng = rng_from(self.random_state)
+        rng = make_rng(self.random_state)
         if not isinstance(self.init, str):
             Y = arrays.to_numpy(self.init).astype(np.float64)
             if Y.shape != (n, m):
@@ -305,7 +353,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return 1e-4 * rng.standard_normal((n, m))
-        return principal_start(X, m, rng)
+        return pca_start(X, m, rng)
 
     def _perplexity(self, n):
         if self.perplexity < n:
@@ -319,7 +367,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         )
         return less
 
-    def _check_use(self, X):
+    def _check_parameters(self, X):
         """Refuse what does not go together."""
         if self.method == "fft" and self.n_components > 2:
             raise ValueError("method='fft' embeds in one or two dimensions.")

@@ -1,21 +1,26 @@
-"""Mixtures: densities that are sums of simpler ones, fitted by EM; outliers by them."""
+"""Mixture models fitted by EM, and outlier detection, classification, regression."""
 
-from .bayesian_mixture import BayesianGaussianMixture
-from .choice import Choice, choose_components, match_components, reorder
-from .classifier import MixtureClassifier
+from .bayesian_gaussian_mixture import BayesianGaussianMixture
+from .component_selection import (
+    ComponentSelection,
+    choose_components,
+    match_components,
+    reorder_components,
+)
 from .gaussian_mixture import DegenerateWarning, GaussianMixture
 from .mixture import Mixture
-from .outliers import (
+from .mixture_classifier import MixtureClassifier
+from .mixture_regressor import MixtureRegressor
+from .outlier_detection import (
     ClassifierWithOutliers,
     DensityOutlierDetector,
     best_threshold,
     threshold_curve,
 )
-from .regressor import MixtureRegressor
 
 __all__ = [
     "BayesianGaussianMixture",
-    "Choice",
+    "ComponentSelection",
     "ClassifierWithOutliers",
     "DegenerateWarning",
     "DensityOutlierDetector",
@@ -26,6 +31,6 @@ __all__ = [
     "best_threshold",
     "choose_components",
     "match_components",
-    "reorder",
+    "reorder_components",
     "threshold_curve",
 ]

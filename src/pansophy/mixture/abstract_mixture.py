@@ -1,4 +1,4 @@
-"""What every mixture answers, once it can say how rows and components go together."""
+"""Base class of mixtures: density, memberships and labels from the log-joint."""
 
 from ..base import Density, Estimator
 from ..core import arrays
@@ -6,7 +6,7 @@ from ..core.numerics import logsumexp, softmax
 
 
 class AbstractMixture(Density, Estimator):
-    """Densities, memberships and labels from the log-joint L (n, k)."""
+    """A mixture whose `_map` gives its log-joint L (n, k), log w_j p_j(x_i)."""
 
     def _map(self, X, function):
         """function(L) for each block of rows, put together."""

@@ -2,27 +2,29 @@
 
     p(x) = sum_j w_j N(x; m_j, S_j),   sum_j w_j = 1                             (1)
 
-Maximise sum_i log p(x_i) by taking turns [Dempster1977]:
+Maximise sum_i log p(x_i) by alternating two steps [Dempster1977]:
 
     E   r_ij = w_j N(x_i; m_j, S_j) / p(x_i)                                     (2)
     M   w_j = N_j / n,   m_j = sum_i r_ij x_i / N_j,
         S_j = sum_i r_ij (x_i - m_j)(x_i - m_j)' / N_j + a I,  N_j = sum_i r_ij  (3)
 
-Neither turn can lower the likelihood when a = `reg_covar` is 0; a small a keeps a
-component from collapsing onto one row, where the likelihood has no bound, at the
-price that the trace may dip by as much as the floor costs. Covariance shapes are a
-part of the Normal; they change S_j in (3) and nothing else. `steps` has the turns,
-and what hard memberships, priors and missing values do to them.
+Neither step can lower the likelihood when a = `reg_covar` is 0. A small a keeps a
+component from collapsing onto one row, where the likelihood has no bound; in return the
+likelihood may dip by as much as that costs. Covariance shapes are a part of the Normal;
+they change S_j in (3) and nothing else. `gaussian_em.py` has the initial parameters and
+the two steps, and what hard memberships, priors and missing values do to them.
 
-A turn is one pass over the rows in blocks: an array on threads, a tensor on its
-device, a Parquet file as it is read. Time O(n k d^2) a turn (O(n k d) for tied,
+An iteration is one pass over the rows in blocks: an array on threads, a tensor on its
+device, a Parquet file as it is read. Time O(n k d^2) an iteration (O(n k d) for tied,
 diagonal and spherical shapes), memory O(block) beyond the rows (and O(n) numbers for
-the seeding). Rows with missing values take O(k d^3) for each pattern of what is seen.
+the initial guess). Rows with missing values take O(k d^3) for each pattern of observed
+columns.
 
 Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by covariance_type
 Refs      [Dempster1977]; [McLachlan2000]; [Ghahramani1996] low rank
 """
 
+import itertools
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -32,13 +34,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
-from ..core.iterate import best_of
-from ..core.random import rng_from, spawn
+from ..core.information_criteria import aic, bic
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.covariance import SHAPES, factor_analysis
 from ..distributions.normal import Normal
 from ..params import (
-    Annotated,
+    AtLeastOne,
     Count,
     Flag,
     Natural,
@@ -46,21 +48,29 @@ from ..params import (
     ParameterError,
     Positive,
     Verbosity,
-    number,
 )
-from ..typing import Matrix, Seed, Words
+from ..typing import ListLike, Matrix, Seed
 from .abstract_mixture import AbstractMixture
-from .starts import found_start, given
-from .steps import Params, draws, fitted, mapped, modes, prior_of, run, tabled, traced
-
-AtLeastOne = Annotated[float, number("a number of at least 1", 1)]
+from .gaussian_em import (
+    GaussianMixtureParams,
+    initial_moments,
+    map_log_joint,
+    mixture_attributes,
+    posterior_modes,
+    prepare_em_data,
+    prior_from_estimator,
+    run_gaussian_em,
+    sample_gaussian_mixture,
+    user_initial_params,
+    with_parameter_path,
+)
 
 
 class DegenerateWarning(ConvergenceWarning):
-    """A component has collapsed onto one point; only `reg_covar` holds it up."""
+    """A component has collapsed onto one point; only `reg_covar` keeps it from 0."""
 
 
-def collapsed(p: Params, floor: float) -> list[int]:
+def collapsed_components(p: GaussianMixtureParams, floor: float) -> list[int]:
     """Components with nothing but the floor in their covariance."""
     size = np.atleast_2d(p.normal.variance).mean(axis=1)
     return [] if floor == 0 else np.flatnonzero(size <= 1.5 * floor).tolist()
@@ -78,15 +88,15 @@ class GaussianMixture(AbstractMixture):
         A matrix each (the default), one for all, a diagonal each, a number each, or
         `rank` factors and a diagonal each.
     tol : float, default=1e-3
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
         Added to the diagonal of every covariance.
     max_iter : int, default=100
-        Most turns. 0 keeps the start.
+        Most iterations. 0 keeps the initial parameters.
     n_init : int, default=1
         Number of starts; the likeliest result is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}
-        How a start is found, default "kmeans".
+        How the initial parameters are found, default "kmeans".
     weights_init : array of shape (k,), optional
         Weights to start from.
     means_init : array of shape (k, d), optional
@@ -96,16 +106,16 @@ class GaussianMixture(AbstractMixture):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and of `sample`.
     warm_start : bool, default=False
-        Begin `fit` from the last solution.
+        Start `fit` from the last solution.
     verbose : int, default=0
-        1 shows a progress bar, 2 also prints every `verbose_interval` turns.
+        1 shows a progress bar, 2 also prints every `verbose_interval` iterations.
     verbose_interval : int, default=10
-        Turns between two lines.
+        Iterations between two lines.
     rank : int, default=1
         Number of factors of a "low_rank" covariance.
     hard : bool, default=False
-        Put each row wholly into its likeliest component in every turn. What rises is
-        then the log-likelihood of rows and components together.
+        Put each row wholly into its likeliest component in every iteration. What
+        rises is then the log-likelihood of rows and components together.
     weight_concentration_prior : float or None, default=None
         a of a Dirichlet prior on the weights, at least 1.
     mean_precision_prior : float or None, default=None
@@ -118,7 +128,7 @@ class GaussianMixture(AbstractMixture):
         Psi in the storage of one component; the covariance of the rows if only v is
         given. Any prior makes the fit a MAP estimate.
     keep_path : bool, default=False
-        Keep the parameters after each turn in `history_`: "weights", "means",
+        Keep the parameters after each iteration in `history_`: "weights", "means",
         "covariances".
 
     Attributes
@@ -134,14 +144,14 @@ class GaussianMixture(AbstractMixture):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Turns of the best start.
+        Iterations of the best start.
     lower_bound_ : float
         Mean log-likelihood of the fitted model, with the log-prior if there is one;
         if `hard`, of rows and components together.
     lower_bounds_ : list of float
-        The same after each turn.
+        The same after each iteration.
     history_ : dict of arrays
-        What the driver recorded after each turn.
+        What the driver recorded after each iteration.
     n_features_in_ : int
         Number of columns seen in `fit`.
 
@@ -165,9 +175,9 @@ class GaussianMixture(AbstractMixture):
     max_iter: Natural = 100
     n_init: Count = 1
     init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
-    weights_init: Matrix | Words | None = None
-    means_init: Matrix | Words | None = None
-    precisions_init: Matrix | Words | None = None
+    weights_init: Matrix | ListLike | None = None
+    means_init: Matrix | ListLike | None = None
+    precisions_init: Matrix | ListLike | None = None
     random_state: Seed = None
     warm_start: Flag = False
     verbose: Verbosity = 0
@@ -176,9 +186,9 @@ class GaussianMixture(AbstractMixture):
     hard: Flag = False
     weight_concentration_prior: AtLeastOne | None = None
     mean_precision_prior: Positive | None = None
-    mean_prior: Matrix | Words | None = None
+    mean_prior: Matrix | ListLike | None = None
     degrees_of_freedom_prior: Positive | None = None
-    covariance_prior: Positive | Matrix | Words | None = None
+    covariance_prior: Positive | Matrix | ListLike | None = None
     keep_path: Flag = False
 
     def __sklearn_tags__(self):
@@ -192,8 +202,8 @@ class GaussianMixture(AbstractMixture):
         Parameters
         ----------
         X : array of shape (n, d), tensor, or table on disk
-            Rows. A path of a Parquet file is read block by block in every turn. NaN
-            is a value that is missing (not in tensors); it is integrated out.
+            Rows. A path of a Parquet file is read block by block in every iteration.
+            NaN is a value that is missing (not in tensors); it is integrated out.
         y : None
             Ignored, there for scikit-learn's sake.
         sample_weight : array of shape (n,), optional
@@ -203,26 +213,72 @@ class GaussianMixture(AbstractMixture):
         -------
         self : GaussianMixture
         """
-        X, w = self._begin(
-            X, sample_weight=sample_weight, ensure_min_samples=2,
+        X, w = self._check_training_data(
+            X,
+            sample_weight=sample_weight,
+            ensure_min_samples=2,
             ensure_all_finite="allow-nan",
-        )  # fmt: skip
+        )
         self._check_sizes(X)
-        t = tabled(X, w, self.covariance_type)
-        result = self._run(t, w, X)
-        self._store(result.state.params, X)
+        data = prepare_em_data(X, w, self.covariance_type)
+        prior = prior_from_estimator(self, data, self.covariance_type)
+        warm = self.warm_start and hasattr(self, "converged_")
+        n_init = 1 if warm else self.n_init
+        rngs = spawn_rngs(make_rng(self.random_state), n_init)
+
+        def one_start(i, task):
+            if warm:
+                return self._run_em(data, self._params(), prior, task)
+            initial = self._initial_params(X, data, w, prior, rngs[i])
+            return self._run_em(data, initial, prior, task)
+
+        result = self._run_driver(
+            one_start,
+            n_init=n_init,
+            total=self.max_iter,
+            X=None if is_dataset(X) else X,
+            snapshot=lambda state: mixture_attributes(state.params, X),
+        )
+        for name, value in mixture_attributes(result.state.params, X).items():
+            setattr(self, name, value)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
-        bad = collapsed(result.state.params, self.reg_covar)
-        if bad:
+        collapsed = collapsed_components(result.state.params, self.reg_covar)
+        if collapsed:
             warnings.warn(
-                f"GaussianMixture: components {bad} have collapsed onto single "
+                f"GaussianMixture: components {collapsed} have collapsed onto single "
                 "points and are held up by reg_covar alone. Use fewer components "
                 "or raise reg_covar.",
                 DegenerateWarning,
                 stacklevel=2,
             )
         return self
+
+    def _run_em(self, data, initial, prior, task):
+        """EM from one set of initial parameters."""
+        path = []
+        iterations = itertools.count()
+
+        def on_e_step(params, mean_loglik):
+            iteration = next(iterations)
+            if self.keep_path:
+                path.append(params)
+            if int(self.verbose) >= 2 and iteration % self.verbose_interval == 0:
+                print(f"iteration {iteration}: mean log-likelihood {mean_loglik:.6f}")
+
+        result = run_gaussian_em(
+            data,
+            initial,
+            floor=self.reg_covar,
+            prior=prior,
+            hard=self.hard,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_e_step=on_e_step,
+            task=task,
+        )
+        result = with_parameter_path(result, path)
+        return result._replace(reason="start") if self.max_iter == 0 else result
 
     def _check_sizes(self, X):
         n, d = X.shape
@@ -234,65 +290,31 @@ class GaussianMixture(AbstractMixture):
         if self.covariance_type == "low_rank" and self.rank > d:
             raise ParameterError(f"rank must be at most {d} columns, got {self.rank}.")
 
-    def _run(self, t, w, X):
-        """Every start to its end; the best as a Result."""
-        warm = self.warm_start and hasattr(self, "converged_")
-        n_init = 1 if warm else self.n_init
-        rngs = spawn(rng_from(self.random_state), n_init)
-        prior = prior_of(self, t, self.covariance_type)
-
-        def one(i, task):
-            first = self._params() if warm else self._first(X, t, w, prior, rngs[i])
-            path = []
-            result = run(
-                t, first, floor=self.reg_covar, prior=prior, hard=self.hard,
-                max_iter=self.max_iter, tol=self.tol, task=task, tell=self._told(path),
-            )  # fmt: skip
-            result = traced(result, path)
-            return result._replace(reason="start") if self.max_iter == 0 else result
-
-        return self._drive(
-            lambda task: best_of(n_init, one, task=task),
-            total=n_init if n_init > 1 else self.max_iter,
-            X=None if is_dataset(X) else X,
-            snapshot=lambda s: fitted(s.params, X),
-        )
-
-    def _told(self, path):
-        """What is done after each E-step: keep the parameters, print a line."""
-        turns = iter(range(1 << 62))
-
-        def tell(p, mean):
-            turn = next(turns)
-            if self.keep_path:
-                path.append(p)
-            if int(self.verbose) >= 2 and turn % self.verbose_interval == 0:
-                print(f"turn {turn}: mean log-likelihood {mean:.6f}")
-
-        return tell
-
-    def _first(self, X, t, w, prior, rng) -> Params:
-        """The parameters a start begins from: given ones before found ones."""
+    def _initial_params(self, X, data, w, prior, rng) -> GaussianMixtureParams:
+        """The parameters a start begins from: given ones take precedence."""
         k, shape = self.n_components, self.covariance_type
-        W, M, C = given(
-            self.weights_init, self.means_init, self.precisions_init, k, t.rows.d, shape
+        W, M, C = user_initial_params(
+            self.weights_init,
+            self.means_init,
+            self.precisions_init,
+            k,
+            data.rows.d,
+            shape,
         )
         if W is None or M is None or C is None:
-            guess = found_start(X, t, w, k, shape, self.init_params, rng)
+            guess = initial_moments(X, data, w, k, shape, self.init_params, rng)
             N = guess.weight + 1e-300
-            mean, cov = modes(guess, prior)
+            mean, cov = posterior_modes(guess, prior)
             W = N / N.sum() if W is None else W
             M = mean if M is None else M
             C = SHAPES[guess.shape].floor(cov, self.reg_covar) if C is None else C
         if shape == "low_rank":
             C = factor_analysis(C, self.rank, floor=self.reg_covar)
-        return Params(np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape))
+        return GaussianMixtureParams(
+            np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
+        )
 
-    def _store(self, p: Params, X):
-        for name, value in fitted(p, X).items():
-            setattr(self, name, value)
-
-    def _params(self) -> Params:
+    def _params(self) -> GaussianMixtureParams:
         """The fitted parameters as float64 NumPy arrays."""
         double = lambda a: arrays.to_numpy(a).astype(float)
         cov = double(self.covariances_)
@@ -300,18 +322,18 @@ class GaussianMixture(AbstractMixture):
             noise = double(self.noise_variance_)[:, :, None]
             cov = np.concatenate([double(self.factors_), noise], axis=2)
         normal = Normal(double(self.means_), cov, self.covariance_type)
-        return Params(double(self.weights_), normal)
+        return GaussianMixtureParams(double(self.weights_), normal)
 
     def _map(self, X, function):
-        X = self._ready(X, ensure_all_finite="allow-nan")
-        return mapped(X, self._params(), function)
+        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        return map_log_joint(X, self._params(), function)
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
         p = self._params()
-        rng = rng_from(self.random_state)
-        return draws(p.weights, p.normal, n_samples, rng, self.means_)
+        rng = make_rng(self.random_state)
+        return sample_gaussian_mixture(p.weights, p.normal, n_samples, rng, self.means_)
 
     def _n_parameters(self) -> int:
         """Free parameters: means, covariances, weights less one."""
@@ -320,9 +342,9 @@ class GaussianMixture(AbstractMixture):
     def bic(self, X):
         """Bayesian information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + self._n_parameters() * np.log(len(s)))
+        return float(bic(s.sum(), self._n_parameters(), len(s)))
 
     def aic(self, X):
         """Akaike information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + 2 * self._n_parameters())
+        return float(aic(s.sum(), self._n_parameters()))

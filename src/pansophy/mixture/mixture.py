@@ -1,16 +1,18 @@
-"""Mixture of any distributions, also of several kinds of columns, fitted by EM.
+"""Mixture of any families of distributions, one for each group of columns, by EM.
 
     p(x) = sum_j w_j prod_g p_g(x_g; theta_gj)                                   (1)
 
 with groups g of columns, each with a family of its own, independent of one another
-within a component. Every family learns from sums over rows, so a turn of EM is
+within a component. Every family learns from sums over rows, so an iteration of EM is
 
     E   r_ij = w_j prod_g p_g(x_ig; theta_gj) / p(x_i)                           (2)
     M   w_j = N_j / n,  theta_g = from_stats(sum_i r_ij s_g(x_i))                (3)
 
 and never lowers the likelihood. With one group of Normals it is `GaussianMixture`
-(which is faster, and takes missing values). A start is the M-step of memberships
-drawn from a Dirichlet, or of the groups of k-means with a fifth spread over all.
+(which is faster, and takes missing values). The initial parameters are the M-step of
+memberships drawn from a Dirichlet, or of the clusters of k-means, of which a fifth is
+distributed over all components. A family refuses values outside of its support, for
+which it has no likelihood to raise.
 
 A table on disk or on a device is taken in blocks. Time O(n k) times the columns.
 
@@ -26,21 +28,41 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.em import em
-from ..core.iterate import best_of
+from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_log
-from ..core.random import rng_from, spawn
-from ..core.rows import rows
+from ..core.random import make_rng, spawn_rngs
+from ..core.rows import as_rows
 from ..distributions.densities import FAMILIES
-from ..distributions.natural import memberships
+from ..distributions.natural_parameters import weighted_responsibilities
 from ..distributions.normal import Normal
-from ..params import Count, Natural, NonNegative, ParameterError, Rule, Verbosity
+from ..params import (
+    Count,
+    Natural,
+    NonNegative,
+    ParameterError,
+    ParameterRule,
+    Verbosity,
+    check_count,
+)
 from ..typing import Seed
 from .abstract_mixture import AbstractMixture
-from .starts import start_labels
-from .steps import check_draws
-from .support import check_support
+from .gaussian_em import kmeans_start_labels
 
 NAMES = tuple(FAMILIES)
+
+# What each family can hold. Fractions pass where they have a meaning of their own:
+# shares of a yes (grey values) for Bernoulli, weighted counts for the multinomial.
+SUPPORTS = {
+    "Poisson": (lambda x: (x >= 0) & (x == np.floor(x)), "whole numbers of at least 0"),
+    "Bernoulli": (lambda x: (x >= 0) & (x <= 1), "numbers from 0 to 1"),
+    "Multinomial": (lambda x: x >= 0, "counts of at least 0"),
+    "Gamma": (lambda x: x > 0, "numbers above 0"),
+    "Beta": (lambda x: (x > 0) & (x < 1), "numbers between 0 and 1, ends excluded"),
+    "Dirichlet": (
+        lambda x: (x > 0) & (np.abs(x.sum(1, keepdims=True) - 1) < 1e-4),
+        "numbers above 0 that sum to 1 in each row",
+    ),
+}
 
 
 def is_family(value):
@@ -57,28 +79,28 @@ def are_groups(value):
 
 Family = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         f"one of {', '.join(NAMES)}, a distribution, or a list of (columns, family)",
         lambda v: is_family(v) or are_groups(v),
     ),
 ]
 
 
-class Group(NamedTuple):
-    """Columns and the distribution of them, a batch of k or one that knows the form."""
+class ColumnGroup(NamedTuple):
+    """Columns and their distribution: a batch of k, or an example of its form."""
 
     columns: Any  # positions
-    part: Any
+    distribution: Any
 
 
-class Params(NamedTuple):
+class MixtureParams(NamedTuple):
     """What EM estimates."""
 
     weights: np.ndarray  # w
     groups: tuple  # of Group, each a batch of k
 
 
-def positions(columns, d, names):
+def column_positions(columns, d, names):
     """Columns given by number, name or slice as positions."""
     if isinstance(columns, slice):
         return np.arange(d)[columns]
@@ -93,32 +115,61 @@ def positions(columns, d, names):
     return at % d
 
 
-def forms(family, data, names) -> list[Group]:
-    """The groups of columns, each with a distribution that knows its width."""
+def column_groups(family, data, names) -> list[ColumnGroup]:
+    """The groups of columns, each with an example of its distribution."""
     d = data.d
     if isinstance(family, str) or hasattr(family, "stats"):
         family = [(slice(None), family)]
     groups = []
     for columns, kind in family:
-        at = positions(columns, d, names)
+        at = column_positions(columns, d, names)
         if kind == "categorical":  # one column each; the others take several
-            top = lambda X, *_, at=at: arrays.to_numpy(part_of(X, at)).max(0)[None]
+            top = lambda X, *_, at=at: arrays.to_numpy(take_columns(X, at)).max(0)[None]
             most = data.map(top).max(axis=0)
             groups += [
-                Group(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
+                ColumnGroup(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
                 for i, m in enumerate(most)
             ]
         elif isinstance(kind, str):
-            groups.append(Group(at, FAMILIES[kind](np.empty((0, len(at))))))
+            groups.append(ColumnGroup(at, FAMILIES[kind](np.empty((0, len(at))))))
         else:
-            groups.append(Group(at, kind))
+            groups.append(ColumnGroup(at, kind))
     used = np.concatenate([g.columns for g in groups])
     if len(np.unique(used)) != len(used):
         raise ParameterError("family names a column more than once.")
     return groups
 
 
-def part_of(X, at):
+def check_support(data, groups, names=None):
+    """Refuse rows (`core.rows`) that the family of a group of columns cannot hold."""
+    kinds = [(g.columns, type(g.distribution).__name__) for g in groups]
+    kinds = [(columns, kind) for columns, kind in kinds if kind in SUPPORTS]
+    if not kinds:
+        return
+
+    def worst(X, *_):
+        """(1, d): a value of each column that does not fit, or NaN."""
+        X = arrays.to_numpy(X)
+        found = np.full((1, X.shape[1]), np.nan)
+        for columns, kind in kinds:
+            wrong = ~SUPPORTS[kind][0](X[:, columns])
+            rows, at = np.nonzero(wrong)
+            found[0, columns[at]] = X[rows, columns[at]]
+        return found
+
+    found = arrays.to_numpy(data.map(worst))
+    for columns, kind in kinds:
+        for f in columns:
+            bad = found[~np.isnan(found[:, f]), f]
+            if len(bad):
+                name = int(f) if names is None else names[f]
+                raise ValueError(
+                    f"column {name!r} of X holds {bad[0]:g}, but the {kind} family "
+                    f"takes {SUPPORTS[kind][1]}."
+                )
+
+
+def take_columns(X, at):
     """Columns of X, as they are if all are wanted."""
     if len(at) == X.shape[1] and np.array_equal(at, np.arange(len(at))):
         return X
@@ -126,57 +177,59 @@ def part_of(X, at):
     return xp.take(X, xp.asarray(at, device=arrays.device(X)), axis=1)
 
 
-def joint(X, p: Params):
+def mixture_log_joint(X, p: MixtureParams):
     """log w_j prod_g p_g(x_g; theta_gj): (n, k)."""
     out = None
     for g in p.groups:
-        L = g.part.log_prob(part_of(X, g.columns))
+        L = g.distribution.log_prob(take_columns(X, g.columns))
         out = L if out is None else out + arrays.asarray(L, like=out)
     return out + arrays.asarray(safe_log(p.weights), like=out)
 
 
-def summed(X, R, groups) -> tuple:
+def weighted_statistics(X, R, groups) -> tuple:
     """Statistics of all groups under weights R (n, k), with the weights of them."""
     R = arrays.asarray(R, like=arrays.as_float(X))
     N = arrays.namespace(R).sum(R, axis=0)
-    stats = tuple(g.part.stats(part_of(X, g.columns), R) for g in groups)
+    stats = tuple(g.distribution.stats(take_columns(X, g.columns), R) for g in groups)
     return arrays.to_numpy(N).astype(float), stats
 
 
-def expect(data, p: Params):
+def mixture_e_step(data, p: MixtureParams):
     """Eq. (2) of all rows: weights and statistics, log-likelihood."""
 
     def part(X, w=None):
-        R, loglik = memberships(joint(X, p), w)
-        return summed(X, R, p.groups), loglik
+        R, loglik = weighted_responsibilities(mixture_log_joint(X, p), w)
+        return weighted_statistics(X, R, p.groups), loglik
 
     return data.sum(part)
 
 
-def maximise(stats, groups, floor=0.0) -> Params:
+def mixture_m_step(stats, groups, floor=0.0) -> MixtureParams:
     """Eq. (3)."""
     N, parts = stats
     learned = []
     for g, s in zip(groups, parts, strict=True):
-        options: dict = {"floor": floor} if isinstance(g.part, Normal) else {}
-        if hasattr(g.part, "trials"):
-            options["trials"] = g.part.trials
-        learned.append(Group(g.columns, type(g.part).from_stats(s, **options)))
+        options: dict = {"floor": floor} if isinstance(g.distribution, Normal) else {}
+        if hasattr(g.distribution, "trials"):
+            options["trials"] = g.distribution.trials
+        learned.append(
+            ColumnGroup(g.columns, type(g.distribution).from_stats(s, **options))
+        )
     W = N + 10 * np.finfo(float).eps
-    return Params(W / W.sum(), tuple(learned))
+    return MixtureParams(W / W.sum(), tuple(learned))
 
 
-def starting(data, X, k, groups, method, floor, rng) -> Params:
+def initial_mixture(data, X, k, groups, method, floor, rng) -> MixtureParams:
     """The M-step of a first guess at memberships."""
     if method == "random":
         R = rng.dirichlet(np.ones(k), size=data.n)
     else:
-        z = start_labels(X, data.aligned[0], k, rng)
+        z = kmeans_start_labels(X, data.aligned[0], k, rng)
         R = 0.8 * (z[:, None] == np.arange(k)) + 0.2 / k
     w = data.aligned[0]
     R = R if w is None else R * arrays.to_numpy(w)[:, None]
-    part = lambda X, r: summed(X, r, groups)
-    return maximise(data.with_aligned(R).sum(part), groups, floor)
+    part = lambda X, r: weighted_statistics(X, r, groups)
+    return mixture_m_step(data.with_aligned(R).sum(part), groups, floor)
 
 
 @dataclass(eq=False, repr=False)
@@ -194,15 +247,15 @@ class Mixture(AbstractMixture):
         slice) a family of its own; columns it does not name are left out. Values
         that a family cannot hold (4.5 for "poisson") are refused.
     tol : float, default=1e-3
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     reg_covar : float, default=1e-6
         Added to the diagonal of the covariances of Normals.
     max_iter : int, default=100
-        Most turns.
+        Most iterations.
     n_init : int, default=1
         Number of starts; the likeliest result is kept.
     init_params : {"kmeans", "random"}, default="kmeans"
-        How a start is found: groups of k-means, softened, or random memberships.
+        Initial memberships: clusters of k-means, softened, or random ones.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the starts and of `sample`.
     verbose : int, default=0
@@ -217,11 +270,11 @@ class Mixture(AbstractMixture):
     converged_ : bool
         Whether `tol` was reached.
     n_iter_ : int
-        Turns of the best start.
+        Iterations of the best start.
     lower_bound_ : float
         Mean log-likelihood of the fitted model.
     history_ : dict of arrays
-        What the driver recorded after each turn.
+        What the driver recorded after each iteration.
     n_features_in_ : int
         Number of columns seen in `fit`.
 
@@ -263,77 +316,94 @@ class Mixture(AbstractMixture):
         -------
         self : Mixture
         """
-        X, w = self._begin(X, sample_weight=sample_weight, ensure_min_samples=2)
+        X, w = self._check_training_data(
+            X, sample_weight=sample_weight, ensure_min_samples=2
+        )
         if X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {X.shape[0]}"
             )
-        data = rows(X, w)
+        data = as_rows(X, w)
         total = float(X.shape[0] if w is None else arrays.namespace(w).sum(w))
         names = getattr(self, "feature_names_in_", None)
-        groups = forms(self.family, data, names)
+        groups = column_groups(self.family, data, names)
         check_support(data, groups, names)
-        rngs = spawn(rng_from(self.random_state), self.n_init)
+        rngs = spawn_rngs(make_rng(self.random_state), self.n_init)
 
-        def one(i, task):
-            args = (self.n_components, groups, self.init_params, self.reg_covar)
+        def one_start(i, task):
+            initial = initial_mixture(
+                data,
+                X,
+                self.n_components,
+                groups,
+                self.init_params,
+                self.reg_covar,
+                rngs[i],
+            )
             return em(
-                lambda p: expect(data, p),
-                lambda stats: maximise(stats, groups, self.reg_covar),
-                starting(data, X, *args, rngs[i]),
+                lambda params: mixture_e_step(data, params),
+                lambda stats: mixture_m_step(stats, groups, self.reg_covar),
+                initial,
                 n=total,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 task=task,
             )
 
-        result = self._drive(
-            lambda task: best_of(self.n_init, one, task=task),
-            total=self.n_init if self.n_init > 1 else self.max_iter,
+        result = self._run_driver(
+            one_start,
+            n_init=self.n_init,
+            total=self.max_iter,
         )
         p = result.state.params
         self.weights_ = p.weights
-        self.components_ = [(g.columns, g.part) for g in p.groups]
+        self.components_ = [(g.columns, g.distribution) for g in p.groups]
         self.lower_bound_ = -result.objective
         return self
 
     def _map(self, X, function):
         """function(log-joint) for each block of rows, put together."""
-        X = self._ready(X)
-        p = Params(self.weights_, tuple(Group(*g) for g in self.components_))
-        check_support(rows(X), p.groups, getattr(self, "feature_names_in_", None))
-        return rows(X).map(lambda Xb: function(joint(Xb, p)))
+        X = self._check_new_data(X)
+        p = MixtureParams(
+            self.weights_, tuple(ColumnGroup(*g) for g in self.components_)
+        )
+        check_support(as_rows(X), p.groups, getattr(self, "feature_names_in_", None))
+        return as_rows(X).map(lambda Xb: function(mixture_log_joint(Xb, p)))
 
     def sample(self, n_samples=1):
         """Draw rows and the components they come from, grouped by component."""
         check_is_fitted(self)
-        check_draws(n_samples)
-        rng = rng_from(self.random_state)
+        check_count("n_samples", n_samples)
+        rng = make_rng(self.random_state)
         z = np.repeat(
             np.arange(len(self.weights_)), rng.multinomial(n_samples, self.weights_)
         )
         out = np.full((n_samples, self.n_features_in_), np.nan)
         for columns, part in self.components_:
-            out[:, columns] = drawn(part, z, rng)
+            out[:, columns] = draw_from_components(part, z, rng)
         return out, z
 
     def _n_parameters(self) -> int:
         """Free parameters: those of the families, weights less one."""
-        return len(self.weights_) - 1 + sum(free(part) for _, part in self.components_)
+        return (
+            len(self.weights_)
+            - 1
+            + sum(free_parameters(part) for _, part in self.components_)
+        )
 
     def bic(self, X):
         """Bayesian information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + self._n_parameters() * np.log(len(s)))
+        return float(bic(s.sum(), self._n_parameters(), len(s)))
 
     def aic(self, X):
         """Akaike information criterion, to be minimised."""
         s = arrays.to_numpy(self.score_samples(X))
-        return float(-2 * s.sum() + 2 * self._n_parameters())
+        return float(aic(s.sum(), self._n_parameters()))
 
 
-def drawn(part, z, rng):
+def draw_from_components(part, z, rng):
     """One draw from component z_i of a batch for each i: (n, columns)."""
     if hasattr(part, "draw"):
         return arrays.to_numpy(part.draw(z, rng))
@@ -341,7 +411,7 @@ def drawn(part, z, rng):
     return every[np.arange(len(z)), z]
 
 
-def free(part) -> int:
+def free_parameters(part) -> int:
     """Number of free parameters of a batch."""
     if hasattr(part, "free"):
         return int(part.free)

@@ -1,6 +1,6 @@
 """Naive Bayes and other generative classifiers: prior times density, by Bayes' rule."""
 
-from .counts import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from .discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from .generative import ExponentialFamilyClassifier, GenerativeClassifier
 from .joint_table import JointTableClassifier
 from .mixed import MixedNB, NaiveBayes

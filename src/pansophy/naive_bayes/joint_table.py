@@ -1,13 +1,14 @@
-"""The full joint table: a probability for every combination of values, no independence.
+"""Joint table classifier: a probability for every combination of values.
 
     P(x | c) = (count of x in class c + a) / (N_c + a M),    M = prod_j m_j        (1)
 
-What naive Bayes assumes away is kept, at the price of M numbers for each class: 2^d
-for d columns of yes and no. Only combinations that were seen are stored, so the table
-costs O(n d), but with M far above n nearly every new row is one never seen, which
-gets the prior: beyond `max_entries` the fit says so. With a = 0 each training row has
-its relative frequency. A NaN is summed out of the table: missing values of M' kinds
-add up the cells that agree with the rest, a M' pseudo-counts included.
+Unlike naive Bayes it assumes no independence, at the cost of M numbers for each class:
+2^d for d binary columns. Only combinations that were seen are stored, so the table
+costs O(n d). With M far above n nearly every new row is one that was never seen, whose
+prediction is the prior: beyond `max_entries` the fit warns. With a = 0 each training
+row has its relative frequency. A NaN is summed out of the table: the cells that agree
+in the other columns are added, with a M' pseudo-counts for M' combinations of the
+missing values.
 
 Shapes    X (n, d) values 0 .. m_j - 1   cells (u, d)   counts (u, k)
 """
@@ -21,20 +22,20 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
-from ..typing import Matrix, Numbers
-from .bayes import AbstractBayes, given_prior, log_prior_of
-from .tables import refuse_column
+from ..typing import Matrix, NumberList
+from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
+from .column_families import raise_bad_category
 
 
-def merge(cells, counts):
-    """Equal rows of cells made one, their counts added."""
+def merge_equal_cells(cells, counts):
+    """Equal rows of cells merged, their counts added."""
     unique, which = np.unique(cells, axis=0, return_inverse=True)
     total = np.zeros((len(unique), counts.shape[1]))
     np.add.at(total, which.ravel(), counts)
     return unique, total
 
 
-def look_up(cells, counts, X):
+def counts_of_cells(cells, counts, X):
     """The counts of the rows of X, 0 for rows that are no cell."""
     both = np.concatenate([cells, X])
     _, which = np.unique(both, axis=0, return_inverse=True)
@@ -45,10 +46,10 @@ def look_up(cells, counts, X):
     return np.where(at[:, None] >= 0, counts[at], 0.0)
 
 
-def check_symbols(X):
+def check_categories(X):
     """Refuse the first column that holds anything but 0, 1, 2, ..."""
     bad = np.any((X < 0) | (np.floor(X) != X), axis=0)
-    refuse_column(int(np.argmax(bad)) if bad.any() else -1)
+    raise_bad_category(int(np.argmax(bad)) if bad.any() else -1)
 
 
 @dataclass(eq=False, repr=False)
@@ -94,35 +95,37 @@ class JointTableClassifier(AbstractBayes):
     _: KW_ONLY
     max_entries: Count = 1_000_000
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _sparse = False
 
     def fit(self, X, y, sample_weight=None):
         """Count the combinations of each class."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, codes = class_codes(y, X)
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
         codes, k = arrays.to_numpy(codes), int(classes.shape[0])
         whole = ~np.isnan(X).any(axis=1)
-        check_symbols(X[whole])
+        check_categories(X[whole])
         if not whole.any():
             raise ValueError("every row of X misses a value: no samples to count.")
         v = np.ones(len(X)) if w is None else arrays.to_numpy(w)
-        prior = given_prior(self, "class_prior", k)
+        prior = check_class_prior(self, "class_prior", k)
         hot = v[whole, None] * (codes[whole, None] == np.arange(k))
-        self.cells_, self.counts_ = merge(X[whole].astype(np.int64), hot)
+        self.cells_, self.counts_ = merge_equal_cells(X[whole].astype(np.int64), hot)
         self.n_categories_ = self.cells_.max(axis=0) + 1
         self.classes_ = classes
         self.class_count_ = np.bincount(codes, v, minlength=k)
-        self.class_log_prior_ = log_prior_of(
+        self.class_log_prior_ = class_log_prior(
             prior, self.class_count_, fit_prior=self.fit_prior
         )
-        self._measure(k)
+        self._warn_of_size(k)
         return self
 
-    def _measure(self, k):
-        """How many entries the table has, with a warning if they are too many."""
+    def _warn_of_size(self, k):
+        """Set the number of entries of the table, and warn if it is too large."""
         self.n_entries_ = float(k * np.prod(self.n_categories_.astype(float)))
         if self.n_entries_ > self.max_entries:
             warnings.warn(
@@ -135,13 +138,14 @@ class JointTableClassifier(AbstractBayes):
 
     def _scorer(self):
         log_m = np.log(self.n_categories_.astype(float))
-        a, N = self.alpha, self.counts_.sum(axis=0)
+        a = self.alpha
+        N = self.counts_.sum(axis=0)
         below = np.logaddexp(safe_log(N), safe_log(np.float64(a)) + log_m.sum())
         below = np.where(np.isfinite(below), below, 0.0)  # a class without any row
 
         def score(given):
             x = arrays.to_numpy(given)
-            check_symbols(np.where(np.isnan(x), 0, x))
+            check_categories(np.where(np.isnan(x), 0, x))
             out = np.zeros((len(x), len(N)))
             seen, which = np.unique(~np.isnan(x), axis=0, return_inverse=True)
             for g, kind in enumerate(seen):
@@ -149,8 +153,8 @@ class JointTableClassifier(AbstractBayes):
                 if not kind.any():
                     continue
                 part = x[np.ix_(rows, kind)].astype(np.int64)
-                cells, counts = merge(self.cells_[:, kind], self.counts_)
-                found = safe_log(look_up(cells, counts, part))
+                cells, counts = merge_equal_cells(self.cells_[:, kind], self.counts_)
+                found = safe_log(counts_of_cells(cells, counts, part))
                 extra = safe_log(np.float64(a)) + log_m[~kind].sum()
                 out[rows] = np.logaddexp(found, extra) - below
             foreign = arrays.is_foreign(given)

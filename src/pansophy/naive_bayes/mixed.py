@@ -1,13 +1,13 @@
-"""Naive Bayes of any distribution: one for all columns, or columns of several kinds.
+"""Naive Bayes with any family: one for all columns, or one for each group of columns.
 
     P(y = c | x) ~ pi_c prod_g p_g(x_g | c)       g runs over groups of columns    (1)
 
-NaiveBayes has one family for all columns. MixedNB has groups, so that numbers,
-counts, categories and words stand side by side; the likelihood is the product of the
-groups, and with one group the model is the pure one. Both are the engine of
-`naive_bayes` over the families of `families`: one pass, `partial_fit`, missing values,
-sampling. `columns="auto"` looks at the values: 0 and 1 only are "bernoulli", whole
-numbers from 0 to 19 "categorical", larger whole numbers "poisson", others "gaussian".
+NaiveBayes has one family for all columns. MixedNB has groups of columns, so that
+numbers, counts and categories can be combined; the likelihood is the product over the
+groups. Both are `naive_bayes.py` with the families of `column_families.py`: one pass,
+`partial_fit`, missing values, sampling. `columns="auto"` decides by the values: 0 and 1
+only are "bernoulli", integers from 0 to 19 "categorical", larger integers "poisson",
+others "gaussian".
 
 Shapes    X (n, d)
 """
@@ -20,24 +20,26 @@ import numpy as np
 
 from ..core import arrays
 from ..distributions import Beta, Dirichlet, Gamma
-from ..params import Flag, NonNegative, ParameterError, Rule
-from ..typing import Matrix, Numbers
-from .bayes import given_prior, log_prior_of, row_blocks
-from .families import FAMILIES
+from ..params import Flag, NonNegative, ParameterError, ParameterRule
+from ..typing import Matrix, NumberList
+from .abstract_bayes import check_class_prior, class_log_prior, row_blocks
+from .column_families import COLUMN_FAMILIES
 from .naive_bayes import AbstractNaiveBayes
 
-Family = Literal["gaussian", "bernoulli", "categorical", "poisson", "multinomial"]
-Columns = Annotated[
+ColumnFamilyName = Literal[
+    "gaussian", "bernoulli", "categorical", "poisson", "multinomial"
+]
+FamilyColumns = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'auto', a family for each column, or pairs of a family and its columns",
         lambda v: v == "auto" or isinstance(v, (list, tuple, dict)),
     ),
 ]
-CATEGORIES = 20  # whole numbers below this are categories in the eyes of "auto"
+MAX_AUTO_CATEGORIES = 20  # integers below this are categories for "auto"
 
 
-def detect(X):
+def detect_families(X):
     """A family for each column, from the values it holds."""
 
     def look(x):
@@ -56,37 +58,37 @@ def detect(X):
             return "gaussian"
         if top[j] <= 1:
             return "bernoulli"
-        return "categorical" if top[j] < CATEGORIES else "poisson"
+        return "categorical" if top[j] < MAX_AUTO_CATEGORIES else "poisson"
 
     return [family(j) for j in range(len(top))]
 
 
-def grouped(names):
+def group_by_family(names):
     """Pairs of a family and its columns from one name for each column."""
     names = np.asarray(names, dtype=object)
     kinds = dict.fromkeys(names)
     return [(str(kind), np.flatnonzero(names == kind)) for kind in kinds]
 
 
-class AbstractFamilies(AbstractNaiveBayes):
+class AbstractFamilyNaiveBayes(AbstractNaiveBayes):
     """Groups of columns to distributions."""
 
     def _estimate(self, sums, groups, X):
-        prior = given_prior(self, "class_prior", sums.weight.shape[0])
-        own = getattr(self, "prior", None)
+        prior = check_class_prior(self, "class_prior", sums.weight.shape[0])
+        conjugate = getattr(self, "prior", None)
         made = []
         for (name, _), s in zip(groups, sums.parts, strict=True):
             a = self.var_smoothing if name == "gaussian" else self.alpha
-            made.append(FAMILIES[name].fit(s, sums.weight, a, own))
+            made.append(COLUMN_FAMILIES[name].fit(s, sums.weight, a, conjugate))
         self.distribution_ = tuple(made)
         self.class_count_ = sums.weight
-        self.class_log_prior_ = log_prior_of(
+        self.class_log_prior_ = class_log_prior(
             prior, sums.weight, fit_prior=self.fit_prior
         )
 
 
 @dataclass(eq=False, repr=False)
-class NaiveBayes(AbstractFamilies):
+class NaiveBayes(AbstractFamilyNaiveBayes):
     """Naive Bayes with one family of distributions for all columns.
 
     Parameters
@@ -127,13 +129,13 @@ default="gaussian"
     array(['a', 'b'], dtype='<U1')
     """
 
-    family: Family = "gaussian"
+    family: ColumnFamilyName = "gaussian"
     _: KW_ONLY
     alpha: NonNegative = 1.0
     prior: Beta | Dirichlet | Gamma | None = None
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     @property
     def _sparse(self) -> Any:  # pyrefly: ignore
@@ -158,7 +160,7 @@ default="gaussian"
 
 
 @dataclass(eq=False, repr=False)
-class MixedNB(AbstractFamilies):
+class MixedNB(AbstractFamilyNaiveBayes):
     """Naive Bayes with a family of distributions for each column.
 
     Parameters
@@ -196,12 +198,12 @@ class MixedNB(AbstractFamilies):
     array([0, 1])
     """
 
-    columns: Columns = "auto"
+    columns: FamilyColumns = "auto"
     _: KW_ONLY
     alpha: NonNegative = 1.0
     var_smoothing: NonNegative = 1e-9
     fit_prior: Flag = True
-    class_prior: Matrix | Numbers | None = None
+    class_prior: Matrix | NumberList | None = None
 
     _sparse = False
 
@@ -210,11 +212,11 @@ class MixedNB(AbstractFamilies):
             return self.groups_
         d, given = self.n_features_in_, self.columns
         if isinstance(given, str):
-            pairs = grouped(detect(X))
+            pairs = group_by_family(detect_families(X))
         elif isinstance(given, dict):
             pairs = list(given.items())
         elif all(isinstance(v, str) for v in given):
-            pairs = grouped(given)
+            pairs = group_by_family(given)
             if len(given) != d:
                 self._refuse(f"a family for each of {d} columns, got {len(given)}")
         else:
@@ -223,9 +225,11 @@ class MixedNB(AbstractFamilies):
         if not pairs or not all(is_pair(v) for v in pairs):
             self._refuse("a family for each column, or pairs of a family and columns")
         pairs = [(name, self._places(columns)) for name, columns in pairs]
-        unknown = [name for name, _ in pairs if name not in FAMILIES]
+        unknown = [name for name, _ in pairs if name not in COLUMN_FAMILIES]
         if unknown:
-            self._refuse(f"of families {', '.join(FAMILIES)}, got {unknown[0]!r}")
+            self._refuse(
+                f"of families {', '.join(COLUMN_FAMILIES)}, got {unknown[0]!r}"
+            )
         every = np.concatenate([places for _, places in pairs])
         if not np.array_equal(np.sort(every), np.arange(d)):
             self._refuse(f"such that each of {d} columns is in one group")

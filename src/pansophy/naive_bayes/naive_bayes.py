@@ -2,12 +2,13 @@
 
     P(y = c | x) ~ pi_c prod_j p(x_j; t_jc)                                      (1)
 
-The log-likelihood of (1) is a sum over classes and columns, so that every t_jc is
-fitted by itself from sums over the rows of its class (`families`): one pass over the
-data, O(n d), whatever holds it. Sums of further rows are added to those at hand, so
-`partial_fit` ends exactly where one `fit` would. Missing values (NaN) are left out of
-the sums and of the product. This file has that engine and GaussianNB; the models of
-counts are in `counts`, those of columns of several kinds in `mixed`.
+The log-likelihood of (1) is a sum over classes and columns, so every t_jc is fitted by
+itself from the sufficient statistics of the rows of its class (`column_families.py`):
+one pass over the data, O(n d), in memory or on disk. Statistics of further rows are
+added to those so far, so `partial_fit` gives exactly what one `fit` would. Missing
+values (NaN) are left out of the statistics and of the product. This file holds `fit` of
+all naive Bayes models and GaussianNB; the discrete models are in `discrete.py`, those
+with columns of several kinds in `mixed.py`.
 
 Shapes    X (n, d)   pi (k,)   theta, var (k, d)
 Refs      [Hand2001]; [Chan1983] merging of variances
@@ -22,25 +23,30 @@ from sklearn.utils.multiclass import unique_labels
 
 from ..core import arrays
 from ..core.labels import class_codes
-from ..core.rows import add, default_block
-from ..distributions.grouped import hot
+from ..core.rows import add_statistics, default_block
+from ..distributions.class_moments import weighted_one_hot
 from ..params import Flag, NonNegative
-from ..typing import Matrix, Numbers
-from .bayes import AbstractBayes, given_prior, log_prior_of, row_blocks
-from .families import FAMILIES, gaussian_fit, variance_floor
+from ..typing import Matrix, NumberList
+from .abstract_bayes import (
+    AbstractBayes,
+    check_class_prior,
+    class_log_prior,
+    row_blocks,
+)
+from .column_families import COLUMN_FAMILIES, gaussian_fit, variance_floor
 
-BLOCK_BYTES = 1 << 24  # loops here tile by themselves: large blocks, few merges
+BLOCK_BYTES = 1 << 24  # the loops tile by themselves: large blocks, few merges
 
 
-class ClassSums(NamedTuple):
+class ClassStatistics(NamedTuple):
     """Weight of each class, and the statistics of each group of columns."""
 
     weight: Any  # (k,)
     parts: tuple
 
 
-def fit_block(X, groups):
-    """Rows per task; a sparse X whole where sums of it are taken class by class."""
+def rows_per_fit_block(X, groups):
+    """Rows per task; all rows of a sparse X that is summed class by class."""
     n, d = X.shape
     if arrays.is_foreign(X):
         return None
@@ -49,15 +55,15 @@ def fit_block(X, groups):
     return max(default_block(d), BLOCK_BYTES // (8 * d))
 
 
-def class_weights(codes, k, w, X):
+def weight_of_each_class(codes, k, w, X):
     """Weight of each class, in the library of X."""
     if arrays.is_foreign(X):
-        return arrays.namespace(X).sum(hot(codes, k, w, X), axis=0)
+        return arrays.namespace(X).sum(weighted_one_hot(codes, k, w, X), axis=0)
     v = None if w is None else arrays.to_numpy(w)
     return np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
 
 
-def columns_of(x, columns):
+def take_columns(x, columns):
     """Some columns of a block."""
     if columns is None:
         return x
@@ -68,7 +74,7 @@ def columns_of(x, columns):
 
 
 class AbstractNaiveBayes(AbstractBayes):
-    """Sums over rows to distributions to scores, eq. (1).
+    """Statistics of rows, then distributions, then scores: eq. (1).
 
     A model gives `_groups` (pairs of a family and its columns, None for all) and
     `_estimate`, which sets `distribution_` (one for each group) from `sums_`.
@@ -76,7 +82,9 @@ class AbstractNaiveBayes(AbstractBayes):
 
     def fit(self, X, y, sample_weight=None):
         """Learn from rows X and their classes."""
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **self._checks(X))
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **self._checks(X)
+        )
         classes, codes = class_codes(y, X)
         return self._learn(X, codes, w, classes, None)
 
@@ -92,7 +100,9 @@ class AbstractNaiveBayes(AbstractBayes):
         before = getattr(self, "n_features_in_", None) if known is not None else None
         if before is not None and not arrays.is_foreign(X):
             checks["reset"] = False
-        X, y, w = self._begin(X, y, sample_weight, y_kind="class", **checks)
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", **checks
+        )
         if before is not None:
             self.n_features_in_ = before
             self._check_width(X)
@@ -108,24 +118,26 @@ class AbstractNaiveBayes(AbstractBayes):
         return self._learn(X, codes, w, known, getattr(self, "sums_", None))
 
     def _learn(self, X, codes, w, classes, before):
+        """Add the statistics of the rows to those before, and estimate."""
         k = int(classes.shape[0])
         groups = self._groups(X, before)
 
         def stats(x, c, v):
             x = self._prepare(x)
-            some = (columns_of(x, columns) for _, columns in groups)
-            pairs = zip(groups, some, strict=True)
             return tuple(
-                FAMILIES[name].sums(part, c, k, v) for (name, _), part in pairs
+                COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
+                for name, columns in groups
             )
 
-        found = row_blocks(X, codes, w, block=fit_block(X, groups)).sum(
+        found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
             stats, blas=False
         )
-        sums = ClassSums(class_weights(codes, k, w, X), found)
-        sums = sums if before is None else add(before, sums)
+        sums = ClassStatistics(weight_of_each_class(codes, k, w, X), found)
+        sums = sums if before is None else add_statistics(before, sums)
         self._estimate(sums, groups, X)
-        self.classes_, self.sums_, self.groups_ = classes, sums, groups
+        self.classes_ = classes
+        self.sums_ = sums
+        self.groups_ = groups
         return self
 
     def _prepare(self, x):
@@ -136,11 +148,11 @@ class AbstractNaiveBayes(AbstractBayes):
 
     def _scorer(self):
         pairs = zip(self.groups_, self.distribution_, strict=True)
-        scores = [(FAMILIES[name].scorer(p), cols) for (name, cols), p in pairs]
+        scores = [(COLUMN_FAMILIES[name].scorer(p), cols) for (name, cols), p in pairs]
 
         def score(x):
             x = self._prepare(x)
-            parts = [one(columns_of(x, columns)) for one, columns in scores]
+            parts = [one(take_columns(x, columns)) for one, columns in scores]
             return sum(parts[1:], parts[0])
 
         return score
@@ -149,7 +161,7 @@ class AbstractNaiveBayes(AbstractBayes):
         X = np.zeros((len(z), self.n_features_in_))
         for (name, columns), p in zip(self.groups_, self.distribution_, strict=True):
             at = slice(None) if columns is None else columns
-            X[:, at] = arrays.to_numpy(FAMILIES[name].draw(p, z, rng))
+            X[:, at] = arrays.to_numpy(COLUMN_FAMILIES[name].draw(p, z, rng))
         return X
 
 
@@ -192,7 +204,7 @@ class GaussianNB(AbstractNaiveBayes):
     """
 
     _: KW_ONLY
-    priors: Matrix | Numbers | None = None
+    priors: Matrix | NumberList | None = None
     var_smoothing: NonNegative = 1e-9
     shared_variance: Flag = False
 
@@ -200,7 +212,7 @@ class GaussianNB(AbstractNaiveBayes):
 
     def _estimate(self, sums, groups, X):
         m = sums.parts[0]
-        prior = given_prior(self, "priors", m.mean.shape[0])
+        prior = check_class_prior(self, "priors", m.mean.shape[0])
         p = gaussian_fit(
             m, sums.weight, self.var_smoothing, shared=self.shared_variance
         )
@@ -208,7 +220,8 @@ class GaussianNB(AbstractNaiveBayes):
         keep = lambda a: a.astype(np.float32) if small else a
         self.epsilon_ = variance_floor(m, self.var_smoothing)
         self.distribution_ = (p,)
-        self.theta_, self.var_ = keep(p.mean), keep(p.cov)
+        self.theta_ = keep(p.mean)
+        self.var_ = keep(p.cov)
         self.class_count_ = sums.weight
-        self.class_log_prior_ = log_prior_of(prior, sums.weight)
+        self.class_log_prior_ = class_log_prior(prior, sums.weight)
         self.class_prior_ = arrays.namespace(p.mean).exp(self.class_log_prior_)

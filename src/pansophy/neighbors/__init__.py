@@ -1,11 +1,11 @@
-"""Models made of nearby rows: neighbours, densities, outliers."""
+"""Neighbours: nearest neighbours, kernel and histogram densities, outliers."""
 
 from .histogram_density import HistogramDensity
+from .k_neighbors import KNeighborsClassifier, KNeighborsRegressor, local_vote
 from .kernel_density import KernelDensity
-from .nearest import NearestNeighbors
+from .nearest_neighbors import NearestNeighbors
+from .neighbor_queries import kernel_distance
 from .outliers import KNNOutlier, LocalOutlierFactor
-from .rows import kernel_distance
-from .vote import KNeighborsClassifier, KNeighborsRegressor, local_vote
 
 __all__ = [
     "HistogramDensity",

@@ -9,13 +9,18 @@ import math
 import numpy as np
 from numba import njit
 
-from ..distances._kdtree import WIDE, beyond, to_box, to_rows
+from ..core.compiled import FASTMATH
+from ..distances._kd_tree import (
+    WIDE,
+    distances_to_rows,
+    max_distance_to_box,
+    min_distance_to_box,
+)
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def small_exp(x):
     """exp(x) for -40 <= x <= 0 in steps a vector unit can do: exp(x / 64)^64."""
     t = x * (1 / 64)
@@ -39,15 +44,15 @@ def small_exp(x):
 
 
 @njit(cache=True, nogil=True)
-def scaled(reduced, kind, p):
-    """The distance of a reduced one."""
+def distance_from_reduced(reduced, kind, p):
+    """The distance from the reduced distance (its square, or its power p)."""
     if kind == 2:
         return math.sqrt(reduced)
     return reduced if kind < 2 else reduced ** (1 / p)
 
 
 @njit(cache=True, nogil=True)
-def kernel(u, shape, shift):
+def kernel_value(u, shape, shift):
     """The kernel at u = distance / h, times exp(shift), without its norm."""
     if shape == 0:
         return math.exp(shift - 0.5 * u * u)
@@ -64,8 +69,8 @@ def kernel(u, shape, shift):
     return math.cos(0.5 * math.pi * u)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def leaf_sum(buffer, w, low, m, h, shape, shift, kind, p):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     """sum of w K over the m rows of a leaf, whose reduced distances are in buffer."""
     total = 0.0
     if shape == 0 and kind == 2:
@@ -80,12 +85,14 @@ def leaf_sum(buffer, w, low, m, h, shape, shift, kind, p):
             total += w[low + i] * max(x, 0.0)
     else:
         for i in range(m):
-            total += w[low + i] * kernel(scaled(buffer[i], kind, p) / h, shape, shift)
+            total += w[low + i] * kernel_value(
+                distance_from_reduced(buffer[i], kind, p) / h, shape, shift
+            )
     return total
 
 
 @njit(cache=True, nogil=True)
-def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
+def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
 
     A node counts as a whole, at the middle of the kernel's values at its nearest and
@@ -96,20 +103,26 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
     """
     kind, p = metric
     XT, lo, hi, levels = tree
-    n, leaves = len(w), 1 << levels
+    n = len(w)
+    leaves = 1 << levels
     buffer = np.empty(n // leaves + 1 + WIDE, XT.dtype)
     nodes = np.empty(2 * levels + 2, np.int64)
     least = np.empty(2 * levels + 2)
     most = np.empty(2 * levels + 2)
     out = np.zeros(last - first)
     for q in range(first, last):
-        shift, total = shifts[q], 0.0
-        near = scaled(to_box(QT, q, lo[0], hi[0], kind, p), kind, p)
-        far = scaled(beyond(QT, q, lo[0], hi[0], kind, p), kind, p)
+        shift = shifts[q]
+        total = 0.0
+        near = distance_from_reduced(
+            min_distance_to_box(QT, q, lo[0], hi[0], kind, p), kind, p
+        )
+        far = distance_from_reduced(
+            max_distance_to_box(QT, q, lo[0], hi[0], kind, p), kind, p
+        )
         top, nodes[0] = 1, 0
         least[0], most[0] = (
-            kernel(far / h, shape, shift),
-            kernel(near / h, shape, shift),
+            kernel_value(far / h, shape, shift),
+            kernel_value(near / h, shape, shift),
         )
         sure = least[0] * W[n]
         allowed = atol * math.exp(shift) if atol > 0 else 0.0
@@ -130,19 +143,25 @@ def sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
                 continue
             sure -= mass * small
             if node >= leaves - 1:
-                to_rows(XT, low, high - low, QT, q, kind, p, buffer)
-                part = leaf_sum(buffer, w, low, high - low, h, shape, shift, kind, p)
+                distances_to_rows(XT, low, high - low, QT, q, kind, p, buffer)
+                part = leaf_kernel_sum(
+                    buffer, w, low, high - low, h, shape, shift, kind, p
+                )
                 total += part
                 sure += part
                 seen += mass
                 continue
             middle = (n * (2 * j + 1)) >> (level + 1)
             for child in (2 * node + 1, 2 * node + 2):
-                near = scaled(to_box(QT, q, lo[child], hi[child], kind, p), kind, p)
-                far = scaled(beyond(QT, q, lo[child], hi[child], kind, p), kind, p)
+                near = distance_from_reduced(
+                    min_distance_to_box(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
+                far = distance_from_reduced(
+                    max_distance_to_box(QT, q, lo[child], hi[child], kind, p), kind, p
+                )
                 nodes[top] = child
-                least[top] = kernel(far / h, shape, shift)
-                most[top] = kernel(near / h, shape, shift)
+                least[top] = kernel_value(far / h, shape, shift)
+                most[top] = kernel_value(near / h, shape, shift)
                 held = W[middle] - W[low]
                 if child & 1 == 0:
                     held = W[high] - W[middle]

@@ -1,4 +1,4 @@
-"""Histogram density in several columns: bins of equal width, or of equal counts.
+"""Histogram density of several columns: bins of equal width, or of equal counts.
 
     product   p(x) = prod_j p_j(x_j),  a histogram of each column                (1)
     joint     p(x) = P_c / |c|  for x in cell c of the grid of all bins          (2)
@@ -20,13 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Density, Estimator
 from ..core.numerics import safe_log
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..distributions import Histogram
 from ..params import Count, Flag
 
 
 def number_of_bins(bins, n) -> int:
-    """How many bins a rule makes of n rows."""
+    """The number of bins by a rule, or as given."""
     if bins == "sqrt":
         return math.ceil(math.sqrt(n))
     if bins == "sturges":
@@ -36,7 +36,7 @@ def number_of_bins(bins, n) -> int:
     return int(bins)
 
 
-def edges_of(x, b, strategy, w=None):
+def bin_edges(x, b, strategy, w=None):
     """Edges of b bins of one column; fewer where quantiles coincide."""
     if x.min() == x.max():
         half = max(0.5, np.spacing(np.abs(x[0])))
@@ -103,33 +103,33 @@ class HistogramDensity(Density, Estimator):
         -------
         self : HistogramDensity
         """
-        X, w = self._begin(X, sample_weight=sample_weight)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
         X = X.astype(np.float64)
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         X, w = X[w > 0], w[w > 0]
         b = number_of_bins(self.bins, w.sum())
-        self.edges_ = [edges_of(x, b, self.strategy, w) for x in X.T]
+        self.edges_ = [bin_edges(x, b, self.strategy, w) for x in X.T]
         pairs = zip(X.T, self.edges_, strict=True)
         self.histograms_ = [Histogram.fit(x, e, w) for x, e in pairs]
         if self.joint:
-            at, _ = self._places(X)
+            at, _ = self._bins(X)
             self.cells_, which = np.unique(at, axis=0, return_inverse=True)
             self.mass_ = np.bincount(which.ravel(), w) / w.sum()
         return self
 
-    def _places(self, X):
+    def _bins(self, X):
         """The bin of every entry (n, d), and which rows are inside the grid."""
-        found = [h.bins(x) for h, x in zip(self.histograms_, X.T, strict=True)]
-        at = np.column_stack([places for places, _ in found])
-        return at, np.all([inside for _, inside in found], axis=0)
+        binned = [h.bins(x) for h, x in zip(self.histograms_, X.T, strict=True)]
+        at = np.column_stack([number for number, _ in binned])
+        return at, np.all([inside for _, inside in binned], axis=0)
 
     def score_samples(self, X):
         """log p of each row: (m,), minus infinity where no row was seen."""
-        X = self._ready(X).astype(np.float64)
+        X = self._check_new_data(X).astype(np.float64)
         if not self.joint:
             columns = zip(self.histograms_, X.T, strict=True)
             return np.sum([h.log_prob(x) for h, x in columns], axis=0)
-        at, inside = self._places(X)
+        at, inside = self._bins(X)
         both = np.concatenate([self.cells_, at])
         _, which = np.unique(both, axis=0, return_inverse=True)
         which = which.ravel()
@@ -147,7 +147,7 @@ class HistogramDensity(Density, Estimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density: (n_samples, d)."""
         check_is_fitted(self)
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         if not self.joint:
             draws = [h.sample(n_samples, rng) for h in self.histograms_]
             return np.column_stack(draws)

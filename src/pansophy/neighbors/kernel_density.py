@@ -1,4 +1,4 @@
-"""Kernel density: a small bump on every row, added up.
+"""Kernel density estimation: the mean of a kernel around every row.
 
     p(x) = sum_i w_i K(|x - x_i| / h) / (h^d sum_i w_i)                          (1)
 
@@ -9,11 +9,11 @@ node counts as a whole,
 
     |p' - p| <= atol + rtol p                                                    (2)
 
-With atol = rtol = 0 only nodes that rounding would swallow are treated so. Far from
-all rows (1) underflows: the two kernels without an end are taken relative to the
-nearest row, so that log p is right at any distance.
+With atol = rtol = 0 only nodes below rounding are treated so. Far from all rows (1)
+underflows: the two kernels of unbounded support are taken relative to the nearest row,
+so that log p is accurate at any distance.
 
-Rules for h, for columns of about unit spread:
+Rules for h, for columns of about unit variance:
 
     scott n^(-1 / (d + 4))      silverman (n (d + 2) / 4)^(-1 / (d + 4))         (3)
 
@@ -31,24 +31,31 @@ from scipy.special import gammaln
 
 from ..base import Density, Estimator
 from ..core import threads
-from ..core.random import rng_from
-from ..distances import search
-from ..distances.dense import cuts
+from ..core.random import make_rng
+from ..distances import neighbor_search
+from ..distances.pairwise_metrics import block_slices
 from ..params import Count, Flag, NonNegative, ParameterError, Positive
 from . import _kernel_density as loops
 
-SHAPES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
+KERNEL_SHAPES = (
+    "gaussian",
+    "tophat",
+    "epanechnikov",
+    "exponential",
+    "linear",
+    "cosine",
+)
 ROUNDING = 1e-15  # a node within this share of the sum is not looked into
 
 
-def log_ball(d):
+def log_unit_ball_volume(d):
     """Log of the volume of the unit ball."""
     return 0.5 * d * math.log(math.pi) - gammaln(0.5 * d + 1)
 
 
-def log_norm(shape, d):
+def log_kernel_mass(shape, d):
     """Log of the mass of each kernel in d dimensions at h = 1."""
-    ball = log_ball(d)
+    ball = log_unit_ball_volume(d)
     if shape == "gaussian":
         return 0.5 * d * math.log(2 * math.pi)
     if shape == "tophat":
@@ -69,7 +76,7 @@ def cosine_moment(d):
     return float(np.sum(v / 2 * r ** (d - 1) * np.cos(0.5 * math.pi * r)))
 
 
-def rule(bandwidth, n, d) -> float:
+def bandwidth_by_rule(bandwidth, n, d) -> float:
     """Eq. (3), or the number itself."""
     if bandwidth == "scott":
         return n ** (-1 / (d + 4))
@@ -78,22 +85,23 @@ def rule(bandwidth, n, d) -> float:
     return float(bandwidth)
 
 
-def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
+def kernel_log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
     """Log of eq. (1) at the rows of Q; w (n,) are weights, or None."""
-    tree, (m, d) = index.tree, Q.shape
+    tree = index.tree
+    (m, d) = Q.shape
     w = np.ones(index.n) if w is None else np.asarray(w, np.float64)
     w = w[tree.order]
     W = np.concatenate([[0.0], np.cumsum(w)])
-    norm = log_norm(shape, d) + d * math.log(h) + math.log(W[-1])
+    norm = log_kernel_mass(shape, d) + d * math.log(h) + math.log(W[-1])
     shift = np.zeros(m)
     if shape in ("gaussian", "exponential"):
-        u = search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
+        u = neighbor_search.k_nearest(index, Q, 1)[0][:, 0].astype(np.float64) / h
         shift = 0.5 * u * u if shape == "gaussian" else u
     QT = np.ascontiguousarray(Q.T)
-    loose = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
+    tolerances = (atol * math.exp(min(norm, 700.0)), max(rtol, ROUNDING))
 
     def part(cut):
-        return loops.sums(
+        return loops.kernel_sums(
             (index.kind, index.p),
             (tree.XT, tree.lo, tree.hi, tree.levels),
             w,
@@ -102,17 +110,17 @@ def log_density(index, w, Q, h, shape, atol=0.0, rtol=0.0):
             cut.start,
             cut.stop,
             h,
-            SHAPES.index(shape),
+            KERNEL_SHAPES.index(shape),
             shift,
-            *loose,
+            *tolerances,
         )
 
-    parts = threads.run((lambda c=c: part(c)) for c in cuts(m, 256))
+    parts = threads.run_tasks((lambda c=c: part(c)) for c in block_slices(m, 256))
     with np.errstate(divide="ignore"):
         return np.log(np.concatenate(list(parts))) - shift - norm
 
 
-def offsets(shape, n, d, rng):
+def draw_kernel_offsets(shape, n, d, rng):
     """n draws from the kernel at h = 1: (n, d)."""
     Z = rng.normal(size=(n, d))
     if shape == "gaussian":
@@ -136,7 +144,7 @@ def offsets(shape, n, d, rng):
 
 @dataclass(eq=False, repr=False)
 class KernelDensity(Density, Estimator):
-    """A density that is the mean of small bumps around the rows, eq. (1).
+    """A density that is the mean of kernels around the rows, eq. (1).
 
     Parameters
     ----------
@@ -191,7 +199,7 @@ class KernelDensity(Density, Estimator):
     metric_params: dict | None = None
 
     def fit(self, X, y=None, sample_weight=None):
-        """Put the rows in a tree.
+        """Build the tree of the rows.
 
         Parameters
         ----------
@@ -205,7 +213,7 @@ class KernelDensity(Density, Estimator):
         -------
         self : KernelDensity
         """
-        X, w = self._begin(X, sample_weight=sample_weight, order="C")
+        X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         extra = dict(self.metric_params or {})
         p = float(extra.pop("p", 2))
         if extra or (self.metric_params and self.metric != "minkowski"):
@@ -214,11 +222,11 @@ class KernelDensity(Density, Estimator):
                 f"{self.metric_params!r}."
             )
         n = len(X) if w is None else float(w.sum())
-        self.bandwidth_ = rule(self.bandwidth, n, X.shape[1])
+        self.bandwidth_ = bandwidth_by_rule(self.bandwidth, n, X.shape[1])
         if w is not None:
             X, w = X[w > 0], w[w > 0]
         X = X.astype(np.float64, copy=False)
-        self.tree_ = search.build(
+        self.tree_ = neighbor_search.build_index(
             X, metric=self.metric, p=p, method="kd_tree", leaf_size=self.leaf_size
         )
         self._weights = w
@@ -226,10 +234,15 @@ class KernelDensity(Density, Estimator):
 
     def score_samples(self, X):
         """log p of each row, eq. (1): (m,)."""
-        X = self._ready(X, order="C").astype(np.float64, copy=False)
-        how = {"atol": self.atol, "rtol": self.rtol}
-        return log_density(
-            self.tree_, self._weights, X, self.bandwidth_, self.kernel, **how
+        X = self._check_new_data(X, order="C").astype(np.float64, copy=False)
+        return kernel_log_density(
+            self.tree_,
+            self._weights,
+            X,
+            self.bandwidth_,
+            self.kernel,
+            atol=self.atol,
+            rtol=self.rtol,
         )
 
     def score(self, X, y=None):
@@ -239,11 +252,11 @@ class KernelDensity(Density, Estimator):
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the density, for any of the kernels: (n_samples, d)."""
         X = self._fitted_rows()
-        rng = rng_from(random_state)
+        rng = make_rng(random_state)
         w = self._weights
         share = None if w is None else np.asarray(w, float) / float(np.sum(w))
         rows = rng.choice(len(X), size=n_samples, p=share)
-        return X[rows] + self.bandwidth_ * offsets(
+        return X[rows] + self.bandwidth_ * draw_kernel_offsets(
             self.kernel, n_samples, X.shape[1], rng
         )
 

@@ -1,4 +1,4 @@
-"""Outliers by neighbours: far from them, or in a thinner place than they are.
+"""Outliers by neighbours: rows far from them, or of lower density than they are.
 
 With d_k(x) the distance to the k-th nearest row and N(x) the k nearest rows,
 
@@ -11,9 +11,9 @@ dense group stands out where one in an evenly thin group does not:
     lrd(x) = 1 / mean_{i in N(x)} reach(x, i)                                    (3)
     LOF(x) = mean_{i in N(x)} lrd(x_i) / lrd(x)     about 1 inside a group       (4)
 
-The rows fitted are not their own neighbours; for (1) a query that equals one of them
-is taken to be that row, so it scores the same. A row is an outlier where its score is
-below an offset: a quantile of the scores of the fitted rows, or -1.5 for LOF.
+Fitted rows are not their own neighbours; for (1) a query that equals one of them is
+taken to be that row, so it scores the same. A row is an outlier if its score is below
+an offset: a quantile of the scores of the fitted rows, or -1.5 for LOF.
 
 Cost      one k-nearest search of all rows; memory O(n k)
 Shapes    X (n, d)
@@ -23,37 +23,38 @@ Refs      [Ramaswamy2000]; [Breunig2000]
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..base import Estimator, OneClass
+from ..base import OneClass
 from ..kernels import AbstractKernel
-from ..params import Count, Flag, Jobs, Rule
-from . import rows
+from ..params import Count, Flag, Jobs, ParameterRule
+from .neighbor_queries import AbstractNeighbors, Power
 
-Share = Annotated[float, Rule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)]
+ContaminationFraction = Annotated[
+    float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
 TINY = 1e-10  # keeps the density of copies finite
 
 
-def densities(D, J, reach_of):
+def local_reachability_density(D, J, reach_of):
     """Eqs. (2) and (3): (m,); reach_of (n,) is d_k of the fitted rows."""
     return 1 / (np.maximum(D, reach_of[J]).mean(axis=1) + TINY)
 
 
-def minus_lof(fitted, J, lrd):
-    """Eq. (4) with its sign turned: (m,)."""
+def negative_outlier_factor(fitted, J, lrd):
+    """Minus eq. (4): (m,)."""
     return -(fitted[J] / lrd[:, None]).mean(axis=1)
 
 
-def signs(scores):
+def inlier_or_outlier(scores):
     """-1 where negative, 1 elsewhere."""
     return np.where(scores < 0, -1, 1)
 
 
-def neighbours_of_fit(model):
+def neighbors_of_fitted_rows(model):
     """(D, J) of the fitted rows, with as many neighbours as there are."""
     n = model.n_samples_fit_
     if model.n_neighbors > n - 1:
@@ -64,24 +65,23 @@ def neighbours_of_fit(model):
             stacklevel=3,
         )
     model.n_neighbors_ = max(1, min(model.n_neighbors, n - 1))
-    return rows.nearest(model, None, model.n_neighbors_)
+    return model._find_nearest(None, model.n_neighbors_)
 
 
-def when(novelty, name):
+def available_for_novelty(novelty, name):
     """A test for `available_if`: whether the model looks at new rows."""
 
     def check(self):
         if self.novelty == novelty:
             return True
-        word = "novelty=True" if novelty else "novelty=False"
-        raise AttributeError(f"{name} is there for {word} only.")
+        raise AttributeError(f"{name} is there for novelty={novelty} only.")
 
     return check
 
 
 @dataclass(eq=False, repr=False)
-class LocalOutlierFactor(OneClass, Estimator):
-    """Flags rows in a thinner place than their neighbours are, eq. (4).
+class LocalOutlierFactor(OneClass, AbstractNeighbors):
+    """Flags rows of lower density than their neighbours, eq. (4).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LocalOutlierFactor(OneClass, Estimator):
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to be flagged; "auto" flags LOF above 1.5.
     novelty : bool, default=False
-        False: the fitted rows themselves are judged, by `fit_predict`. True: new rows
+        False: the fitted rows themselves are scored, by `fit_predict`. True: new rows
         are, by `predict`.
 
     Attributes
@@ -120,14 +120,14 @@ class LocalOutlierFactor(OneClass, Estimator):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: rows.Power = 2
+    p: Power = 2
     metric_params: dict | None = None
-    contamination: Literal["auto"] | Share = "auto"
+    contamination: Literal["auto"] | ContaminationFraction = "auto"
     novelty: Flag = False
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Find the neighbours of the rows and judge each.
+        """Find the neighbours of the rows and score each row.
 
         Parameters
         ----------
@@ -139,18 +139,16 @@ class LocalOutlierFactor(OneClass, Estimator):
         -------
         self : LocalOutlierFactor
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
-        rows.store(self, X)
-        D, J = neighbours_of_fit(self)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **self._row_checks())
+        self._store_rows(X)
+        D, J = neighbors_of_fitted_rows(self)
         if not np.isfinite(D).all():
             raise ValueError(
                 "distances between rows of X overflow: X is too large, scale it down."
             )
         self._reach = D[:, -1].copy()
-        self._lrd = densities(D, J, self._reach)
-        self.negative_outlier_factor_ = -(self._lrd[J] / self._lrd[:, None]).mean(
-            axis=1
-        )
+        self._lrd = local_reachability_density(D, J, self._reach)
+        self.negative_outlier_factor_ = negative_outlier_factor(self._lrd, J, self._lrd)
         self.offset_ = -1.5
         if self.contamination != "auto":
             share = 100.0 * self.contamination
@@ -164,48 +162,33 @@ class LocalOutlierFactor(OneClass, Estimator):
             )
         return self
 
-    @cached_property
-    def _index(self):
-        return rows.index_of(self)
-
-    @available_if(when(False, "fit_predict"))
+    @available_if(available_for_novelty(False, "fit_predict"))
     def fit_predict(self, X, y=None):
         """-1 for outliers among the rows fitted, 1 for the others."""
         self.fit(X)
-        return signs(self.negative_outlier_factor_ - self.offset_)
+        return inlier_or_outlier(self.negative_outlier_factor_ - self.offset_)
 
-    @available_if(when(True, "score_samples"))
+    @available_if(available_for_novelty(True, "score_samples"))
     def score_samples(self, X):
         """Minus LOF of new rows, eq. (4)."""
-        X = rows.queries(self, X)
-        D, J = rows.nearest(self, X, self.n_neighbors_)
-        lrd = densities(D, J, self._reach)
-        return minus_lof(self._lrd, J, lrd)
+        X = self._check_queries(X)
+        D, J = self._find_nearest(X, self.n_neighbors_)
+        lrd = local_reachability_density(D, J, self._reach)
+        return negative_outlier_factor(self._lrd, J, lrd)
 
-    @available_if(when(True, "decision_function"))
+    @available_if(available_for_novelty(True, "decision_function"))
     def decision_function(self, X):
         """score - offset: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    @available_if(when(True, "predict"))
+    @available_if(available_for_novelty(True, "predict"))
     def predict(self, X):
         """-1 for outliers and 1 for the others."""
-        return signs(self.decision_function(X))
-
-    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
-        """As in `NearestNeighbors`."""
-        return rows.kneighbors(self, X, n_neighbors, return_distance)
-
-    def kneighbors_graph(self, X=None, n_neighbors=None, mode="connectivity"):
-        """As in `NearestNeighbors`."""
-        return rows.kneighbors_graph(self, X, n_neighbors, mode)
-
-    def __sklearn_tags__(self):
-        return rows.tags(self, super().__sklearn_tags__())
+        return inlier_or_outlier(self.decision_function(X))
 
 
 @dataclass(eq=False, repr=False)
-class KNNOutlier(OneClass, Estimator):
+class KNNOutlier(OneClass, AbstractNeighbors):
     """Flags rows that are far from their neighbours, eq. (1).
 
     Parameters
@@ -242,16 +225,16 @@ class KNNOutlier(OneClass, Estimator):
     n_neighbors: Count = 5
     _: KW_ONLY
     method: Literal["largest", "mean"] = "largest"
-    contamination: Share = 0.1
+    contamination: ContaminationFraction = 0.1
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     metric: str | Callable | AbstractKernel = "minkowski"
-    p: rows.Power = 2
+    p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
-        """Find how far the neighbours of the rows are.
+        """Score the rows by the distances of their neighbours.
 
         Parameters
         ----------
@@ -263,28 +246,24 @@ class KNNOutlier(OneClass, Estimator):
         -------
         self : KNNOutlier
         """
-        X, _ = self._begin(X, ensure_min_samples=2, **rows.checks(self))
-        rows.store(self, X)
-        self.scores_ = self._scores(neighbours_of_fit(self)[0])
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **self._row_checks())
+        self._store_rows(X)
+        self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
         return self
-
-    @cached_property
-    def _index(self):
-        return rows.index_of(self)
 
     def _scores(self, D):
         return -(D[:, -1] if self.method == "largest" else D.mean(axis=1))
 
     def fit_predict(self, X, y=None):
-        """-1 for outliers among the rows fitted, each judged without itself."""
+        """-1 for outliers among the rows fitted, each scored without itself."""
         self.fit(X)
-        return signs(self.scores_ - self.offset_)
+        return inlier_or_outlier(self.scores_ - self.offset_)
 
     def score_samples(self, X):
         """Eq. (1): (m,), higher for more usual rows."""
-        X = rows.queries(self, X)
-        D = rows.nearest(self, X, self.n_neighbors_ + 1)[0]
+        X = self._check_queries(X)
+        D = self._find_nearest(X, self.n_neighbors_ + 1)[0]
         return self._scores(np.where(D[:, :1] == 0, D[:, 1:], D[:, :-1]))
 
     def decision_function(self, X):
@@ -293,7 +272,4 @@ class KNNOutlier(OneClass, Estimator):
 
     def predict(self, X):
         """-1 for outliers and 1 for the others."""
-        return signs(self.decision_function(X))
-
-    def __sklearn_tags__(self):
-        return rows.tags(self, super().__sklearn_tags__())
+        return inlier_or_outlier(self.decision_function(X))

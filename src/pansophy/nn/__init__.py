@@ -1,4 +1,4 @@
-"""Nets: one training loop, and the parts that nets are made of (torch).
+"""Neural networks (torch): one training loop, and the parts that nets are made of.
 
 `train` drives every net. A net is a torch module with `losses(batch) -> {name:
 scalar}`; how it is optimised, stopped, saved and resumed is the driver's business.
@@ -17,26 +17,26 @@ from .activations import ACTIVATIONS
 from .batches import Batches, SparseRows
 from .checkpoint import read_checkpoint, write_checkpoint
 from .heads import HEADS
-from .mlp import MLP, glorot
-from .optimisers import SGD, Adam, Custom
+from .mlp import MLP, glorot_uniform
+from .optimisers import SGD, Adam, TorchOptimiser
 from .stopping import EarlyStopping
-from .train import Net, State, Training, train
+from .train import Net, Training, TrainingState, train
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
     "Batches",
-    "Custom",
+    "TorchOptimiser",
     "EarlyStopping",
     "HEADS",
     "MLP",
     "Net",
     "SGD",
     "SparseRows",
-    "State",
+    "TrainingState",
     "Training",
     "activations",
-    "glorot",
+    "glorot_uniform",
     "heads",
     "read_checkpoint",
     "schedules",

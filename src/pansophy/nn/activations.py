@@ -1,4 +1,4 @@
-"""Activations: what a unit does to its sum, and the slope read off its output.
+"""Activation functions, and their derivatives as functions of the output.
 
 Each of these is monotone enough that its slope is a function of the output h = g(z)
 alone, so back-propagation needs no z:
@@ -30,14 +30,14 @@ class Activation(NamedTuple):
     name: str
     value: Callable[[Tensor], Tensor]  # z -> h, new
     apply_: Callable[[Tensor], Tensor]  # z -> h, in place
-    pull: Callable[[Tensor, Tensor], Tensor]  # dJ/dh, h -> dJ/dz
+    backward: Callable[[Tensor, Tensor], Tensor]  # dJ/dh, h -> dJ/dz
 
 
-def leaky_pull(G, H):
+def leaky_backward(G, H):
     return torch.where(H > 0, G, LEAK * G)
 
 
-def elu_pull(G, H):
+def elu_backward(G, H):
     return torch.where(H > 0, G, G * (H + 1))
 
 
@@ -57,8 +57,8 @@ ACTIVATIONS = {
             "leaky",
             lambda Z: functional.leaky_relu(Z, LEAK),
             lambda Z: functional.leaky_relu_(Z, LEAK),
-            leaky_pull,
+            leaky_backward,
         ),
-        Activation("elu", functional.elu, functional.elu_, elu_pull),
+        Activation("elu", functional.elu, functional.elu_, elu_backward),
     )
 }

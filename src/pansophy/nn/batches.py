@@ -1,4 +1,4 @@
-"""Rows on their device, handed out in batches: no DataLoader, no worker processes.
+"""Mini-batches of rows on their device, without DataLoader or worker processes.
 
 Data are arrays of equal length in a tuple or a dict, or any object with a length and
 `take(rows) -> batch`. Arrays are moved to the device once. A pass is a permutation
@@ -24,7 +24,7 @@ def to_tensor(array, device) -> torch.Tensor:
     return array.to(device)
 
 
-class Tensors:
+class TensorRows:
     """A tuple or dict of tensors with the same number of rows."""
 
     def __init__(self, data, device):
@@ -43,11 +43,12 @@ class Tensors:
     def __len__(self):
         return self.n
 
-    def named(self, parts):
+    def as_batch(self, parts):
+        """Parts as a tuple, or a dict if the data were one."""
         return dict(zip(self.keys, parts)) if self.keys else tuple(parts)
 
     def take(self, rows):
-        return self.named([a[rows] for a in self.parts])
+        return self.as_batch([a[rows] for a in self.parts])
 
     def batches(self, rows, batch: int) -> Iterator[tuple[Any, int]]:
         """(batch, number of its rows) along `rows`, an index or a slice."""
@@ -61,7 +62,7 @@ class Tensors:
                 part = torch.as_tensor(rows[at:stop], device=self.parts[0].device)
             cuts = [torch.split(a[part], batch) for a in self.parts]
             for pieces in zip(*cuts):
-                yield self.named(pieces), len(pieces[0])
+                yield self.as_batch(pieces), len(pieces[0])
 
 
 class SparseRows:
@@ -92,7 +93,7 @@ class Batches:
 
     def __init__(self, data, batch_size, rng=None, device="cpu"):
         own = hasattr(data, "take") and not isinstance(data, (torch.Tensor, np.ndarray))
-        self.source = data if own else Tensors(data, device)
+        self.source = data if own else TensorRows(data, device)
         self.n, self.device, self.rng = len(self.source), device, rng
         if self.n == 0:
             raise ValueError("data must have at least one row.")
@@ -104,46 +105,46 @@ class Batches:
     def per_pass(self) -> int:
         return -(-self.n // self.batch_size)
 
-    def pass_(self, skip: int = 0) -> Iterator[tuple[Any, int]]:
+    def one_pass(self, skip: int = 0) -> Iterator[tuple[Any, int]]:
         """The batches of one pass, from batch number `skip`."""
         begin = skip * self.batch_size
         order = None
         if self.rng is not None:
             self.started = self.rng.bit_generator.state
             order = self.rng.permutation(self.n)[begin:]
-        if isinstance(self.source, Tensors):
+        if isinstance(self.source, TensorRows):
             rows = slice(begin, self.n) if order is None else order
             yield from self.source.batches(rows, self.batch_size)
             return
         order = np.arange(begin, self.n) if order is None else order
         for at in range(0, len(order), self.batch_size):
             part = order[at : at + self.batch_size]
-            yield move(self.source.take(part), self.device), len(part)
+            yield batch_to_device(self.source.take(part), self.device), len(part)
 
     def stream(self) -> Iterator[tuple[Any, int]]:
-        """Batches without end, pass after pass, from where the stream stands."""
+        """Batches without end, pass after pass, from the present position."""
         while True:
-            for item in self.pass_(self.position):
+            for item in self.one_pass(self.position):
                 self.position += 1
                 yield item
             self.position = 0
 
-    def export(self) -> dict:
-        """Where the stream stands, as JSON-able facts."""
+    def state_dict(self) -> dict:
+        """The position of the stream, as values that JSON can hold."""
         position = self.position % self.per_pass
         if self.rng is None:
             return {"position": position}
         state = self.started if position else self.rng.bit_generator.state
-        return {"position": position, "rng": plain(state)}
+        return {"position": position, "rng": json_state(state)}
 
-    def restore(self, facts: dict) -> None:
-        """Continue where `export` was called."""
-        self.position = facts["position"]
+    def load_state_dict(self, values: dict) -> None:
+        """Continue where `state_dict` was called."""
+        self.position = values["position"]
         if self.rng is not None:
-            self.rng.bit_generator.state = facts["rng"]
+            self.rng.bit_generator.state = values["rng"]
 
 
-def move(batch, device):
+def batch_to_device(batch, device):
     """Every array of a batch on the device."""
     if isinstance(batch, dict):
         return {key: to_tensor(a, device) for key, a in batch.items()}
@@ -152,10 +153,10 @@ def move(batch, device):
     return to_tensor(batch, device)
 
 
-def plain(state):
-    """A generator's state with arrays as lists."""
+def json_state(state):
+    """A generator's state with arrays as lists, for JSON."""
     if isinstance(state, dict):
-        return {key: plain(value) for key, value in state.items()}
+        return {key: json_state(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
         return state.tolist()
     return int(state) if isinstance(state, np.integer) else state

@@ -1,8 +1,8 @@
-"""Checkpoints: tensors and JSON facts in one file, written whole or not at all.
+"""Checkpoints: tensors and JSON in one file, written atomically.
 
-The file is safetensors, whose header takes the facts as text; nothing in it can run.
-It is written beside its place and then moved there, so that a kill in the middle
-leaves the older file whole.
+The file is safetensors, whose header holds the JSON values; nothing in it can execute
+code. It is written under a temporary name and then renamed, so that a run that is
+killed while writing leaves the older file intact.
 """
 
 import json
@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 FORMAT = "pansophy.checkpoint"
-VERSION = 1
+VERSION = 2
 
 
 def write_checkpoint(path, tensors: dict[str, Tensor], facts: dict) -> None:
@@ -49,4 +49,6 @@ def read_checkpoint(path) -> tuple[dict[str, Tensor], dict]:
         raise ValueError(f"{path} is not a checkpoint of pansophy.")
     if int(meta["version"]) > VERSION:
         raise ValueError(f"{path} was written by a newer pansophy; please upgrade.")
+    if int(meta["version"]) < VERSION:
+        raise ValueError(f"{path} was written by an older pansophy; start a new run.")
     return tensors, json.loads(meta["facts"])

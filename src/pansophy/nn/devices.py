@@ -1,17 +1,17 @@
-"""Where a net is trained, on how many threads, and with which random numbers."""
+"""Device, threads and random numbers of a training run."""
 
 import threading
 from contextlib import contextmanager
 
 import torch
 
-GRAIN = 12e6  # operations that are worth a thread: a tenth of a millisecond
+FLOPS_PER_THREAD = 12e6  # operations that are worth a thread: a tenth of a millisecond
 
 _lock = threading.Lock()
 _runs: list[int] = []  # the threads before the first of the runs now going on
 
 
-def pick_device(device) -> torch.device:
+def resolve_device(device) -> torch.device:
     """A torch device from "auto", a name or a device."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -22,7 +22,7 @@ def pick_device(device) -> torch.device:
 
 
 @contextmanager
-def reproducible(device, seed):
+def seeded_torch(device, seed):
     """Seeded torch inside, the surrounding program's random numbers kept."""
     cudnn = torch.backends.cudnn
     old = cudnn.deterministic, cudnn.benchmark
@@ -37,7 +37,7 @@ def reproducible(device, seed):
 
 
 @contextmanager
-def few_threads(net, device, rows):
+def limit_threads(net, device, rows):
     """As many of torch's threads as one step of this net keeps busy.
 
     Threads of a small step mostly wait for each other, and where other programs use
@@ -49,7 +49,9 @@ def few_threads(net, device, rows):
         return
     with _lock:
         _runs.append(torch.get_num_threads() if not _runs else _runs[0])
-        torch.set_num_threads(max(1, min(_runs[0], int(net.flops(rows) // GRAIN))))
+        torch.set_num_threads(
+            max(1, min(_runs[0], int(net.flops(rows) // FLOPS_PER_THREAD)))
+        )
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Output heads: how raw scores F become predictions, and what a row costs.
+"""Output heads: the link from raw scores to predictions, with its canonical loss.
 
 Each head pairs a link with the loss for which it is canonical, so that the gradient
 in the scores is always prediction minus target,
@@ -32,28 +32,30 @@ class Head(NamedTuple):
     name: str
     mean: Callable[[Tensor], Tensor]  # F -> predictions
     value: Callable[[Tensor, Tensor], Tensor]  # Y, F -> l
-    pair: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # Y, F -> l, dl/dF
+    value_and_gradient: Callable[
+        [Tensor, Tensor], tuple[Tensor, Tensor]
+    ]  # Y, F -> l, dl/dF
 
 
-def squared(Y, F):
+def squared_error_rows(Y, F):
     return (F - Y).square().sum(1) / 2
 
 
-def squared_pair(Y, F):
+def squared_error_with_gradient(Y, F):
     D = F - Y
     return D.square().sum(1).div_(2), D
 
 
-def binary(Y, F):
+def binary_cross_entropy_rows(Y, F):
     value = functional.binary_cross_entropy_with_logits(F, Y, reduction="none")
     return value.sum(1)
 
 
-def multinomial(Y, F):
+def cross_entropy_rows(Y, F):
     return functional.cross_entropy(F, Y, reduction="none")
 
 
-def multinomial_pair(Y, F):
+def cross_entropy_with_gradient(Y, F):
     """log sum exp less the label's score; torch's own is slow on short rows."""
     F = F - F.amax(1, keepdim=True)
     P = F.exp()
@@ -67,11 +69,11 @@ def multinomial_pair(Y, F):
     return value[:, 0], P
 
 
-def poisson(Y, F):
+def poisson_deviance_rows(Y, F):
     return (torch.exp(F) - Y * F + torch.xlogy(Y, Y) - Y).sum(1)
 
 
-def with_residual(mean, value):
+def with_residual_gradient(mean, value):
     """`pair` from its two parts, eq. (1)."""
     return lambda Y, F: (value(Y, F), mean(F).sub_(Y))
 
@@ -79,9 +81,24 @@ def with_residual(mean, value):
 HEADS = {
     h.name: h
     for h in (
-        Head("identity", torch.clone, squared, squared_pair),
-        Head("logistic", torch.sigmoid, binary, with_residual(torch.sigmoid, binary)),
-        Head("softmax", lambda F: F.softmax(1), multinomial, multinomial_pair),
-        Head("exp", torch.exp, poisson, with_residual(torch.exp, poisson)),
+        Head("identity", torch.clone, squared_error_rows, squared_error_with_gradient),
+        Head(
+            "logistic",
+            torch.sigmoid,
+            binary_cross_entropy_rows,
+            with_residual_gradient(torch.sigmoid, binary_cross_entropy_rows),
+        ),
+        Head(
+            "softmax",
+            lambda F: F.softmax(1),
+            cross_entropy_rows,
+            cross_entropy_with_gradient,
+        ),
+        Head(
+            "exp",
+            torch.exp,
+            poisson_deviance_rows,
+            with_residual_gradient(torch.exp, poisson_deviance_rows),
+        ),
     )
 }

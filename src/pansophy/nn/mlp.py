@@ -2,19 +2,19 @@
 
     H_0 = X,   Z_l = H_{l-1} W_l + b_l,   H_l = g(Z_l),   F = Z_L               (1)
 
-trained on the weighted mean cost of a batch plus a penalty on the matrices,
+trained on the weighted mean loss of a batch plus a penalty on the matrices,
 
     J = [ sum_i w_i l(y_i, f_i) + alpha/2 sum_l |W_l|^2 ] / sum_i w_i           (2)
 
-where l is that of a head (`nn.heads`). Back-propagation walks (1) in reverse:
+where l is that of a head (`nn.heads`). Back-propagation goes through (1) in reverse:
 
     D_L = w (mean(F) - Y) / sum w                                               (3)
     dJ/dW_l = H_{l-1}' D_l + alpha W_l / sum w,   dJ/db_l = sum_i D_l           (4)
     D_{l-1} = (D_l W_l') * g'(Z_{l-1})                                          (5)
 
-`losses` states J for autograd. `gradients` is (1)-(5) by hand, straight into the
-gradient vector: a net this small spends more time in autograd's bookkeeping than in
-its matrix products. The tests hold the two against each other.
+`losses` states J for autograd. `gradients` computes (1)-(5) without autograd,
+straight into the gradient vector: a net this small spends more time in autograd's
+bookkeeping than in its matrix products. Tests compare the two.
 
 Cost      O(n sum_l m_{l-1} m_l) a pass, three products a layer
 Shapes    X (n, m_0)   W_l (m_{l-1}, m_l)   b_l (m_l,)   F, Y (n, m_L)   w (n,)
@@ -33,7 +33,7 @@ from .activations import ACTIVATIONS
 from .heads import HEADS
 
 
-def glorot(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
+def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
     """Matrices and biases drawn evenly from +-sqrt(6 / (fan in + fan out)).
 
     The logistic function is a quarter as steep as tanh at 0 and takes 2, not 6.
@@ -77,8 +77,8 @@ class MLP(nn.Module):
         self.alpha, self.dropout = float(alpha), float(dropout)
 
     @property
-    def by_hand(self) -> bool:
-        """Whether `gradients` may stand in for autograd."""
+    def has_manual_gradients(self) -> bool:
+        """Whether `gradients` may replace autograd."""
         return self.dropout == 0
 
     def flops(self, n: int) -> float:
@@ -100,7 +100,7 @@ class MLP(nn.Module):
         X, Y, *rest = batch
         value = self.head.value(Y, self.forward(X))
         w = rest[0] if rest else None
-        total = len(X) if w is None else positive(w.sum())
+        total = len(X) if w is None else positive_total(w.sum())
         cost = value.sum() if w is None else w @ value
         if self.alpha and self.training:  # a held-out loss is of the data alone
             cost = cost + self.alpha / 2 * sum(W.square().sum() for W in self.weights)
@@ -114,13 +114,15 @@ class MLP(nn.Module):
         for W, b in layers[:-1]:
             H.append(g.apply_(torch.addmm(b, H[-1], W)))  # (1)
         W, b = layers[-1]
-        value, D = self.head.pair(Y, torch.addmm(b, H[-1], W))
+        value, D = self.head.value_and_gradient(Y, torch.addmm(b, H[-1], W))
         if rest:
-            w, J = rest[0], torch.dot(rest[0], value)
-            total = float(positive(w.sum()))
+            w = rest[0]
+            J = torch.dot(rest[0], value)
+            total = float(positive_total(w.sum()))
             D.mul_((w / total)[:, None])  # (3)
         else:
-            total, J = len(X), value.sum()
+            total = len(X)
+            J = value.sum()
             D.div_(total)
         for i in range(len(layers) - 1, -1, -1):
             W, b = layers[i]
@@ -129,10 +131,10 @@ class MLP(nn.Module):
             if alpha:
                 J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=alpha / 2)
             if i:
-                D = g.pull(torch.mm(D, W.t()), H[i])  # (5)
+                D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
         return {"loss": J.div_(total)}
 
 
-def positive(total: Tensor) -> Tensor:
+def positive_total(total: Tensor) -> Tensor:
     """A divisor for a batch whose weights may all be 0."""
     return torch.where(total > 0, total, torch.ones_like(total))

@@ -9,7 +9,7 @@ operations whatever the number of layers, which on small nets is most of the tim
           w <- w - eta m^ / (sqrt(v^) + eps),  m^, v^ corrected for their start (2)
 
 `decay` pulls matrices (not biases, gains) towards 0 by eta*decay apart from the
-gradient, as in AdamW. Any `torch.optim` class can be used through `Custom`.
+gradient, as in AdamW. Any `torch.optim` class can be used through `TorchOptimiser`.
 
 Refs      [Kingma2015] Adam; [Loshchilov2019] decoupled decay; [Nesterov1983]
 """
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 
-class Pack:
+class FlatParameters:
     """Parameters of one dtype and device as views of a flat vector."""
 
     def __init__(self, params: list[torch.nn.Parameter]):
@@ -41,13 +41,13 @@ class Pack:
             at = cut.stop
 
 
-def pack(params: Iterable[torch.nn.Parameter]) -> list[Pack]:
+def flatten_parameters(params: Iterable[torch.nn.Parameter]) -> list[FlatParameters]:
     """Packs of the trainable parameters, one for each dtype and device."""
     groups: dict[Any, list] = {}
     for p in params:
         if p.requires_grad:
             groups.setdefault((p.dtype, p.device), []).append(p)
-    return [Pack(group) for group in groups.values()]
+    return [FlatParameters(group) for group in groups.values()]
 
 
 class SGD(NamedTuple):
@@ -58,11 +58,12 @@ class SGD(NamedTuple):
     nesterov: bool = False
     decay: float = 0.0
 
-    def init(self, p: Pack) -> dict[str, Tensor]:
+    def init(self, p: FlatParameters) -> dict[str, Tensor]:
         return {"u": torch.zeros_like(p.w)} if self.momentum else {}
 
-    def step(self, p: Pack, state: dict, scale: float) -> None:
-        eta, mu = self.lr * scale, self.momentum
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
+        eta = self.lr * scale
+        mu = self.momentum
         if self.decay:
             p.w[: p.n_matrix].mul_(1 - eta * self.decay)
         if not mu:
@@ -84,14 +85,14 @@ class Adam(NamedTuple):
     eps: float = 1e-8
     decay: float = 0.0
 
-    def init(self, p: Pack) -> dict[str, Tensor]:
+    def init(self, p: FlatParameters) -> dict[str, Tensor]:
         return {
             "m": torch.zeros_like(p.w),
             "v": torch.zeros_like(p.w),
             "t": torch.zeros((), device=p.w.device),
         }
 
-    def step(self, p: Pack, state: dict, scale: float) -> None:
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
         eta = self.lr * scale
         if self.decay:
             p.w[: p.n_matrix].mul_(1 - eta * self.decay)
@@ -117,16 +118,16 @@ class Adam(NamedTuple):
 FUSED = hasattr(torch, "_fused_adam_")  # one pass over w, g, m, v; torch's own name
 
 
-class Custom(NamedTuple):
-    """Any `torch.optim` class: `Custom(torch.optim.Adagrad, {"lr": 0.01})`."""
+class TorchOptimiser(NamedTuple):
+    """Any `torch.optim` class: `TorchOptimiser(torch.optim.Adagrad, {"lr": 0.01})`."""
 
     make: Callable[..., torch.optim.Optimizer]
     options: dict = {}
 
-    def init(self, p: Pack) -> dict:
+    def init(self, p: FlatParameters) -> dict:
         return {"optimiser": self.make(p.params, **self.options)}
 
-    def step(self, p: Pack, state: dict, scale: float) -> None:
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
         optimiser = state["optimiser"]
         for group in optimiser.param_groups:
             group.setdefault("initial_lr", group["lr"])
@@ -134,10 +135,10 @@ class Custom(NamedTuple):
         optimiser.step()
 
 
-Optimiser = SGD | Adam | Custom
+Optimiser = SGD | Adam | TorchOptimiser
 
 
-def export(state: dict) -> dict[str, Tensor]:
+def optimiser_tensors(state: dict) -> dict[str, Tensor]:
     """An optimiser's state as named tensors."""
     if "optimiser" not in state:
         return dict(state)
@@ -150,13 +151,14 @@ def export(state: dict) -> dict[str, Tensor]:
     }
 
 
-def restore(state: dict, tensors: dict[str, Tensor]) -> None:
-    """Put back what `export` gave."""
+def restore_optimiser(state: dict, tensors: dict[str, Tensor]) -> None:
+    """Put back what `optimiser_tensors` gave."""
     if "optimiser" not in state:
         for name, value in tensors.items():
             state[name].copy_(value)
         return
-    optimiser, slots = state["optimiser"], {}
+    optimiser = state["optimiser"]
+    slots = {}
     for key, value in tensors.items():
         i, name = key.split("/", 1)
         slots.setdefault(int(i), {})[name] = value

@@ -1,14 +1,15 @@
 """Learning-rate schedules: a factor on the rate, from how far training has come.
 
-A schedule is a function of a `Clock`. It is asked before every step.
+A schedule is a function of a `TrainingProgress`. It is asked before every step.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..core.schedules import cosine_decay, linear_decay
 
-class Clock(NamedTuple):
+
+class TrainingProgress(NamedTuple):
     """Where training stands at the start of a step."""
 
     step: int  # steps taken
@@ -17,38 +18,38 @@ class Clock(NamedTuple):
     total: int  # steps in the whole run
 
 
-Schedule = Callable[[Clock], float]
+Schedule = Callable[[TrainingProgress], float]
 
 
-def cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
+def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall along a half cosine to `floor`."""
 
     def factor(t):
         if t.step < warmup:
             return (t.step + 1) / warmup
         done = (t.step - warmup) / max(t.total - warmup, 1)
-        return floor + (1 - floor) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
+        return cosine_decay(1.0, floor, min(done, 1.0))
 
     return factor
 
 
-def linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
+def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall linearly to `floor`."""
 
     def factor(t):
         if t.step < warmup:
             return (t.step + 1) / warmup
         done = (t.step - warmup) / max(t.total - warmup, 1)
-        return max(floor, 1 - (1 - floor) * done)
+        return linear_decay(1.0, floor, min(done, 1.0))
 
     return factor
 
 
-def inverse(power: float = 0.5, before: int = 0) -> Schedule:
+def inverse_scaling(power: float = 0.5, before: int = 0) -> Schedule:
     """(rows seen in finished epochs, and before, + 1)^-power."""
     return lambda t: (before + t.seen + 1) ** -power
 
 
-def staircase(every: int, factor: float = 0.1) -> Schedule:
+def step_decay(every: int, factor: float = 0.1) -> Schedule:
     """Multiply by `factor` after each `every` epochs."""
     return lambda t: factor ** (t.epoch // every)

@@ -1,4 +1,4 @@
-"""When to stop: patience with a measured value, or with a rate that is cut.
+"""Early stopping, or cutting the learning rate, after epochs without improvement.
 
 Refs      [Prechelt1998]
 """
@@ -7,21 +7,23 @@ import math
 from typing import Literal, NamedTuple
 
 
-class Patience(NamedTuple):
+class StoppingState(NamedTuple):
     """What a stopping rule remembers from epoch to epoch."""
 
     best: float = math.inf  # lowest value so far
-    bad: int = 0  # epochs in a row without improvement
+    epochs_without_improvement: int = 0
     rate: float = 1.0  # factor on the learning rate
 
-    def export(self) -> dict:
+    def to_json(self) -> dict:
+        """The state as a dict that JSON can hold."""
         best = self.best if math.isfinite(self.best) else None
         return {**self._asdict(), "best": best}
 
     @classmethod
-    def restored(cls, facts: dict) -> "Patience":
-        best = math.inf if facts["best"] is None else facts["best"]
-        return cls(best, facts["bad"], facts["rate"])
+    def from_json(cls, values: dict) -> "StoppingState":
+        """The state from what `to_json` gave."""
+        best = math.inf if values["best"] is None else values["best"]
+        return cls(best, values["epochs_without_improvement"], values["rate"])
 
 
 class EarlyStopping(NamedTuple):
@@ -43,18 +45,21 @@ class EarlyStopping(NamedTuple):
     best: float | None = None  # of an earlier run that this one continues
 
     def signed(self, value: float) -> float:
-        """The value, turned so that lower is better."""
+        """The value with the sign that makes lower better."""
         return -value if self.mode == "max" else value
 
-    def start(self) -> Patience:
-        return Patience(math.inf if self.best is None else self.signed(self.best))
+    def start(self) -> StoppingState:
+        return StoppingState(math.inf if self.best is None else self.signed(self.best))
 
-    def judge(self, p: Patience, value: float) -> tuple[Patience, bool]:
-        """The memory after an epoch of this (signed) value, and whether to stop."""
-        bad = 0 if value <= p.best - self.tol else p.bad + 1
-        p = Patience(min(p.best, value) if value == value else p.best, bad, p.rate)
-        if bad <= self.patience:
-            return p, False
-        if self.cut is None or p.rate <= self.floor:
-            return p, True
-        return p._replace(bad=0, rate=p.rate * self.cut), False
+    def update(self, state: StoppingState, value: float) -> tuple[StoppingState, bool]:
+        """The state after an epoch of this (signed) value, and whether to stop."""
+        improved = value <= state.best - self.tol
+        waited = 0 if improved else state.epochs_without_improvement + 1
+        best = min(state.best, value) if value == value else state.best
+        state = StoppingState(best, waited, state.rate)
+        if waited <= self.patience:
+            return state, False
+        if self.cut is None or state.rate <= self.floor:
+            return state, True
+        rate = state.rate * self.cut
+        return state._replace(epochs_without_improvement=0, rate=rate), False

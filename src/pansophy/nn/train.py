@@ -1,12 +1,12 @@
-"""The driver of every net: batches, steps, schedules, validation, checkpoints.
+"""The training loop of every net: batches, steps, schedules, validation, checkpoints.
 
 A net is a torch module with `losses(batch) -> {name: scalar}`. One optimiser takes the
 sum of the losses; a dict of optimisers takes each loss by its name and moves only the
 parameters of that name (`net.groups()[name]`, else those of the submodule of that
-name). A loss may be a function without arguments: it is then called when its turn
-comes, after the earlier names have stepped, which is how a GAN alternates. A net may
-offer `gradients(batch)`, which fills `.grad` by hand and is used when `by_hand` is
-true.
+name). A loss may be a function without arguments: it is then called after the earlier
+names have stepped, which is how a GAN alternates. A net may
+offer `gradients(batch)`, which fills `.grad` without autograd and is used when
+`has_manual_gradients` is true.
 
 Why a resumed run is the same run: a step depends on parameters, optimiser state, the
 batch order and torch's random numbers, and on nothing else. A checkpoint holds all
@@ -34,17 +34,23 @@ import torch
 from torch import Tensor
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from, seed_int
+from ..core.progress import SILENT, FitTask
+from ..core.random import draw_seed, make_rng
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
-from .devices import few_threads, pick_device, reproducible
+from .devices import limit_threads, resolve_device, seeded_torch
 from .optimisers import Adam, Optimiser
-from .schedules import Clock, Schedule
-from .stopping import EarlyStopping, Patience
+from .schedules import Schedule, TrainingProgress
+from .stopping import EarlyStopping, StoppingState
 
-COUNTED = ("epoch", "step", "seen", "reason", "history")  # what a checkpoint counts
+CHECKPOINTED_COUNTERS = (
+    "epoch",
+    "step",
+    "seen",
+    "reason",
+    "history",
+)  # what a checkpoint counts
 
 
 class Net(Protocol):
@@ -53,7 +59,7 @@ class Net(Protocol):
     def losses(self, batch: Any) -> dict[str, Tensor]: ...
 
 
-class State(NamedTuple):
+class TrainingState(NamedTuple):
     """Where a run stands after an epoch."""
 
     net: Any
@@ -64,11 +70,11 @@ class State(NamedTuple):
     optimiser: dict[str, Tensor]  # by "name/pack/slot"
 
 
-def train(net, data, *, task: Task = SILENT, **options) -> Result:
+def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
 
-    Returns a `Result` whose state is a `State` and whose history has one entry per
-    epoch for `loss` (and for each name, if there are several), `valid_loss` and
+    Returns a `Result` whose state is a `TrainingState` and whose history has one entry
+    per epoch for `loss` (and for each name, if there are several), `valid_loss` and
     whatever `evaluate` reports. Reasons to end: "finished" (all epochs done, no
     stopping rule), "max_iter" (the same with one), "tolerance", "callback",
     "interrupted", "diverged" (the weights of the last finite epoch are kept).
@@ -138,12 +144,12 @@ class Training:
     tag: str = ""
     history: dict[str, list] = field(default_factory=dict, init=False)
 
-    def run(self, task: Task = SILENT) -> Result:
+    def run(self, task: FitTask = SILENT) -> Result:
         begun = time.perf_counter()
-        self.device = pick_device(self.device)
-        rng = rng_from(self.seed)
-        threads = few_threads(self.net, self.device, self.batch_size)
-        with threads, reproducible(self.device, seed_int(rng)):
+        self.device = resolve_device(self.device)
+        rng = make_rng(self.seed)
+        threads = limit_threads(self.net, self.device, self.batch_size)
+        with threads, seeded_torch(self.device, draw_seed(rng)):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
@@ -159,25 +165,30 @@ class Training:
     def _prepare(self, rng):
         net = self.net.to(self.device)
         rules: Any = self.optimiser
-        self.rules = rules if isinstance(rules, dict) else {"": rules}
-        self.packs, self.slots = {}, {}
-        for name, rule in self.rules.items():
-            self.packs[name] = optimisers.pack(parameters(net, name))
-            self.slots[name] = [rule.init(p) for p in self.packs[name]]
+        self.optimisers = rules if isinstance(rules, dict) else {"": rules}
+        self.flat_parameters, self.optimiser_states = {}, {}
+        for name, rule in self.optimisers.items():
+            self.flat_parameters[name] = optimisers.flatten_parameters(
+                parameters_of_loss(net, name)
+            )
+            self.optimiser_states[name] = [
+                rule.init(p) for p in self.flat_parameters[name]
+            ]
         order = rng if self.shuffle else None
         self.batches = Batches(self.data, self.batch_size, order, self.device)
-        self.held = None
+        self.valid_batches = None
         if self.valid is not None:
-            self.held = Batches(self.valid, self.batch_size, None, self.device)
-        self.length = self.steps_per_epoch or self.batches.per_pass
+            self.valid_batches = Batches(self.valid, self.batch_size, None, self.device)
+        self.epoch_steps = self.steps_per_epoch or self.batches.per_pass
         self.epoch = self.step = self.seen = 0
-        self.reason, self.best_weights = None, None
-        self.patience = self.stop.start() if self.stop else Patience()
+        self.reason = None
+        self.best_weights = None
+        self.stopping = self.stop.start() if self.stop else StoppingState()
         if self.optimiser_state:
             self._load_optimiser(self.optimiser_state)
         if self.resume and self.checkpoint and Path(self.checkpoint).exists():
             self._load()
-        self.good = weights(net)
+        self.last_finite_weights = copy_weights(net)
 
     def _loop(self, task) -> str:
         stream = self.batches.stream()
@@ -185,43 +196,49 @@ class Training:
             child = task.child(f"epoch {self.epoch}")
             values = self._epoch(stream)
             if not all(map(math.isfinite, values.values())):
-                self.net.load_state_dict(self.good)
+                self.net.load_state_dict(self.last_finite_weights)
                 return "diverged"
             values.update(self._validate())
             for name, value in values.items():
                 self.history.setdefault(name, []).append(value)
             self.epoch += 1
-            self.good = weights(self.net)
-            self._judge()
-            if self.checkpoint and self._due():
+            self.last_finite_weights = copy_weights(self.net)
+            self._update_stopping()
+            if self.checkpoint and self._checkpoint_due():
                 self._save()
             if child.end(self.state()) and self.reason is None:
                 return "callback"
         return self.reason or ("max_iter" if self.stop else "finished")
 
-    def _due(self):
+    def _checkpoint_due(self):
         last = self.reason is not None or self.epoch == self.epochs
         return last or self.epoch % self.checkpoint_every == 0
 
     def _epoch(self, stream) -> dict[str, float]:
         """Steps of one epoch; the mean losses over its rows."""
         self.net.train()
-        by_hand = getattr(self.net, "by_hand", False) and not self.amp
-        by_hand = by_hand and not isinstance(self.optimiser, dict)
-        with torch.set_grad_enabled(not by_hand):
-            return self._steps(stream, self._step_by_hand if by_hand else self._step)
+        manual = getattr(self.net, "has_manual_gradients", False) and not self.amp
+        manual = manual and not isinstance(self.optimiser, dict)
+        step = self._manual_step if manual else self._autograd_step
+        with torch.set_grad_enabled(not manual):
+            return self._steps(stream, step)
 
-    def _steps(self, stream, advance):
-        total, sums, rows = self.epochs * self.length, {}, 0
-        for _ in range(self.length):
+    def _steps(self, stream, step):
+        """All steps of an epoch; the mean of each loss over its rows."""
+        total = self.epochs * self.epoch_steps
+        sums = {}
+        rows = 0
+        for _ in range(self.epoch_steps):
             batch, k = next(stream)
-            scale = self.patience.rate
+            scale = self.stopping.rate
             if self.schedule is not None:
-                scale *= self.schedule(Clock(self.step, self.epoch, self.seen, total))
-            for name, value in advance(batch, scale).items():
+                scale *= self.schedule(
+                    TrainingProgress(self.step, self.epoch, self.seen, total)
+                )
+            for name, value in step(batch, scale).items():
                 if name not in sums:
-                    exact = torch.float32 if value.device.type == "mps" else None
-                    exact = exact or torch.float64
+                    on_mps = value.device.type == "mps"  # which has no float64
+                    exact = torch.float32 if on_mps else torch.float64
                     sums[name] = torch.zeros((), dtype=exact, device=value.device)
                 sums[name].add_(value, alpha=k)
             if self.after_step is not None:
@@ -232,78 +249,80 @@ class Training:
         means = {name: float(value) / rows for name, value in sums.items()}
         return {"loss": sum(means.values()), **means}
 
-    def _step_by_hand(self, batch, scale):
+    def _manual_step(self, batch, scale):
+        """One step with the net's own gradients."""
         values = self.net.gradients(batch)
-        self._update("", scale)
+        self._optimiser_step("", scale)
         return values
 
-    def _step(self, batch, scale):
+    def _autograd_step(self, batch, scale):
         """One step on every loss by autograd."""
-        with self._precision():
+        with self._autocast():
             losses = self.net.losses(batch)
         if not isinstance(self.optimiser, dict):
-            self._zero("")
+            self._zero_gradients("")
             total: Any = sum(losses.values())
             total.backward()
-            self._update("", scale)
+            self._optimiser_step("", scale)
             return {name: value.detach() for name, value in losses.items()}
-        if missing := losses.keys() ^ self.rules.keys():
+        if missing := losses.keys() ^ self.optimisers.keys():
             raise ValueError(f"losses and optimisers differ in {sorted(missing)}.")
-        values, waiting = {}, []
+        values = {}
+        waiting = []
         for name, value in losses.items():
-            if callable(value):  # a function, not a tensor: its turn is now
+            if callable(value):  # deferred until the earlier losses have stepped
                 for ready in waiting:
-                    self._update(ready, scale)
+                    self._optimiser_step(ready, scale)
                 waiting = []
-                with self._precision():
+                with self._autocast():
                     value = value()
-            self._zero(name)
-            own = [q for p in self.packs[name] for q in p.params]
+            self._zero_gradients(name)
+            own = [q for p in self.flat_parameters[name] for q in p.params]
             value.backward(inputs=own, retain_graph=True)
             waiting.append(name)
             values[name] = value.detach()
         for ready in waiting:
-            self._update(ready, scale)
+            self._optimiser_step(ready, scale)
         return values
 
-    def _precision(self):
+    def _autocast(self):
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.amp)
 
-    def _zero(self, name):
-        for p in self.packs[name]:
+    def _zero_gradients(self, name):
+        for p in self.flat_parameters[name]:
             p.g.zero_()
 
-    def _update(self, name, scale):
-        rule, packs = self.rules[name], self.packs[name]
+    def _optimiser_step(self, name, scale):
+        rule, packs = self.optimisers[name], self.flat_parameters[name]
         if self.clip is not None:
             norms = [torch.linalg.vector_norm(p.g) for p in packs]
             norm = torch.linalg.vector_norm(torch.stack(norms))
             factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
             for p in packs:
                 p.g.mul_(factor)
-        for p, slot in zip(packs, self.slots[name]):
+        for p, slot in zip(packs, self.optimiser_states[name]):
             rule.step(p, slot, scale)
 
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:
-        if self.held is None and self.evaluate is None:
+        if self.valid_batches is None and self.evaluate is None:
             return {}
         self.net.eval()
         values = {}
-        with reproducible(self.device, 0):
-            if self.held is not None:
+        with seeded_torch(self.device, 0):
+            if self.valid_batches is not None:
                 total = 0.0
-                for batch, k in self.held.pass_():
-                    with self._precision():
+                for batch, k in self.valid_batches.one_pass():
+                    with self._autocast():
                         parts = self.net.losses(batch).values()
                     parts = [v() if callable(v) else v for v in parts]
                     total = total + sum(v.double() for v in parts) * k
-                values["valid_loss"] = float(total) / self.held.n
+                values["valid_loss"] = float(total) / self.valid_batches.n
             if self.evaluate is not None:
                 values.update(self.evaluate(self.net))
         return values
 
-    def _judge(self):
+    def _update_stopping(self):
         """Apply the stopping rule to the epoch just recorded."""
         rule = self.stop
         if rule is None:
@@ -311,27 +330,27 @@ class Training:
         if rule.monitor not in self.history:
             raise ValueError(f"nothing named {rule.monitor!r} was measured.")
         value = rule.signed(self.history[rule.monitor][-1])
-        if value < self.patience.best and rule.restore:
-            self.best_weights = weights(self.net)
-        self.patience, over = rule.judge(self.patience, value)
+        if value < self.stopping.best and rule.restore:
+            self.best_weights = copy_weights(self.net)
+        self.stopping, over = rule.update(self.stopping, value)
         self.reason = "tolerance" if over else None
 
-    def state(self) -> State:
+    def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
         value = rule.signed(self.history.get(rule.monitor, [math.inf])[-1])
-        slots = self._optimiser()
-        return State(self.net, value, self.epoch, self.step, self.seen, slots)
+        slots = self._optimiser_tensors()
+        return TrainingState(self.net, value, self.epoch, self.step, self.seen, slots)
 
-    def _optimiser(self):
+    def _optimiser_tensors(self):
         return {
             f"{name}/{i}/{key}": tensor
-            for name, slots in self.slots.items()
+            for name, slots in self.optimiser_states.items()
             for i, slot in enumerate(slots)
-            for key, tensor in optimisers.export(slot).items()
+            for key, tensor in optimisers.optimiser_tensors(slot).items()
         }
 
     def _load_optimiser(self, tensors):
-        for name, slots in self.slots.items():
+        for name, slots in self.optimiser_states.items():
             for i, slot in enumerate(slots):
                 start = f"{name}/{i}/"
                 own = {
@@ -339,20 +358,21 @@ class Training:
                     for key, value in tensors.items()
                     if key.startswith(start)
                 }
-                optimisers.restore(slot, own)
+                optimisers.restore_optimiser(slot, own)
 
     def _save(self):
         tensors = {f"net/{k}": v for k, v in self.net.state_dict().items()}
         for key, value in (self.best_weights or {}).items():
             tensors[f"best/{key}"] = value
-        for key, value in self._optimiser().items():
+        for key, value in self._optimiser_tensors().items():
             tensors[f"optimiser/{key}"] = value
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
-        facts = {name: getattr(self, name) for name in (*COUNTED, "tag")}
-        facts["patience"] = self.patience.export()
-        facts["batches"] = self.batches.export()
+        names = (*CHECKPOINTED_COUNTERS, "tag")
+        facts = {name: getattr(self, name) for name in names}
+        facts["stopping"] = self.stopping.to_json()
+        facts["batches"] = self.batches.state_dict()
         write_checkpoint(self.checkpoint, tensors, facts)
 
     def _load(self):
@@ -373,13 +393,13 @@ class Training:
         torch.set_rng_state(tensors["random/cpu"])
         if self.device.type == "cuda" and "random/cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random/cuda"], self.device)
-        for name in COUNTED:
+        for name in CHECKPOINTED_COUNTERS:
             setattr(self, name, facts[name])
-        self.patience = Patience.restored(facts["patience"])
-        self.batches.restore(facts["batches"])
+        self.stopping = StoppingState.from_json(facts["stopping"])
+        self.batches.load_state_dict(facts["batches"])
 
 
-def parameters(net, name) -> Iterable[torch.nn.Parameter]:
+def parameters_of_loss(net, name) -> Iterable[torch.nn.Parameter]:
     """The parameters that the loss of this name moves."""
     if not name:
         return net.parameters()
@@ -389,6 +409,6 @@ def parameters(net, name) -> Iterable[torch.nn.Parameter]:
 
 
 @torch.no_grad()
-def weights(net) -> dict[str, Tensor]:
+def copy_weights(net) -> dict[str, Tensor]:
     """A copy of everything in a net's state."""
     return {key: value.clone() for key, value in net.state_dict().items()}

@@ -1,9 +1,10 @@
 """Solvers: gradient, Newton, quasi-Newton, coordinate, proximal, stochastic,
-constrained and black-box methods, behind one front door: `minimize`.
+constrained and black-box methods, with `minimize` as their common entry point.
 
-Every solver takes an objective and a start, is run by `core.iterate`, and returns its
-`Result`: `result.state.position`, `result.objective`, `result.history` and the reason
-of stopping. SciPy's optimisers, compiled loops and torch load when they are wanted.
+Every solver takes an objective and a starting point, is run by `core.iterate`, and
+returns its `Result`: `result.state.position`, `result.objective`, `result.history` and
+the reason for stopping. SciPy's optimisers, compiled loops and torch are loaded on
+first use.
 """
 
 from typing import Any
@@ -85,7 +86,7 @@ from .woodbury import woodbury
 
 
 def __getattr__(name) -> Any:
-    # compiled loops and SciPy's optimisers load when they are wanted
+    # compiled loops and SciPy's optimisers are loaded on first use
     if name == "coordinate_descent":
         from .coordinate import coordinate_descent
 

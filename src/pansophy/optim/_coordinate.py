@@ -1,9 +1,9 @@
 """Loops of coordinate descent on least squares: Gram form, dense and sparse columns.
 
-Gram form keeps q = h - G w, the correlation of every column with the residual, so a
-change of one coordinate costs one row of G. The other two keep the residual and see
-centred columns through X as it is. All three take a separable penalty as (kind, a, b)
-and visit coordinates in the order given, `n_epochs` times.
+The Gram form maintains q = h - G w, the correlation of every column with the residual,
+so a change of one coordinate costs one row of G. The other two maintain the residual
+and centre the columns implicitly. All three take a separable penalty as (kind, a, b)
+and visit the coordinates in the given order `n_epochs` times.
 """
 
 import math
@@ -11,12 +11,11 @@ import math
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH
 from ..penalties import _separable as penalties
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # infinities and NaN keep their meaning
 
-
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     """Passes in Gram form; returns the number of changes in the last one."""
     k = q.shape[0]
@@ -27,7 +26,7 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
             if G[j, j] <= 0:
                 continue
             step = 1 / G[j, j]
-            new = penalties.prox(kind, w[j] + step * q[j], step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * q[j], step, a, b)
             change = new - w[j]
             if change != 0:
                 changes += 1
@@ -40,10 +39,13 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_gap(h, q, w, energy, positive, a, b):
     """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
-    l1, square, along, top = 0.0, energy, energy, 0.0
+    l1 = 0.0
+    square = energy
+    along = energy
+    top = 0.0
     for j in range(w.shape[0]):
         slope = q[j] - b * w[j]
         top = max(top, slope if positive else abs(slope))
@@ -55,10 +57,13 @@ def gram_gap(h, q, w, energy, positive, a, b):
     return square / 2 + a * l1 - s * along + s * s / 2 * square
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
-    """Passes over all, each followed by some over the support, until gap <= tol."""
-    some = np.empty_like(order)
+    """Passes over all columns and then over the support, until gap <= tol.
+
+    Returns whether the gap is that small.
+    """
+    support = np.empty_like(order)
     for _ in range(n_rounds):
         if gram_gap(h, q, w, energy, positive, a, b) <= tol:
             return True
@@ -66,22 +71,24 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
         k = 0
         for j in order:
             if w[j] != 0:
-                some[k] = j
+                support[k] = j
                 k += 1
-        gram_epochs(G, q, w, some[:k], kind, a, b, 4)
+        gram_epochs(G, q, w, support[:k], kind, a, b, 4)
     return gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
-    """Columns X[j] stored as rows, less their means; residual r = u / p + shift.
+    """Passes over dense columns; the residual is r = u / p + shift. Returns the shift.
 
-    A centred column changes every row, all by the same amount: that is `shift`. The
-    weighted sum of the residual stays 0, so the mean drops out of the product.
+    Columns X[j] are stored as rows and centred implicitly: subtracting the mean changes
+    all rows by the same amount, which is added to `shift`. The weighted sum of the
+    residual stays 0, so the mean drops out of the inner product.
     """
-    n, even = u.shape[0], True
+    n = u.shape[0]
+    equal_weights = True
     for i in range(n):
-        even &= p[i] == p[0]
+        equal_weights &= p[i] == p[0]
     for _ in range(n_epochs):
         for j in order:
             if curve[j] <= 0:
@@ -91,12 +98,12 @@ def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epoc
             for i in range(n):
                 g += column[i] * u[i]
             step = 1 / curve[j]
-            new = penalties.prox(kind, w[j] + step * g, step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * g, step, a, b)
             change = new - w[j]
             if change != 0:
                 w[j] = new
                 shift += mean[j] * change
-                if even:  # one array less to read
+                if equal_weights:  # one array less to read
                     change *= p[0]
                     for i in range(n):
                         u[i] -= change * column[i]
@@ -106,11 +113,15 @@ def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epoc
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def sparse_lasso_epochs(
-    data, rows, starts, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
+    columns, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
 ):
-    """CSC columns less their means under weights p; the residual is r + shift."""
+    """Passes over CSC columns, centred under weights p; the residual is r + shift.
+
+    `columns` is (data, row indices, starts of columns). Returns the shift.
+    """
+    data, rows, starts = columns
     for _ in range(n_epochs):
         for j in order:
             if curve[j] <= 0:
@@ -120,7 +131,7 @@ def sparse_lasso_epochs(
                 i = rows[t]
                 g += data[t] * p[i] * (r[i] + shift)
             step = 1 / curve[j]
-            new = penalties.prox(kind, w[j] + step * g, step, a, b)
+            new = penalties.penalty_prox(kind, w[j] + step * g, step, a, b)
             change = new - w[j]
             if change != 0:
                 w[j] = new
@@ -130,11 +141,12 @@ def sparse_lasso_epochs(
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def centered_column_squares(X, index, p, mean, out):
-    """sum_i p_i (x_ij - m_j)^2 of some columns X[j], stored as rows."""
+    """Sums sum_i p_i (x_ij - m_j)^2 for some columns X[j], stored as rows."""
     for j in index:
-        column, m = X[j], mean[j]
+        column = X[j]
+        m = mean[j]
         total = 0.0
         for i in range(len(p)):
             total += p[i] * (column[i] - m) ** 2
@@ -143,7 +155,7 @@ def centered_column_squares(X, index, p, mean, out):
 
 @njit(cache=True, nogil=True)
 def copy_columns(X, index, start, stop, out):
-    """out[j, i] = X[i, j] for some columns and a range of rows, in small tiles."""
+    """Copy some columns of a range of rows, out[j, i] = X[i, j], in small tiles."""
     for low in range(start, stop, 32):
         high = min(low + 32, stop)
         for j in index:
@@ -161,7 +173,7 @@ def copy_upper_from_lower(G, start, stop):
 
 @njit(cache=True, nogil=True)
 def correlate_sparse(data, rows, starts, index, v, out):
-    """out_k = sum_i x_ij v_i over the CSC columns j of `index`."""
+    """Inner products out_k = sum_i x_ij v_i with the CSC columns j of `index`."""
     for k in range(index.shape[0]):
         total = 0.0
         for t in range(starts[index[k]], starts[index[k] + 1]):
@@ -169,19 +181,20 @@ def correlate_sparse(data, rows, starts, index, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def correlate_rows(X, index, v, out):
-    """out_k = X[j] v over the j of `index`."""
+    """Inner products out_k = X[j] v with the rows j of `index`."""
     for k in range(index.shape[0]):
-        row, total = X[index[k]], 0.0
+        row = X[index[k]]
+        total = 0.0
         for i in range(v.shape[0]):
             total += row[i] * v[i]
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def solve_transposed_triangle(R, s, x):
-    """x <- R^-T x for the leading s of an upper triangular R stored by rows."""
+    """Solve x <- R^-T x for the leading s x s block of an upper triangular R."""
     for i in range(s):
         row = R[i]
         x[i] /= row[i]
@@ -190,9 +203,9 @@ def solve_transposed_triangle(R, s, x):
             x[j] -= row[j] * t
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def solve_triangle(R, s, x):
-    """x <- R^-1 x."""
+    """Solve x <- R^-1 x for the leading s x s block of an upper triangular R."""
     for i in range(s - 1, -1, -1):
         row = R[i]
         t = 0.0
@@ -201,9 +214,12 @@ def solve_triangle(R, s, x):
         x[i] = (x[i] - t) / row[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def remove_from_factor(R, s, at):
-    """The factor of A without row and column `at`: shift, then rotate back to shape."""
+    """Downdate the factor of A to that without row and column `at`.
+
+    Columns are shifted left; Givens rotations make R triangular again.
+    """
     for i in range(at):
         for j in range(at, s - 1):
             R[i, j] = R[i, j + 1]
@@ -214,23 +230,24 @@ def remove_from_factor(R, s, at):
         length = math.hypot(below[i + 1], v[i + 1])
         if length == 0:
             continue
-        cosine, sine = below[i + 1] / length, v[i + 1] / length
+        cosine = below[i + 1] / length
+        sine = v[i + 1] / length
         row = R[i]
         for j in range(i + 1, s):
             row[j - 1] = cosine * below[j] + sine * v[j]
             v[j] = cosine * v[j] - sine * below[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def append_to_factor(R, s, column, corner):
-    """The factor of A with one more row and column; False if it is not definite."""
+    """Extend the factor of A by a row and column; False if A is then not definite."""
     solve_transposed_triangle(R, s, column)
-    rest = corner
+    pivot = corner
     for i in range(s):
-        rest -= column[i] * column[i]
-    if not rest > 1e-12 * corner:
+        pivot -= column[i] * column[i]
+    if not pivot > 1e-12 * corner:
         return False
     for i in range(s):
         R[i, s] = column[i]
-    R[s, s] = math.sqrt(rest)
+    R[s, s] = math.sqrt(pivot)
     return True

@@ -5,16 +5,30 @@ members[starts[g]:starts[g + 1]].
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+from ..core.compiled import FASTMATH
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+class GroupProblem(NamedTuple):
+    """The quadratic and the penalty of eq. (1) of `group_working_set.py`, as arrays."""
+
+    G: np.ndarray  # Gram matrix (k, k)
+    members: np.ndarray  # columns, group by group
+    starts: np.ndarray  # first member of each group; one more at the end
+    curve: np.ndarray  # L_g of eq. (3)
+    a: np.ndarray  # a m_g, the penalty of each group
+    l1: float
+    b: float
+    V: np.ndarray  # scratch space (t, widest group)
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
 def group_prox(V, s, step, a, l1, b):
-    """prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
+    """Prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
     for m in range(s):
         for t in range(V.shape[0]):
@@ -30,13 +44,13 @@ def group_prox(V, s, step, a, l1, b):
             V[t, m] *= scale
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
-    """Passes over the groups in `order`; V (t, widest group) is scratch space.
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def gram_blocks(problem, Q, W, order, n_epochs):
+    """Passes over the groups in `order`; returns how many changed in the last one.
 
     Each step minimises a bound of curvature curve[g]; it is exact for single columns.
-    Returns the number of groups that changed in the last pass.
     """
+    G, members, starts, curve, a, l1, b, V = problem
     T, k = Q.shape
     changes = 0
     for _ in range(n_epochs):
@@ -44,7 +58,8 @@ def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
         for g in order:
             if curve[g] <= 0:
                 continue
-            step, low = 1 / curve[g], starts[g]
+            step = 1 / curve[g]
+            low = starts[g]
             s = starts[g + 1] - low
             for m in range(s):
                 j = members[low + m]
@@ -69,47 +84,54 @@ def gram_blocks(G, Q, W, members, starts, curve, a, l1, b, order, n_epochs, V):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def block_gap(H, Q, W, energy, members, starts, a, b):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def block_gap(problem, H, Q, W, energy):
     """The duality gap from Gram form, without an L1 part."""
-    square, along, size, worst = energy, energy, 0.0, 1.0
+    _, members, starts, _, a, _, b, _ = problem
+    square = energy
+    along = energy
+    size = 0.0
+    worst = 1.0
     for g in range(len(starts) - 1):
-        own, slope = 0.0, 0.0
+        norm2 = 0.0
+        slope = 0.0
         for at in range(starts[g], starts[g + 1]):
             j = members[at]
             for t in range(W.shape[0]):
-                w, c = W[t, j], Q[t, j] - b * W[t, j]
-                own += w * w
+                w = W[t, j]
+                c = Q[t, j] - b * W[t, j]
+                norm2 += w * w
                 slope += c * c
                 square += w * (b * w - H[t, j] - Q[t, j])
                 along -= w * H[t, j]
-        size += a[g] * math.sqrt(own)
+        size += a[g] * math.sqrt(norm2)
         worst = max(worst, math.sqrt(slope) / a[g])
     return square / 2 + size - along / worst + square / (2 * worst * worst)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def block_rounds(
-    G, H, Q, W, energy, members, starts, curve, a, b, order, tol, n_rounds, V
-):
-    """Passes over all, each followed by some over the support, until gap <= tol."""
-    some = np.empty_like(order)
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
+    """Passes over all groups and then over the active ones, until gap <= tol; l1 = 0.
+
+    Returns whether the gap is that small.
+    """
+    active = np.empty_like(order)
     for _ in range(n_rounds):
-        if block_gap(H, Q, W, energy, members, starts, a, b) <= tol:
+        if block_gap(problem, H, Q, W, energy) <= tol:
             return True
-        gram_blocks(G, Q, W, members, starts, curve, a, 0.0, b, order, 1, V)
+        gram_blocks(problem, Q, W, order, 1)
         k = 0
         for g in order:
-            if np.any(W[:, members[starts[g]]] != 0):
-                some[k] = g
+            if np.any(W[:, problem.members[problem.starts[g]]] != 0):
+                active[k] = g
                 k += 1
-        gram_blocks(G, Q, W, members, starts, curve, a, 0.0, b, some[:k], 4, V)
-    return block_gap(H, Q, W, energy, members, starts, a, b) <= tol
+        gram_blocks(problem, Q, W, active[:k], 4)
+    return block_gap(problem, H, Q, W, energy) <= tol
 
 
 @njit(cache=True, nogil=True)
 def group_norms(V, members, starts, l1):
-    """|soft(V_g, l1)| for every group of columns of V (t, d)."""
+    """Norm |soft(V_g, l1)| of every group of columns of V (t, d)."""
     out = np.zeros(len(starts) - 1)
     for g in range(len(out)):
         total = 0.0

@@ -6,20 +6,24 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def optimize_pairs(K, y, C, a, g, tol, n_steps):
-    """Pair steps on a small problem, in place; returns how many were made.
+    """Pair steps on the working set, in place; returns their number.
 
-    K is the kernel matrix of the set, g the gradient of eq. (1) at a. Ends when the
+    K is the kernel matrix of the set, g the gradient of eq. (1) at a. Stops when the
     largest violation, eq. (3), is at most tol.
     """
     k = a.shape[0]
     tiny = 1e-12
     for step in range(n_steps):
-        i, top = -1, -np.inf
+        i = -1
+        top = -np.inf
         for t in range(k):
             f = -y[t] * g[t]
             if f > top and ((y[t] > 0 and a[t] < C[t]) or (y[t] < 0 and a[t] > 0)):
-                i, top = t, f
-        j, low, gain = -1, np.inf, 0.0
+                i = t
+                top = f
+        j = -1
+        low = np.inf
+        gain = 0.0
         if i < 0:
             return step
         for t in range(k):
@@ -30,22 +34,23 @@ def optimize_pairs(K, y, C, a, g, tol, n_steps):
                 if b > 0:
                     q = max(K[i, i] + K[t, t] - 2 * K[i, t], tiny)
                     if b * b / q > gain:  # second-order choice, eq. (4)
-                        j, gain = t, b * b / q
+                        j = t
+                        gain = b * b / q
         if j < 0 or top - low <= tol:
             return step
         q = max(K[i, i] + K[j, j] - 2 * K[i, j], tiny)
         move = (top + y[j] * g[j]) / q
-        room_i = C[i] - a[i] if y[i] > 0 else a[i]
-        room_j = a[j] if y[j] > 0 else C[j] - a[j]
-        full = min(room_i, room_j)
+        slack_i = C[i] - a[i] if y[i] > 0 else a[i]
+        slack_j = a[j] if y[j] > 0 else C[j] - a[j]
+        full = min(slack_i, slack_j)
         if move >= full:
             move = full
         # land on a bound exactly where the move ends there
-        if move == room_i:
+        if move == slack_i:
             a[i] = C[i] if y[i] > 0 else 0.0
         else:
             a[i] += y[i] * move
-        if move == room_j:
+        if move == slack_j:
             a[j] = 0.0 if y[j] > 0 else C[j]
         else:
             a[j] -= y[j] * move

@@ -3,16 +3,18 @@
     minimise  F(f) + g(z)   subject to  f = A x,  z = C x                        (1)
 
 where C picks some coordinates of x (all but an intercept, say). With scaled duals u, v
-and any rho > 0, one round is
+and any rho > 0, one iteration is
 
     x <- argmin |A x - f + u|^2 + |C x - z + v|^2                                (2)
     f <- prox_{F/rho}(A x + u),   z <- prox_{g/rho}(C x + v)                     (3)
     u <- u + A x - f,             v <- v + C x - z                               (4)
 
-Eq. (2) has the same matrix A^T A + C^T C in every round, factored once; F and g are
-only asked for proxes, so neither needs a gradient. Rounds end when f - A x, z - C x and
-the changes of f and z are small. rho is set again after 10, 20, 40, ... rounds so that
-both kinds shrink alike; ever more rarely, since a rho that moves need not converge.
+The matrix A^T A + C^T C of eq. (2) is the same in every iteration and factored once.
+Only proximal operators of F and g are used, so neither needs a gradient. The run ends
+when the primal residuals f - A x and z - C x and the dual residuals (changes of f and
+z) are small. rho is adapted after 10, 20, 40, ... iterations so that both kinds of
+residual shrink alike; ever more rarely, since convergence is not guaranteed while rho
+changes.
 
 Shapes    A (n, m)   x (m,)   f, u (n,)   z, v (d,) with d <= m
 Refs      [Boyd2011]
@@ -26,22 +28,24 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 RELAX = 1.6  # over-relaxation of A x and C x in eqs. (3) and (4)
-FIRST = 10  # rounds before rho is set for the first time
+FIRST = 10  # iterations before rho is adapted for the first time
 RESETS = {FIRST * 2**k for k in range(20)}
-MOST = 10.0  # factor by which it may change at once
+MOST = 10.0  # largest factor of one adaptation
 
 
 class State(NamedTuple):
+    """State of ADMM after an iteration."""
+
     position: np.ndarray  # x
     f: np.ndarray
     z: np.ndarray
     u: np.ndarray
     v: np.ndarray
     rho: float
-    count: int  # rounds so far
+    count: int  # iterations so far
     objective: float  # F(f) + g(z)
     change: float  # the larger of the relative primal and dual residuals
 
@@ -64,12 +68,12 @@ def admm(
     rho: float = 1.0,
     max_iter: int = 10000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
     """Minimise eq. (1) from 0; `prox_f(f, s)` and `prox_g(z, s)` take a step s.
 
-    `value(f, z)` is F(f) + g(z). z is the answer for the first d coordinates: it has
-    the exact zeros that g makes, and x is only near it.
+    `value(f, z)` is F(f) + g(z). z is the solution for the first d coordinates: it has
+    exact zeros where g produces them, while x only approximates it.
 
     Examples
     --------
@@ -85,37 +89,54 @@ def admm(
     factor = normal_factor(A, d)
     n, m = A.shape
     squares = A.multiply(A) if sp.issparse(A) else A * A
-    long = float(np.sqrt(squares.sum(axis=0).max()))
+    longest_column = float(np.sqrt(squares.sum(axis=0).max()))
 
     def step(s):
         right = A.T @ (s.f - s.u)
         right[:d] += s.z - s.v
         x = scipy.linalg.cho_solve(factor, right, check_finite=False)
-        Ax, Cx = A @ x, x[:d]
-        over_f = RELAX * Ax + (1 - RELAX) * s.f
-        over_z = RELAX * Cx + (1 - RELAX) * s.z
-        f = prox_f(over_f + s.u, 1 / s.rho)
-        z = prox_g(over_z + s.v, 1 / s.rho)
-        u, v = s.u + over_f - f, s.v + over_z - z
+        Ax = A @ x
+        Cx = x[:d]
+        relaxed_f = RELAX * Ax + (1 - RELAX) * s.f
+        relaxed_z = RELAX * Cx + (1 - RELAX) * s.z
+        f = prox_f(relaxed_f + s.u, 1 / s.rho)
+        z = prox_g(relaxed_z + s.v, 1 / s.rho)
+        u = s.u + relaxed_f - f
+        v = s.v + relaxed_z - z
         primal = np.sqrt(np.sum((Ax - f) ** 2) + np.sum((Cx - z) ** 2))
         moved = A.T @ (f - s.f)
         moved[:d] += z - s.z
         dual = s.rho * np.linalg.norm(moved)
         primal /= max(np.sqrt(f @ f + z @ z), 1e-12)
-        pull = long * np.linalg.norm(u) + np.linalg.norm(v)
-        dual /= max(s.rho * pull, 1e-12)
-        count, factor_rho = s.count + 1, 1.0
+        dual_scale = longest_column * np.linalg.norm(u) + np.linalg.norm(v)
+        dual /= max(s.rho * dual_scale, 1e-12)
+        count = s.count + 1
+        factor_rho = 1.0
         if count in RESETS and primal > 0 and dual > 0:
             factor_rho = float(np.clip((primal / dual) ** 0.5, 1 / MOST, MOST))
-        state = State(
-            x, f, z, u / factor_rho, v / factor_rho, s.rho * factor_rho, count,
-            float(value(f, z)), max(primal, dual),
-        )  # fmt: skip
-        return state
+        return State(
+            position=x,
+            f=f,
+            z=z,
+            u=u / factor_rho,
+            v=v / factor_rho,
+            rho=s.rho * factor_rho,
+            count=count,
+            objective=float(value(f, z)),
+            change=max(primal, dual),
+        )
 
-    zero = lambda k: np.zeros(k)
-    first = prox_f(zero(n), 1 / rho)
-    start = State(zero(m), first, zero(d), zero(n), zero(d), rho, 0, np.inf, np.inf)
+    start = State(
+        position=np.zeros(m),
+        f=prox_f(np.zeros(n), 1 / rho),
+        z=np.zeros(d),
+        u=np.zeros(n),
+        v=np.zeros(d),
+        rho=rho,
+        count=0,
+        objective=np.inf,
+        change=np.inf,
+    )
     return iterate(
         step,
         start,

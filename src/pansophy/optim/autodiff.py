@@ -20,6 +20,7 @@ from ..core.arrays import is_torch
 
 
 def torch_or_say():
+    """The torch module, or an ImportError that says what to do."""
     try:
         import torch
     except ImportError as error:
@@ -31,22 +32,22 @@ def torch_or_say():
 
 
 def as_tensors(args):
-    """The arguments as tensors, and whether any of them was one."""
+    """The arguments as tensors, and whether any of them already was one."""
     torch = torch_or_say()
-    ours = any(is_torch(a) for a in args)
+    keep_tensors = any(is_torch(a) for a in args)
     as_float = lambda a: torch.as_tensor(np.array(a, dtype=float))
-    return [a if is_torch(a) else as_float(a) for a in args], ours
+    return [a if is_torch(a) else as_float(a) for a in args], keep_tensors
 
 
-def from_tensor(value, ours):
-    """Back to NumPy unless a tensor came in."""
+def from_tensor(value, keep_tensors):
+    """A tensor as a NumPy array, unless an argument of the caller was a tensor."""
     if isinstance(value, (tuple, list)):
-        return tuple(from_tensor(v, ours) for v in value)
-    return value if ours else value.detach().cpu().numpy()[()]
+        return tuple(from_tensor(v, keep_tensors) for v in value)
+    return value if keep_tensors else value.detach().cpu().numpy()[()]
 
 
 def value_and_grad(f: Callable, argnums=0) -> Callable:
-    """A function that gives f and eq. (1): what the solvers of `optim` take.
+    """Function that returns f and its gradient, eq. (1): what solvers of `optim` take.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
 
     def both(*args):
         torch = torch_or_say()
-        tensors, ours = as_tensors(args)
+        tensors, keep_tensors = as_tensors(args)
         for j in wanted:
             tensors[j] = tensors[j].detach().requires_grad_(True)
         with torch.enable_grad():
@@ -72,15 +73,19 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
                     f"{tuple(value.shape)}; see vjp and jvp."
                 )
             sources = [tensors[j] for j in wanted]
-            found = torch.autograd.grad(value.sum(), sources, materialize_grads=True)
-        number = value.detach() if ours else float(value.detach())
-        return number, from_tensor(found if several else found[0], ours)
+            gradients = torch.autograd.grad(
+                value.sum(), sources, materialize_grads=True
+            )
+        number = value.detach() if keep_tensors else float(value.detach())
+        return number, from_tensor(gradients if several else gradients[0], keep_tensors)
 
     return both
 
 
 def grad(f: Callable, argnums=0) -> Callable:
-    """Eq. (1) as a function of the same arguments; a tuple of argnums gives a tuple.
+    """Gradient of f, eq. (1), as a function of the same arguments.
+
+    With a tuple of argnums it returns a tuple of gradients.
 
     Examples
     --------
@@ -94,7 +99,7 @@ def grad(f: Callable, argnums=0) -> Callable:
 
 
 def vjp(f: Callable, x):
-    """f(x), and the function u -> u^T J of eq. (2).
+    """Vector-Jacobian product: f(x), and the function u -> u^T J of eq. (2).
 
     Examples
     --------
@@ -105,7 +110,7 @@ def vjp(f: Callable, x):
     (array([1., 4., 9.]), array([2., 4., 6.]))
     """
     torch = torch_or_say()
-    (x,), ours = as_tensors([x])
+    (x,), keep_tensors = as_tensors([x])
     x = x.detach().requires_grad_(True)
     with torch.enable_grad():
         y = f(x)
@@ -115,13 +120,13 @@ def vjp(f: Callable, x):
         (g,) = torch.autograd.grad(
             y, x, u.reshape(y.shape), retain_graph=True, materialize_grads=True
         )
-        return from_tensor(g, ours)
+        return from_tensor(g, keep_tensors)
 
-    return from_tensor(y.detach(), ours), pull
+    return from_tensor(y.detach(), keep_tensors), pull
 
 
 def jvp(f: Callable, x, v):
-    """f(x) and J v, eq. (3).
+    """Jacobian-vector product: f(x) and J v, eq. (3).
 
     Examples
     --------
@@ -131,7 +136,7 @@ def jvp(f: Callable, x, v):
     (array([1., 4.]), array([2., 0.]))
     """
     torch = torch_or_say()
-    (x,), ours = as_tensors([x])
+    (x,), keep_tensors = as_tensors([x])
     v = v if is_torch(v) else torch.as_tensor(np.array(v), dtype=x.dtype)
     y, out = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
-    return from_tensor(y, ours), from_tensor(out, ours)
+    return from_tensor(y, keep_tensors), from_tensor(out, keep_tensors)

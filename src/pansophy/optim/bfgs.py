@@ -6,14 +6,13 @@ one with B y = s is
     B <- (I - r s y^T) B (I - r y s^T) + r s s^T,     r = 1 / (y.s)              (1)
        = B + r (s v^T + v s^T),     v = (1 + r y.B y) s / 2 - B y                (2)
 
-Strong Wolfe steps make y.s > 0, which keeps B positive definite. A B that is too small
-would take many steps to grow, so it is first scaled up,
+Strong Wolfe steps ensure y.s > 0, which keeps B positive definite. A B that is too
+small would need many updates to grow, so it is first scaled up,
 
     B <- max(1, (y.s) / (y.B y)) B                                               (3)
 
-which on badly scaled problems cuts the steps to between a half and a third. Eq. (2)
-costs O(d^2) a step. For thousands of unknowns use `lbfgs`, which keeps the last few
-(s, y) instead.
+which saves iterations on badly scaled problems. Eq. (2) costs O(d^2) for each step. For
+thousands of unknowns use `lbfgs`, which stores the last few pairs (s, y) instead.
 
 Shapes    x, g, s, y (d,)   B (d, d)
 Refs      [Nocedal2006] ch. 6; [Oren1974] eq. (3), here upwards only
@@ -25,15 +24,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .conjugate_gradient import first_step
 from .gradient import State, iterate_until_stationary, size_of, state_at_position
 from .strong_wolfe import strong_wolfe
 
-LEAST = 1e-10  # y.s / (|y| |s|) below which a pair says nothing about the curvature
+LEAST = 1e-10  # pairs of smaller y.s / (|y| |s|) are skipped: rounding dominates
 
 
 class BFGSState(NamedTuple):
+    """A point, f and g there, and the inverse Hessian approximation."""
+
     position: np.ndarray  # x
     objective: float
     gradient: np.ndarray  # g
@@ -46,18 +47,19 @@ class BFGSState(NamedTuple):
 
 
 def update_inverse_hessian(B, s, y):
-    """Eqs (3) and (2); None begins with B = (y.s / y.y) I."""
-    ys, yy = float(y @ s), float(y @ y)
+    """B after the updates (3) and (2); None starts from B = (y.s / y.y) I."""
+    ys = float(y @ s)
+    yy = float(y @ y)
     if ys <= LEAST * (yy * float(s @ s)) ** 0.5:
         return B
     if B is None:
         B = np.diag(np.full(len(s), ys / yy))
     By = B @ y
-    up = max(1.0, ys / float(y @ By))  # eq. (3)
-    By *= up
+    scale = max(1.0, ys / float(y @ By))  # eq. (3)
+    By *= scale
     v = (1 + float(y @ By) / ys) / 2 * s - By
     half = np.multiply.outer(s / ys, v)
-    B = up * B
+    B = scale * B
     B += half
     B += half.T
     return B
@@ -69,9 +71,9 @@ def bfgs(
     *,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
+    """BFGS: minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def bfgs(
             new = strong_wolfe(f, now, -s.gradient, first_step(s.gradient))
         else:
             new = strong_wolfe(f, now, -(s.inverse @ s.gradient))
-            if new.eta == 0:  # forget, and go straight down
+            if new.eta == 0:  # no descent: restart from the steepest direction
                 return s._replace(inverse=None, eta=1.0)
         B = s.inverse
         if new.eta > 0:

@@ -2,10 +2,11 @@
 
     x_j <- argmin_u f(x_1, ..., x_{j-1}, u, x_{j+1}, ..., x_m),     j = 1, ..., m   (1)
 
-No half step can raise f if each update is right, so f settles; for smooth f with one
-minimiser a block, at a stationary point. `alternating_minimization` takes the blocks as
-they are, whatever they are (k-means: centres and labels; factorisation: rows and
-columns); `block_descent` cuts a vector into index sets and needs only f.
+No update can raise f if each minimises over its block, so f converges; for smooth f
+with a unique minimiser in each block, the limit is a stationary point.
+`alternating_minimization` takes blocks of any kind (k-means: centres and labels;
+factorisation: rows and columns); `block_descent` splits a vector into index sets and
+needs only f.
 
 Refs      [Tseng2001]
 """
@@ -16,15 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate, relative_change
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
-NOISE = 1e-10
+NOISE = 1e-10  # relative increase of f that counts as rounding
 
 
 class State(NamedTuple):
+    """Blocks and objective after an iteration."""
+
     position: Any  # the blocks, a tuple
     objective: float  # f
-    halves: tuple[float, ...] = ()  # f after each update of the last round
+    halves: tuple[float, ...] = ()  # f after each update of the last iteration
 
 
 def alternating_minimization(
@@ -35,12 +38,12 @@ def alternating_minimization(
     max_iter: int = 100,
     tol: float = 1e-8,
     change: Callable = relative_change,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Eq. (1) with the user's own block solvers, until a round changes little.
+    """Block coordinate descent with block solvers of the user, eq. (1).
 
-    `objective(*blocks)` is f and `updates[j](*blocks)` gives the new block j. An update
-    that raises f beyond rounding raises ValueError: its formula is wrong.
+    `objective(*blocks)` is f and `updates[j](*blocks)` returns the new block j. An
+    update that raises f beyond rounding raises ValueError: its formula is wrong.
     `history["half"]` has f at the start and after each single update.
 
     Examples
@@ -54,11 +57,12 @@ def alternating_minimization(
     trace = []
 
     def step(s):
-        held, halves = list(s.position), []
+        current = list(s.position)
+        halves = []
         before = s.objective
         for j, update in enumerate(updates):
-            held[j] = update(*held)
-            value = float(objective(*held))
+            current[j] = update(*current)
+            value = float(objective(*current))
             if value > before + NOISE * max(abs(before), 1.0):
                 raise ValueError(
                     f"update {j} raised the objective from {before!r} to {value!r}; "
@@ -67,12 +71,11 @@ def alternating_minimization(
             halves.append(value)
             before = value
         trace.extend(halves)
-        return State(tuple(held), before, tuple(halves))
+        return State(tuple(current), before, tuple(halves))
 
     start = State(tuple(blocks), float(objective(*blocks)))
     trace.append(start.objective)
-    how = {"max_iter": max_iter, "tol": tol, "change": change, "task": task}
-    run = iterate(step, start, **how)
+    run = iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
     return run._replace(history=run.history | {"half": np.asarray(trace)})
 
 
@@ -85,9 +88,9 @@ def block_descent(
     max_iter: int = 1000,
     tol: float = 1e-6,
     inner: int = 50,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f(x) -> (value, gradient) over index sets of x in turn.
+    """Block coordinate descent of f(x) -> (value, gradient) over index sets of x.
 
     `blocks` is a list of index arrays; None takes coordinates one at a time. `solver(f,
     x, max_iter=, tol=)` minimises over one block; BFGS if None. Stops when max |g_j|
@@ -112,25 +115,25 @@ def block_descent(
     if sorted(np.concatenate(sets).tolist()) != list(range(len(x))):
         raise ValueError("blocks must hold every index of x exactly once.")
 
-    def put(x, at, u):
+    def replaced(x, index, u):
         x = x.copy()
-        x[at] = u
+        x[index] = u
         return x
 
-    def part(x, at):
+    def restricted(x, index):
         def g(u):
-            value, slope = f(put(x, at, u))
-            return value, slope[at]
+            value, gradient = f(replaced(x, index, u))
+            return value, gradient[index]
 
         return g
 
     def step(s):
         x = s.position
-        for at in sets:
-            run = solver(part(x, at), x[at], max_iter=inner, tol=tol / 10)
-            x = put(x, at, run.state.position)
+        for index in sets:
+            run = solver(restricted(x, index), x[index], max_iter=inner, tol=tol / 10)
+            x = replaced(x, index, run.state.position)
         return State(x, float(f(x)[0]))
 
     slope = lambda old, new: float(np.abs(f(new.position)[1]).max())
-    how = {"max_iter": max_iter, "tol": tol, "change": slope, "task": task}
-    return iterate(step, State(x, float(f(x)[0])), **how)
+    start = State(x, float(f(x)[0]))
+    return iterate(step, start, max_iter=max_iter, tol=tol, change=slope, task=task)

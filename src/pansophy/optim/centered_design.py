@@ -4,8 +4,8 @@ For weights p_i and p-means m_j, solvers of the lasso family work with the colum
 
     sqrt(p_i) (x_ij - m_j)                                                       (1)
 
-`Design` gives products with that matrix without making it, so that X is neither
-copied nor made dense; only columns that enter a working set are written out.
+`Design` computes products with that matrix without forming it, so that X is neither
+copied nor made dense; only columns that enter a working set are copied.
 
 Shapes    X (n, d)   p (n,)   m (d,)
 """
@@ -21,7 +21,7 @@ SMALL = 200_000  # entries of X up to which threads cost more than they save
 
 
 class Design:
-    """Eq. (1) for a dense or CSC matrix X.
+    """The matrix of eq. (1) for a dense or CSC matrix X, as a linear operator.
 
     Parameters
     ----------
@@ -31,8 +31,10 @@ class Design:
     """
 
     def __init__(self, X, p=None, *, centre=True):
-        self.X, (self.n, self.d) = X, X.shape
-        self.sparse, self.centre = sp.issparse(X), centre
+        self.X = X
+        self.n, self.d = X.shape
+        self.sparse = sp.issparse(X)
+        self.centre = centre
         self.equal = p is None
         self.p = np.full(self.n, 1 / self.n, X.dtype) if p is None else p
         self.root = np.sqrt(self.p)
@@ -41,11 +43,12 @@ class Design:
             self.mean = self.times(self.p)
 
     def times(self, v):
-        """v X, all d columns of the X that was given."""
+        """v X for the original X, neither weighted nor centred."""
         if not self.sparse:
             return vector_matrix_product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
-        X, every = self.X, np.arange(self.d)
+        X = self.X
+        every = np.arange(self.d)
         for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
             loops.correlate_sparse(X.data, X.indices, X.indptr, every, u, row)
         return out
@@ -58,7 +61,8 @@ class Design:
 
     def correlate_some(self, r, index):
         """r X for some columns and one residual (n,)."""
-        v, X = self.root * r, self.X
+        v = self.root * r
+        X = self.X
         if not self.sparse and not X.flags.f_contiguous:
             out = v @ X[:, index]
         else:
@@ -70,12 +74,13 @@ class Design:
         return out - v.sum() * self.mean[index] if self.centre else out
 
     def lengths(self):
-        """Lengths of all columns; rounding may make them larger, not smaller."""
-        X, eps = self.X, np.finfo(self.X.dtype).eps
-        every, total = np.arange(self.d), np.empty(self.d, X.dtype)
+        """Upper bounds of the column norms: rounding may only enlarge them."""
+        X = self.X
+        eps = np.finfo(X.dtype).eps
+        every = np.arange(self.d)
+        total = np.empty(self.d, X.dtype)
         if self.sparse:
-            where = (X.indices, X.indptr, every)
-            loops.correlate_sparse(X.data**2, *where, self.p, total)
+            loops.correlate_sparse(X.data**2, X.indices, X.indptr, every, self.p, total)
             total -= (1 - 16 * eps) * self.mean**2
         elif X.flags.f_contiguous:
             loops.centered_column_squares(X.T, every, self.p, self.mean, total)
@@ -85,17 +90,17 @@ class Design:
         return np.sqrt(np.maximum(total, 0) * (1 + 16 * eps))
 
     def predict(self, w):
-        """X w for w (d,) or (t, d), from the columns with entries other than 0."""
-        some = np.flatnonzero(w if w.ndim == 1 else w.any(axis=0))
-        if 4 * len(some) < self.d:
-            f = (self.X[:, some] @ w[..., some].T).T
+        """X w for w (d,) or (t, d), skipping columns of zero coefficients."""
+        used = np.flatnonzero(w if w.ndim == 1 else w.any(axis=0))
+        if 4 * len(used) < self.d:
+            f = (self.X[:, used] @ w[..., used].T).T
         else:
             f = (self.X @ w.T).T
-        return self.root * (f - (w[..., some] @ self.mean[some])[..., None])
+        return self.root * (f - (w[..., used] @ self.mean[used])[..., None])
 
     def rows(self, index):
-        """Some columns of X (times sqrt(p), centred), one per row; dense only."""
-        rows = self.X.T[index]  # a copy, straight into its final order
+        """Some columns of eq. (1), one per row; dense only."""
+        rows = self.X.T[index]  # a copy, contiguous by row
         if self.centre:
             rows -= self.mean[index, None]
         rows *= self.root
@@ -138,6 +143,6 @@ def vector_matrix_product(X, v, block=1024):
         return v @ X
     if not X.flags.f_contiguous:
         return Rows(X, v.T).sum(lambda x, u: u.T @ x)
-    cut = lambda j: lambda: v @ X[:, j : j + block]
-    parts = threads.run((cut(j) for j in range(0, d, block)), blas=True)
+    product = lambda j: lambda: v @ X[:, j : j + block]
+    parts = threads.run_tasks((product(j) for j in range(0, d, block)), blas=True)
     return np.concatenate(list(parts), axis=-1)

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .gradient import (
     State,
     inner_product,
@@ -35,6 +35,8 @@ FLOOR = 0.01  # of eq. (2): beta >= -1 / (|d| min(FLOOR, |g|))
 
 
 class CGState(NamedTuple):
+    """A point, f and g there, and the next search direction."""
+
     position: Any  # x
     objective: float
     gradient: Any  # g
@@ -48,7 +50,7 @@ class CGState(NamedTuple):
 
 
 def hager_zhang(g, old, d) -> float:
-    """Eq. (2)."""
+    """beta of Hager and Zhang, eq. (2)."""
     y = g - old
     dy = inner_product(d, y)
     if dy <= 0:
@@ -63,7 +65,7 @@ def hager_zhang(g, old, d) -> float:
 
 
 def polak_ribiere(g, old, d) -> float:
-    """Eq. (3)."""
+    """beta of Polak and Ribiere, eq. (3)."""
     return max(0.0, inner_product(g, g - old) / inner_product(old, old))
 
 
@@ -78,11 +80,11 @@ def conjugate_gradient(
     product: Callable | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
+    """Minimise f(x) -> (value, gradient) by conjugate gradients until max |g_j| <= tol.
 
-    `product(v)` is H v for a quadratic f, whose steps are then exact.
+    `product(v)` is H v for a quadratic f; steps are then exact.
 
     Examples
     --------
@@ -99,16 +101,16 @@ def conjugate_gradient(
     update = BETAS[beta]
 
     def exact(s, H):
-        bend = inner_product(s.direction, H(s.direction))
-        if not bend > 0:
+        curvature = inner_product(s.direction, H(s.direction))
+        if not curvature > 0:
             return State(s.position, s.objective, s.gradient, 0.0)
-        eta = -s.fall / bend
+        eta = -s.fall / curvature
         return state_at_position(f, s.position + eta * s.direction, eta)
 
     def search(s):
         now = State(s.position, s.objective, s.gradient, s.eta)
         new = strong_wolfe(f, now, s.direction, s.eta, curvature=0.1)
-        if new.eta == 0 and s.direction is not s.gradient:  # start over, straight down
+        if new.eta == 0 and s.direction is not s.gradient:  # restart
             d = -s.gradient
             new = strong_wolfe(f, now, d, first_step(s.gradient), curvature=0.1)
         return new
@@ -119,19 +121,21 @@ def conjugate_gradient(
         d = -g + update(g, s.gradient, s.direction) * s.direction
         fall = inner_product(g, d)
         if not fall < 0:
-            d, fall = -g, -inner_product(g, g)
-        # the next trial promises as large a fall as the last step did
+            d = -g
+            fall = -inner_product(g, g)
+        # the next trial step has the same first-order decrease as the last one
         grow = min(s.fall / fall, 100.0) if fall < 0 else 1.0
         eta = new.eta * grow if product is None else new.eta
         return CGState(new.position, new.objective, g, d, eta, fall)
 
     s = state_at_position(f, x, 1.0)
-    d, fall = -s.gradient, -inner_product(s.gradient, s.gradient)
+    d = -s.gradient
+    fall = -inner_product(s.gradient, s.gradient)
     start = CGState(x, s.objective, s.gradient, d, first_step(s.gradient), fall)
     return iterate_until_stationary(step, start, max_iter=max_iter, tol=tol, task=task)
 
 
 def first_step(g) -> float:
-    """So that the first trial moves no coordinate by more than 1."""
+    """Length of the first trial step: it moves no coordinate by more than 1."""
     size = size_of(g)
     return min(1.0, 1 / size) if size > 0 else 1.0

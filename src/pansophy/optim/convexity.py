@@ -6,9 +6,9 @@ On a convex region f is convex when, for all x, y there and t in [0, 1],
     f(y) >= f(x) + g(x).(y - x)                              first-order         (2)
     v^T H(x) v >= 0 for every v                              hessian             (3)
 
-Eq. (2) is tried where a gradient is given, eq. (3) where a Hessian is. Random pairs
-lie both far apart and close together, so narrow dents are found as well as wide ones.
-A failure beyond rounding proves that f is not convex; no failure proves nothing, but
+Eq. (2) is tested if a gradient is given, eq. (3) if a Hessian is. Random pairs lie both
+far apart and close together, so that narrow dents are found as well as wide ones. A
+violation beyond rounding proves that f is not convex; no violation proves nothing, but
 makes convexity likely. Strict convexity is eq. (1) with < for x != y, 0 < t < 1.
 """
 
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
 
 
 class Convexity(NamedTuple):
-    """What `check_convex` found; true if f may be convex."""
+    """Result of `check_convex`; true if no counterexample was found."""
 
     convex: bool
     strict: bool
@@ -48,7 +48,7 @@ def check_convex(
     tol: float = 1e-9,
     random_state=0,
 ) -> Convexity:
-    """Try to refute that f(x) -> number is convex.
+    """Search for a counterexample to the convexity of f(x) -> number.
 
     Parameters
     ----------
@@ -73,37 +73,41 @@ def check_convex(
     >>> optim.check_convex(lambda x: np.sin(x[0]), [(0, 6)]).test
     'jensen'
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     draw = region_sampler(region)
     value = lambda x: float(f(x))
     strict = True
     for i in range(n_probes):
-        x, y, t = draw(rng), draw(rng), rng.uniform(0.05, 0.95)
+        x = draw(rng)
+        y = draw(rng)
+        t = rng.uniform(0.05, 0.95)
         if i % 2:  # a close pair
             y = x + 10 ** rng.uniform(-3, -1) * (y - x)
-        fx, fy, between = value(x), value(y), value((1 - t) * x + t * y)
+        fx = value(x)
+        fy = value(y)
+        between = value((1 - t) * x + t * y)
         chord = (1 - t) * fx + t * fy
-        size = tol * max(abs(fx), abs(fy), abs(between))
-        if between - chord > size:
-            found = {"x": x, "y": y, "t": t, "gap": between - chord}
-            return Convexity(False, False, "jensen", found)
+        noise = tol * max(abs(fx), abs(fy), abs(between))
+        if between - chord > noise:
+            counterexample = {"x": x, "y": y, "t": t, "gap": between - chord}
+            return Convexity(False, False, "jensen", counterexample)
         if i % 2 == 0 and np.any(x != y):
-            strict = strict and chord - between > size
+            strict = strict and chord - between > noise
         if gradient is not None:
             tangent = fx + float(np.vdot(gradient(x), y - x))
-            if tangent - fy > max(size, tol * abs(tangent)):
-                found = {"x": x, "y": y, "gap": tangent - fy}
-                return Convexity(False, False, "first-order", found)
+            if tangent - fy > max(noise, tol * abs(tangent)):
+                counterexample = {"x": x, "y": y, "gap": tangent - fy}
+                return Convexity(False, False, "first-order", counterexample)
         if hessian is not None:
             w, V = np.linalg.eigh(np.atleast_2d(hessian(x)))
             if w[0] < -tol * max(abs(w[-1]), abs(w[0])):
-                found = {"x": x, "v": V[:, 0], "gap": -float(w[0])}
-                return Convexity(False, False, "hessian", found)
+                counterexample = {"x": x, "v": V[:, 0], "gap": -float(w[0])}
+                return Convexity(False, False, "hessian", counterexample)
     return Convexity(True, strict)
 
 
 def region_sampler(region) -> Callable:
-    """rng -> a point of the region."""
+    """Function rng -> random point of the region."""
     if callable(region):
         return lambda rng: np.asarray(region(rng), dtype=float)
     limits = np.array(region, dtype=float)

@@ -2,14 +2,15 @@
 
     F(w) = 1/2 |y - X w|^2 + sum_j g(w_j)                                        (1)
 
-Given the rest, the best w_j is a prox step of length 1/|x_j|^2 on the partial
-residual. A pass over all j is close to a linear map once the support has settled;
-then a mix of the last M iterates with weights that sum to 1 and make the mixed
-change smallest,
+The minimum over one w_j is a prox step of length 1/|x_j|^2 on the partial residual.
+Once the support is fixed, a pass over all j is close to a linear map. Anderson
+extrapolation then combines the last M iterates with weights that sum to 1 and minimise
+the combined change,
 
     z = (U U^T)^-1 1 / sum,   U = changes of the last M passes                   (2)
 
-is far nearer the fixed point than any of them. It is taken only if F falls.
+The result is usually far nearer the fixed point than any of them. It is accepted only
+if F decreases.
 
 Shapes    X (n, d) dense or CSC   y (n,)   w (d,)
 Refs      [Tseng2001] convergence; [Bertrand2021] Anderson on coordinate descent
@@ -29,11 +30,11 @@ from . import _coordinate as loops
 from .centered_design import Design
 
 MEMORY = 5  # M of eq. (2)
-ROWS = 4096  # rows that one thread copies
+ROWS = 4096  # rows that one task copies
 
 
 class State(NamedTuple):
-    """A point, its residual, and how far it is from optimal."""
+    """A point, its residual, objective and violation of the optimality conditions."""
 
     position: np.ndarray  # w
     residual: np.ndarray
@@ -42,10 +43,10 @@ class State(NamedTuple):
 
 
 class ColumnPasses:
-    """Passes over columns of a design, keeping the residual.
+    """Coordinate descent passes over columns of a design, maintaining the residual.
 
-    Columns that are contiguous in X are read where they lie; of others, those that
-    are wanted are copied once.
+    Columns that are contiguous in X are read in place; others are copied once, when
+    they are first used.
     """
 
     def __init__(self, design):
@@ -54,45 +55,75 @@ class ColumnPasses:
         self.curve = np.zeros(design.d, design.X.dtype)
         self.columns = design.X
         if not design.sparse:
-            plain = design.X.flags.f_contiguous
+            contiguous = design.X.flags.f_contiguous
             shape = (design.d, design.n)
-            self.columns = design.X.T if plain else np.empty(shape, design.X.dtype)
+            self.columns = design.X.T if contiguous else np.empty(shape, design.X.dtype)
 
     def prepare(self, index):
-        """Make columns ready for `run`."""
-        new, X = index[~self.ready[index]], self.design.X
-        p, mean = self.design.p, self.design.mean
+        """Copy columns and compute their curvatures for `run`."""
+        new = index[~self.ready[index]]
+        X = self.design.X
         self.ready[new] = True
         if self.design.sparse:
             self.curve[new] = self.design.squares(new)
         elif len(new):
             if not X.flags.f_contiguous:
                 copy = partial(loops.copy_columns, X, new)
-                cuts = range(0, len(X), ROWS)
-                ends = [(i, min(i + ROWS, len(X)), self.columns) for i in cuts]
-                list(threads.run(partial(copy, *e) for e in ends))
-            loops.centered_column_squares(self.columns, new, p, mean, self.curve)
+                tasks = (
+                    partial(copy, i, min(i + ROWS, len(X)), self.columns)
+                    for i in range(0, len(X), ROWS)
+                )
+                list(threads.run_tasks(tasks))
+            loops.centered_column_squares(
+                self.columns, new, self.design.p, self.design.mean, self.curve
+            )
 
     def run(self, r, w, penalty, order, n_epochs=1):
-        """Change r and w in place, visiting the columns of `order`."""
-        p, root, mean = self.design.p, self.design.root, self.design.mean
-        how = (w, self.curve, order, penalty.kind, penalty.a, penalty.b, n_epochs)
-        X, zero = self.columns, r.dtype.type(0)
+        """Visit the columns of `order` and change r and w in place."""
+        p = self.design.p
+        root = self.design.root
+        mean = self.design.mean
+        X = self.columns
+        zero = r.dtype.type(0)
         if not self.design.sparse:
             u = root * r
-            shift = loops.dense_lasso_epochs(X, p, mean, u, zero, *how)
+            shift = loops.dense_lasso_epochs(
+                X,
+                p,
+                mean,
+                u,
+                zero,
+                w,
+                self.curve,
+                order,
+                penalty.kind,
+                penalty.a,
+                penalty.b,
+                n_epochs,
+            )
             np.divide(u, root, out=r, where=root > 0)
             r += root * shift
             return
-        plain = np.divide(r, root, out=np.zeros_like(r), where=root > 0)
+        residual = np.divide(r, root, out=np.zeros_like(r), where=root > 0)
         shift = loops.sparse_lasso_epochs(
-            X.data, X.indices, X.indptr, p, mean, plain, zero, *how
+            (X.data, X.indices, X.indptr),
+            p,
+            mean,
+            residual,
+            zero,
+            w,
+            self.curve,
+            order,
+            penalty.kind,
+            penalty.a,
+            penalty.b,
+            n_epochs,
         )
-        r[:] = root * (plain + shift)
+        r[:] = root * (residual + shift)
 
 
 def anderson_weights(W):
-    """Weights z of eq. (2) for iterates W (M + 1, d); None where it is not defined."""
+    """Anderson weights z of eq. (2) for iterates W (M + 1, d); None if not defined."""
     U = np.diff(W, axis=0)
     A = U @ U.T
     scale = np.trace(A)
@@ -110,10 +141,10 @@ def anderson_weights(W):
 def accelerated_pass(
     passes, r, w, penalty, E, shuffle=lambda order: order, memory=MEMORY
 ):
-    """A pass over E, M over the support in it, and one trial of eq. (2).
+    """A pass over E, M passes over its support, and one extrapolation, eq. (2).
 
     Changes r and w in place. The residual is linear in w and the weights sum to 1,
-    so the residual of the mix is the mix of the residuals.
+    so the extrapolated residual is the same combination of residuals.
     """
     passes.run(r, w, penalty, shuffle(E))
     S = E[w[E] != 0]
@@ -121,16 +152,20 @@ def accelerated_pass(
         return
     W = np.empty((memory + 1, len(S)), w.dtype)
     R = np.empty((memory + 1, len(r)), r.dtype)
-    W[0], R[0] = w[S], r
+    W[0] = w[S]
+    R[0] = r
     for m in range(1, memory + 1):
         passes.run(r, w, penalty, shuffle(S))
-        W[m], R[m] = w[S], r
+        W[m] = w[S]
+        R[m] = r
     z = anderson_weights(W)
     if z is not None:
-        trial, s = z @ W[1:], z @ R[1:]
+        trial = z @ W[1:]
+        trial_residual = z @ R[1:]
         value = lambda u, e: float(e @ e) / 2 + float(penalty.value(u))
-        if value(trial, s) < value(w[S], r):
-            w[S], r[:] = trial, s
+        if value(trial, trial_residual) < value(w[S], r):
+            w[S] = trial
+            r[:] = trial_residual
 
 
 def coordinate_descent(
@@ -144,10 +179,10 @@ def coordinate_descent(
     rng=None,
     task=SILENT,
 ) -> Result:
-    """Minimise eq. (1) for a separable penalty; a round is M + 1 passes.
+    """Minimise eq. (1) for a separable penalty; an iteration is M + 1 passes.
 
-    Stops when no coordinate is further than `tol` from its optimality condition.
-    `rng` makes the order of coordinates random.
+    Stops when every coordinate meets its optimality condition to within `tol`. With
+    `rng` the order of the coordinates is random.
 
     Examples
     --------
@@ -165,24 +200,26 @@ def coordinate_descent(
     X = X if sp.issparse(X) else np.asarray(X, dtype=float)
     y = np.asarray(y, dtype=float)
     design = Design(X, np.ones(len(y)), centre=False)
-    passes, every = ColumnPasses(design), np.arange(design.d)
+    passes = ColumnPasses(design)
+    every = np.arange(design.d)
     passes.prepare(every)
     shuffle = rng.permutation if rng is not None else lambda order: order
 
-    def settle(w, r):
+    def evaluate(w, r):
         c = -design.correlate(r)
-        away = float(np.max(penalty.distance(w, c), initial=0.0))
-        return State(w, r, float(r @ r) / 2 + float(penalty.value(w)), away)
+        violation = float(np.max(penalty.distance(w, c), initial=0.0))
+        return State(w, r, float(r @ r) / 2 + float(penalty.value(w)), violation)
 
     def step(state):
-        r, w = state.residual.copy(), state.position.copy()
+        r = state.residual.copy()
+        w = state.position.copy()
         accelerated_pass(passes, r, w, penalty, every, shuffle)
-        return settle(w, r)
+        return evaluate(w, r)
 
     w = np.zeros(design.d) if start is None else np.array(start, dtype=float)
     return iterate(
         step,
-        settle(w, y - design.predict(w)),
+        evaluate(w, y - design.predict(w)),
         max_iter=max_iter,
         tol=tol,
         change=lambda old, new: new.violation,

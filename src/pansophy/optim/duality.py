@@ -1,21 +1,23 @@
 """Lagrangian, dual function and the KKT conditions of a constrained problem.
 
-Minimise f(x) subject to h_j(x) = 0 and g_i(x) <= 0. With prices p and a >= 0,
+Minimise f(x) subject to h_j(x) = 0 and g_i(x) <= 0. With multipliers ("prices") p and
+a >= 0,
 
     L(x, p, a) = f(x) - p.h(x) + a.g(x)                                          (1)
     q(p, a) = min_x L(x, p, a) <= f(x) for every feasible x                      (2)
 
-so that the best q bounds the best f from below, and meets it for convex problems with
-an inner point. p_j is the rate at which the minimum rises with c in h_j(x) = c; a_i
-the rate at which it falls with c in g_i(x) <= c. At a minimum (KKT), for some p, a:
+so that the largest q bounds the smallest f from below (weak duality), and equals it for
+convex problems with a strictly feasible point (strong duality). p_j is the rate at
+which the minimum rises with c in h_j(x) = c; a_i the rate at which it falls with c in
+g_i(x) <= c. At a minimum (KKT), for some p, a:
 
     stationarity     grad f - J_h^T p + J_g^T a = 0                              (3)
     feasibility      h = 0, g <= 0                                               (4)
     sign             a >= 0                                                      (5)
     complementarity  a_i g_i = 0                                                 (6)
 
-Prices that are not given are those that make (3) smallest under (5) and (6): least
-squares with a >= 0 over the constraints that hold with equality.
+Multipliers that are not given are those that minimise the residual of (3) under (5) and
+(6): least squares with a >= 0 over the active constraints.
 
 Shapes    x (d,)   h, p (m,)   g, a (k,)   J_h (m, d)   J_g (k, d)
 Refs      [Boyd2004] ch. 5
@@ -27,34 +29,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.linalg import nonnegative
+from ..core.linalg import nonnegative_least_squares
 from .numeric_derivatives import numeric_gradient, numeric_jacobian
 
 
 class Constraint(NamedTuple):
-    """One function, or several in a vector, = 0 or <= 0."""
+    """A constraint, or a vector of constraints: function(x) = 0 or function(x) <= 0."""
 
     function: Callable
     jacobian: Callable | None = None
     equality: bool = True
 
     def value(self, x):
+        """The constraint functions at x."""
         return np.atleast_1d(np.asarray(self.function(x), dtype=float))
 
     def slope(self, x):
-        """Rows of partial derivatives."""
+        """Jacobian at x, by central differences if it was not given."""
         if self.jacobian is None:
             return numeric_jacobian(self.value, x)
         return np.atleast_2d(np.asarray(self.jacobian(x), dtype=float))
 
 
 def equality_constraint(h: Callable, jacobian: Callable | None = None) -> Constraint:
-    """h(x) = 0."""
+    """The constraint h(x) = 0."""
     return Constraint(h, jacobian, True)
 
 
 def inequality_constraint(g: Callable, jacobian: Callable | None = None) -> Constraint:
-    """g(x) <= 0."""
+    """The constraint g(x) <= 0."""
     return Constraint(g, jacobian, False)
 
 
@@ -63,7 +66,8 @@ def bounds_as_constraints(bounds, d) -> list[Constraint]:
     if bounds is None:
         return []
     pairs = bounds_array(bounds, d)
-    out, eye = [], np.eye(d)
+    out = []
+    eye = np.eye(d)
     for sign, b in ((-1.0, pairs[:, 0]), (1.0, pairs[:, 1])):
         at = np.flatnonzero(np.isfinite(b))
         if len(at):
@@ -74,7 +78,7 @@ def bounds_as_constraints(bounds, d) -> list[Constraint]:
 
 
 def bounds_array(bounds, d):
-    """Bounds as a (d, 2) array with infinities for None; one pair serves all."""
+    """Bounds as a (d, 2) array with infinities for None; one pair is used for all."""
     rows = [bounds] * d if np.ndim(bounds[0]) == 0 else list(bounds)
     number = lambda b, none: none if b is None else float(b)
     pairs = [(number(a, -math.inf), number(b, math.inf)) for a, b in rows]
@@ -88,7 +92,7 @@ def bounds_array(bounds, d):
 
 
 class ConstraintValues(NamedTuple):
-    """All constraints at one point."""
+    """Values and Jacobians of all constraints at one point."""
 
     h: np.ndarray
     Jh: np.ndarray
@@ -97,18 +101,18 @@ class ConstraintValues(NamedTuple):
 
 
 def evaluate_constraints(constraints, x) -> ConstraintValues:
-    """Values and slopes, equalities first."""
+    """Values and Jacobians of the constraints at x, equalities first."""
     d = len(x)
     out = []
-    for kind in (True, False):
-        mine = [c for c in constraints if c.equality is kind]
-        out.append(np.concatenate([c.value(x) for c in mine] or [np.empty(0)]))
-        out.append(np.concatenate([c.slope(x) for c in mine] or [np.empty((0, d))]))
+    for equality in (True, False):
+        some = [c for c in constraints if c.equality is equality]
+        out.append(np.concatenate([c.value(x) for c in some] or [np.empty(0)]))
+        out.append(np.concatenate([c.slope(x) for c in some] or [np.empty((0, d))]))
     return ConstraintValues(*out)
 
 
 class KKT(NamedTuple):
-    """Residuals of eqs (3) to (6), each the largest, and the prices they are at."""
+    """Largest residuals of eqs (3) to (6), and the multipliers they belong to."""
 
     stationarity: float
     feasibility: float
@@ -126,13 +130,19 @@ class KKT(NamedTuple):
 
 
 def best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
-    """p and a of least |(3)|, a = 0 where g < -tol and a >= 0 elsewhere."""
+    """Multipliers p and a that minimise the residual of eq. (3).
+
+    a = 0 for inactive constraints, g < -tol, and a >= 0 for active ones.
+    """
     active = np.flatnonzero(held.g >= -tol)
-    A, a = held.Jg[active], np.zeros(len(held.g))
+    A = held.Jg[active]
+    a = np.zeros(len(held.g))
     Q = np.linalg.qr(held.Jh.T)[0] if len(held.h) else np.zeros((len(slope), 0))
-    away = lambda V: V - Q @ (Q.T @ V)  # what no p can cancel
+    project = lambda V: V - Q @ (Q.T @ V)  # the part that no p can cancel
     if len(active):
-        a[active] = nonnegative(away(A.T), -away(slope)[:, None])[:, 0]
+        a[active] = nonnegative_least_squares(project(A.T), -project(slope)[:, None])[
+            :, 0
+        ]
     p = np.zeros(0)
     if len(held.h):
         p = np.linalg.lstsq(held.Jh.T, slope + held.Jg.T @ a, rcond=None)[0]
@@ -149,11 +159,11 @@ def kkt_residuals(
     prices=None,
     active: float = 1e-6,
 ) -> KKT:
-    """Eqs (3) to (6) at x for f(x) -> number.
+    """KKT residuals, eqs (3) to (6), at x for f(x) -> number.
 
-    `prices` is a pair (p, a), a ordered as the inequalities of `constraints`, then
-    lower, then upper bounds; None finds the best. `active` is how close to 0 a
-    constraint is taken to hold with equality.
+    `prices` is a pair of multipliers (p, a), a ordered as the inequalities of
+    `constraints`, then lower, then upper bounds; None finds the best. A constraint
+    within `active` of 0 counts as active.
 
     Examples
     --------
@@ -173,13 +183,13 @@ def kkt_residuals(
         p, a = best_prices(g, held, active)
     else:
         p, a = (np.atleast_1d(np.asarray(v, dtype=float)) for v in prices)
-    top = lambda v: float(np.max(v, initial=0.0)) + 0.0  # no -0.0
+    largest = lambda v: float(np.max(v, initial=0.0)) + 0.0  # no -0.0
     return KKT(
-        top(np.abs(g - held.Jh.T @ p + held.Jg.T @ a)),
-        max(top(np.abs(held.h)), top(held.g)),
-        top(-a),
-        top(np.abs(a * held.g)),
-        (p, a),
+        stationarity=largest(np.abs(g - held.Jh.T @ p + held.Jg.T @ a)),
+        feasibility=max(largest(np.abs(held.h)), largest(held.g)),
+        sign=largest(-a),
+        complementarity=largest(np.abs(a * held.g)),
+        prices=(p, a),
     )
 
 
@@ -196,9 +206,9 @@ def dual_function(
     tol: float = 1e-9,
     floor: float = -1e12,
 ) -> Callable:
-    """q(p, a) of eq. (2), as a function; -inf where L falls below `floor`.
+    """The dual function q(p, a) of eq. (2); -inf where L falls below `floor`.
 
-    The minimum over x is searched from `x` by BFGS: right for convex problems, an upper
+    The minimum over x is computed by BFGS from `x`: exact for convex problems, an upper
     bound of q for others.
 
     Examples
@@ -213,7 +223,7 @@ def dual_function(
     from .bfgs import bfgs
 
     x = np.array(x, dtype=float)
-    down = gradient or (lambda u: numeric_gradient(f, u))
+    grad_f = gradient or (lambda u: numeric_gradient(f, u))
 
     def q(p=(), a=()) -> float:
         p = np.atleast_1d(np.asarray(p, dtype=float))
@@ -226,7 +236,7 @@ def dual_function(
             value = float(f(u)) - p @ held.h + a @ held.g
             if value < floor:
                 raise UnboundedError
-            return value, down(u) - held.Jh.T @ p + held.Jg.T @ a
+            return value, grad_f(u) - held.Jh.T @ p + held.Jg.T @ a
 
         try:
             return bfgs(L, x, tol=tol).objective

@@ -1,18 +1,19 @@
 """Gradient descent with interchangeable step rules.
 
-An objective is a function f(x) -> (value, gradient). With g the gradient at x, rules:
+An objective is a function f(x) -> (value, gradient). With g the gradient at x, the step
+rules are
 
     constant       eta                                                           (1)
     decaying       eta(t) for a schedule eta and t = 0, 1, ...                   (2)
     normalised     eta / |g|: every step is eta long                             (3)
     backtracking   halve eta until f(x - eta g) <= f(x) - s eta |g|^2            (4)
-    wolfe          eq. (4), and the slope along the line has flattened too
-    bold_driver    grow eta after a fall; after a rise shrink it and stay        (5)
+    wolfe          eq. (4), and the slope along the line has decreased as well
+    bold_driver    grow eta if f falls; if it rises, shrink eta and do not move  (5)
     exact          the eta that minimises f along the line                       (6)
 
-Eq. (4) cannot raise f. For f convex with gradient slope at most L, eq. (1) with eta
-<= 1/L lowers f at every step and above 2/L diverges. `subgradient` is for kinked
-objectives, whose value need not fall: it keeps the best point seen.
+Eq. (4) cannot raise f. For convex f whose gradient has Lipschitz constant L, eq. (1)
+with eta <= 1/L lowers f at every step and with eta > 2/L diverges. `subgradient` is for
+non-smooth objectives, whose value need not decrease: it keeps the best point so far.
 
 Shapes    x, g any one shape, any array namespace
 Refs      [Armijo1966] eq. (4); [Battiti1989] eq. (5); [Hager2005]
@@ -26,12 +27,12 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..penalties.base import norm
+from ..core.progress import SILENT, FitTask
+from ..penalties.base import euclidean_norm
 
 
 class State(NamedTuple):
-    """A point with f and g there, and the step length for what comes next."""
+    """A point with f and g there, and the length of the next step."""
 
     position: Any  # x
     objective: float  # f(x)
@@ -46,38 +47,41 @@ class State(NamedTuple):
 
 
 class StepRule(NamedTuple):
-    """How far to go: the first eta, and move(f, state) -> state."""
+    """A step rule: the first eta, and move(f, state) -> state."""
 
     eta: float
     move: Callable
 
 
 def size_of(g) -> float:
+    """Largest magnitude max |g_j|."""
     if isinstance(g, np.ndarray):
         return float(np.abs(g).max(initial=0.0))
     return float(namespace(g).max(namespace(g).abs(g)))
 
 
 def inner_product(a, b) -> float:
+    """Sum of a_j b_j over arrays of one shape."""
     if isinstance(a, np.ndarray):
         return float(np.vdot(a, b))
     return float(namespace(a).sum(a * b))
 
 
 def state_at_position(f, x, eta) -> State:
+    """State with f and its gradient evaluated at x."""
     value, g = f(x)
     return State(x, float(value), g, eta)
 
 
 def constant_step(eta: float) -> StepRule:
-    """Eq. (1)."""
+    """Constant step length, eq. (1)."""
     return StepRule(
         eta, lambda f, s: state_at_position(f, s.position - s.eta * s.gradient, s.eta)
     )
 
 
 def decaying_step(eta: Callable) -> StepRule:
-    """Eq. (2); see `optim.schedules`."""
+    """Step length by a schedule, eq. (2); see `optim.schedules`."""
 
     def move(f, s):
         step = float(eta(s.count))
@@ -87,11 +91,12 @@ def decaying_step(eta: Callable) -> StepRule:
 
 
 def normalized_step(eta) -> StepRule:
-    """Eq. (3); eta a number or a schedule."""
+    """Steps of fixed or scheduled length eta, eq. (3)."""
     rate = eta if callable(eta) else lambda t: eta
 
     def move(f, s):
-        length, step = float(norm(s.gradient)), float(rate(s.count))
+        length = float(euclidean_norm(s.gradient))
+        step = float(rate(s.count))
         factor = step / length if length > 0 else 0.0
         return state_at_position(f, s.position - factor * s.gradient, step)
 
@@ -101,7 +106,7 @@ def normalized_step(eta) -> StepRule:
 def backtracking_search(
     eta: float = 1.0, shrink: float = 0.5, slope: float = 1e-4
 ) -> StepRule:
-    """Eq. (4); the next search starts at twice the step that was taken."""
+    """Armijo backtracking, eq. (4); a search starts at twice the last step."""
 
     def move(f, s):
         new = line_search(f, s, -s.gradient, s.eta, shrink=shrink, slope=slope)
@@ -113,18 +118,17 @@ def backtracking_search(
 def wolfe_search(
     eta: float = 1.0, slope: float = 1e-4, curvature: float = 0.9
 ) -> StepRule:
-    """Both of Wolfe's conditions, by `optim.strong_wolfe`."""
+    """Line search for the strong Wolfe conditions, by `optim.strong_wolfe`."""
     from .strong_wolfe import strong_wolfe
 
     def move(f, s):
-        how = {"slope": slope, "curvature": curvature}
-        return strong_wolfe(f, s, -s.gradient, s.eta, **how)
+        return strong_wolfe(f, s, -s.gradient, s.eta, slope=slope, curvature=curvature)
 
     return StepRule(eta, move)
 
 
 def bold_driver(eta: float = 0.1, grow: float = 1.1, shrink: float = 0.5) -> StepRule:
-    """Eq. (5)."""
+    """Bold driver: step length that grows after success, eq. (5)."""
 
     def move(f, s):
         new = state_at_position(f, s.position - s.eta * s.gradient, s.eta)
@@ -136,7 +140,7 @@ def bold_driver(eta: float = 0.1, grow: float = 1.1, shrink: float = 0.5) -> Ste
 
 
 def exact_line_search(eta: float = 1.0) -> StepRule:
-    """Eq. (6), by Brent's method on the line."""
+    """Exact line search, eq. (6), by Brent's method."""
 
     def move(f, s):
         from scipy.optimize import minimize_scalar
@@ -153,9 +157,9 @@ def exact_line_search(eta: float = 1.0) -> StepRule:
 def line_search(
     f, state: State, direction, eta=1.0, *, shrink=0.5, slope=1e-4, tries=60
 ) -> State:
-    """The first of eta, eta shrink, ... that lowers f enough, eq. (4).
+    """Backtracking: the first of eta, eta shrink, ... that satisfies eq. (4).
 
-    The state comes back unmoved with eta 0 if none of them does.
+    Returns the unchanged state with eta 0 if none of them does.
     """
     fall = inner_product(state.gradient, direction)
     noise = 1e-14 * abs(state.objective)
@@ -164,7 +168,7 @@ def line_search(
         rise = new.objective - state.objective
         if rise <= slope * eta * fall:
             return new
-        # a fall below rounding shows in the slope alone [Hager2005]
+        # a decrease below rounding is only visible in the slope [Hager2005]
         if (
             rise <= noise
             and inner_product(new.gradient, direction) <= (2 * slope - 1) * fall
@@ -176,11 +180,11 @@ def line_search(
 
 
 def iterate_until_stationary(
-    step: Callable, start, *, max_iter: int, tol: float, task: Task
+    step: Callable, start, *, max_iter: int, tol: float, task: FitTask
 ) -> Result:
     """`iterate` until max |g_j| <= tol, or until no step lowers f ("stalled").
 
-    A start that is stationary already takes no step.
+    No step is taken from a start that is already stationary.
     """
     if start.slope <= tol:
         return Result(start, 0, "tolerance", {"objective": np.empty(0)})
@@ -197,9 +201,9 @@ def gradient_descent(
     *,
     max_iter: int = 1000,
     tol: float = 1e-6,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f from x until max |g_j| <= tol.
+    """Gradient descent of f from x until max |g_j| <= tol.
 
     Examples
     --------
@@ -218,7 +222,7 @@ def gradient_descent(
 
 
 class Best(NamedTuple):
-    """The running point of `subgradient` and the best one so far."""
+    """The current point of `subgradient` and the best one so far."""
 
     current: Any
     position: Any
@@ -234,13 +238,13 @@ def subgradient(
     *,
     constraint=None,
     max_iter: int = 1000,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Steps eta / sqrt(t) along a sub-gradient; the best point seen is kept.
+    """Subgradient method: steps of length eta / sqrt(t); keeps the best point.
 
     eta may be a schedule of step lengths instead. With a `constraint` of `penalties`
-    each step is projected onto it. `history["value"]` is the trace itself, which may
-    rise; `history["objective"]` the best so far, which does not.
+    each step is projected onto it. `history["value"]` is f at the current point, which
+    may rise; `history["objective"]` is the best value so far.
 
     Examples
     --------
@@ -256,15 +260,21 @@ def subgradient(
 
     def step(s):
         value, g = f(s.current)
-        value, length = float(value), float(norm(g))
-        best = s.position, s.objective
-        if value < s.objective:
-            best = s.current, value
+        value = float(value)
+        length = float(euclidean_norm(g))
+        better = value < s.objective
         move = float(rate(s.count)) / length if length > 0 else 0.0
-        return Best(project(s.current - move * g), *best, s.count + 1, value)
+        return Best(
+            current=project(s.current - move * g),
+            position=s.current if better else s.position,
+            objective=value if better else s.objective,
+            count=s.count + 1,
+            value=value,
+        )
 
     x = project(x)
     value = float(f(x)[0])
     start = Best(x, x, value, 0, value)
-    how = {"max_iter": max_iter, "tol": -1.0, "watch": ("value",), "task": task}
-    return iterate(step, start, **how)
+    return iterate(
+        step, start, max_iter=max_iter, tol=-1.0, watch=("value",), task=task
+    )

@@ -12,17 +12,17 @@ With residual R, correlations C = R X - b W and soft(C, l) entrywise, the point 
     s = the largest s <= 1 with |soft(s C_g, l)| <= a m_g for all g,
     D = s <Y, R> - s^2/2 (|R|^2 + b |W|^2)                                       (2)
 
-is feasible for the dual, so P - D bounds P - P*. A round lets in the groups that
-break eq. (2) at s = 1 most, solves on the columns E let in so far by block coordinate
-descent on their Gram matrix,
+is feasible for the dual, so P - D bounds P - P*. An iteration adds the groups that
+violate eq. (2) at s = 1 most to the working set and solves on its columns E by block
+coordinate descent on their Gram matrix,
 
     W_g <- prox(W_g + Q_g / L_g),   Q = H - W G,  L_g = |G_gg|_2                 (3)
 
-with Anderson extrapolation (`coordinate.py`), and takes R, C and the gap afresh. A
-group of one column is minimised exactly by eq. (3). More columns than `LIMIT` are
-taken in turns, `TURN` at a time.
+with Anderson extrapolation (`coordinate.py`), and recomputes R, C and the gap. A group
+of one column is minimised exactly by eq. (3). More than `LIMIT` columns are processed
+in blocks of `BLOCK_COLUMNS` columns, one block after the other.
 
-Cost      O(n d t) a round, O(|E|^2 t) a pass; memory O(n |E| + |E|^2)
+Cost      O(n d t) per iteration, O(|E|^2 t) per pass; memory O(n |E| + |E|^2)
 Shapes    X (n, d)   Y, R (t, n)   W, C (t, d)   G (k, k)   H, Q (t, k)
 Refs      [Yuan2006] [Obozinski2010] [Simon2013] [Ndiaye2017] gap; [Bertrand2021]
 """
@@ -36,14 +36,16 @@ from . import _group_working_set as loops
 from .coordinate import MEMORY, anderson_weights
 from .working_set import FIRST, LIMIT, TIGHT, FullGram, GramStore
 
-NEWTON = 200  # entries other than 0 up to which Newton steps are taken
-QUICK = 4  # rounds of plain passes before extrapolation
-TURN = 2000  # columns of one turn where the Gram matrix of all would be too large
-WATCH = ("gap",)  # what a history tells of the rounds
+NEWTON = 200  # non-zero entries up to which Newton steps are taken
+QUICK = 4  # iterations of plain passes before extrapolation
+BLOCK_COLUMNS = (
+    2000  # columns of a block where the Gram matrix of all would be too large
+)
+WATCH = ("gap",)  # recorded in the history
 
 
 class State(NamedTuple):
-    """A point of the primal and what one round says of it."""
+    """Coefficients W with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # W (t, d)
     r: np.ndarray  # residual times sqrt(p), (t, n)
@@ -53,7 +55,7 @@ class State(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Columns in groups, each with its weight m_g."""
+    """Partition of the columns into groups, each with its weight m_g."""
 
     members: np.ndarray  # columns, group by group
     starts: np.ndarray  # where each group starts; one more at the end
@@ -67,19 +69,19 @@ class Groups(NamedTuple):
         return np.diff(self.starts)
 
     def of_columns(self):
-        """The group of every column."""
+        """Group number of every column."""
         out = np.empty(len(self.members), np.intp)
         out[self.members] = np.repeat(np.arange(len(self)), self.sizes)
         return out
 
 
 def single_column_groups(d) -> Groups:
-    """Every column a group of its own."""
+    """Groups of one column each."""
     return Groups(np.arange(d), np.arange(d + 1), np.ones(d))
 
 
 def from_labels(labels, weights=None) -> Groups:
-    """Groups from the label of each column; m_g is sqrt(size) unless given."""
+    """Groups from a label for each column; m_g is sqrt(size) unless given."""
     _, labels = np.unique(labels, return_inverse=True)
     sizes = np.bincount(labels)
     members = np.argsort(labels, kind="stable")
@@ -89,7 +91,7 @@ def from_labels(labels, weights=None) -> Groups:
 
 
 class GroupPenalty(NamedTuple):
-    """a, l and b of eq. (1)."""
+    """The penalty of eq. (1) with its strengths a, l and b."""
 
     groups: Groups
     a: float
@@ -97,14 +99,14 @@ class GroupPenalty(NamedTuple):
     b: float = 0.0
 
     def value(self, W):
-        """The penalty of eq. (1)."""
+        """Value of the penalty at W."""
         size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)
         group = self.a * float(self.groups.weights @ size)
         l1 = self.l1 * float(np.abs(W).sum())
         return group + l1 + self.b / 2 * float(np.vdot(W, W))
 
     def scale(self, C):
-        """s of eq. (2)."""
+        """Scale s of eq. (2) that makes s R feasible for the dual."""
         members, starts, m = self.groups
         limit = self.a * m
         size = loops.group_norms(C, members, starts, self.l1)
@@ -113,50 +115,56 @@ class GroupPenalty(NamedTuple):
         if self.l1 == 0:
             over = size > limit
             return float(np.min(limit[over] / size[over]))
-        low, high = 0.0, 1.0
-        while high - low > 1e-12:
+        low = 0.0
+        high = 1.0
+        while high - low > 1e-12:  # bisection: no closed form with an L1 part
             s = (low + high) / 2
             fits = np.all(
                 s * loops.group_norms(C, members, starts, self.l1 / s) <= limit
             )
-            low, high = (s, high) if fits else (low, s)
+            if fits:
+                low = s
+            else:
+                high = s
         return low
 
 
 def group_duality_gap(W, C, square, along, penalty, extra):
-    """P and the gap of eq. (2) from |R|^2 + b |W|^2 and <Y, R>."""
+    """P and the duality gap of eq. (2) from |R|^2 + b |W|^2 and <Y, R>."""
     primal = square / 2 + extra
-    if penalty.a == 0 and penalty.l1 == 0:  # no bound: how steep P is stands in
-        steep = float(np.vdot(C, C))
+    if penalty.a == 0 and penalty.l1 == 0:  # eq. (2) needs a > 0: use the gradient
+        gradient2 = float(np.vdot(C, C))
         size = max(float(np.abs(W).sum()), 1.0)
-        return primal, steep / (2 * penalty.b) if penalty.b else steep**0.5 * size
+        gap = gradient2 / (2 * penalty.b) if penalty.b else gradient2**0.5 * size
+        return primal, gap
     s = penalty.scale(C)
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
 def evaluate_groups(store, W, R, penalty) -> State:
-    """Correlations, P and the gap at W."""
+    """State at W: correlations, P and the gap."""
     C = store.design.correlate(R)
     ridge = penalty.b * float(np.vdot(W, W))
-    square, along = float(np.vdot(R, R)) + ridge, float(np.vdot(store.y, R))
+    square = float(np.vdot(R, R)) + ridge
+    along = float(np.vdot(store.y, R))
     extra = penalty.value(W) - ridge / 2
-    return State(
-        W, R, C, *group_duality_gap(W, C - penalty.b * W, square, along, penalty, extra)
+    objective, gap = group_duality_gap(
+        W, C - penalty.b * W, square, along, penalty, extra
     )
+    return State(W, R, C, objective, gap)
 
 
 def start(store, W, penalty) -> State:
-    """The state at coefficients W."""
+    """Initial state at coefficients W."""
     if isinstance(store, FullGram):
         Q = store.Xy - W @ store.G
-        return State(
-            W, None, Q, *inner_of(store, penalty).weigh(store.Xy, Q, W, penalty)
-        )
+        inner = inner_of(store, penalty)
+        return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))
     return evaluate_groups(store, W, store.residual(W), penalty)
 
 
 def violating_groups(store, state, penalty, near):
-    """Groups outside E that break eq. (2), or come near it, worst first."""
+    """Groups to add to E: those that violate eq. (2) most, or are near it."""
     members, starts, m = penalty.groups
     inside = store.inside[members[starts[:-1]]]
     size = loops.group_norms(state.c, members, starts, penalty.l1)
@@ -164,26 +172,28 @@ def violating_groups(store, state, penalty, near):
     excess = np.where(inside, -np.inf, size - level * m)
     out = np.flatnonzero(excess > 0)
     active = loops.group_norms(state.w, members, starts, 0.0) > 0
-    # columns cost more than rounds where groups are wide
-    wide = len(members) / len(m)
-    room = int(max(FIRST / wide, (2 if wide < 2 else 1) * np.count_nonzero(active), 1))
-    if len(out) > room:
-        out = out[np.argpartition(-excess[out], room)[:room]]
-    lost = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
-    return np.union1d(out, lost)
+    # with wide groups columns cost more than iterations: add fewer at a time
+    width = len(members) / len(m)
+    growth = 2 if width < 2 else 1
+    limit = int(max(FIRST / width, growth * np.count_nonzero(active), 1))
+    if len(out) > limit:
+        out = out[np.argpartition(-excess[out], limit)[:limit]]
+    missing = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
+    return np.union1d(out, missing)
 
 
 def columns_in_groups(groups, chosen):
-    """Columns of some groups, group by group."""
+    """Columns of the chosen groups, group by group."""
     sizes = groups.sizes[chosen]
-    begins = np.cumsum(sizes) - sizes
-    spread = np.arange(sizes.sum()) - np.repeat(begins, sizes)
-    return groups.members[np.repeat(groups.starts[chosen], sizes) + spread]
+    offsets = np.cumsum(sizes) - sizes
+    within = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
+    return groups.members[np.repeat(groups.starts[chosen], sizes) + within]
 
 
 def group_curvatures(G, members, starts):
-    """L_g of eq. (3)."""
-    sizes, out = np.diff(starts), np.empty(len(starts) - 1)
+    """Largest eigenvalues L_g of the diagonal blocks of G, eq. (3)."""
+    sizes = np.diff(starts)
+    out = np.empty(len(starts) - 1)
     for s in np.unique(sizes):
         some = np.flatnonzero(sizes == s)
         at = members[starts[some, None] + np.arange(s)]
@@ -198,30 +208,47 @@ def group_curvatures(G, members, starts):
 
 
 class Inner:
-    """Eq. (1) on the columns let in so far, through their Gram matrix.
+    """Solver of eq. (1) restricted to the working set, by the Gram matrix of E.
 
-    Columns stand in the order in which they came, group by group.
+    Columns are in the order in which they were added, group by group.
     """
 
     def __init__(self, store, groups):
         G, H = store.views()
-        self.store, self.G = store, G
-        of = groups.of_columns()
-        group = of if isinstance(store, FullGram) else of[store.index]
+        self.store = store
+        self.G = G
         if isinstance(store, FullGram):
             local = groups
         else:
+            group = groups.of_columns()[store.index]
             first = np.flatnonzero(np.diff(group, prepend=-1))
-            starts, m = np.append(first, len(group)), groups.weights[group[first]]
+            starts = np.append(first, len(group))
+            m = groups.weights[group[first]]
             local = Groups(np.arange(len(group)), starts, m)
-        self.groups, self.every = local, np.arange(len(local))
+        self.groups = local
+        self.every = np.arange(len(local))
         self.curve = group_curvatures(G, local.members, local.starts)
-        wide = int(local.sizes.max(initial=1))
-        self.scratch = np.empty((len(H), wide), G.dtype)
+        widest = int(local.sizes.max(initial=1))
+        self.scratch = np.empty((len(H), widest), G.dtype)
 
-    def weigh(self, H, Q, W, penalty):
+    def problem(self, penalty) -> loops.GroupProblem:
+        """The arrays of eq. (1) that compiled loops take."""
+        members, starts, m = self.groups
+        return loops.GroupProblem(
+            G=self.G,
+            members=members,
+            starts=starts,
+            curve=self.curve,
+            a=penalty.a * m,
+            l1=float(penalty.l1),
+            b=penalty.b,
+            V=self.scratch,
+        )
+
+    def objective_and_gap(self, H, Q, W, penalty):
         """P and the gap, with |R|^2 = |Y|^2 - <W, H + Q>, <Y, R> = |Y|^2 - <W, H>."""
-        energy, ridge = self.store.energy, penalty.b * float(np.vdot(W, W))
+        energy = self.store.energy
+        ridge = penalty.b * float(np.vdot(W, W))
         square = energy - float(np.vdot(W, H + Q)) + ridge
         along = energy - float(np.vdot(W, H))
         penalty = penalty._replace(groups=self.groups)
@@ -230,26 +257,22 @@ class Inner:
 
     def quick(self, H, Q, W, penalty, order, tol) -> bool:
         """Plain passes in place; whether the gap is down to tol."""
-        g = self.groups
         if penalty.a == 0 or penalty.l1 > 0:
             return False
+        problem = self.problem(penalty)
         return loops.block_rounds(
-            self.G, H, Q, W, self.store.energy, g.members, g.starts, self.curve,
-            penalty.a * g.weights, penalty.b, order, tol, QUICK, self.scratch,
-        )  # fmt: skip
+            problem, H, Q, W, self.store.energy, order, tol, QUICK
+        )
 
     def run(self, Q, W, penalty, order):
         """One pass of eq. (3), in place; how many groups it changed."""
-        g, p = self.groups, penalty
-        return loops.gram_blocks(
-            self.G, Q, W, g.members, g.starts, self.curve, p.a * g.weights, p.l1, p.b,
-            order, 1, self.scratch,
-        )  # fmt: skip
+        return loops.gram_blocks(self.problem(penalty), Q, W, order, 1)
 
     def solve(self, W, penalty, tol, shuffle, max_rounds=200, *, exact=False):
-        """Passes and longer moves until the gap is at most tol: W in place, and Q.
+        """Minimise to a gap of at most tol: changes W in place and returns Q.
 
-        With `exact` a small support is solved to rounding.
+        Passes alternate with Newton steps (small supports) or Anderson extrapolation.
+        With `exact` a small support is solved to rounding error.
         """
         H = self.store.views()[1]
         Q = H - W @ self.G
@@ -262,16 +285,19 @@ class Inner:
             small = np.count_nonzero(W) <= NEWTON
             tight = TIGHT * np.finfo(W.dtype).eps * self.store.energy
             goal = min(tight, tol) if exact and small else tol
-            if self.weigh(H, Q, W, penalty)[1] <= goal:
+            if self.objective_and_gap(H, Q, W, penalty)[1] <= goal:
                 break
             before = W.copy() if small else None
-            (self.newton if small else self.mix)(H, Q, W, penalty, shuffle)
+            if small:
+                self.newton(H, Q, W, penalty)
+            else:
+                self.extrapolate(H, Q, W, penalty, shuffle)
             if small and np.array_equal(before, W):
                 break
         return Q
 
-    def mix(self, H, Q, W, penalty, shuffle):
-        """Passes over the support and their extrapolation, if that lowers P."""
+    def extrapolate(self, H, Q, W, penalty, shuffle):
+        """Passes over the active groups, then Anderson extrapolation if it lowers P."""
         size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)
         S = np.flatnonzero(size > 0)
         path = np.empty((MEMORY + 1, W.size), W.dtype)
@@ -283,21 +309,22 @@ class Inner:
         if z is not None:
             self.accept(H, Q, W, (z @ path[1:]).reshape(W.shape), penalty)
 
-    def newton(self, H, Q, W, penalty, shuffle):
-        """Newton steps on the entries that are not 0, where P is smooth.
+    def newton(self, H, Q, W, penalty):
+        """Newton steps on the non-zero entries, where P is smooth.
 
         The curvature of |w_g| is (I - u u^T) / |w_g| with u the direction of w_g.
         """
-        of = self.groups.of_columns()
+        group = self.groups.of_columns()
         for _ in range(10):
             t, j = np.nonzero(W)
-            w, g = W[t, j], of[j]
+            w = W[t, j]
+            g = group[j]
             size = loops.group_norms(W, self.groups.members, self.groups.starts, 0.0)[g]
-            pull = penalty.a * self.groups.weights[g] / size
-            slope = (pull + penalty.b) * w - Q[t, j] + penalty.l1 * np.sign(w)
+            shrinkage = penalty.a * self.groups.weights[g] / size
+            slope = (shrinkage + penalty.b) * w - Q[t, j] + penalty.l1 * np.sign(w)
             A = self.G[np.ix_(j, j)] * (t[:, None] == t)
-            A -= (g[:, None] == g) * np.outer(w * pull / size**2, w)
-            A[np.diag_indices(len(w))] += pull + penalty.b
+            A -= (g[:, None] == g) * np.outer(w * shrinkage / size**2, w)
+            A[np.diag_indices(len(w))] += shrinkage + penalty.b
             try:
                 step = np.linalg.solve(A, slope)
             except np.linalg.LinAlgError:
@@ -315,40 +342,44 @@ class Inner:
 
     def accept(self, H, Q, W, trial, penalty) -> bool:
         """Move to `trial` if that lowers P."""
-        other = H - trial @ self.G
-        value = lambda q, w: self.weigh(H, q, w, penalty)[0]
-        better = np.isfinite(trial).all() and value(other, trial) < value(Q, W)
+        trial_Q = H - trial @ self.G
+        value = lambda q, w: self.objective_and_gap(H, q, w, penalty)[0]
+        better = np.isfinite(trial).all() and value(trial_Q, trial) < value(Q, W)
         if better:
-            W[:], Q[:] = trial, other
+            W[:] = trial
+            Q[:] = trial_Q
         return better
 
 
 def round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
-    """A round in turns over so many columns that their Gram matrix is not made."""
-    groups, W, R = penalty.groups, state.w.copy(), state.r.copy()
+    """One iteration over blocks of columns, for sets too large for a Gram matrix."""
+    groups = penalty.groups
+    W = state.w.copy()
+    R = state.r.copy()
     size = loops.group_norms(state.c, groups.members, groups.starts, penalty.l1)
     active = loops.group_norms(W, groups.members, groups.starts, 0.0) > 0
     chosen = np.flatnonzero((size > 0.9 * penalty.a * groups.weights) | active)
-    turn = np.cumsum(groups.sizes[chosen]) // TURN
-    parts = np.split(chosen, np.flatnonzero(np.diff(turn)) + 1)
-    tol = 1e-3 * tol / len(parts)  # what each leaves open shows in all the others
-    for part in parts:
-        index = columns_in_groups(groups, part)
-        own = np.zeros_like(W)
-        own[:, index] = W[:, index]
-        few = GramStore(store.design, R + store.design.predict(own))
-        few.add(index)
-        u = np.ascontiguousarray(own[:, index])
-        Inner(few, groups).solve(u, penalty, tol, shuffle, 3)
-        own[:, index] = W[:, index] = u
-        R = few.residual(own)
+    block = np.cumsum(groups.sizes[chosen]) // BLOCK_COLUMNS
+    blocks = np.split(chosen, np.flatnonzero(np.diff(block)) + 1)
+    tol = 1e-3 * tol / len(blocks)  # the errors of all blocks add up
+    for block_groups in blocks:
+        index = columns_in_groups(groups, block_groups)
+        W_block = np.zeros_like(W)
+        W_block[:, index] = W[:, index]
+        block_store = GramStore(store.design, R + store.design.predict(W_block))
+        block_store.add(index)
+        u = np.ascontiguousarray(W_block[:, index])
+        Inner(block_store, groups).solve(u, penalty, tol, shuffle, 3)
+        W_block[:, index] = u
+        W[:, index] = u
+        R = block_store.residual(W_block)
     return evaluate_groups(store, W, store.residual(W), penalty)
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
-    """step(state) -> state: one round of the module text.
+    """The function step(state) -> state that does one iteration of the module text.
 
-    The first round also lets in groups above `near`, the strong rule's 2 a - a_old.
+    The first iteration also adds groups above `near`, the strong rule's 2 a - a_old.
     """
     shuffle = rng.permutation if rng is not None else lambda order: order
     if isinstance(store, FullGram):
@@ -375,14 +406,15 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
 
 
 def inner_of(store, penalty) -> Inner:
-    """The problem on E, as long as no column has come in."""
+    """The solver on E; made again after columns were added."""
     if store.inner is None:
         store.inner = Inner(store, penalty.groups)
     return store.inner
 
 
 def full_gram_round(store, penalty, tol, shuffle, exact, state) -> State:
-    """A round where E is all columns."""
-    W, inner = state.w.copy(), inner_of(store, penalty)
+    """One iteration where E is all columns."""
+    W = state.w.copy()
+    inner = inner_of(store, penalty)
     Q = inner.solve(W, penalty, 0.9 * tol, shuffle, exact=exact)
-    return State(W, None, Q, *inner.weigh(store.Xy, Q, W, penalty))
+    return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))

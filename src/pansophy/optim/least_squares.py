@@ -23,15 +23,17 @@ import scipy.sparse as sp
 from ..core.arrays import asarray, to_numpy
 from ..core.iterate import Result
 from ..core.least_squares import least_squares
-from ..core.linalg import cg
-from ..core.progress import SILENT, Task
+from ..core.linalg import conjugate_gradients
+from ..core.progress import SILENT, FitTask
 from .gradient import size_of
 
-BUDGET = 2e11  # operations, some ten seconds of one machine
-STEPS = 200  # what conjugate gradients are taken to need
+BUDGET = 2e11  # operations that the closed form may cost
+STEPS = 200  # assumed number of conjugate gradient steps
 
 
 class State(NamedTuple):
+    """Coefficients, objective and gradient, and the solver that found them."""
+
     position: Any  # w
     objective: float  # f, eq. (1)
     gradient: Any  # eq. (2)
@@ -43,7 +45,10 @@ class State(NamedTuple):
 
 
 def closed_or_iterative(n: int, d: int, stored: int | None = None) -> str:
-    """ "closed" or "iterative" for an n x d problem; `stored` entries if sparse."""
+    """The cheaper solver of an n x d problem: "closed" or "iterative".
+
+    `stored` is the number of stored entries of a sparse X.
+    """
     small = min(n, d)
     closed = float(n) * d * small
     iterative = 4.0 * (stored if stored is not None else n * d) * min(STEPS, small)
@@ -60,11 +65,11 @@ def solve_least_squares(
     solver: str = "auto",
     max_iter: int | None = None,
     tol: float = 1e-10,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise eq. (1); X dense or SciPy sparse.
+    """Ridge-penalised least squares, eq. (1); X dense or SciPy sparse.
 
-    `solver` is "closed", "iterative" or "auto"; `state.solver` says which it was.
+    `solver` is "closed", "iterative" or "auto"; `state.solver` is the one used.
 
     Examples
     --------
@@ -89,20 +94,28 @@ def solve_least_squares(
     flat = y.ndim == 1
     Y = y[:, None] if flat else y
     XT = X.T.tocsr() if sp.issparse(X) else X.T
-    n_iter, reason, history, seconds = 1, "tolerance", None, 0.0
+    n_iter = 1
+    reason = "tolerance"
+    history = None
+    seconds = 0.0
     if solver == "closed":
         rows = sp.csr_matrix(X) if sp.issparse(X) else X
         fit = least_squares(rows, Y, alpha=alpha, intercept=False)
         W = asarray(fit.coef, like=Y)
     else:
         normal = lambda P: XT @ (X @ P) + alpha * P
-        run = cg(normal, XT @ Y, tol=tol, max_iter=max_iter or 10 * d, task=task)
-        W, n_iter, reason = run.state.X, run.n_iter, run.reason
-        history, seconds = run.history, run.seconds
+        run = conjugate_gradients(
+            normal, XT @ Y, tol=tol, max_iter=max_iter or 10 * d, task=task
+        )
+        W = run.state.X
+        n_iter = run.n_iter
+        reason = run.reason
+        history = run.history
+        seconds = run.seconds
     R = to_numpy(X @ W - Y)
     G = to_numpy(XT @ (X @ W - Y) + alpha * W)
     value = (float(np.sum(R * R)) + alpha * float(np.sum(to_numpy(W) ** 2))) / 2
-    cut = lambda A: A[:, 0] if flat else A
-    state = State(cut(W), value, cut(G), solver)
+    like_y = lambda A: A[:, 0] if flat else A
+    state = State(like_y(W), value, like_y(G), solver)
     history = history or {"objective": np.array([value])}
     return Result(state, n_iter, reason, history, seconds)

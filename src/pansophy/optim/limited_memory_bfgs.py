@@ -1,11 +1,12 @@
 """L-BFGS with SciPy's solver behind our driver.
 
-With a factor L L^T of a matrix close to the Hessian of every block of coordinates (one
-block, or one per class), the steps are taken in z = L^T x, where the problem is nearly
-round: fewer of them are needed. The stop is still on the gradient in x.
+Preconditioning: given a factor L L^T close to the Hessian of every block of coordinates
+(one block, or one per class), the steps are taken in z = L^T x, where the problem is
+well conditioned and needs fewer of them. The stopping rule still uses the gradient in
+x.
 
-SciPy owns the loop here, so this wrapper does for it what `core.iterate` does for the
-others: the same `Result`, history, callbacks, and Ctrl-C that keeps the last point.
+SciPy runs the loop, so this wrapper does what `core.iterate` does for the other
+solvers: the same `Result`, history and callbacks, and Ctrl-C keeps the last point.
 
 Refs      [Liu1989] [Byrd1995]
 """
@@ -19,43 +20,47 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from ..core.iterate import Result
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 
 class State(NamedTuple):
+    """A point and f there."""
+
     position: Any
     objective: float
 
 
 class Rounded:
-    """f in z = L^T x, block by block of x."""
+    """f as a function of the preconditioned coordinates z = L^T x, block by block."""
 
     def __init__(self, f, L):
-        self.f, self.L = f, L
-        self.seen: Any = None  # the last z, and max |g_j| in x there
+        self.f = f
+        self.L = L
+        self.last: Any = None  # the last z, and max |g_j| in x there
 
     def blocks(self, x):
+        """x with one column for each block."""
         return np.asarray(x, dtype=float).reshape(-1, len(self.L)).T
 
     def inner(self, x):
-        """z of x."""
+        """z = L^T x."""
         return (self.L.T @ self.blocks(x)).T.ravel()
 
     def outer(self, z):
-        """x of z."""
+        """x = L^-T z."""
         x = solve_triangular(self.L, self.blocks(z), lower=True, trans=1)
         return x.T.ravel()
 
     def __call__(self, z):
         value, g = self.f(self.outer(z))
-        self.seen = np.array(z), float(np.max(np.abs(g)))
+        self.last = np.array(z), float(np.max(np.abs(g)))
         return value, solve_triangular(self.L, self.blocks(g), lower=True).T.ravel()
 
     def slope(self, z):
         """max |g_j| in x at z."""
-        if self.seen is None or not np.array_equal(self.seen[0], z):
+        if self.last is None or not np.array_equal(self.last[0], z):
             self(z)
-        return self.seen[1]
+        return self.last[1]
 
 
 def lbfgs(
@@ -68,11 +73,11 @@ def lbfgs(
     memory: int = 10,
     bounds=None,
     root=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
+    """L-BFGS: minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
 
-    `root` is L of the module text, (m, m) lower triangular, for blocks of m.
+    `root` is the lower triangular preconditioner L (m, m) for blocks of m coordinates.
 
     Examples
     --------
@@ -84,51 +89,54 @@ def lbfgs(
     """
     if root is not None and bounds is not None:
         raise ValueError("lbfgs takes bounds or a root, not both.")
-    begun = time.perf_counter()
-    trace, ended = [], {"reason": None}
-    last = [State(np.array(x, dtype=float), np.inf)]
-    child = [task.child("step 0")]
+    started = time.perf_counter()
+    trace = []
+    stopped_by = None
+    last = State(np.array(x, dtype=float), np.inf)
+    child = task.child("step 0")
     view = Rounded(f, root) if root is not None else None
     outer = view.outer if view else np.array
 
-    def heard(intermediate_result):
+    def after_step(intermediate_result):
+        nonlocal last, child, stopped_by
         z = intermediate_result.x
-        last[0] = State(outer(z), float(intermediate_result.fun))
-        trace.append(last[0].objective)
-        if child[0].end(last[0]):
-            ended["reason"] = "callback"
+        last = State(outer(z), float(intermediate_result.fun))
+        trace.append(last.objective)
+        if child.end(last):
+            stopped_by = "callback"
             raise StopIteration
         if view and view.slope(z) <= tol:
-            ended["reason"] = "tolerance"
+            stopped_by = "tolerance"
             raise StopIteration
         if len(trace) < max_iter:
-            child[0] = task.child(f"step {len(trace)}")
+            child = task.child(f"step {len(trace)}")
 
     options = {
         "maxiter": max_iter,
         "maxcor": memory,
         "gtol": 0.0 if view else tol,
         "maxls": 50,
+        "ftol": 64 * np.finfo(float).eps,
+        "maxfun": max_calls,
     }
-    options |= {"ftol": 64 * np.finfo(float).eps, "maxfun": max_calls}
     try:
         out = minimize(
             view or f,
-            view.inner(x) if view else last[0].position,
+            view.inner(x) if view else last.position,
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            callback=heard,
+            callback=after_step,
             options=options,
         )
-        last[0] = State(outer(out.x), float(out.fun))
-        reason = ended["reason"] or ("max_iter" if out.status == 1 else "tolerance")
+        last = State(outer(out.x), float(out.fun))
+        reason = stopped_by or ("max_iter" if out.status == 1 else "tolerance")
         if not np.isfinite(out.fun):
             reason = "diverged"
     except KeyboardInterrupt:
         reason = "interrupted"
-        if not np.isfinite(last[0].objective):
-            last[0] = State(last[0].position, float(f(last[0].position)[0]))
+        if not np.isfinite(last.objective):
+            last = State(last.position, float(f(last.position)[0]))
     history = {"objective": np.asarray(trace)}
-    seconds = time.perf_counter() - begun
-    return Result(last[0], max(len(trace), 1), reason, history, seconds)
+    seconds = time.perf_counter() - started
+    return Result(last, max(len(trace), 1), reason, history, seconds)

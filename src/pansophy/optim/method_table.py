@@ -11,11 +11,11 @@ from ..penalties.base import COUPLED
 from .duality import bounds_array
 
 GIVEN = ("x", "hessian", "product", "bounds", "constraints", "penalty")
-MANY = 200  # unknowns from which BFGS's matrix is not worth its price
+MANY = 200  # unknowns from which the dense matrix of BFGS costs too much
 
 
 class MinimizeProblem(NamedTuple):
-    """What the user gave."""
+    """The arguments of `minimize`."""
 
     f: Callable  # x -> (value, gradient)
     value: Callable  # x -> value
@@ -29,12 +29,13 @@ class MinimizeProblem(NamedTuple):
 
     @property
     def given(self) -> set[str]:
+        """Names of the optional parts that were given."""
         some = {name for name in GIVEN if getattr(self, name) is not None}
         return some if self.constraints else some - {"constraints"}
 
 
 class OptimMethod(NamedTuple):
-    """A solver in the table."""
+    """A solver in the table, with what it needs and supports."""
 
     run: Callable  # (problem, **options) -> Result
     needs: frozenset = frozenset({"x"})
@@ -45,7 +46,7 @@ class OptimMethod(NamedTuple):
 def smooth_method(
     module: str, name: str, *, tensors=False, takes=(), **fixed
 ) -> OptimMethod:
-    """A solver solver(f, x, **options) of one of our modules."""
+    """Table entry of a solver that is called as solver(f, x, **options)."""
 
     def run(p, **options):
         if "bounds" in takes:
@@ -56,6 +57,7 @@ def smooth_method(
 
 
 def load_solver(module, name) -> Callable:
+    """A solver by name; its module is imported on first use."""
     return getattr(import_module(f".{module}", __package__), name)
 
 
@@ -69,17 +71,17 @@ def run_newton_cg(p, **options):
 
 
 def penalty_or_bounds(p):
-    """The penalty, or the bounds as one; without either, none at all."""
+    """The penalty, or the bounds as an indicator penalty; without either, none."""
     if p.penalty is not None:
         return p.penalty
     if p.bounds is None:
         return box()
     low, high = (asarray(b, like=p.x) for b in bounds_array(p.bounds, len(p.x)).T)
     xp = namespace(p.x)
-    into = lambda w, step=1.0: xp.minimum(xp.maximum(w, low), high)
+    clip = lambda w, step=1.0: xp.minimum(xp.maximum(w, low), high)
     value = lambda w: 0.0 if bool(xp.all((w >= low) & (w <= high))) else math.inf
-    distance = lambda w, g: xp.abs(into(w - g) - w)
-    return Penalty("bounds", COUPLED, value, into, distance, indicator=True)
+    distance = lambda w, g: xp.abs(clip(w - g) - w)
+    return Penalty("bounds", COUPLED, value, clip, distance, indicator=True)
 
 
 def run_proximal(p, **options):
@@ -95,19 +97,25 @@ def run_projected(p, **options):
 
 
 def run_subgradient(p, *, tol=None, **options):
-    held = None if p.bounds is None and p.penalty is None else penalty_or_bounds(p)
-    run = load_solver("gradient", "subgradient")
-    return run(p.f, p.x, constraint=held, **options)
+    free = p.bounds is None and p.penalty is None
+    constraint = None if free else penalty_or_bounds(p)
+    solver = load_solver("gradient", "subgradient")
+    return solver(p.f, p.x, constraint=constraint, **options)
 
 
 def run_constrained(p, **options):
-    run, down = load_solver("constrained", "constrained"), lambda u: p.f(u)[1]
-    how = {"gradient": down, "bounds": p.bounds}
-    return run(p.value, p.x, p.constraints, **how, **options)
+    return load_solver("constrained", "constrained")(
+        p.value,
+        p.x,
+        p.constraints,
+        gradient=lambda u: p.f(u)[1],
+        bounds=p.bounds,
+        **options,
+    )
 
 
 def black_box_method(module, name) -> OptimMethod:
-    """A search over a box that needs no gradient."""
+    """Table entry of a derivative-free search over a box."""
 
     def run(p, **options):
         call = load_solver(module, name)
@@ -169,7 +177,7 @@ METHODS: dict[str, OptimMethod] = {
 
 
 def default_method(p: MinimizeProblem) -> str:
-    """The rule of the module text."""
+    """The method of "auto"; the rule is in the text of `minimize`."""
     if p.x is None:
         return "multi_start"
     if p.constraints:
@@ -188,10 +196,11 @@ def default_method(p: MinimizeProblem) -> str:
 
 
 def checked_method(name: str, p: MinimizeProblem) -> OptimMethod:
-    """The method, if it can do what is asked."""
+    """The method by name; ValueError if it cannot handle the problem."""
     if name not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {[*METHODS]}, got {name!r}.")
-    method, given = METHODS[name], p.given
+    method = METHODS[name]
+    given = p.given
     for need in sorted(method.needs):
         if not given & set(need.split("|")):
             word = "a start x" if need == "x" else need.replace("|", " or ")

@@ -1,9 +1,9 @@
-"""`minimize`: the front door to all solvers, which picks a method from what is given.
+"""`minimize`: common entry point of all solvers; picks a method from its arguments.
 
-    METHODS      every solver by name: what it needs and what it takes into account
+    METHODS      every solver by name: what it needs and what it supports
     auto         constraints -> constrained; a penalty -> proximal; bounds -> lbfgs;
                  a Hessian -> newton; products H v -> newton_cg; otherwise bfgs, or
-                 lbfgs for many unknowns; no start -> multi_start
+                 lbfgs for many unknowns; no starting point -> multi_start
 
 Every method ends in the same `Result`: `state.position`, `objective`, `history`,
 `n_iter` and the `reason` of stopping ("tolerance", "max_iter", "callback", "stalled",
@@ -17,7 +17,7 @@ import numpy as np
 from ..core.arrays import is_torch
 from ..core.iterate import Result, best_of
 from ..core.linalg import NotPositiveDefiniteError
-from ..core.random import rng_from
+from ..core.random import make_rng
 from .duality import bounds_array
 from .method_table import METHODS, MinimizeProblem, checked_method, default_method
 from .numeric_derivatives import numeric_gradient
@@ -60,7 +60,7 @@ def minimize(
     random_state=None,
     **options,
 ) -> Result:
-    """Minimise f, by the method named or the one that suits what is given.
+    """Minimise f by the given method, or by one chosen from the arguments.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def minimize(
     method : str
         "auto" or a name of `optim.METHODS`.
     gradient : function of x, "numeric", "autodiff" or None
-        None takes the pair f gives; else differences, or autograd if x is a tensor.
+        None uses the pair that f returns; otherwise central differences, or autograd
+        if x is a tensor.
     hessian : function x -> H, product : function x -> (v -> H v)
     bounds : pairs (low, high), one per coordinate or one for all
         None or an infinite number is no bound.
@@ -79,11 +80,11 @@ def minimize(
     penalty : of `pansophy.penalties`
         Added to f; may have kinks, or be the indicator of a set.
     callback : function of the state
-        Called after each step; the run stops when it gives True.
+        Called after each step; the run stops when it returns True.
     trajectory : bool
-        Whether to keep `history["position"]`: the start and where each step led.
+        Whether to record `history["position"]`: the start and the point of each step.
     max_iter, tol
-        The method's own if None.
+        Those of the method if None.
     random_state : int, Generator or None
     **options
         For the method: `rule=` of gradient, `beta=` of conjugate, `n_starts=` ...
@@ -96,16 +97,14 @@ def minimize(
     >>> optim.minimize(f, np.zeros(2), bounds=(0, 2)).state.position.round(3)
     array([2., 0.])
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     shape = None
     if x is not None and not is_torch(x):
         x = np.array(x, dtype=float)
         shape = x.shape
         if x.ndim != 1:
-            f, gradient = (
-                flattened_objective(f, shape),
-                flattened_objective(gradient, shape),
-            )
+            f = flattened_objective(f, shape)
+            gradient = flattened_objective(gradient, shape)
             x = x.ravel()
     if bounds is not None:
         d = len(x) if x is not None else len(bounds)
@@ -114,23 +113,32 @@ def minimize(
     if middle is None:
         raise ValueError("minimize needs a start x, or bounds to search within.")
     both, value = value_and_gradient(f, middle, gradient)
-    p = MinimizeProblem(
-        both, value, x, hessian, product, bounds, tuple(constraints), penalty, rng
+    problem = MinimizeProblem(
+        f=both,
+        value=value,
+        x=x,
+        hessian=hessian,
+        product=product,
+        bounds=bounds,
+        constraints=tuple(constraints),
+        penalty=penalty,
+        rng=rng,
     )
-    name = default_method(p) if method == "auto" else method
-    way = checked_method(name, p)
-    watch = Trajectory(x, callback, keep=trajectory)
+    name = default_method(problem) if method == "auto" else method
+    chosen = checked_method(name, problem)
+    recorder = Trajectory(x, callback, keep=trajectory)
     options |= {
         k: v for k, v in (("max_iter", max_iter), ("tol", tol)) if v is not None
     }
     try:
-        run = way.run(p, task=watch, **options)
+        run = chosen.run(problem, task=recorder, **options)
     except NotPositiveDefiniteError:
         if method != "auto":
             raise
-        run = METHODS["bfgs"].run(p, task=watch, **options)  # not convex: no Newton
+        # f is not convex here: Newton's method does not apply
+        run = METHODS["bfgs"].run(problem, task=recorder, **options)
     if trajectory:
-        run = run._replace(history=run.history | {"position": watch.positions})
+        run = run._replace(history=run.history | {"position": recorder.positions})
     if shape is not None and len(shape) != 1:
         state = run.state
         run = run._replace(state=state._replace(position=state.position.reshape(shape)))
@@ -138,7 +146,7 @@ def minimize(
 
 
 def flattened_objective(f, shape):
-    """f of an array of a shape, as a function of a vector."""
+    """f of an array of the given shape, as a function of a vector."""
     if not callable(f):
         return f
 
@@ -154,10 +162,10 @@ def flattened_objective(f, shape):
 def multi_start(
     f: Callable, starts, method: str = "auto", *, task=None, **options
 ) -> Result:
-    """`minimize` from each start; the lowest answer.
+    """Run `minimize` from each start and return the run with the lowest objective.
 
-    `history["optima"]` holds what each start led to, so that their spread shows how
-    many valleys there are.
+    `history["optima"]` holds the objective reached from each start, which shows how
+    many local minima there are.
 
     Examples
     --------
@@ -168,13 +176,14 @@ def multi_start(
     >>> run.history["optima"].round(3), run.state.position.round(3)
     (array([-14.016, -18.015, -14.016]), array([-2.031]))
     """
-    found = []
+    optima = []
+    if task is not None:
+        options = {"callback": task.end, **options}
 
-    def one(i, child):
-        watch = {} if task is None else {"callback": task.end}
-        run = minimize(f, starts[i], method, **watch, **options)
-        found.append(run.objective)
+    def run_from(i, child):
+        run = minimize(f, starts[i], method, **options)
+        optima.append(run.objective)
         return run
 
-    best = best_of(len(starts), one)
-    return best._replace(history=best.history | {"optima": np.array(found)})
+    best = best_of(len(starts), run_from)
+    return best._replace(history=best.history | {"optima": np.array(optima)})

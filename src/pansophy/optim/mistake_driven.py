@@ -4,12 +4,12 @@
     repeat   for rows i in order: if h(x_i; theta) != y_i, theta <- update(theta, i)
     until    a pass without a mistake                                            (1)
 
-A normal end has no error on the rows seen. The perceptron (on vectors, on kernel
-expansions, on structures) is this loop with its own update; where rows cannot be
-told apart the loop never ends by itself, and `max_iter` or `tol` ends it.
+On convergence the training rows have no errors. The perceptron (on vectors, kernel
+expansions or structures) is this loop with its particular update. If the classes cannot
+be separated the loop does not converge, and `max_iter` or `tol` ends it.
 
 `until_clean` is the loop over passes, for methods whose pass is a compiled function;
-`mistake_driven` the loop of eq. (1) over single rows.
+`mistake_driven` is the loop of eq. (1) over single rows.
 
 Refs      [Rosenblatt1958]
 """
@@ -20,17 +20,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 
 
 class State(NamedTuple):
+    """A model and its counts of mistakes."""
+
     model: Any  # theta
     objective: float  # mistakes of the last pass
     mistakes: int  # of all passes
     best: float  # fewest mistakes of a pass
-    stalls: int  # passes since there were clearly fewer
-    rows: tuple = ()  # which rows were mistaken, in order, if they are kept
+    stalls: int  # passes without a clear improvement
+    rows: tuple = ()  # mistaken rows, in order, if they are recorded
 
 
 def until_clean(
@@ -40,25 +42,25 @@ def until_clean(
     max_iter: int = 1000,
     tol: float | None = None,
     patience: int = 5,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Passes `one_pass(model) -> (model, mistakes)` until one makes no mistake.
+    """Repeat `one_pass(model) -> (model, mistakes)` until a pass makes no mistake.
 
-    With `tol` they also end when `patience` passes in a row have not brought the
-    number of mistakes down by more than tol. `history` has "objective", the mistakes
+    With `tol` the loop also ends when `patience` successive passes have not reduced the
+    number of mistakes by more than tol. `history` has "objective", the mistakes
     of each pass.
     """
 
     def step(s):
-        model, found, *rows = one_pass(s.model)
-        late = tol is not None and found > s.best - tol
+        model, mistakes, *rows = one_pass(s.model)
+        stalled = tol is not None and mistakes > s.best - tol
         return State(
-            model,
-            float(found),
-            s.mistakes + int(found),
-            min(s.best, float(found)),
-            s.stalls + 1 if late else 0,
-            s.rows + tuple(*rows),
+            model=model,
+            objective=float(mistakes),
+            mistakes=s.mistakes + int(mistakes),
+            best=min(s.best, float(mistakes)),
+            stalls=s.stalls + 1 if stalled else 0,
+            rows=s.rows + tuple(*rows),
         )
 
     ends = lambda s: s.objective == 0 or s.stalls >= patience
@@ -80,11 +82,11 @@ def mistake_driven(
     max_iter: int = 1000,
     shuffle: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Eq. (1) over n rows.
+    """Mistake-driven learning, eq. (1), over n rows.
 
-    `learn(model, i)` returns the changed model if row i was mistaken, else None.
+    `learn(model, i)` returns the updated model if row i was mistaken, else None.
     `result.state` has the `model`, the number of `mistakes` and, in order, the `rows`
     mistaken.
 
@@ -99,7 +101,7 @@ def mistake_driven(
     >>> run.state.model, run.state.mistakes, run.state.rows
     (array([-1. ,  2. ,  1.5]), 3, (0, 2, 3))
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
 
     def one_pass(model):
         rows = []

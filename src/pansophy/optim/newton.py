@@ -4,20 +4,20 @@ With gradient g and Hessian H at x, the model of f is lowest at
 
     x - H^-1 g                                                                   (1)
 
-Far from the optimum the step is shortened until f falls (eq. 3 of `gradient.py`).
-A Hessian costs many gradients, so its factor is used again while each step still
-divides the gradient by `1/KEEP`, and made anew when it does not: the steps stay
-descent steps, and the end is reached in fewer passes over the data. `hessian(x,
-rough)` may give an approximation (of fewer rows, say) while `rough` is true; it is
-asked for the exact one as soon as a rough step goes badly.
+Far from the optimum the step is shortened until f decreases (eq. 4 of `gradient.py`). A
+Hessian costs as much as many gradients, so its factor is reused as long as each step
+reduces the gradient to the share `KEEP`, and computed anew otherwise: the steps remain
+descent steps, and fewer passes over the data are needed. `hessian(x, rough)` may return
+an approximation (from a subset of the rows, say) while `rough` is true; the exact
+Hessian is requested as soon as an approximate step fails.
 
-`newton_cg` solves eq. (1) by conjugate gradients from products H v and needs no
-matrix. Step i of them lowers the model q(z) = g.z + z.H z / 2 by e_i; they end when
+`newton_cg` solves eq. (1) by conjugate gradients from products H v and needs no matrix.
+Step i lowers the model q(z) = g.z + z.H z / 2 by e_i; the inner iteration ends when
 
     i e_i <= SHARE |q|                                                           (2)
 
-that is when a step no longer brings a fair share of what all have brought, or where
-H bends down.
+that is when a step contributes little to the total decrease, or at a direction of
+negative curvature.
 
 Shapes    x, g (d,)   H (d, d)
 Refs      [Nocedal2006] ch. 3, 7; [Nash1990] eq. (2)
@@ -30,22 +30,22 @@ import numpy as np
 
 from ..core.iterate import Result, iterate
 from ..core.linalg import cholesky, solve_cholesky
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 from .gradient import State, line_search, size_of, state_at_position
 
-KEEP = 0.2
-SHARE = 0.1
+KEEP = 0.2  # share of the gradient a step may leave for its factor to be reused
+SHARE = 0.1  # of eq. (2)
 
 
 class NewtonState(NamedTuple):
-    """A point, f and g there, and the factor at hand."""
+    """A point, f and g there, and the current Cholesky factor."""
 
     position: Any  # x
     objective: float
     gradient: Any  # g
     factor: Any = None  # Cholesky factor of a Hessian, or None
     rough: bool = False
-    stuck: bool = False  # an exact step no longer lowers f: rounding is all there is
+    stuck: bool = False  # an exact step no longer lowers f: rounding error dominates
 
     @property
     def slope(self) -> float:
@@ -61,9 +61,9 @@ def newton(
     tol: float = 1e-8,
     rough: bool = False,
     keep: float = KEEP,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f(x) -> (value, gradient) from x until max |g_j| <= tol.
+    """Damped Newton: minimise f(x) -> (value, gradient) until max |g_j| <= tol.
 
     `hessian(x)` returns H, or with `rough` `hessian(x, rough)` as the module text
     says. A Hessian that is not positive definite beyond rounding raises
@@ -82,27 +82,33 @@ def newton(
     """
 
     def step(s):
-        factor, fresh = s.factor, s.factor is None
+        factor = s.factor
+        fresh = factor is None
         if fresh:
             H = hessian(s.position, s.rough) if rough else hessian(s.position)
             factor = cholesky(H)[0]
         d = -solve_cholesky(factor, s.gradient)
         new = line_search(f, State(s.position, s.objective, s.gradient, 1.0), d)
-        # neither f nor its slope falls: nothing, or rounding, is left
+        # neither f nor its slope decreases: converged up to rounding
         stuck = new.eta == 0 or (
             new.objective >= s.objective and new.slope > 0.5 * s.slope
         )
         if stuck and not (fresh and not s.rough):
             return s._replace(factor=None, rough=False)  # try again, exactly
         good = new.slope <= keep * s.slope
-        still = s.rough and (good or not fresh)
-        factor, x = factor if good else None, new.position
-        return NewtonState(x, new.objective, new.gradient, factor, still, stuck)
+        return NewtonState(
+            position=new.position,
+            objective=new.objective,
+            gradient=new.gradient,
+            factor=factor if good else None,
+            rough=s.rough and (good or not fresh),
+            stuck=stuck,
+        )
 
-    begin = state_at_position(f, x, 1.0)
+    start = state_at_position(f, x, 1.0)
     return iterate(
         step,
-        NewtonState(begin.position, begin.objective, begin.gradient, None, rough),
+        NewtonState(start.position, start.objective, start.gradient, None, rough),
         max_iter=max_iter,
         tol=tol,
         change=lambda old, new: 0.0 if new.stuck else new.slope,
@@ -111,24 +117,32 @@ def newton(
 
 
 def conjugate_steps(product, g, M, limit=200):
-    """A z that makes the model of f low, by eq. (2); M(r) is close to H^-1 r."""
-    z, r, model = np.zeros_like(g), -g, 0.0
+    """Truncated conjugate gradients: a step z that lowers the model of f, eq. (2).
+
+    The preconditioner M(r) approximates H^-1 r.
+    """
+    z = np.zeros_like(g)
+    r = -g
+    model = 0.0
     s = M(r)
-    p, rho = s, float(np.vdot(r, s))
+    p = s
+    rho = float(np.vdot(r, s))
     for i in range(1, limit + 1):
         q = product(p)
-        bend = float(np.vdot(p, q))
-        if not bend > 0:
+        curvature = float(np.vdot(p, q))
+        if not curvature > 0:
             return z if i > 1 else p
-        a = rho / bend
-        z, r = z + a * p, r - a * q
+        a = rho / curvature
+        z = z + a * p
+        r = r - a * q
         fall = a * rho / 2
         model += fall
         if i * fall <= SHARE * model:
             break
         s = M(r)
-        rho, old = float(np.vdot(r, s)), rho
-        p = s + (rho / old) * p
+        previous = rho
+        rho = float(np.vdot(r, s))
+        p = s + (rho / previous) * p
     return z
 
 
@@ -140,12 +154,12 @@ def newton_cg(
     max_iter: int = 100,
     tol: float = 1e-8,
     precondition: Callable | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f from x until max |g_j| <= tol.
+    """Newton-CG: minimise f from x until max |g_j| <= tol.
 
-    `product(x)` returns the function v -> H v at x, and `precondition(x)` one that is
-    close to r -> H^-1 r there.
+    `product(x)` returns the function v -> H v at x, and `precondition(x)` one that
+    approximates r -> H^-1 r there.
 
     Examples
     --------

@@ -21,17 +21,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..params import check_count
+
 STEP = float(np.finfo(float).eps) ** (1 / 3)
 EXTRA = 8  # interpolation points beyond the order of a Taylor model
 
 
 def numeric_gradient(f: Callable, x, step: float = STEP):
-    """Eq. (1) for f(x) -> number."""
+    """Gradient of f(x) -> number by central differences, eq. (1)."""
     x = np.array(x, dtype=float)
     g = np.empty_like(x)
     for j in np.ndindex(x.shape):
         h = step * max(abs(x[j]), 1.0)
-        up, down = x.copy(), x.copy()
+        up = x.copy()
+        down = x.copy()
         up[j] += h
         down[j] -= h
         g[j] = (float(f(up)) - float(f(down))) / (up[j] - down[j])
@@ -39,7 +42,7 @@ def numeric_gradient(f: Callable, x, step: float = STEP):
 
 
 def numeric_jacobian(f: Callable, x, step: float = STEP):
-    """Eq. (1) for f(x) -> (m,): the (m, d) matrix of partial derivatives.
+    """Jacobian (m, d) of f(x) -> (m,) by central differences, eq. (1).
 
     Examples
     --------
@@ -51,7 +54,8 @@ def numeric_jacobian(f: Callable, x, step: float = STEP):
     columns = []
     for j in range(x.size):
         h = step * max(abs(x[j]), 1.0)
-        up, down = x.copy(), x.copy()
+        up = x.copy()
+        down = x.copy()
         up[j] += h
         down[j] -= h
         change = np.atleast_1d(f(up)) - np.atleast_1d(f(down))
@@ -60,21 +64,25 @@ def numeric_jacobian(f: Callable, x, step: float = STEP):
 
 
 def numeric_hessian(f: Callable, x, step: float = STEP**0.75):
-    """Differences of eq. (1), made symmetric."""
+    """Hessian by central differences of eq. (1), made symmetric."""
     x = np.array(x, dtype=float)
     rows = []
     for j in range(x.size):
         h = step * max(abs(x[j]), 1.0)
         unit = np.zeros_like(x)
         unit[j] = h
-        up, down = numeric_gradient(f, x + unit, h), numeric_gradient(f, x - unit, h)
+        up = numeric_gradient(f, x + unit, h)
+        down = numeric_gradient(f, x - unit, h)
         rows.append((up - down) / (2 * h))
     H = np.array(rows)
     return (H + H.T) / 2
 
 
 def check_gradient(f: Callable, x) -> float:
-    """|g - numeric g| / (|g| + |numeric g|) for f(x) -> (value, gradient)."""
+    """Relative error of the gradient of f(x) -> (value, gradient).
+
+    It is |g - numeric g| / (|g| + |numeric g|).
+    """
     g = np.asarray(f(np.array(x, dtype=float))[1], dtype=float)
     other = numeric_gradient(lambda u: f(u)[0], x)
     total = np.linalg.norm(g) + np.linalg.norm(other)
@@ -84,7 +92,7 @@ def check_gradient(f: Callable, x) -> float:
 def taylor_model(
     f: Callable, x, order: int = 2, *, gradient=None, hessian=None, radius=0.25
 ) -> Callable:
-    """The model m(h) of eq. (2) for f(x) -> number, as a function of the step h.
+    """Taylor model m(h) of f(x) -> number, eq. (2), as a function of the step h.
 
     `gradient` and `hessian` are arrays or functions of x; without them f is
     interpolated within `radius` of x.
@@ -95,10 +103,9 @@ def taylor_model(
     >>> round(model([0.1]), 6), round(1 + 0.1 + 0.1**2 / 2 + 0.1**3 / 6, 6)
     (1.105167, 1.105167)
     """
-    if order < 0:
-        raise ValueError(f"order must be at least 0, got {order}.")
+    order = check_count("order", order, 0)
     x = np.array(x, dtype=float)
-    begin = float(f(x))
+    f0 = float(f(x))
     value = lambda part: np.asarray(part(x) if callable(part) else part, dtype=float)
     if order == 0 or (gradient is not None and order <= 1 + (hessian is not None)):
         g = value(gradient) if order >= 1 else np.zeros_like(x)
@@ -106,7 +113,7 @@ def taylor_model(
 
         def model(h):
             h = np.asarray(h, dtype=float)
-            return begin + float(g.ravel() @ h.ravel() + h.ravel() @ H @ h.ravel() / 2)
+            return f0 + float(g.ravel() @ h.ravel() + h.ravel() @ H @ h.ravel() / 2)
 
         return model
     t = np.cos(np.pi * np.arange(order + EXTRA + 1) / (order + EXTRA))
@@ -115,11 +122,11 @@ def taylor_model(
         h = np.asarray(h, dtype=float)
         length = float(np.linalg.norm(h))
         if length == 0:
-            return begin
+            return f0
         p = [float(f(x + s * radius * h / length)) for s in t]
-        waves = np.polynomial.chebyshev.Chebyshev.fit(t, p, len(t) - 1, domain=[-1, 1])
-        terms = waves.convert(kind=np.polynomial.Polynomial).coef[: order + 1].copy()
-        terms[0] = begin
+        series = np.polynomial.chebyshev.Chebyshev.fit(t, p, len(t) - 1, domain=[-1, 1])
+        terms = series.convert(kind=np.polynomial.Polynomial).coef[: order + 1].copy()
+        terms[0] = f0
         powers = (length / radius) ** np.arange(len(terms))
         return math.fsum(terms * powers)
 

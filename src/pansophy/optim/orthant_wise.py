@@ -8,14 +8,14 @@ gradient of f, the steepest slope of (1) is the pseudo-gradient
     p_j = g_j + c_j sign(x_j)                            where x_j is not 0      (2)
     p_j = g_j - sign(g_j) min(|g_j|, c_j)                where it is
 
-The step is d = -H p, H from the last changes of g (two loops, [Nocedal1980]), entries
-of d that do not descend set to 0; the orthant is that of x, or of -p where x_j = 0, and
-trial points that leave it are put on its edge:
+The step is d = -H p, with H from the last changes of g (two-loop recursion,
+[Nocedal1980]) and entries of d that are not descent directions set to 0. The orthant is
+that of x, or of -p where x_j = 0; trial points are projected onto it:
 
     x(eta)_j = x_j + eta d_j, or 0 where its sign is not that of the orthant     (3)
 
-until (1) falls by 1e-4 of p.(x(eta) - x). Zeros stay exact zeros, a minimum has p = 0,
-and with all c_j = 0 this is L-BFGS itself.
+until (1) decreases by 1e-4 of p.(x(eta) - x). Zeros are exact, a minimum has p = 0, and
+with all c_j = 0 this is L-BFGS.
 
 Cost      a call of f and O(memory d) a step
 Shapes    x, g, p, c (d,)
@@ -28,14 +28,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
-ENOUGH = 1e-4  # share of the fall promised by the slope
-SHORTEST = 60  # halvings of a step before it is given up
+ENOUGH = 1e-4  # share of the first-order decrease that a step must achieve
+SHORTEST = 60  # halvings of a step before the search fails
 
 
 class State(NamedTuple):
-    """Where the search stands."""
+    """A point, f and its (pseudo-)gradient there, and the last moves."""
 
     position: np.ndarray  # x
     objective: float  # eq. (1)
@@ -46,13 +46,13 @@ class State(NamedTuple):
 
 
 def pseudo_gradient(x, g, c):
-    """p, eq. (2)."""
+    """Pseudo-gradient p of eq. (1), by eq. (2)."""
     at_zero = g - np.sign(g) * np.minimum(np.abs(g), c)
     return np.where(x != 0, g + c * np.sign(x), at_zero)
 
 
 def two_loop_direction(p, moves):
-    """-H p by two loops over the last moves."""
+    """Quasi-Newton direction -H p by the two-loop recursion over the last moves."""
     d = -p
     shares = []
     for s, y, rho in reversed(moves):
@@ -76,9 +76,9 @@ def orthant_lbfgs(
     tol: float = 1e-5,
     memory: int = 10,
     change: Callable | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise eq. (1) for f(x) -> (value, gradient) until max |p_j| <= tol.
+    """OWL-QN: minimise eq. (1) for f(x) -> (value, gradient) until max |p_j| <= tol.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def orthant_lbfgs(
     max_iter : int
     tol : float
     memory : int
-        Moves that are remembered.
+        Number of moves that are stored.
     change : function (old, new) -> float, optional
-        Another measure to compare with tol than max |p_j|.
+        Stopping measure compared with tol in place of max |p_j|.
 
     Examples
     --------
@@ -106,11 +106,11 @@ def orthant_lbfgs(
         raise ValueError("l1 must not be negative.")
     sparse = bool(c.any())
 
-    def at(x, value, g, moves, stuck=False):
+    def state_at(x, value, g, moves):
         p = pseudo_gradient(x, g, c) if sparse else g
-        return State(x, value, g, p, moves, stuck)
+        return State(x, value, g, p, moves)
 
-    def whole(x):
+    def penalized(x):
         value, g = f(x)
         return float(value) + (float(c @ np.abs(x)) if sparse else 0.0), g
 
@@ -120,24 +120,26 @@ def orthant_lbfgs(
         if sparse:
             d[d * p >= 0] = 0.0
         if not (p @ d < 0):
-            d, moves = -p, ()
-        side = np.where(x != 0, np.sign(x), -np.sign(p))
+            d = -p
+            moves = ()
+        orthant = np.where(x != 0, np.sign(x), -np.sign(p))
         eta = 1.0 if moves else 1.0 / max((p @ p) ** 0.5, 1e-300)
         for _ in range(SHORTEST):
             new = x + eta * d
             if sparse:
-                new[new * side <= 0] = 0.0
-            trial, h = whole(new)
+                new[new * orthant <= 0] = 0.0
+            trial, new_g = penalized(new)
             if trial <= value + ENOUGH * (p @ (new - x)):
                 break
             eta *= 0.5
         else:
             return s._replace(stuck=True)
-        ds, dy = new - x, h - g
+        ds = new - x
+        dy = new_g - g
         curvature = ds @ dy
         if curvature > 1e-10 * (dy @ dy) ** 0.5 * (ds @ ds) ** 0.5:
             moves = (*moves[-(memory - 1) :], (ds, dy, 1 / curvature))
-        return at(new, trial, h, moves)
+        return state_at(new, trial, new_g, moves)
 
     def measure(old, new):
         if new.stuck:
@@ -145,8 +147,8 @@ def orthant_lbfgs(
         return change(old, new) if change else float(np.abs(new.slope).max(initial=0))
 
     start = np.array(x, dtype=float)
-    value, g = whole(start)
-    first = at(start, value, g, ())
+    value, g = penalized(start)
+    first = state_at(start, value, g, ())
     if np.abs(first.slope).max(initial=0) <= tol and change is None:
         return Result(first, 0, "tolerance", {"objective": np.zeros(0)})
     return iterate(step, first, max_iter=max_iter, tol=tol, change=measure, task=task)

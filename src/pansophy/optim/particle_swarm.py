@@ -2,11 +2,11 @@
 
     v <- w v + c r1 (p - x) + c r2 (q - x),     x <- x + v                       (1)
 
-with p the particle's own best point, q the best of the particles it listens to, r1 and
-r2 uniform in [0, 1] afresh for every coordinate. w = 0.7298 and c = 1.4962 are the
-constriction under which velocities die out. Half the particles listen to all, half to
-two neighbours on a ring, which keeps looking elsewhere for longer. A particle that
-would leave the cube stops at its side.
+with p the best point of the particle itself, q the best point of its neighbourhood, and
+r1 and r2 uniform in [0, 1], drawn anew for every coordinate. w = 0.7298 and c = 1.4962
+are the constriction coefficients under which velocities decay. The neighbourhood is the
+whole swarm for half the particles, and two neighbours on a ring for the others, which
+explore for longer. A particle that would leave the unit cube stops at its boundary.
 
 Refs      [Kennedy1995] [Clerc2002]
 """
@@ -17,15 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .point_search import latin_hypercube
 from .search_space import INSIDE, search_space, vectorized_objective
 
-W, C = 0.7298, 1.4962
+W = 0.7298
+C = 1.4962
 
 
 class State(NamedTuple):
+    """The swarm and the best point so far."""
+
     position: Any  # the best point
     objective: float
     evaluations: int
@@ -46,9 +49,11 @@ def particle_swarm(
     tol: float = 1e-9,
     vectorised: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f over a space by a swarm that starts on a Latin hypercube.
+    """Minimise f over a search space by a particle swarm.
+
+    Particles start on a Latin hypercube.
 
     Parameters
     ----------
@@ -61,7 +66,7 @@ def particle_swarm(
         None: 20 + 3 per coordinate, at most 100.
     max_iter : int
     tol : float
-        Stop when the best points lie within this share of every range.
+        Stop when the particles' best points span at most this share of every range.
     vectorised : bool
     random_state : int, Generator or None
     task : Task
@@ -75,24 +80,26 @@ def particle_swarm(
     >>> run.state.position.round(6), run.reason
     (array([1., 1., 1.]), 'tolerance')
     """
-    rng, where = rng_from(random_state), search_space(where)
+    rng = make_rng(random_state)
+    where = search_space(where)
     values = vectorized_objective(f, where, vectorised)
     n = n_particles or min(100, 20 + 3 * where.d)
     U = latin_hypercube(where.d, n, random_state=rng)
     if x is not None:
         U[0] = where.unit(x)
     ring = (np.arange(n)[:, None] + np.array([-1, 0, 1])) % n
-    all_ears = np.arange(n) % 2 == 0
+    is_global = np.arange(n) % 2 == 0
 
     def step(s):
         best = s.P[np.argmin(s.values)]
-        near = s.P[ring[np.arange(n), np.argmin(s.values[ring], axis=1)]]
-        Q = np.where(all_ears[:, None], best, near)
+        ring_best = s.P[ring[np.arange(n), np.argmin(s.values[ring], axis=1)]]
+        Q = np.where(is_global[:, None], best, ring_best)
         r1, r2 = rng.random((2, n, where.d))
         V = W * s.V + C * r1 * (s.P - s.U) + C * r2 * (Q - s.U)
         U = s.U + V
         out = (U < 0) | (U > INSIDE)
-        U, V = np.clip(U, 0.0, INSIDE), np.where(out, 0.0, V)
+        U = np.clip(U, 0.0, INSIDE)
+        V = np.where(out, 0.0, V)
         v = values(U)
         better = v < s.values
         P = np.where(better[:, None], U, s.P)
@@ -104,5 +111,12 @@ def particle_swarm(
         return State(where.point(P[k]), float(v[k]), count, U, V, P, v, spread)
 
     start = state(U, (rng.random((n, where.d)) - U) / 2, U, values(U), n)
-    how = {"max_iter": max_iter, "tol": tol, "watch": ("spread", "evaluations")}
-    return iterate(step, start, change=lambda old, new: new.spread, task=task, **how)
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.spread,
+        watch=("spread", "evaluations"),
+        task=task,
+    )

@@ -5,11 +5,11 @@
     random_search     n points at random, or one in each stratum of each coordinate
     latin_hypercube   those strata: with n points, each of the n equal slices of each
                       coordinate holds exactly one
-    local_search      from a point to its lowest neighbour until none is lower
+    local_search      moves to the lowest neighbour until none is lower
 
-Random points usually beat a grid of the same size, since each coordinate sees n
-different values rather than n^(1/d). All run under the driver: history is the best
-value so far, Ctrl-C keeps it.
+Random points usually do better than a grid of the same size, since each coordinate
+takes n different values rather than n^(1/d). All are run by `core.iterate`: the history
+is the best value so far, and Ctrl-C keeps the best point.
 
 Refs      [Bergstra2012] random against grid; [McKay1979] Latin hypercubes
 """
@@ -21,12 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .search_space import search_space
 
 
 class State(NamedTuple):
+    """The best point so far, and all points evaluated."""
+
     position: Any  # the best point
     objective: float
     evaluations: int
@@ -45,23 +47,28 @@ def best_of_points(
     tried = np.full(n, np.nan)
 
     def step(s):
-        i, j = s.evaluations, min(s.evaluations + size, n)
+        i = s.evaluations
+        j = min(i + size, n)
         block = points[i:j]
         tried[i:j] = f(block) if vectorised else [float(f(x)) for x in block]
         here = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
         k = int(np.argmin(here))
-        best = s.position, s.objective
         if here[k] < s.objective or s.position is None:
-            best = block[k], float(here[k])
-        return State(*best, j)
+            return State(block[k], float(here[k]), j)
+        return State(s.position, s.objective, j)
 
-    most = -(-n // size)
-    how = {"max_iter": min(most, max_iter or most), "tol": -1.0, "task": task}
-    run = iterate(step, State(None, np.inf, 0), **how)
+    n_batches = -(-n // size)
+    run = iterate(
+        step,
+        State(None, np.inf, 0),
+        max_iter=min(n_batches, max_iter or n_batches),
+        tol=-1.0,
+        task=task,
+    )
     m = run.state.evaluations
     state = run.state._replace(points=points[:m], values=tried[:m])
-    whole = run.reason == "max_iter" and m == n
-    return run._replace(state=state, reason="tolerance" if whole else run.reason)
+    complete = run.reason == "max_iter" and m == n
+    return run._replace(state=state, reason="tolerance" if complete else run.reason)
 
 
 def exhaustive_search(
@@ -70,9 +77,9 @@ def exhaustive_search(
     *,
     vectorised: bool = False,
     batch_size: int | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """The lowest of all candidates, a list of points or a space of whole values.
+    """Evaluate all candidates, a list of points or a discrete space; keep the best.
 
     Examples
     --------
@@ -90,15 +97,16 @@ def exhaustive_search(
         candidates = grid_points(where, where.levels)
     elif not isinstance(candidates, np.ndarray):
         candidates = list(candidates)
-    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return best_of_points(f, candidates, **how)
+    return best_of_points(
+        f, candidates, vectorised=vectorised, batch_size=batch_size, task=task
+    )
 
 
 def grid_points(where, steps):
-    """All combinations of `steps` values per coordinate: prod(steps) points.
+    """Points of a regular grid with `steps` values per coordinate.
 
-    Reals include both ends (one step: the middle); whole values are all taken if they
-    are no more than the steps, else spread evenly.
+    Real ranges include both ends (one step: the middle); of discrete values all are
+    used if they are no more than the steps, otherwise evenly spaced ones.
     """
     where = search_space(where)
     steps = np.broadcast_to(np.asarray(steps, dtype=int), (where.d,))
@@ -122,9 +130,9 @@ def grid_search(
     *,
     vectorised: bool = False,
     batch_size: int | None = None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """The lowest point of a regular grid; `steps` a number or one per coordinate.
+    """Evaluate a regular grid; `steps` is one number, or one per coordinate.
 
     Examples
     --------
@@ -134,14 +142,15 @@ def grid_search(
     (array([0., 0.]), 15)
     """
     points = grid_points(where, steps)
-    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return best_of_points(f, points, **how)
+    return best_of_points(
+        f, points, vectorised=vectorised, batch_size=batch_size, task=task
+    )
 
 
 def latin_hypercube(where, n: int, *, random_state=None):
-    """n points, one in each of the n slices of every coordinate.
+    """Latin hypercube of n points: one in each of the n slices of every coordinate.
 
-    `where` is a space, or a number of coordinates for the unit cube.
+    `where` is a search space, or the number of coordinates of the unit cube.
 
     Examples
     --------
@@ -150,7 +159,7 @@ def latin_hypercube(where, n: int, *, random_state=None):
     >>> [sorted((P[:, j] * 5).astype(int).tolist()) for j in (0, 1)]
     [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4]]
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     d = where if isinstance(where, (int, np.integer)) else search_space(where).d
     order = np.argsort(rng.random((n, d)), axis=0)
     U = (order + rng.random((n, d))) / n
@@ -166,9 +175,9 @@ def random_search(
     vectorised: bool = False,
     batch_size: int | None = None,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """The lowest of n points; `design` "random" or "latin".
+    """Evaluate n random points; `design` is "random" or "latin" (Latin hypercube).
 
     Examples
     --------
@@ -179,17 +188,19 @@ def random_search(
     """
     if design not in ("random", "latin"):
         raise ValueError(f"design must be 'random' or 'latin', got {design!r}.")
-    rng, where = rng_from(random_state), search_space(where)
+    rng = make_rng(random_state)
+    where = search_space(where)
     if design == "latin":
         points = latin_hypercube(where, n, random_state=rng)
     else:
         points = where.points(rng.random((n, where.d)))
-    how = {"vectorised": vectorised, "batch_size": batch_size, "task": task}
-    return best_of_points(f, points, **how)
+    return best_of_points(
+        f, points, vectorised=vectorised, batch_size=batch_size, task=task
+    )
 
 
 def neighbours_of(where, step) -> Callable:
-    """x -> its neighbours: one coordinate moved by `step`, or to another value."""
+    """Function x -> neighbours, which differ in one coordinate by `step` or a value."""
 
     def around(x):
         for j in range(len(x)):
@@ -218,12 +229,12 @@ def local_search(
     *,
     where=None,
     max_iter: int = 10_000,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """From x to the lowest of its neighbours, until none is lower.
+    """Local search: move to the lowest neighbour until none is lower.
 
     `neighbours` is a function x -> points, or the length of a step along each
-    coordinate; `where` a space, whose whole values move to the next and choices to any.
+    coordinate. In a space `where` integers move to the next value, choices to any.
 
     Examples
     --------
@@ -233,18 +244,22 @@ def local_search(
     >>> run.state.position, run.converged
     (array([3., 0.]), True)
     """
-    held = None if where is None else search_space(where)
-    around = neighbours if callable(neighbours) else neighbours_of(held, neighbours)
+    space = None if where is None else search_space(where)
+    around = neighbours if callable(neighbours) else neighbours_of(space, neighbours)
     if not callable(neighbours):
-        x = np.array(x, dtype=float) if held is None or held.number else list(x)
+        x = np.array(x, dtype=float) if space is None or space.number else list(x)
 
     def step(s):
-        best, count = (s.position, s.objective), s.evaluations
+        best = s.position
+        lowest = s.objective
+        count = s.evaluations
         for new in around(s.position):
-            value, count = float(f(new)), count + 1
-            if value < best[1]:
-                best = new, value
-        return State(*best, count)
+            value = float(f(new))
+            count += 1
+            if value < lowest:
+                best = new
+                lowest = value
+        return State(best, lowest, count)
 
     change = lambda old, new: old.objective - new.objective
     start = State(x, float(f(x)), 1)

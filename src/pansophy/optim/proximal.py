@@ -3,16 +3,16 @@
     F(x) = f(x) + g(x)                                                           (1)
     x <- prox_{eta g}(z - eta grad f(z))                                         (2)
 
-z = x is the plain method, whose F never rises; FISTA takes z ahead of x by
+z = x is the plain method, whose F never rises; FISTA extrapolates,
 
     z = x + (t_old - 1)/t (x - x_old),   t = (1 + sqrt(1 + 4 t_old^2))/2         (3)
 
-and starts t over whenever F rises or the step turns back. eta is halved until f lies
-below its quadratic model at z, so no Lipschitz constant is needed. With g the
+and resets t to 1 whenever F rises or a step reverses direction. eta is halved until f
+lies below its quadratic model at z, so no Lipschitz constant is needed. With g the
 indicator of a set, eq. (2) is projected gradient descent.
 
 Shapes    x (d,), any array namespace
-Refs      [Beck2009] eq. (3) and the search; [ODonoghue2015] starting over
+Refs      [Beck2009] eq. (3) and the search; [ODonoghue2015] restarts
 """
 
 import math
@@ -21,13 +21,15 @@ from typing import Any, NamedTuple
 
 from ..core.arrays import namespace
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..penalties.base import norm
+from ..core.progress import SILENT, FitTask
+from ..penalties.base import euclidean_norm
 
-NOISE = 1e-14
+NOISE = 1e-14  # relative rounding error of f
 
 
 class State(NamedTuple):
+    """The current point, the extrapolated point and the step length."""
+
     position: Any  # x
     ahead: Any  # z
     t: float
@@ -45,9 +47,9 @@ def proximal_gradient(
     accelerate: bool = True,
     max_iter: int = 10000,
     tol: float = 1e-8,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise eq. (1) from x until the generalised gradient is at most tol long.
+    """Proximal gradient: minimise eq. (1) until the norm of the gradient map <= tol.
 
     Examples
     --------
@@ -73,22 +75,23 @@ def proximal_gradient(
             there = float(there)
             if there <= bound:
                 break
-            # below rounding the bound is seen in the gradients alone
-            steep = dot(ahead - g, move) <= dot(move, move) / eta
-            if steep and there <= bound + NOISE * abs(bound):
+            # at rounding level only the gradients show whether the model bounds f
+            bounded = dot(ahead - g, move) <= dot(move, move) / eta
+            if bounded and there <= bound + NOISE * abs(bound):
                 break
             eta /= 2
         return new, there, eta
 
     def step(s):
         new, value, eta = search(s.ahead, s.eta)
-        change = float(norm(new - s.ahead)) / eta
+        change = float(euclidean_norm(new - s.ahead)) / eta
         F = total(new, value)
         rises = F - s.objective > NOISE * abs(F)
         t = (1 + math.sqrt(1 + 4 * s.t**2)) / 2
         back = dot(s.ahead - new, new - s.position) > 0
         if not accelerate or rises or back:
-            t, weight = 1.0, 0.0
+            t = 1.0
+            weight = 0.0
         else:
             weight = (s.t - 1) / t
         if accelerate and rises:  # stay, and go on without momentum
@@ -109,12 +112,12 @@ def proximal_gradient(
 
 
 def fista(f, penalty, x, **options) -> Result:
-    """`proximal_gradient` with eq. (3), by its usual name."""
+    """FISTA: `proximal_gradient` with the extrapolation of eq. (3)."""
     return proximal_gradient(f, penalty, x, accelerate=True, **options)
 
 
 def projected_gradient(f, constraint, x, **options) -> Result:
-    """Eq. (2) for a constraint: gradient steps, each followed by a projection."""
+    """Projected gradient descent: eq. (2) for a constraint."""
     if not constraint.indicator:
         raise ValueError(f"projected_gradient takes a constraint, not {constraint}.")
     return proximal_gradient(f, constraint, x, accelerate=False, **options)

@@ -8,14 +8,14 @@ optimum is where
 
     P x + q - A^T nu + G^T z = 0,   A x = b,   G x + s = h,   s_i z_i = 0        (2)
 
-A step is Newton's on eq. (2) with s_i z_i = mu in place of 0, twice from one factor:
-a first guess aims at mu = 0 and tells how much can be gained and what second-order
-terms to expect, the second uses both. Steps stop short of the boundary. The gap is
-s^T z at feasible points. At the end the constraints with z_i > s_i are taken as
-equalities and eq. (2) is solved once more as a linear system, which gives the last
-digits where it keeps the signs.
+A step is a Newton step on eq. (2) with s_i z_i = mu in place of 0, computed twice from
+one factorisation: the predictor aims at mu = 0 and estimates the possible decrease and
+the second-order terms; the corrector uses both. Steps stay inside the boundary. The
+duality gap is s^T z at feasible points. At the end the constraints with z_i > s_i are
+treated as equalities and eq. (2) is solved once more as a linear system; the result is
+used if it has the right signs.
 
-Time O((n + m)^3) a step, some 10 to 20 steps.
+Time O((n + m)^3) per step, typically 10 to 20 steps.
 
 Shapes    P (n, n)   A (m, n)   G (k, n)   x, q, l, u (n,)   nu, b (m,)   z, s, h (k,)
 Refs      [Mehrotra1992] [Nocedal2006] ch. 16
@@ -26,14 +26,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 SHORT = 0.995  # of the way to the boundary
 RIDGE = 1e-13  # added to the diagonal of the system, in units of its size
 
 
 class State(NamedTuple):
-    """A point inside, its slacks and multipliers."""
+    """An interior point with its slacks and multipliers."""
 
     position: np.ndarray  # x
     equality: np.ndarray  # nu
@@ -61,9 +61,12 @@ class Programme(NamedTuple):
     high: np.ndarray
 
     def state(self, x, nu, s, z) -> State:
-        n, k, m = len(x), self.given, self.given + len(self.low)
-        lower, upper = np.zeros((2, n))
-        lower[self.low], upper[self.high] = z[k:m], z[m:]
+        """State with objective, gap and residual at a point."""
+        k = self.given
+        m = k + len(self.low)
+        lower, upper = np.zeros((2, len(x)))
+        lower[self.low] = z[k:m]
+        upper[self.high] = z[m:]
         value = 0.5 * float(x @ self.P @ x) + float(self.q @ x)
         dual, equal, inside = self.residuals(x, nu, s, z)
         parts = [
@@ -75,17 +78,18 @@ class Programme(NamedTuple):
         return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
 
     def residuals(self, x, nu, s, z):
-        """Eq. (2) but for the products."""
+        """Residuals of eq. (2) without the products s_i z_i."""
         dual = self.P @ x + self.q - self.A.T @ nu + self.G.T @ z
         return dual, self.A @ x - self.b, self.G @ x + s - self.h
 
 
 def largest_entry(v):
+    """max |v_j|, 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
 
 def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
-    """Check shapes and put bounds among the rows of G."""
+    """Check shapes and append the bounds to the rows of G."""
     q = np.atleast_1d(np.asarray(q, dtype=float))
     n = len(q)
     P = np.asarray(P, dtype=float)
@@ -96,24 +100,33 @@ def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     A, b = matrix_and_right_side(A, b, n, "A", "b")
     G, h = matrix_and_right_side(G, h, n, "G", "h")
     eye = np.eye(n)
-    low_at = np.broadcast_to(-np.inf if lower is None else lower, (n,)).astype(float)
-    u = np.broadcast_to(np.inf if upper is None else upper, (n,)).astype(float)
-    if (low_at > u).any():
-        raise ValueError(f"lower exceeds upper at x{int(np.argmax(low_at > u))}.")
-    low, high = np.flatnonzero(np.isfinite(low_at)), np.flatnonzero(np.isfinite(u))
-    whole = np.vstack([G, -eye[low], eye[high]])
+    lb = np.broadcast_to(-np.inf if lower is None else lower, (n,)).astype(float)
+    ub = np.broadcast_to(np.inf if upper is None else upper, (n,)).astype(float)
+    if (lb > ub).any():
+        raise ValueError(f"lower exceeds upper at x{int(np.argmax(lb > ub))}.")
+    low = np.flatnonzero(np.isfinite(lb))
+    high = np.flatnonzero(np.isfinite(ub))
     return Programme(
-        P, q, A, b, whole, np.concatenate([h, -low_at[low], u[high]]), len(G), low, high
+        P=P,
+        q=q,
+        A=A,
+        b=b,
+        G=np.vstack([G, -eye[low], eye[high]]),
+        h=np.concatenate([h, -lb[low], ub[high]]),
+        given=len(G),
+        low=low,
+        high=high,
     )
 
 
 def matrix_and_right_side(M, v, n, name, side):
-    """A matrix and its right side, or none of either."""
+    """A matrix and its right-hand side as arrays; empty ones if both are None."""
     if (M is None) != (v is None):
         raise ValueError(f"{name} and {side} go together.")
     if M is None:
         return np.zeros((0, n)), np.zeros(0)
-    M, v = np.atleast_2d(np.asarray(M, float)), np.atleast_1d(np.asarray(v, float))
+    M = np.atleast_2d(np.asarray(M, float))
+    v = np.atleast_1d(np.asarray(v, float))
     if M.shape != (len(v), n):
         raise ValueError(
             f"{name} must have shape {(len(v), n)} to go with {side}, got {M.shape}."
@@ -125,10 +138,12 @@ def kkt_solver(prog, w):
     """A function that solves the system of eq. (2) for the ratios w = z / s."""
     from scipy import linalg as sl
 
-    n, m = len(prog.q), len(prog.b)
-    H = prog.P + (prog.G.T * w) @ prog.G
+    n = len(prog.q)
+    m = len(prog.b)
     K = np.zeros((n + m, n + m))
-    K[:n, :n], K[n:, :n], K[:n, n:] = H, prog.A, -prog.A.T
+    K[:n, :n] = prog.P + (prog.G.T * w) @ prog.G
+    K[n:, :n] = prog.A
+    K[:n, n:] = -prog.A.T
     at = np.arange(n + m)
     K[at, at] += RIDGE * max(largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
@@ -136,7 +151,7 @@ def kkt_solver(prog, w):
 
 
 def predictor_corrector_step(prog, t) -> State:
-    """One predictor and corrector step."""
+    """One predictor-corrector step of Mehrotra."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
     dual, equal, inside = prog.residuals(x, nu, s, z)
@@ -162,46 +177,51 @@ def predictor_corrector_step(prog, t) -> State:
         ahead = float((s + near[0] * move[2]) @ (z + near[1] * move[3])) / len(s)
         aim = mu * (ahead / mu) ** 3 if mu > 0 else 0.0
         move = direction(s * z + move[2] * move[3] - aim)
-    way = min(
+    length = min(
         longest_feasible_step(s, move[2], SHORT),
         longest_feasible_step(z, move[3], SHORT),
     )
-    x, nu, s, z = (a + way * d for a, d in zip((x, nu, s, z), move, strict=True))
+    x, nu, s, z = (a + length * d for a, d in zip((x, nu, s, z), move, strict=True))
     return prog.state(x, nu, s, z)
 
 
 def longest_feasible_step(v, d, share):
     """The longest step of at most 1 along d that keeps v > 0."""
-    falls = d < 0
-    if not falls.any():
+    decreasing = d < 0
+    if not decreasing.any():
         return 1.0
-    return min(1.0, share * float(np.min(-v[falls] / d[falls])))
+    return min(1.0, share * float(np.min(-v[decreasing] / d[decreasing])))
 
 
 def interior_start(prog) -> State:
-    """A start with slacks and multipliers well inside."""
+    """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
     out = kkt_solver(prog, np.ones(k))(
         np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
     )
-    x, nu = out[: len(prog.q)], out[len(prog.q) :]
+    x = out[: len(prog.q)]
+    nu = out[len(prog.q) :]
     r = prog.h - prog.G @ x
-    away = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
-    return prog.state(x, nu, away(r), away(-r))
+    at_least_one = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
+    return prog.state(x, nu, at_least_one(r), at_least_one(-r))
 
 
 def refine_on_active_rows(prog, t) -> State:
-    """Eq. (2) with the active rows as equalities, where that keeps all signs."""
+    """Solve eq. (2) with the active rows as equalities, if that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])
-    n, m = len(prog.q), len(B)
+    n = len(prog.q)
+    m = len(B)
     K = np.zeros((n + m, n + m))
-    K[:n, :n], K[n:, :n], K[:n, n:] = prog.P, B, B.T
+    K[:n, :n] = prog.P
+    K[n:, :n] = B
+    K[:n, n:] = B.T
     right = np.concatenate([-prog.q, -prog.b, prog.h[active]])
     out = np.linalg.lstsq(K, right, rcond=1e-13)[0]
     z = np.zeros(len(prog.h))
     z[active] = out[n + len(prog.b) :]
-    x, nu = out[:n], out[n : n + len(prog.b)]
+    x = out[:n]
+    nu = out[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
     noise = 1e-9 * (1 + largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:
@@ -223,9 +243,9 @@ def quadratic_program(
     upper=None,
     max_iter: int = 100,
     tol: float = 1e-9,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise eq. (1) until the relative gap and residuals are at most tol.
+    """Solve the quadratic programme (1) until relative gap and residuals are <= tol.
 
     The state of the result holds `position` and the multipliers `equality` (the rate
     at which the minimum rises with b), `inequality`, `lower` and `upper` (the rates

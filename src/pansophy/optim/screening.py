@@ -13,17 +13,17 @@ feasible u, and where |x_j u*| < a the coefficient is 0. With u = s r of eq. (2)
 
 c_j in place of |c_j| for coefficients of at least 0. The term with tol is not needed
 for w_j = 0: it makes |x_j u| < a hold for every u whose gap is at most tol, so that a
-gap of at most tol found on the columns left is the gap on all columns. Columns out by
-eq. (2) stay out for this a; their correlations are not computed again. Along a path
-the first round of an a has no such columns yet, but the residual r0 of an earlier one,
-for which all correlations are known:
+gap of at most tol found on the columns left is the gap on all columns. Columns ruled
+out by eq. (2) stay out for this a; their correlations are not computed again. Along a
+path the first iteration at a new a has no such columns yet, but there is the residual
+r0 of an earlier one, for which all correlations are known:
 
     |x_j r| <= |x_j r0| + |x_j| |r - r0|                                         (3)
 
-Columns that eq. (3) keeps below a cannot bind u, and need no product either. Rounding
-is allowed for by `SLACK` units of it.
+Columns that eq. (3) keeps below a cannot bind u, and need no product either. `SLACK`
+units of rounding are allowed for.
 
-Cost      O(n d) once for the lengths, O(d) a round
+Cost      O(n d) once for the norms, O(d) per iteration
 Refs      [Ndiaye2017]
 """
 
@@ -34,16 +34,17 @@ import numpy as np
 from ..penalties.base import POSITIVE
 
 SLACK = 64  # units of rounding of |y|^2 that a gap may be wrong by
-WAIT = 3  # rounds after which the lengths of all columns are made
-CHEAP = 16  # entries of a column up to which its product costs less than the rules
-FEW = 0.5  # share of the columns up to which a product with some of them pays
+WAIT = 3  # iterations after which the norms of all columns are computed
+CHEAP = 16  # entries of a column up to which its product costs less than screening
+FEW = 0.5  # share of columns up to which separate products are faster than all
 
 
 class GapSafeScreen:
-    """Correlations of a design with residuals, leaving out what cannot matter."""
+    """Correlations of a design with residuals, skipping columns that cannot matter."""
 
     def __init__(self, design):
-        self.design, self.n_rounds = design, 0
+        self.design = design
+        self.n_rounds = 0
         entries = design.X.nnz if design.sparse else design.n * design.d
         self.pays = entries > CHEAP * design.d
         self.lengths: Any = None  # |x_j|
@@ -72,7 +73,8 @@ class GapSafeScreen:
         if bound is not None and kept is None:
             need = np.flatnonzero((bound >= penalty.a) | (w != 0))
         if bound is None or need is None or len(need) > FEW * len(w):
-            self.r, self.c = r, self.design.correlate(r)
+            self.r = r
+            self.c = self.design.correlate(r)
             return self.c, kept, correlation_sizes(self.c, penalty)
         c = self.c.copy()
         c[need] = self.design.correlate_some(r, need)
@@ -81,7 +83,7 @@ class GapSafeScreen:
 
 
 def gap_safe_columns(size, s, lengths, gap, penalty, tol, energy):
-    """Whether eq. (2) leaves a column in; `size` is |c_j| or more.
+    """Which columns eq. (2) does not rule out; `size` bounds |c_j| from above.
 
     Examples
     --------
@@ -91,14 +93,13 @@ def gap_safe_columns(size, s, lengths, gap, penalty, tol, energy):
     >>> gap_safe_columns(size, 1.0, one, 0.02, penalties.l1(1.0), 1e-4, 2.0)
     array([ True,  True, False])
     """
-    a, b = penalty.a, penalty.b
     slack = SLACK * float(np.finfo(size.dtype).eps) * energy
     radius = (2 * (gap + slack)) ** 0.5 + (2 * tol) ** 0.5
-    return s * size + np.sqrt(lengths * lengths + b) * radius >= a
+    return s * size + np.sqrt(lengths * lengths + penalty.b) * radius >= penalty.a
 
 
 def correlation_sizes(c, penalty, kept=None):
-    """|c_j| (c_j for coefficients of at least 0), and -inf for columns that are out."""
+    """Magnitudes |c_j|, or c_j for non-negative coefficients; -inf if screened out."""
     size = c if penalty.kind == POSITIVE else np.abs(c)
     if kept is None:
         return size

@@ -6,8 +6,8 @@ Every search works in the unit cube: coordinate u_j in [0, 1) stands for
     range(a, b, c)       the floor(u k)-th of its k numbers                      (2)
     [a, b, c, ...]       the floor(u k)-th choice                                (3)
 
-so that one search serves them all. The objective is given points as they are meant: an
-array (d,) where every coordinate is a number, else a list, or a dict where the space
+so that one search handles them all. The objective receives points in the user's units:
+an array (d,) if every coordinate is a number, otherwise a list, or a dict if the space
 has names. A vectorised objective takes many at once: (n, d) in, (n,) out.
 """
 
@@ -20,7 +20,7 @@ INSIDE = 1 - 2**-53  # the largest number below 1
 
 
 class Dimension(NamedTuple):
-    """One coordinate."""
+    """One coordinate of a search space: a range or a set of values."""
 
     low: float = 0.0
     high: float = 1.0
@@ -34,7 +34,7 @@ class Dimension(NamedTuple):
 
 
 def dimension_from_spec(j, spec) -> Dimension:
-    """A part from what the user wrote for coordinate j."""
+    """A dimension from its specification by the user for coordinate j."""
     if isinstance(spec, Dimension):
         return spec
     if isinstance(spec, (range, list, set, np.ndarray)):
@@ -47,7 +47,9 @@ def dimension_from_spec(j, spec) -> Dimension:
             f"coordinate {j!r} of the space must be (low, high), (low, high, 'log'), a "
             f"range or a list of choices, got {spec!r}."
         )
-    low, high, log = float(spec[0]), float(spec[1]), len(spec) == 3
+    low = float(spec[0])
+    high = float(spec[1])
+    log = len(spec) == 3
     if log and spec[2] != "log":
         raise ValueError(f"the third of (low, high, 'log') is {spec[2]!r}.")
     if not (np.isfinite(low) and np.isfinite(high) and low <= high):
@@ -74,11 +76,11 @@ class SearchSpace(NamedTuple):
 
     @property
     def levels(self) -> np.ndarray:
-        """Values of each coordinate, 0 for a range of reals."""
+        """Number of values of each coordinate, 0 for a range of reals."""
         return np.array([len(p.values) if p.values else 0 for p in self.parts])
 
     def column(self, part, u):
-        """Eqs (1) to (3) for many u."""
+        """Values of one coordinate, eqs (1) to (3), for many u."""
         if part.values is not None:
             i = np.minimum((u * len(part.values)).astype(int), len(part.values) - 1)
             if self.number:
@@ -102,6 +104,7 @@ class SearchSpace(NamedTuple):
         return [dict(zip(self.names, row, strict=True)) for row in rows]
 
     def point(self, u):
+        """One point of the unit cube as the objective sees it."""
         return self.points(u[None, :])[0]
 
     def unit(self, x) -> np.ndarray:
@@ -151,25 +154,26 @@ def search_space(spec) -> SearchSpace:
 
 
 def vectorized_objective(f: Callable, where: SearchSpace, vectorised: bool) -> Callable:
-    """U (n, d) -> values (n,); what is not a number counts as inf."""
-
-    plain = all(p.values is None and not p.log for p in where.parts)
+    """Objective on the unit cube, U (n, d) -> values (n,); NaN counts as inf."""
+    is_box = all(p.values is None and not p.log for p in where.parts)
     low = np.array([p.low for p in where.parts])
-    wide = np.array([p.high - p.low for p in where.parts])
-    several = where.points if not (plain and where.number) else lambda U: low + U * wide
+    width = np.array([p.high - p.low for p in where.parts])
+    to_points = where.points
+    if is_box and where.number:
+        to_points = lambda U: low + U * width
 
     def values(U):
-        points = several(U)
+        points = to_points(U)
         if vectorised:
-            found = np.asarray(f(points), dtype=float).reshape(-1)
-            if len(found) != len(U):
+            v = np.asarray(f(points), dtype=float).reshape(-1)
+            if len(v) != len(U):
                 raise ValueError(
-                    f"the objective gave {len(found)} values for {len(U)} points."
+                    f"the objective gave {len(v)} values for {len(U)} points."
                 )
         else:
-            found = np.array([float(f(x)) for x in points])
-        lost = np.isnan(found)
-        return np.where(lost, np.inf, found) if lost.any() else found
+            v = np.array([float(f(x)) for x in points])
+        missing = np.isnan(v)
+        return np.where(missing, np.inf, v) if missing.any() else v
 
     return values
 
@@ -183,7 +187,7 @@ class BestPoint(NamedTuple):
 
 
 def mutated_coordinates(shape, rate, rng):
-    """Which coordinates change: each with probability `rate`, one at least."""
+    """Mask of mutated coordinates: each with probability `rate`, at least one."""
     *lead, d = shape
     change = rng.random(shape) < rate
     one = rng.integers(d, size=lead)
@@ -192,10 +196,10 @@ def mutated_coordinates(shape, rate, rng):
 
 
 def mutate_points(levels, U, scale, change, rng):
-    """U with some coordinates changed.
+    """Points U with the coordinates of the mask `change` mutated.
 
-    Reals move by a Gaussian of size `scale`, reflected at the ends; the others, of
-    which `levels` tells the number of values, take any other value.
+    Reals move by a Gaussian of size `scale`, reflected at the ends; discrete
+    coordinates, which have `levels` values, take any other value.
     """
     V = reflect_into_cube(
         U + np.where(change, scale, 0.0) * rng.standard_normal(U.shape)
@@ -210,5 +214,5 @@ def mutate_points(levels, U, scale, change, rng):
 
 
 def reflect_into_cube(U):
-    """Back into the unit cube, as by mirrors at its sides."""
+    """Reflect points at the sides of the unit cube until they are inside."""
     return np.minimum(np.abs((U + 1) % 2.0 - 1), INSIDE)

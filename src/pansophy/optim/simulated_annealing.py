@@ -1,16 +1,15 @@
 """Simulated annealing over a search space.
 
-At temperature T a proposal y of the present point x is taken with probability
+At temperature T a proposal y from the current point x is accepted with probability
 
     min(1, exp(-(f(y) - f(x)) / T))                                              (1)
 
-which for T -> 0 takes what is not worse: greedy search. It is the rule of Metropolis
-for the density exp(-f / T), and the part that decides is the one that chains of
-`sampling` use, `core.acceptance`. T falls from round to round;
-the size of the proposals follows how often they are taken (longer above 0.4, shorter
-below), so that the end of a run is a fine local search. Several chains may run side by
-side, evaluated together when f is vectorised. In a round each chain makes `moves`
-proposals.
+This is the Metropolis rule for the density exp(-f / T); for T -> 0 it is greedy search.
+The decision is made by `core.metropolis`, which the Markov chains of `sampling` use
+too. In an iteration each chain makes `moves` proposals at one temperature; then T
+decreases. The size of proposals adapts to the acceptance rate (longer above 0.4,
+shorter below), so that a run ends with a fine local search. Several chains may run in
+parallel; a vectorised f evaluates them together.
 
 Refs      [Kirkpatrick1983] eq. (1); [Corana1987] the size of proposals
 """
@@ -20,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.acceptance import leeway, passes
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.metropolis import acceptance_threshold, is_accepted
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
 from .search_space import (
     mutate_points,
     mutated_coordinates,
@@ -32,19 +31,22 @@ from .search_space import (
     vectorized_objective,
 )
 
-GOAL = 0.4  # share of proposals taken
-UP, DOWN = np.exp(0.1 * (1 - GOAL)), np.exp(-0.1 * GOAL)  # in balance at GOAL
+GOAL = 0.4  # acceptance rate that the size of proposals adapts to
+UP = np.exp(0.1 * (1 - GOAL))  # in balance with DOWN at that rate
+DOWN = np.exp(-0.1 * GOAL)
 LEAST = 1e-8  # proposals shorter than this end a run
 
 
 class State(NamedTuple):
+    """The chains and the best point so far."""
+
     position: Any  # the best point
     objective: float
     evaluations: int
     U: np.ndarray  # where the chains are, in the unit cube
     values: np.ndarray  # f there
     scale: np.ndarray  # size of proposals, per chain
-    round: int
+    round: int  # iterations so far
     temperature: float  # T
 
 
@@ -61,9 +63,9 @@ def simulated_annealing(
     tol: float = LEAST,
     vectorised: bool = False,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise f over a space by annealing, from x or a random point.
+    """Minimise f over a search space by simulated annealing, from x or a random point.
 
     Parameters
     ----------
@@ -73,15 +75,16 @@ def simulated_annealing(
     x : point, optional
         Start of the first chain.
     temperature : float, schedule or None
-        T of the first round, multiplied by `cooling` after each; or a function of the
-        round. None takes the spread of f over a few random points; 0 is greedy.
+        T of the first iteration, multiplied by `cooling` after each; or a function of
+        the iteration. None is the standard deviation of f over random points; 0 is
+        greedy.
     cooling : float
-        Factor on the temperature per round.
+        Factor on the temperature per iteration.
     moves : int or None
-        Proposals per chain and round; None: 20 per coordinate, at least 50.
+        Proposals per chain and iteration; None: 20 per coordinate, at least 50.
     n_chains : int
     max_iter : int
-        Rounds.
+        Temperatures.
     tol : float
         Stop when proposals are shorter than this share of every range (spaces of reals
         only).
@@ -97,57 +100,75 @@ def simulated_annealing(
     >>> run.state.position.round(5)
     array([ 1., -2.])
     """
-    rng, where = rng_from(random_state), search_space(where)
+    rng = make_rng(random_state)
+    where = search_space(where)
     values = vectorized_objective(f, where, vectorised)
     moves = moves or max(50, 20 * where.d)
     U = rng.random((n_chains, where.d))
     if x is not None:
         U[0] = where.unit(x)
     v = values(U)
-    spent = n_chains
+    evaluations = n_chains
     if temperature is None:
-        few = values(rng.random((20, where.d)))
-        spread = float(np.std(few[np.isfinite(few)])) if np.isfinite(few).any() else 1.0
-        temperature, spent = spread, spent + 20
+        pilot = values(rng.random((20, where.d)))
+        pilot = pilot[np.isfinite(pilot)]
+        temperature = float(np.std(pilot)) if len(pilot) else 1.0
+        evaluations += 20
     first = temperature
-    heat = first if callable(first) else lambda t: first * cooling**t
+    temperature_at = first if callable(first) else lambda t: first * cooling**t
     levels = where.levels
-    reals, whole = bool(np.any(levels == 0)), bool(levels.any())
+    any_real = bool(np.any(levels == 0))
+    any_discrete = bool(levels.any())
 
     def step(s):
-        T = float(heat(s.round))
-        U, v, scale = s.U.copy(), s.values.copy(), s.scale.copy()
-        u, best = None, s.objective
+        T = float(temperature_at(s.round))
+        U = s.U.copy()
+        v = s.values.copy()
+        scale = s.scale.copy()
+        best_u = None
+        best = s.objective
         shape = (moves, *U.shape)
-        # one coordinate of any kind, or all that are real
+        # a proposal changes one coordinate of any kind, or all real ones
         rate = rng.integers(2, size=(moves, 1, 1)) * (levels == 0)
         change = mutated_coordinates(shape, rate, rng)
-        sized = ~np.any(change & (levels > 0), axis=-1)  # those that teach the scale
-        room = leeway(T, (moves, len(U)), rng)
-        far = np.where(change, np.exp(rng.standard_normal((moves, len(U), 1))), 0.0)
-        if not whole:
-            far *= rng.standard_normal(shape)
+        # only proposals of real coordinates adapt the scale
+        adapts = ~np.any(change & (levels > 0), axis=-1)
+        allowance = acceptance_threshold(T, (moves, len(U)), rng)
+        lengths = np.exp(rng.standard_normal((moves, len(U), 1)))
+        offsets = np.where(change, lengths, 0.0)
+        if not any_discrete:
+            offsets *= rng.standard_normal(shape)
         for i in range(moves):
-            if whole:
-                V = mutate_points(levels, U, scale[:, None] * far[i], change[i], rng)
+            move = scale[:, None] * offsets[i]
+            if any_discrete:
+                V = mutate_points(levels, U, move, change[i], rng)
             else:
-                V = reflect_into_cube(U + scale[:, None] * far[i])
+                V = reflect_into_cube(U + move)
             w = values(V)
-            taken = passes(-w, -v, room[i])  # eq. (1)
-            U[taken], v[taken] = V[taken], w[taken]
-            pace = np.where(taken, UP, DOWN)
-            scale = np.minimum(scale * (pace if not whole else pace ** sized[i]), 1.0)
+            accepted = is_accepted(-w, -v, allowance[i])  # eq. (1)
+            U[accepted] = V[accepted]
+            v[accepted] = w[accepted]
+            factor = np.where(accepted, UP, DOWN)
+            if any_discrete:
+                factor = factor ** adapts[i]
+            scale = np.minimum(scale * factor, 1.0)
             k = int(np.argmin(w))
             if w[k] < best:
-                u, best = V[k].copy(), float(w[k])
-        where_best = s.position if u is None else where.point(u)
+                best_u = V[k].copy()
+                best = float(w[k])
+        position = s.position if best_u is None else where.point(best_u)
         count = s.evaluations + moves * len(U)
-        return State(where_best, best, count, U, v, scale, s.round + 1, T)
+        return State(position, best, count, U, v, scale, s.round + 1, T)
 
     k = int(np.argmin(v))
     scale = np.full(n_chains, 0.3)
-    start = State(where.point(U[k]), float(v[k]), spent, U, v, scale, 0, 0.0)
-    size = lambda old, new: float(new.scale.max()) if reals else np.inf
-    watch = ("temperature", "evaluations")
-    how = {"max_iter": max_iter, "tol": tol, "change": size, "watch": watch}
-    return iterate(step, start, task=task, **how)
+    start = State(where.point(U[k]), float(v[k]), evaluations, U, v, scale, 0, 0.0)
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: float(new.scale.max()) if any_real else np.inf,
+        watch=("temperature", "evaluations"),
+        task=task,
+    )

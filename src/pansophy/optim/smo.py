@@ -15,14 +15,16 @@ first maximum and the j of low that promises the most,
 
     (y_j g_j - y_i g_i)^2 / (K_ii + K_jj - 2 K_ij)                               (4)
 
-Rows of K can be dear, so steps are made on a working set of the rows that violate
-eq. (3) most, half of them kept from the round before; then the gradient of all rows
-follows by one product with the rows of K that were used. Every step lowers eq. (1).
+Rows of K may be expensive, so steps are made on a working set of the rows that violate
+eq. (3) most, half of them kept from the previous iteration; then the gradient of all
+rows is updated by one product with the rows of K that were used. Every step lowers eq.
+(1).
 
 Bias: -y_i g_i is the same for all rows with 0 < a_i < C_i; where there are none, any
 number between the two sides of eq. (3) is optimal and the middle is taken.
 
-Time O(n q) a round for a working set of q rows, memory O(n q) for the rows at hand.
+Time O(n q) per iteration for a working set of q rows, memory O(n q) for the kernel
+rows.
 
 Shapes    K (n, n), by rows   y, a, g, p, C (n,)
 Refs      [Platt1999] [Fan2005] the choice of pairs; [Joachims1999] working sets
@@ -35,15 +37,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
+from ..core.progress import SILENT, FitTask
 
 WORKING = 256  # rows of a working set
-INNER = 0.1  # of the violation of all rows, what the set may keep
-CACHE = 200 << 20  # bytes of rows kept
+INNER = 0.1  # tolerance on the working set, as a share of the violation of all rows
+CACHE = 200 << 20  # bytes of cached kernel rows
 
 
 class State(NamedTuple):
-    """Multipliers, the gradient there, and the rows in hand."""
+    """Multipliers, the gradient there, and the working set."""
 
     position: np.ndarray  # a
     gradient: np.ndarray  # g
@@ -53,7 +55,7 @@ class State(NamedTuple):
     steps: int  # pair steps so far
 
     def bias(self, y, C) -> float:
-        """The number to add to sum_i a_i y_i k(x_i, x)."""
+        """Intercept that is added to sum_i a_i y_i k(x_i, x)."""
         a = self.position
         free = (a > 0) & (a < C)
         scores = -y * self.gradient
@@ -66,7 +68,7 @@ class State(NamedTuple):
 
 
 class RowCache:
-    """Rows of K, the last used kept up to a number of bytes.
+    """Least-recently-used cache of kernel rows.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ class RowCache:
 
     def __init__(self, rows: Callable | np.ndarray, limit: int = CACHE):
         self.whole = None if callable(rows) else np.asarray(rows, dtype=float)
-        self.rows, self.limit = rows, limit
+        self.rows = rows
+        self.limit = limit
         self.kept: OrderedDict[int, np.ndarray] = OrderedDict()
 
     def __call__(self, index):
@@ -87,26 +90,26 @@ class RowCache:
             return self.whole[index]
         new = [i for i in index.tolist() if i not in self.kept]
         if new:
-            made = np.asarray(self.rows(np.array(new)), dtype=float)
-            self.kept.update(zip(new, made, strict=True))
+            computed = np.asarray(self.rows(np.array(new)), dtype=float)
+            self.kept.update(zip(new, computed, strict=True))
         out = np.stack([self.kept[i] for i in index.tolist()])
         for i in index.tolist():
             self.kept.move_to_end(i)
-        room = max(self.limit // max(out[0].nbytes, 1), len(index))
-        while len(self.kept) > room:
+        capacity = max(self.limit // max(out[0].nbytes, 1), len(index))
+        while len(self.kept) > capacity:
             self.kept.popitem(last=False)
         return out
 
 
 def increasable_and_decreasable(a, y, C):
-    """Which rows may grow and which may fall, in y_i a_i."""
+    """Masks of the rows whose y_i a_i may increase, and may decrease."""
     up = np.where(y > 0, a < C, a > 0)
     low = np.where(y > 0, a > 0, a < C)
     return up, low
 
 
 def kkt_violation(a, g, y, C) -> float:
-    """Eq. (3)."""
+    """Largest violation of the optimality conditions, eq. (3)."""
     up, low = increasable_and_decreasable(a, y, C)
     if not up.any() or not low.any():
         return 0.0
@@ -115,7 +118,7 @@ def kkt_violation(a, g, y, C) -> float:
 
 
 def choose_working_set(s, y, C, size):
-    """The next working set: half of the last, then the worst of both sides."""
+    """The next working set: the worst rows of both sides and half of the last set."""
     n = len(y)
     if n <= size:
         return np.arange(n)
@@ -140,9 +143,9 @@ def smo(
     tol: float = 1e-3,
     working: int = WORKING,
     cache: int = CACHE,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise eq. (1) until eq. (3) exceeds 0 by at most tol.
+    """SMO: minimise eq. (1) until the violation of eq. (3) is at most tol.
 
     Parameters
     ----------
@@ -156,7 +159,7 @@ def smo(
     start : State or None
         Go on from an earlier run.
     max_iter : int
-        Most rounds.
+        Largest number of iterations.
     tol : float
         Of eq. (3).
     working : int
@@ -174,7 +177,7 @@ def smo(
     >>> run.state.position.round(6)
     array([0.388889, 1.      , 0.388889, 0.      , 1.      ])
     """
-    from . import _smo as loops  # compiled loops load when they are wanted
+    from . import _smo as loops  # compiled loops are loaded on first use
 
     y = np.asarray(y, dtype=float)
     if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
@@ -187,25 +190,28 @@ def smo(
 
     def step(s):
         at = choose_working_set(s, y, C, working)
-        K, a, g = rows(at), s.position[at], s.gradient[at].copy()
-        before, bounds = s.position[at], np.ascontiguousarray(C[at])
+        K = rows(at)
+        a = s.position[at]
+        g = s.gradient[at].copy()
+        before = s.position[at]
+        bounds = np.ascontiguousarray(C[at])
         inner = tol if len(at) == len(y) else max(tol / 2, INNER * s.violation)
         square = np.ascontiguousarray(K[:, at])
-        made = loops.optimize_pairs(square, y[at], bounds, a, g, inner, 1000 * len(at))
+        steps = loops.optimize_pairs(square, y[at], bounds, a, g, inner, 1000 * len(at))
         moved = np.flatnonzero(a != before)
         change = (y[at] * (a - before))[moved]
         gradient = s.gradient + y * (change @ K[moved])
         position = s.position.copy()
         position[at] = a
-        return measure(position, gradient, at, s.steps + made)
+        return state_at(position, gradient, at, s.steps + steps)
 
-    def measure(a, g, at, steps):
+    def state_at(a, g, at, steps):
         value = 0.5 * float(a @ (g + p))
         return State(a, g, value, kkt_violation(a, g, y, C), at, steps)
 
     if start is None:
-        none = np.empty(0, dtype=np.intp)
-        start = measure(np.zeros(len(y)), p.copy(), none, 0)
+        no_rows = np.empty(0, dtype=np.intp)
+        start = state_at(np.zeros(len(y)), p.copy(), no_rows, 0)
     return iterate(
         step,
         start,

@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-LOW, HIGH = 1e-5, 1e-1  # ratios (3) outside of which advice is given
+LOW = 1e-5  # ratio (3) below which a longer step is advised
+HIGH = 1e-1  # ratio (3) above which a shorter step is advised
 
 
 class StepReport(NamedTuple):
-    """What `step_report` found."""
+    """Verdict of `step_report` on the step length of a run."""
 
     verdict: str  # "falling", "diverging", "stalled" or "converged"
     rate: float  # by which the updates, or else J's changes, are multiplied a step
@@ -39,7 +40,7 @@ class StepReport(NamedTuple):
 
 
 def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
-    """Judge the steps of a run.
+    """Diagnose the step length of a run.
 
     Parameters
     ----------
@@ -91,13 +92,13 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
 
 
 def last_update_lengths(x, window):
-    """Lengths of the last updates."""
+    """Norms of the last updates."""
     step = np.diff(x[-window - 1 :], axis=0).reshape(-1, max(x[0].size, 1))
     return np.linalg.norm(step, axis=1)
 
 
 def median_ratio(x, window) -> float:
-    """Eq. (3)."""
+    """Median ratio of update to weight norms over the window, eq. (3)."""
     before = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
     size = np.linalg.norm(before, axis=1)
     moved = last_update_lengths(x, window)
@@ -106,7 +107,7 @@ def median_ratio(x, window) -> float:
 
 
 def mean_growth_factor(sizes) -> float:
-    """The factor a step: the mean over the window, in logarithms."""
+    """Geometric mean of the growth factors of successive sizes."""
     sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
     if len(sizes) < 2:
         return 0.0
@@ -114,6 +115,7 @@ def mean_growth_factor(sizes) -> float:
 
 
 def step_advice(verdict, ratios) -> str:
+    """Advice in one phrase."""
     if verdict == "diverging":
         return "the step is too long: make it smaller, or search along the line"
     if verdict == "converged":

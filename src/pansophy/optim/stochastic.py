@@ -1,9 +1,9 @@
 """Stochastic gradient methods as chains of small transformations.
 
 A `Transform` is a pair: `init(x) -> state` and `update(g, state, x) -> (g, state)`.
-Each takes what the one before made of the gradient, and the chain ends with the step
-that is added to x. So momentum SGD is `chain_transforms(momentum_trace(0.9),
-scale_by(-0.1))`, and any order and mixture is allowed. With g the incoming gradient,
+Each transforms the output of the one before; the output of the last is added to x. So
+momentum SGD is `chain_transforms(momentum_trace(0.9), scale_by(-0.1))`, and any order
+and mixture is allowed. With g the incoming gradient,
 
     momentum   v <- mu v + g                        out v                        (1)
     nesterov   v <- mu v + g                        out g + mu v                 (2)
@@ -33,24 +33,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.arrays import namespace
+from ..core.class_weight import apply_class_weight
 from ..core.iterate import Result, iterate
-from ..core.progress import SILENT, Task
-from ..core.random import rng_from
+from ..core.progress import SILENT, FitTask
+from ..core.random import make_rng
+from ..core.weighted import check_sample_weight
 
 
 class Transform(NamedTuple):
-    """A pair of functions; see the module text."""
+    """A gradient transformation: functions `init` and `update` of the module text."""
 
     init: Callable
     update: Callable
 
 
 def zeros_like_position(x):
+    """Zeros of the shape and array library of x."""
     return namespace(x).zeros_like(x)
 
 
 def chain_transforms(*parts: Transform) -> Transform:
-    """One transform out of several, in order."""
+    """Composition of several transforms, in order."""
 
     def update(g, state, x):
         new = []
@@ -63,12 +66,12 @@ def chain_transforms(*parts: Transform) -> Transform:
 
 
 def scale_by(factor: float) -> Transform:
-    """Multiply by a number."""
+    """Multiply the gradient by a number."""
     return Transform(lambda x: (), lambda g, s, x: (factor * g, s))
 
 
 def scale_by_schedule(eta) -> Transform:
-    """Eq. (6); eta a number or a function of the step number, from 0."""
+    """Multiply by -eta(t), eq. (6); eta is a number or a schedule from t = 0."""
     rate = eta if callable(eta) else lambda t: eta
     return Transform(lambda x: 0, lambda g, t, x: (-rate(t) * g, t + 1))
 
@@ -79,7 +82,7 @@ def add_weight_decay(strength: float) -> Transform:
 
 
 def clip_by_norm(limit: float) -> Transform:
-    """Shorten gradients longer than `limit`."""
+    """Scale gradients down to a norm of at most `limit`."""
 
     def update(g, state, x):
         xp = namespace(g)
@@ -90,7 +93,7 @@ def clip_by_norm(limit: float) -> Transform:
 
 
 def momentum_trace(mu: float) -> Transform:
-    """Eq. (1)."""
+    """Momentum, eq. (1)."""
 
     def update(g, v, x):
         v = mu * v + g
@@ -100,7 +103,7 @@ def momentum_trace(mu: float) -> Transform:
 
 
 def trace_ahead(mu: float) -> Transform:
-    """Eq. (2)."""
+    """Nesterov momentum, eq. (2)."""
 
     def update(g, v, x):
         v = mu * v + g
@@ -110,7 +113,7 @@ def trace_ahead(mu: float) -> Transform:
 
 
 def by_sum_of_squares(eps: float = 1e-8) -> Transform:
-    """Eq. (3)."""
+    """Division by the root of the sum of squared gradients, eq. (3)."""
 
     def update(g, s, x):
         s = s + g * g
@@ -120,7 +123,7 @@ def by_sum_of_squares(eps: float = 1e-8) -> Transform:
 
 
 def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
-    """Eq. (4)."""
+    """Division by the root of a moving average of squared gradients, eq. (4)."""
 
     def update(g, s, x):
         s = rho * s + (1 - rho) * g * g
@@ -130,12 +133,14 @@ def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
 
 
 def by_moments(beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
-    """Eq. (5)."""
-    first, second = moving_average(beta1), moving_average(beta2)
+    """Adam's ratio of moving averages of g and sqrt(g^2), eq. (5)."""
+    first = moving_average(beta1)
+    second = moving_average(beta2)
 
     def update(g, state, x):
-        m, s = first.update(g, state[0], x), second.update(g * g, state[1], x)
-        return m[0] / (namespace(g).sqrt(s[0]) + eps), (m[1], s[1])
+        m, m_state = first.update(g, state[0], x)
+        s, s_state = second.update(g * g, state[1], x)
+        return m / (namespace(g).sqrt(s) + eps), (m_state, s_state)
 
     return Transform(lambda x: (first.init(x), second.init(x)), update)
 
@@ -145,7 +150,8 @@ def moving_average(beta: float, corrected: bool = True) -> Transform:
 
     def update(g, state, x):
         m, t = state
-        m, t = beta * m + (1 - beta) * g, t + 1
+        m = beta * m + (1 - beta) * g
+        t = t + 1
         return (m / (1 - beta**t) if corrected else m), (m, t)
 
     return Transform(lambda x: (zeros_like_position(x), 0), update)
@@ -162,19 +168,22 @@ def nesterov(eta=0.01, mu: float = 0.9) -> Transform:
 
 
 def adagrad(eta=0.01, eps: float = 1e-8) -> Transform:
+    """AdaGrad, eq. (3)."""
     return chain_transforms(by_sum_of_squares(eps), scale_by_schedule(eta))
 
 
 def rmsprop(eta=0.01, rho: float = 0.9, eps: float = 1e-8) -> Transform:
+    """RMSProp, eq. (4)."""
     return chain_transforms(by_mean_square(rho, eps), scale_by_schedule(eta))
 
 
 def adam(eta=0.001, beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
+    """Adam, eq. (5)."""
     return chain_transforms(by_moments(beta1, beta2, eps), scale_by_schedule(eta))
 
 
 def balanced_rates(y, rates=None) -> np.ndarray:
-    """Eq. (8): the probability of each row; `rates` of classes other than equal ones.
+    """Row probabilities that balance the classes, eq. (8), or give them `rates`.
 
     Examples
     --------
@@ -182,18 +191,18 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     >>> balanced_rates(["a", "a", "a", "b"]).round(4)
     array([0.1667, 0.1667, 0.1667, 0.5   ])
     """
-    labels, z, counts = np.unique(y, return_inverse=True, return_counts=True)
-    wanted = np.ones(len(labels))
+    p = np.asarray(apply_class_weight("balanced", y))
     if rates is not None:
-        wanted = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
-        if not (np.all(wanted >= 0) and wanted.sum() > 0):
+        labels, codes = np.unique(y, return_inverse=True)
+        class_rates = np.array([rates.get(v, 0.0) for v in labels.tolist()], float)
+        if not (np.all(class_rates >= 0) and class_rates.sum() > 0):
             raise ValueError(f"rates must be above 0 for some class of y, got {rates}.")
-    p = (wanted / wanted.sum() / counts)[z]
+        p = p * class_rates[codes]
     return p / p.sum()
 
 
 def row_probabilities(n, weight, y):
-    """The probability of each row, or None where an epoch visits each once."""
+    """Probability of each row, or None if an epoch visits every row once."""
     if weight is None:
         return None
     if isinstance(weight, str):
@@ -203,15 +212,13 @@ def row_probabilities(n, weight, y):
                 f"classes of {n} rows."
             )
         return balanced_rates(y)
-    w = np.asarray(weight, float)
-    if w.shape != (n,) or not np.all(w >= 0) or not w.sum() > 0:
-        raise ValueError(
-            f"sample_weight must be {n} numbers of at least 0, some above."
-        )
+    w = np.asarray(check_sample_weight(weight, n))
     return w / w.sum()
 
 
 class State(NamedTuple):
+    """The point after an epoch, and the state of the transforms."""
+
     position: Any  # x
     memory: Any  # the chain's state
     objective: float  # mean of the batch values of the epoch
@@ -233,9 +240,9 @@ def sgd(
     max_iter: int = 100,
     tol: float = 1e-6,
     random_state=None,
-    task: Task = SILENT,
+    task: FitTask = SILENT,
 ) -> Result:
-    """Minimise the mean over n rows; `f(x, rows) -> (value, gradient)` of a batch.
+    """Mini-batch SGD on the mean over n rows; `f(x, rows)` -> (value, gradient).
 
     An iteration is an epoch: every row once, in random order. `batch_size=n` is
     gradient descent. `average` is the epoch from which on eq. (7) is taken, 0 for the
@@ -252,14 +259,17 @@ def sgd(
     >>> float(run.state.position.round(3))
     2.5
     """
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     transform = scale_by_schedule(0.01) if transform is None else transform
     p = row_probabilities(n, sample_weight, y)
 
     def step(s):
         order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)
-        x, memory, total = s.current, s.memory, 0.0
-        mean, k = s.position, s.count
+        x = s.current
+        memory = s.memory
+        total = 0.0
+        mean = s.position
+        k = s.count
         averaging = average is not None and s.epoch >= average
         for i in range(0, n, batch_size):
             rows = order[i : i + batch_size]

@@ -1,7 +1,7 @@
 """Line search for the strong Wolfe conditions.
 
-On the line p(t) = f(x + t d) with p'(0) < 0, the step t is long enough and not too
-long when
+On the line p(t) = f(x + t d) with p'(0) < 0, a step t is neither too short nor too long
+when
 
     p(t) <= p(0) + s t p'(0),     |p'(t)| <= c |p'(0)|,     0 < s < c < 1        (1)
 
@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from .gradient import State, inner_product, state_at_position
 
-NOISE = 1e-14
-EDGE = 0.1  # share of the interval kept clear of its ends
-GROW = 4.0
+NOISE = 1e-14  # relative rounding error of f
+EDGE = 0.1  # smallest distance of a trial from the ends, as a share of the interval
+GROW = 4.0  # largest factor of an extrapolation
 
 
 class LinePoint(NamedTuple):
@@ -40,10 +40,10 @@ class LinePoint(NamedTuple):
 def strong_wolfe(
     f, state: State, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
 ) -> State:
-    """The state after a step of eq. (1) along `direction`, tried first at eta.
+    """The state after a strong Wolfe step, eq. (1), along `direction`, from eta on.
 
-    With no such step within `tries`, the lowest point that meets the first condition;
-    the state unmoved with eta 0 if there is none.
+    If no such step is found within `tries`, the lowest point that meets the first
+    condition; the unchanged state with eta 0 if there is none.
 
     Examples
     --------
@@ -59,7 +59,11 @@ def strong_wolfe(
     if not first.slope < 0:
         return state._replace(eta=0.0)
     noise = NOISE * abs(first.p)
-    low, high, best, t, width = first, None, None, float(eta), math.inf
+    low = first
+    high = None
+    best = None
+    t = float(eta)
+    width = math.inf
     for _ in range(tries):
         new = state_at_position(f, state.position + t * direction, t)
         here = LinePoint(t, new.objective, inner_product(new.gradient, direction))
@@ -72,7 +76,8 @@ def strong_wolfe(
             ahead = 1.0 if high is None else high.t - low.t
             if here.slope * ahead >= 0:
                 high = low
-            low, best = here, new
+            low = here
+            best = new
         if high is None:
             t = extrapolated_step(first, low)
         else:
@@ -85,7 +90,7 @@ def strong_wolfe(
 
 
 def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
-    """The first of eq. (1), or of eq. (2)."""
+    """The condition of sufficient decrease, eq. (1) or (2)."""
     if not (math.isfinite(here.p) and math.isfinite(here.slope)):
         return False
     if here.p <= first.p + slope * here.t * first.slope:
@@ -94,14 +99,14 @@ def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
 
 
 def extrapolated_step(first: LinePoint, low: LinePoint) -> float:
-    """Beyond low: where the secant of the slopes meets 0, within bounds."""
-    bend = low.slope - first.slope
-    t = low.t - low.slope * (low.t - first.t) / bend if bend > 0 else math.inf
+    """Next trial beyond `low`: the zero of the secant of the slopes, within bounds."""
+    rise = low.slope - first.slope
+    t = low.t - low.slope * (low.t - first.t) / rise if rise > 0 else math.inf
     return min(max(t, 1.5 * low.t), GROW * low.t)
 
 
 def interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
-    """Inside (a, b): the lowest point of the model, or the middle."""
+    """Next trial inside (a, b): the minimum of the interpolant, or the midpoint."""
     h = b.t - a.t
     middle = a.t + h / 2
     if not (math.isfinite(b.p) and math.isfinite(b.slope)):
@@ -109,16 +114,18 @@ def interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) ->
     if abs(h) > 0.66 * width:
         return middle
     if abs(b.p - a.p) <= 10 * noise:
-        bend = b.slope - a.slope
-        t = a.t - a.slope * h / bend if bend * h > 0 else middle
+        rise = b.slope - a.slope
+        t = a.t - a.slope * h / rise if rise * h > 0 else middle
     else:
         z = a.slope + b.slope - 3 * (b.p - a.p) / h
         root = z * z - a.slope * b.slope
         if root < 0:
             return middle
         root = math.copysign(math.sqrt(root), h)
-        under = b.slope - a.slope + 2 * root
-        t = b.t - h * (b.slope + root - z) / under if under != 0 else middle
+        denominator = b.slope - a.slope + 2 * root
+        t = middle
+        if denominator != 0:
+            t = b.t - h * (b.slope + root - z) / denominator
     edge = EDGE * abs(h)
     inside = (min(a.t, b.t) + edge, max(a.t, b.t) - edge)
     return min(max(t, inside[0]), inside[1]) if math.isfinite(t) else middle

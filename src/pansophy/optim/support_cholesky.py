@@ -1,7 +1,7 @@
 """Cholesky factor of G_SS + b I, updated as the support S changes.
 
-Letting a column in or out costs O(s^2) with s = |S|, against s^3/3 for a new factor,
-so the exact solve on the support of a lasso costs no more than a few passes of
+Adding or removing a column costs O(s^2) with s = |S|, against s^3/3 for a new factor,
+so that an exact solve on the support of a lasso costs no more than a few passes of
 coordinate descent. R is upper triangular and stored by rows: R^T R = G_SS + b I.
 
 Refs      [GolubVanLoan2013] 6.5
@@ -14,7 +14,7 @@ from . import _coordinate as loops
 
 
 class Support:
-    """S and its factor; `solve` takes any support and moves to it."""
+    """Support S with its Cholesky factor; `solve` updates both to a new support."""
 
     def __init__(self, dtype):
         self.members = np.empty(0, np.intp)  # S, in the order of R
@@ -44,6 +44,7 @@ class Support:
         return b == self.b and changes <= 8 + len(S) // 16
 
     def move(self, G, b, S) -> bool:
+        """Update the factor to that of S; False if it is not positive definite."""
         if len(self.members) == 0 or not self.near(b, S):
             return self.renew(G, b, S)
         out = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
@@ -59,11 +60,13 @@ class Support:
             if not loops.append_to_factor(self.R, s, column, G[j, j] + b):
                 self.members = members
                 return self.renew(G, b, S)
-            members, s = np.append(members, j), s + 1
+            members = np.append(members, j)
+            s += 1
         self.members = members
         return True
 
     def renew(self, G, b, S) -> bool:
+        """Factor G_SS + b I anew; False if it is not positive definite."""
         A = G[np.ix_(S, S)]
         A[np.diag_indices(len(S))] += b
         size = A.diagonal().copy()
@@ -76,10 +79,12 @@ class Support:
             return False
         self.reserve(len(S))
         self.R[: len(S), : len(S)] = R
-        self.members, self.b = S.copy(), b
+        self.members = S.copy()
+        self.b = b
         return True
 
     def reserve(self, s):
+        """Make space for a factor of size s."""
         if s > len(self.R):
             R = np.empty((max(s, 2 * len(self.R)),) * 2, self.R.dtype)
             old = len(self.members)

@@ -1,7 +1,7 @@
 """Records the positions that a solver visits.
 
-A driver tells its task the state after each step (`core.progress`). A `Trajectory` is
-such a task: it keeps a copy of each position and may ask a function whether to stop.
+A driver reports the state after each step to its task (`core.progress`). A `Trajectory`
+is such a task: it stores a copy of each position and calls an optional callback.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ class Trajectory:
     start : array, optional
         The first row.
     callback : function of the state, optional
-        Called after each step; the run stops when it gives True.
+        Called after each step; the run stops when it returns True.
     keep : bool
-        Whether to write positions down.
+        Whether to store positions.
 
     Examples
     --------
@@ -39,7 +39,8 @@ class Trajectory:
     def __init__(
         self, start: Any = None, callback: Callable | None = None, keep: bool = True
     ):
-        self.callback, self.keep = callback, keep
+        self.callback = callback
+        self.keep = keep
         self.rows = [] if start is None else [np.array(to_numpy(start))]
         self.objectives = []
 
@@ -54,7 +55,7 @@ class Trajectory:
 
     @property
     def positions(self) -> np.ndarray:
-        """(t, ...), the start first if it was given."""
+        """Positions (t, ...), the start first if it was given."""
         return np.array(self.rows)
 
     def __len__(self):

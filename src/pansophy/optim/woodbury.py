@@ -13,7 +13,7 @@ from ..core.arrays import device, namespace
 
 
 def woodbury(inverse, U, C=None, V=None):
-    """Eq. (1) from A^-1; C = I and V = U^T if left out.
+    """Woodbury's identity, eq. (1), from A^-1; C = I and V = U^T by default.
 
     Examples
     --------

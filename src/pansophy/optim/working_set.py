@@ -9,7 +9,7 @@ row i times sqrt(p_i). With residual r and correlations c = X^T r - b w, the poi
 
     s = min(1, a / max_j |c_j|),  D = s y.r - s^2/2 (|r|^2 + b |w|^2)            (2)
 
-is feasible for the dual, so P - D bounds P - P*. A round
+is feasible for the dual, so P - D bounds P - P*. An iteration
 
 1. adds to the working set E the columns with |c_j| > a, largest first, and by the
    strong rule those near it after the last drop of a;
@@ -18,15 +18,15 @@ is feasible for the dual, so P - D bounds P - P*. A round
 
        (G_SS + b I) w_S = h_S - a s_S,   h = X_E^T y                           (3)
 
-   and the kept Cholesky factor (`support_cholesky.py`) lands on it exactly if no sign
-   turns. Where one does, the move stops as the first coordinate meets 0, which lowers
-   P, and goes on without it;
-3. recomputes r and the correlations, and so the gap of eq. (2). Columns that
-   `screening.py` proves to be 0 at this a are left out from then on.
+   which the stored Cholesky factor (`support_cholesky.py`) solves exactly if no sign
+   changes. Otherwise the move stops where the first coordinate reaches 0, which lowers
+   P, and continues without that coordinate;
+3. recomputes r, the correlations and the gap of eq. (2). Columns that `screening.py`
+   proves to be 0 at this a are skipped from then on.
 
 G grows by the columns that enter and is kept along a path. Sets of more than `LIMIT`
-columns are left to the accelerated passes of `coordinate.py`, which need no Gram
-matrix. One round costs O(n d) for step 3.
+columns are solved by the accelerated passes of `coordinate.py`, which need no Gram
+matrix. Step 3 costs O(n d) per iteration.
 
 Shapes    X (n, d)   y, p, r (n,)   w, c (d,)   E (k,)   G (k, k)
 Refs      [Tibshirani2012] strong rules; [Massias2018] working sets; [Ndiaye2017]
@@ -46,20 +46,20 @@ from .support_cholesky import Support
 
 LIMIT = 6000  # columns whose Gram matrix is kept: 288 MB
 FIRST = 100  # columns a working set starts with
-CROWD = 100  # columns at the door that call for passes without a Gram matrix
-COLD = 12  # rounds of such passes before sets are built all the same
-SLOW = 0.5  # what such a round must make of the gap for another one
-PIECE = 256  # rows of a product that one thread makes
+CROWD = 100  # entering columns above which passes without a Gram matrix are used
+COLD = 12  # iterations of such passes before working sets are built anyway
+SLOW = 0.5  # factor by which such an iteration must reduce the gap to be repeated
+PIECE = 256  # rows of a product that one task computes
 EPOCHS = 3  # coordinate passes between two exact solves
-QUICK = 20  # rounds of plain passes on a whole Gram matrix
-TURNS = 10  # coordinates an exact solve may lose one after the other
-TIGHT = 1e4  # an exact solve is held to this many units of rounding
-DRIFT = 1e6  # units of rounding that passes may leave in a residual
-WATCH = ("gap", "n_screened")  # what a history tells of the rounds
+QUICK = 20  # iterations of plain passes on a full Gram matrix
+DROPS = 10  # coordinates that an exact solve may drop one after the other
+TIGHT = 1e4  # tolerance of an exact solve, in units of rounding
+DRIFT = 1e6  # rounding error that passes may leave in a residual, in the same units
+WATCH = ("gap", "n_screened")  # recorded in the history
 
 
 class State(NamedTuple):
-    """A point of the primal and what one round says of it."""
+    """Coefficients w with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # (d,)
     r: np.ndarray  # residual times sqrt(p), (n,)
@@ -86,13 +86,14 @@ class GramStore:
         self.G = np.empty((0, 0), self.dtype)
         self.support = Support(self.dtype)
         self.passes = ColumnPasses(design)  # for rounds without a Gram matrix
-        self.inner = None  # what `group_working_set.py` makes of the columns let in
+        self.inner = None  # solver of `group_working_set.py` on the columns of E
         self.screen = GapSafeScreen(design)
         self.aim(y, Xy)
 
     def aim(self, y, Xy=None):
         """Take another target; the Gram matrix stays."""
-        self.y, self.energy = y, squared_norm(y)
+        self.y = y
+        self.energy = squared_norm(y)
         self.Xy = self.design.correlate(y) if Xy is None else Xy
 
     def __len__(self):
@@ -104,7 +105,7 @@ class GramStore:
         return self.G[:k, :k], self.Xy[..., self.index]
 
     def add(self, new):
-        """Let columns in: their products with each other and with all others."""
+        """Add columns: compute their products with each other and with all others."""
         k, m = len(self.index), len(new)
         if k + m > len(self.G):
             self.grow(min(max(k + m, 2 * k, 2 * FIRST), self.design.d))
@@ -128,7 +129,7 @@ class GramStore:
             np.matmul(new, self.rows[: k + m].T, out=target[i : i + len(new)])
 
         tasks = (partial(piece, i) for i in range(0, m, PIECE))
-        for _ in threads.run(tasks, blas=True):
+        for _ in threads.run_tasks(tasks, blas=True):
             pass
 
     def grow(self, capacity):
@@ -151,13 +152,15 @@ class FullGram:
     """The Gram matrix of all columns, after which nothing of X is needed."""
 
     def __init__(self, G, Xy, energy):
-        self.G, self.dtype = G, G.dtype
+        self.G = G
+        self.dtype = G.dtype
         self.support, self.inner = Support(self.dtype), None
         self.aim(Xy, energy)
 
     def aim(self, Xy, energy):
         """Take another target: X^T y and |y|^2."""
-        self.Xy, self.energy = Xy, float(energy)
+        self.Xy = Xy
+        self.energy = float(energy)
 
     def views(self):
         """G and h on E, which is all columns."""
@@ -165,52 +168,59 @@ class FullGram:
 
 
 def squared_norm(x):
+    """Sum of squares of all entries."""
     return float(np.vdot(x, x))
 
 
 def largest_correlation(c, penalty):
-    """max |c_j|, or max c_j for coefficients of at least 0."""
+    """max |c_j|, or max c_j for non-negative coefficients."""
     return float(correlation_sizes(c, penalty).max(initial=0.0))
 
 
 def lasso_duality_gap(w, slope, square, along, penalty):
     """P and P - D from |r|^2 + b |w|^2, y r and c - b w; eqs. (1), (2)."""
-    a, b, l1 = penalty.a, penalty.b, float(np.abs(w).sum())
-    primal, top = square / 2 + a * l1, largest_correlation(slope, penalty)
-    if a == 0:  # no bound from eq. (2): how steep P still is stands in
+    a = penalty.a
+    b = penalty.b
+    l1 = float(np.abs(w).sum())
+    primal = square / 2 + a * l1
+    top = largest_correlation(slope, penalty)
+    if a == 0:  # eq. (2) needs a > 0: use the gradient
         return primal, squared_norm(slope) / (2 * b) if b else top * max(l1, 1.0)
     s = min(1.0, a / top) if top > 0 else 1.0
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
 def evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
-    """Step 3: correlations, P and the gap of eq. (2), and who is left after it.
+    """Step 3: correlations, P, the gap of eq. (2) and the columns not screened out.
 
-    `last` is the state before at the same a: what it screened stays out.
+    `last` is the previous state at the same a: columns that it screened stay out.
     """
     kept = None if last is None else last.kept
     c, need, bound = store.screen.correlate(r, w, penalty, store.energy, kept)
-    slope, square = c - penalty.b * w, squared_norm(r) + penalty.b * squared_norm(w)
+    slope = c - penalty.b * w
+    square = squared_norm(r) + penalty.b * squared_norm(w)
     inside = slope if need is None else slope[need]
     P, gap = lasso_duality_gap(w, inside, square, float(store.y @ r), penalty)
     if store.screen.lengths is not None and penalty.a > 0:
         size = np.where(w != 0, correlation_sizes(slope, penalty), bound)
         s = penalty.a / max(largest_correlation(inside, penalty), penalty.a)
-        how = (store.screen.lengths, gap, penalty, tol, store.energy)
-        left = gap_safe_columns(size, s, *how)
-        kept = np.flatnonzero(left) if kept is None else kept[left[kept]]
+        possible = gap_safe_columns(
+            size, s, store.screen.lengths, gap, penalty, tol, store.energy
+        )
+        kept = np.flatnonzero(possible) if kept is None else kept[possible[kept]]
     return State(w, r, c, P, gap, kept)
 
 
 def gap_on_working_set(store, h, q, w, penalty):
     """P and the gap on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
-    b, energy = penalty.b, store.energy
+    b = penalty.b
+    energy = store.energy
     square = energy - float(w @ (h + q)) + b * squared_norm(w)
     return lasso_duality_gap(w, q - b * w, square, energy - float(w @ h), penalty)
 
 
 def start(store, w, penalty) -> State:
-    """The state at coefficients w."""
+    """Initial state at coefficients w."""
     if isinstance(store, FullGram):
         q = store.Xy - store.G @ w
         return State(w, None, q, *gap_on_working_set(store, store.Xy, q, w, penalty))
@@ -221,13 +231,13 @@ def start(store, w, penalty) -> State:
 
 
 def violating_columns(store, state, penalty, near):
-    """Step 1: which columns to let in; `near` is the strong rule's threshold."""
+    """Step 1: columns to add; `near` is the threshold of the strong rule."""
     size = correlation_sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
     out = np.flatnonzero((size > level) & ~store.inside)
-    room = max(FIRST, 2 * np.count_nonzero(state.w))
-    if len(out) > room:
-        out = np.sort(out[np.argpartition(-size[out], room)[:room]])
+    limit = max(FIRST, 2 * np.count_nonzero(state.w))
+    if len(out) > limit:
+        out = np.sort(out[np.argpartition(-size[out], limit)[:limit]])
     return out
 
 
@@ -236,9 +246,9 @@ def solve_on_working_set(
 ):
     """Step 2: eq. (1) on E to a gap of `tol` there; w is (k,) and changed in place.
 
-    Where the factor at hand is that of nearly the same support, it costs no more to
-    go on to rounding error, and the next point of a path starts from there; `tol`
-    counts otherwise. A new factor waits until passes leave the support alone.
+    If the stored factor belongs to nearly the same support, the solution is computed to
+    rounding error at no extra cost, and the next point of a path starts from there;
+    otherwise to `tol`. A new factor is computed once the support is stable.
     """
     G, h = store.views()
     eps = np.finfo(store.dtype).eps
@@ -265,57 +275,59 @@ def solve_on_working_set(
         q = h - G @ w
         if gap_on_working_set(store, h, q, w, penalty)[1] <= (tight if exact else tol):
             break
-    # what cannot be told from 0: a copy of a chosen column, say
+    # coefficients that equal 0 up to rounding, such as those of a duplicate column
     w[np.abs(w) * np.sqrt(np.diag(G)) < 8 * eps * np.sqrt(store.energy)] = 0.0
 
 
 def exact_support_step(store, G, h, w, penalty, *, fresh) -> bool:
-    """Move w to eq. (3) on its support, or as far as the signs allow.
+    """Move w to the solution of eq. (3) on its support, as far as the signs allow.
 
-    With `fresh` false only the factor at hand is used, if it fits: along a path
-    that is the exact move to the next a while the support stays the same.
+    With `fresh` false only the stored factor is used, if it fits: along a path that is
+    the exact move to the next a while the support stays the same.
     """
     S = np.flatnonzero(w)
     if len(S) == 0 or not (fresh or store.support.holds(penalty.b, S)):
         return False
-    for _ in range(TURNS):
-        old, sign = w[S], np.sign(w[S])
+    for _ in range(DROPS):
+        old = w[S]
+        sign = np.sign(old)
         target = store.support.solve(G, penalty.b, S, h[S] - penalty.a * sign)
         if target is None or not np.isfinite(target).all():
-            return False  # more columns than rank: coordinate descent goes on alone
-        turns = target * sign < 0
-        if not turns.any():
+            return False  # rank deficient: left to coordinate descent
+        flips = target * sign < 0
+        if not flips.any():
             w[S] = target
             return True
-        reach = old[turns] / (old[turns] - target[turns])
+        reach = old[flips] / (old[flips] - target[flips])
         share = reach.min()
         w[S] = old + share * (target - old)
-        w[S[turns]] = np.where(reach <= share, 0, w[S[turns]])
+        w[S[flips]] = np.where(reach <= share, 0, w[S[flips]])
         S = np.flatnonzero(w)
     return True
 
 
 def round_without_gram(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
-    """A round without a Gram matrix: accelerated passes over all that may move."""
+    """An iteration without a Gram matrix: accelerated passes over candidate columns."""
     size = correlation_sizes(state.c, penalty, state.kept)
     E = np.flatnonzero((size > 0.9 * penalty.a) | (state.w != 0))
     store.passes.prepare(E)
     shuffle = rng.permutation if rng is not None else lambda order: order
-    w, r = state.w.copy(), state.r.copy()
+    w = state.w.copy()
+    r = state.r.copy()
     for _ in range(groups):
         accelerated_pass(store.passes, r, w, penalty, E, shuffle, memory)
     new = evaluate_columns(store, w, r, penalty, tol, state)
     drift = DRIFT * np.finfo(store.dtype).eps * store.energy
-    if new.gap <= tol < drift:  # vouch for it with a residual free of rounding
+    if new.gap <= tol < drift:  # confirm with a freshly computed residual
         new = evaluate_columns(store, w, store.residual(w), penalty, tol, state)
     return new
 
 
 def many_columns_enter(store, state, penalty) -> bool:
-    """Whether so many columns may enter that a Gram matrix would be most of the work.
+    """Whether so many columns may enter that the Gram matrix would dominate the cost.
 
-    True of a single fit at a small a, far from its start; along a path columns enter
-    a few at a time.
+    This happens in a single fit at a small a, far from its start; along a path only a
+    few columns enter at a time.
     """
     wanted = (correlation_sizes(state.c, penalty, state.kept) > penalty.a) | (
         state.w != 0
@@ -324,9 +336,10 @@ def many_columns_enter(store, state, penalty) -> bool:
 
 
 def full_gram_step(store, penalty, tol, rng, exact, state) -> State:
-    """A round where E is all columns: quick passes first, then exact solves."""
+    """An iteration where E is all columns: plain passes first, then exact solves."""
     G, h = store.views()
-    w, q = state.w.copy(), state.c.copy()
+    w = state.w.copy()
+    q = state.c.copy()
     order = np.arange(len(h)) if rng is None else rng.permutation(len(h))
     kind, a, b = penalty.kind, penalty.a, penalty.b
     done = a > 0 and loops.gram_rounds(
@@ -339,29 +352,34 @@ def full_gram_step(store, penalty, tol, rng, exact, state) -> State:
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
-    """step(state) -> state: one round of the module text.
+    """The function step(state) -> state that does one iteration of the module text.
 
-    The first round also lets in columns above `near`, the strong rule's 2 a - a_old,
-    which is inf for a fit on its own: that is solved to rounding where this is cheap.
+    The first iteration also adds columns above `near`, the strong rule's 2 a - a_old.
+    It is inf for a single fit, which is solved to rounding error where this is cheap.
     """
     if isinstance(store, FullGram):
         return partial(full_gram_step, store, penalty, tol, rng, near == np.inf)
-    first, cold, begun = [near], [COLD if near == np.inf else 0], []
+    threshold = near  # None after the first working set
+    cold_iterations = COLD if near == np.inf else 0
+    started = False
 
     def step(state):
-        if not begun:  # what was screened so far was screened at another a
+        nonlocal threshold, cold_iterations, started
+        if not started:  # screening so far was for another a
             state = state._replace(kept=None)
-            begun.append(True)
-        if cold[0] and many_columns_enter(store, state, penalty):
-            memory = 2 if cold[0] > COLD - 2 else MEMORY  # a rough start is enough
+            started = True
+        if cold_iterations and many_columns_enter(store, state, penalty):
+            # the first ones need only a rough solution
+            memory = 2 if cold_iterations > COLD - 2 else MEMORY
             new = round_without_gram(store, state, penalty, tol, rng, 1, memory)
-            cold[0] = cold[0] - 1 if new.gap < SLOW * state.gap else 0
+            fast = new.gap < SLOW * state.gap
+            cold_iterations = cold_iterations - 1 if fast else 0
             return new
-        new = violating_columns(store, state, penalty, first[0])
-        if first[0] is not None:  # a start may be non-zero on columns not yet in
-            lost = np.flatnonzero((state.w != 0) & ~store.inside)
-            new = np.union1d(new, lost)
-        first[0] = None
+        new = violating_columns(store, state, penalty, threshold)
+        if threshold is not None:  # a start may be non-zero on columns outside E
+            missing = np.flatnonzero((state.w != 0) & ~store.inside)
+            new = np.union1d(new, missing)
+        threshold = None
         if len(store) + len(new) > LIMIT:
             return round_without_gram(store, state, penalty, tol, rng)
         if len(new):

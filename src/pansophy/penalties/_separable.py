@@ -8,7 +8,7 @@ from .base import BOX, POSITIVE
 
 
 @njit(cache=True, nogil=True)
-def value(kind, w, a, b):
+def penalty_value(kind, w, a, b):
     """g of one coordinate."""
     if kind == BOX:
         return 0.0 if a <= w <= b else math.inf
@@ -18,7 +18,7 @@ def value(kind, w, a, b):
 
 
 @njit(cache=True, nogil=True)
-def prox(kind, w, step, a, b):
+def penalty_prox(kind, w, step, a, b):
     """argmin_u step g(u) + (u - w)^2 / 2."""
     if kind == BOX:
         return min(max(w, a), b)
@@ -29,7 +29,7 @@ def prox(kind, w, step, a, b):
 
 
 @njit(cache=True, nogil=True)
-def distance(kind, w, gradient, a, b):
+def penalty_distance(kind, w, gradient, a, b):
     """How far -gradient is from the sub-differential at w."""
     if kind == BOX:
         if w < a or w > b:

@@ -1,4 +1,4 @@
-"""What a penalty is: g(w), its proximal operator and a test of optimality, as data.
+"""Definition of a penalty: g(w), its proximal operator and optimality test, as data.
 
 For a step s > 0,
 
@@ -36,7 +36,7 @@ class Penalty:
     Parameters
     ----------
     name, kind
-        The word and, for separable penalties, the number in compiled loops.
+        Its name and, for separable penalties, its number in compiled loops.
     values, proxes, distances
         Functions of (w), (w, step) and (w, gradient).
     a, b
@@ -86,11 +86,11 @@ def soft_threshold(w, t):
     return xp.sign(w) * xp.clip(xp.abs(w) - t, 0, math.inf)
 
 
-def indicator(inside) -> float:
+def indicator_value(inside) -> float:
     return 0.0 if inside else math.inf
 
 
-def norm(x, axis=None, keepdims=False):
+def euclidean_norm(x, axis=None, keepdims=False):
     """Euclidean norm."""
     xp = namespace(x)
     return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))

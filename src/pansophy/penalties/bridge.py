@@ -1,4 +1,4 @@
-"""Powers of coefficients, and penalties read off prior distributions.
+"""Bridge penalties |w|^q, and penalties derived from prior distributions.
 
     lq           a sum |w_j|^q,  q >= 0                                          (1)
 
@@ -24,10 +24,10 @@ import math
 from ..core.arrays import namespace
 from . import base as kinds
 from .base import Penalty, check_nonnegative
-from .separable import shrink
+from .separable import elastic_penalty
 
 
-def root(size, t, q):
+def bridge_prox_root(size, t, q):
     """The larger u >= 0 with u + t q u^(q-1) = size, where there is one."""
     xp = namespace(size)
     # below the turning point of u + t q u^(q-1) no root of q < 1 counts
@@ -56,9 +56,9 @@ def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
     q = check_nonnegative("q of lq", q)
     alpha = check_nonnegative("alpha of lq", alpha)
     if q == 1:
-        return shrink("lq", kinds.L1, alpha, 0.0)
+        return elastic_penalty("lq", kinds.L1, alpha, 0.0)
     if q == 2:
-        return shrink("lq", kinds.L2, 0.0, 2 * alpha)
+        return elastic_penalty("lq", kinds.L2, 0.0, 2 * alpha)
 
     def value(w):
         xp = namespace(w)
@@ -68,13 +68,14 @@ def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
         return alpha * xp.sum(size**q)
 
     def prox(w, step):
-        xp, t = namespace(w), step * alpha
+        xp = namespace(w)
+        t = step * alpha
         size = xp.abs(w)
         if t == 0:
             return w
         if q == 0:
             return xp.where(size > math.sqrt(2 * t), w, 0 * w)
-        u = root(size, t, q)
+        u = bridge_prox_root(size, t, q)
         if q < 1:
             better = t * u**q + (u - size) ** 2 / 2 < size**2 / 2
             u = xp.where(better & (u < size), u, 0 * u)

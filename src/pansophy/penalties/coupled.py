@@ -1,4 +1,4 @@
-"""Penalties that tie coordinates together.
+"""Penalties that couple coordinates: groups, balls, simplices, affine sets.
 
     group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
     ball       0 if |w| <= radius, else inf                                      (2)
@@ -20,7 +20,7 @@ import numpy as np
 from ..core.arrays import asarray, device, namespace
 from ..core.numerics import safe_divide
 from . import base as kinds
-from .base import Penalty, check_nonnegative, indicator, norm
+from .base import Penalty, check_nonnegative, euclidean_norm, indicator_value
 
 ROUND = 1e-9  # how far outside a set rounding may leave a projected point
 
@@ -72,19 +72,19 @@ def ball(radius: float = 1.0) -> Penalty:
     radius = check_nonnegative("radius of ball", radius)
 
     def value(w):
-        return indicator(float(norm(w)) <= radius * (1 + ROUND))
+        return indicator_value(float(euclidean_norm(w)) <= radius * (1 + ROUND))
 
     def prox(w, step):
-        size = float(norm(w))
+        size = float(euclidean_norm(w))
         return w if size <= radius else w * (radius / size)
 
     def distance(w, gradient):
         # normal cone: 0 inside, the rays t w with t >= 0 on the sphere
         xp = namespace(w)
-        if float(norm(w)) < radius * (1 - ROUND):
-            return norm(gradient)
+        if float(euclidean_norm(w)) < radius * (1 - ROUND):
+            return euclidean_norm(gradient)
         along = -xp.sum(gradient * w) / xp.sum(w * w)
-        return norm(gradient + xp.clip(along, 0, math.inf) * w)
+        return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * w)
 
     return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
 
@@ -97,7 +97,7 @@ def simplex(total: float = 1.0) -> Penalty:
     def value(w):
         xp = namespace(w)
         sums = abs(float(xp.sum(w)) - total) <= ROUND * total * w.shape[0]
-        return indicator(sums and bool(xp.all(w >= 0)))
+        return indicator_value(sums and bool(xp.all(w >= 0)))
 
     def prox(w, step):
         xp = namespace(w)
@@ -115,7 +115,8 @@ def simplex(total: float = 1.0) -> Penalty:
         the second, for the largest k at which all k of them lie below u.
         """
         xp = namespace(w)
-        own, other = gradient[w > 0], xp.sort(gradient[w <= 0])
+        own = gradient[w > 0]
+        other = xp.sort(gradient[w <= 0])
         m = int(own.shape[0])
         u = xp.sum(own) / m
         if other.shape[0]:
@@ -139,7 +140,8 @@ def affine(A, b=None) -> Penalty:
         raise ValueError(f"b of affine must have {len(A)} entries, got {b.shape}.")
     U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
     kept = sizes > sizes.max(initial=0.0) * max(A.shape) * np.finfo(float).eps
-    rows, at = Vt[kept], (U[:, kept].T @ b) / sizes[kept]
+    rows = Vt[kept]
+    at = (U[:, kept].T @ b) / sizes[kept]
     if not np.allclose(A @ (at @ rows), b, rtol=1e-8, atol=1e-10):
         raise ValueError("A w = b of affine must have a solution.")
 
@@ -148,8 +150,9 @@ def affine(A, b=None) -> Penalty:
 
     def value(w):
         V, c = parts(w)
-        miss, size = float(norm(V @ w - c)), 1 + float(norm(w))
-        return indicator(miss <= ROUND * size)
+        miss = float(euclidean_norm(V @ w - c))
+        size = 1 + float(euclidean_norm(w))
+        return indicator_value(miss <= ROUND * size)
 
     def prox(w, step):
         V, c = parts(w)
@@ -158,6 +161,6 @@ def affine(A, b=None) -> Penalty:
     def distance(w, gradient):
         # normal cone: combinations of the rows of A
         V, _ = parts(w)
-        return norm(gradient - (V @ gradient) @ V)
+        return euclidean_norm(gradient - (V @ gradient) @ V)
 
     return Penalty("affine", kinds.COUPLED, value, prox, distance, indicator=True)

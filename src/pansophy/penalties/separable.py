@@ -1,4 +1,4 @@
-"""Penalties that are sums over coordinates.
+"""Separable penalties (sums over coordinates): l1, l2, elastic net, box.
 
     l1           a sum |w_j|                                                     (1)
     l2           b/2 sum w_j^2                                                   (2)
@@ -16,10 +16,10 @@ import math
 
 from ..core.arrays import namespace
 from . import base as kinds
-from .base import Penalty, check_nonnegative, indicator, soft_threshold
+from .base import Penalty, check_nonnegative, indicator_value, soft_threshold
 
 
-def shrink(name, kind, a, b) -> Penalty:
+def elastic_penalty(name, kind, a, b) -> Penalty:
     """a |w| + b w^2 / 2 per coordinate: eqs. (1) to (3)."""
     positive = kind == kinds.POSITIVE
 
@@ -48,12 +48,12 @@ def shrink(name, kind, a, b) -> Penalty:
 
 def l1(alpha: float = 1.0) -> Penalty:
     """Eq. (1): alpha times the sum of absolute values."""
-    return shrink("l1", kinds.L1, check_nonnegative("alpha of l1", alpha), 0.0)
+    return elastic_penalty("l1", kinds.L1, check_nonnegative("alpha of l1", alpha), 0.0)
 
 
 def l2(alpha: float = 1.0) -> Penalty:
     """Eq. (2): alpha/2 times the sum of squares."""
-    return shrink("l2", kinds.L2, 0.0, check_nonnegative("alpha of l2", alpha))
+    return elastic_penalty("l2", kinds.L2, 0.0, check_nonnegative("alpha of l2", alpha))
 
 
 def elastic_net(
@@ -64,7 +64,7 @@ def elastic_net(
     if not 0 <= l1_ratio <= 1:
         raise ValueError(f"l1_ratio must be a number from 0 to 1, got {l1_ratio!r}.")
     a, b = alpha * l1_ratio, alpha * (1 - l1_ratio)
-    return shrink(
+    return elastic_penalty(
         "elastic_net", kinds.POSITIVE if positive else kinds.ELASTIC_NET, a, b
     )
 
@@ -76,7 +76,7 @@ def box(low: float = -math.inf, high: float = math.inf) -> Penalty:
 
     def value(w):
         xp = namespace(w)
-        return indicator(bool(xp.all(w >= low)) and bool(xp.all(w <= high)))
+        return indicator_value(bool(xp.all(w >= low)) and bool(xp.all(w <= high)))
 
     def prox(w, step):
         return namespace(w).clip(w, low, high)

@@ -1,4 +1,4 @@
-"""NumPy and SciPy values: arrays of every dtype, scalars, random states, sparse."""
+"""Encoding of NumPy and SciPy values: arrays, scalars, random states, sparse."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ SPARSE = {
 }
 
 
-def encode(encoder, value, where):
+def encode_numpy(encoder, value, where):
     """The node of a NumPy or SciPy value, or None if it is neither."""
     if isinstance(value, np.ma.MaskedArray):
         parts = [value.data, np.ma.getmaskarray(value), value.fill_value]
@@ -28,7 +28,7 @@ def encode(encoder, value, where):
     if isinstance(value, np.generic):
         return {**encode_array(encoder, np.asarray(value), where), "scalar": True}
     if isinstance(value, np.dtype):
-        return {"$": "dtype", "v": describe(value)}
+        return {"$": "dtype", "v": dtype_to_json(value)}
     if isinstance(value, np.random.RandomState):
         state = value.get_state(legacy=False)
         return {"$": "RandomState", "v": encoder.encode(state, where)}
@@ -64,7 +64,7 @@ def encode_array(encoder, value, where):
     else:  # stored as bytes, with the dtype told apart
         raw = lambda: np.frombuffer(plain.tobytes(), np.uint8)
         node["t"] = encoder.named(value, raw)
-        node["dtype"] = describe(value.dtype)
+        node["dtype"] = dtype_to_json(value.dtype)
         node["shape"] = list(plain.shape)
     if value.ndim == 0 and "shape" not in node:
         node["shape"] = []  # contiguous copies have at least one dimension
@@ -100,7 +100,7 @@ def encode_sparse(encoder, value, where):
     }
 
 
-def describe(dtype):
+def dtype_to_json(dtype):
     """A dtype as JSON."""
     if dtype.kind == "T":
         return "T"
@@ -134,7 +134,7 @@ def make_array(decoder, node):
     return value[()] if node.get("scalar") else value
 
 
-def shaped(values, node):
+def array_of_shape(values, node):
     """A list of values as an array of the shape in the node."""
     return np.asarray(values).reshape([int(s) for s in node["shape"]])
 
@@ -153,7 +153,7 @@ def make_strings(decoder, node):
             raise PersistError("the file holds strings that are not text")
     dtype = np.dtypes.StringDType() if node.get("variable") else np.str_
     # the width is that of the longest string, never one that the file asks for
-    return shaped(np.array(texts, dtype=dtype), node)
+    return array_of_shape(np.array(texts, dtype=dtype), node)
 
 
 def make_objects(decoder, node):
@@ -161,7 +161,7 @@ def make_objects(decoder, node):
     out = np.empty(len(values), dtype=object)
     for i, v in enumerate(values):
         out[i] = v
-    return shaped(out, node)
+    return array_of_shape(out, node)
 
 
 def make_masked(decoder, node):

@@ -1,4 +1,4 @@
-"""Which classes and functions a file may name, and how a name is looked up.
+"""Allow-list of the classes and functions that a model file may name.
 
 A name is either ours (`pansophy.<module>.<Class>`: an estimator, a NamedTuple or a
 dataclass defined in that module), scikit-learn's (a public module of the list below
@@ -21,11 +21,11 @@ class PersistError(ValueError):
     """A model cannot be written, or a file cannot be trusted or understood."""
 
 
-def listed(prefix, names) -> frozenset[str]:
+def qualified_names(prefix, names) -> frozenset[str]:
     return frozenset(f"{prefix}.{name}" for name in names.split())
 
 
-SKLEARN_MODULES = listed(
+SKLEARN_MODULES = qualified_names(
     "sklearn",
     """calibration cluster compose covariance cross_decomposition
     decomposition discriminant_analysis dummy ensemble feature_extraction
@@ -64,13 +64,15 @@ SKLEARN_SWITCHES = {
     "HalvingRandomSearchCV": "enable_halving_search_cv",
 }
 FUNCTIONS = (
-    listed("numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num")
-    | listed(
+    qualified_names(
+        "numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num"
+    )
+    | qualified_names(
         "sklearn.feature_selection",
         """chi2 f_classif f_regression mutual_info_classif mutual_info_regression
         r_regression""",
     )
-    | listed(
+    | qualified_names(
         "sklearn.metrics",
         """accuracy_score adjusted_mutual_info_score adjusted_rand_score
         average_precision_score balanced_accuracy_score brier_score_loss
@@ -85,7 +87,7 @@ FUNCTIONS = (
         roc_auc_score root_mean_squared_error root_mean_squared_log_error
         top_k_accuracy_score v_measure_score zero_one_loss""",
     )
-    | listed(
+    | qualified_names(
         "sklearn.metrics.pairwise",
         """chi2_kernel cosine_similarity euclidean_distances laplacian_kernel
         linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",
@@ -94,18 +96,6 @@ FUNCTIONS = (
 BUILTINS = {t.__name__: t for t in (bool, int, float, complex, str, bytes, object)}
 # Names that classes had in older releases: {"old.path.Class": "new.path.Class"}.
 RENAMED: dict[str, str] = {}
-# Modules that stood in another folder then: the classes in them kept their names.
-MOVED = {
-    f"pansophy.compare.{name}": f"pansophy.compare.{folder}.{name}"
-    for folder, names in {
-        "judging": """statistics bayes held_out on_test many_tables conformal
-            conformal_models calibration decision dominance ranking selection nested
-            leak_guard clusterings promise""",
-        "methods": "costs wrappers foreign tuning blending",
-        "keeping": "model reference explain streaming",
-    }.items()
-    for name in names.split()
-}
 _registered: dict[str, type] = {}
 
 
@@ -199,7 +189,6 @@ def class_of(name) -> type:
         return _registered[name]
     refused = PersistError(f"the file asks for {name!r}, which is not an allowed class")
     module, _, last = name.rpartition(".")
-    module = MOVED.get(module, module)
     parts = name.split(".")
     if not all(p.isidentifier() and not p.startswith("__") for p in parts):
         raise refused

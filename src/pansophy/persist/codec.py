@@ -1,4 +1,4 @@
-"""Values to and from JSON and tensors, kind by kind.
+"""Encoding of Python values as JSON and tensors, and back.
 
 None, bool, text, whole numbers, finite floats and lists stand for themselves; all
 else is an object `{"$": tag, ...}`. Arrays become tensors, named by number. An object
@@ -94,11 +94,11 @@ class Encoder:
             text = base64.b64encode(value).decode()
             return {"$": kind.__name__, "v": text}
         attempts = (
-            arrays.encode,
+            arrays.encode_numpy,
             Encoder._other_dict,
             Encoder._object,
             Encoder._callable,
-            foreign.encode,
+            foreign.encode_foreign,
         )
         for attempt in attempts:
             found = attempt(self, value, where)

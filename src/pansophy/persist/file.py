@@ -1,11 +1,12 @@
-"""The file: a safetensors container, a checksum, a schema number, an atomic write.
+"""Model files: a safetensors container with a manifest, a checksum and a schema number.
 
 Metadata holds two texts: `manifest` (JSON: schema, versions, the model) and `sha256`,
 taken over the manifest and every tensor. The checksum finds damage, not malice; what
 keeps a hostile file harmless is that decoding builds listed classes only.
 
-A new schema adds its number here and one function to `MIGRATIONS` that lifts the
-manifest of the schema before it; old files then pass through all of them in turn.
+A new schema adds its number here and, where old files can still be read, one function
+to `MIGRATIONS` that converts the manifest of the schema before it; old files pass
+through all of them. A schema without such a function is refused in one sentence.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from .. import __version__
 from .classes import PersistError
 from .codec import Decoder, Encoder
 
-SCHEMA = 1
+SCHEMA = 2  # 2: many classes and modules have other names than in 1
 MIGRATIONS: dict = {}  # {schema: function from its manifest to the next schema's}
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -64,7 +65,7 @@ def save(model, path) -> int:
         manifest = {
             "format": "pansophy model",
             "schema": SCHEMA,
-            "versions": {"pansophy": __version__, **versions()},
+            "versions": {"pansophy": __version__, **library_versions()},
             "model": body,
         }
         text = json.dumps(manifest, ensure_ascii=True, allow_nan=False)
@@ -72,8 +73,8 @@ def save(model, path) -> int:
         raise PersistError(f"Cannot save: {error}.") from error
     except RecursionError as error:
         raise PersistError("Cannot save: the model is nested too deeply.") from error
-    note = {"manifest": text, "sha256": digest(text, encoder.tensors)}
-    return write(path, encoder.tensors, note)
+    note = {"manifest": text, "sha256": checksum(text, encoder.tensors)}
+    return write_atomically(path, encoder.tensors, note)
 
 
 def load(path):
@@ -83,8 +84,8 @@ def load(path):
     but listed classes raises `PersistError`; nothing in it is ever run.
     """
     try:
-        manifest, tensors = read(path)
-        drift(manifest)
+        manifest, tensors = read_manifest(path)
+        warn_of_other_release(manifest)
         return Decoder(tensors).decode(manifest["model"])
     except PersistError as error:
         raise PersistError(f"Cannot load {os.fspath(path)!r}: {error}.") from error
@@ -108,23 +109,20 @@ def inspect(path) -> dict:
     number of bytes in its tensors and the size of the whole file.
     """
     try:
-        manifest, tensors = read(path)
+        manifest, tensors = read_manifest(path)
     except PersistError as error:
         raise PersistError(f"Cannot read {os.fspath(path)!r}: {error}.") from error
     found: set = set()
 
-    def walk(node):
-        stack = [node]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, dict):
-                if isinstance(node.get("class"), str):
-                    found.add(node["class"])
-                stack.extend(node.values())
-            elif isinstance(node, list):
-                stack.extend(node)
-
-    walk(manifest["model"])
+    stack = [manifest["model"]]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if isinstance(node.get("class"), str):
+                found.add(node["class"])
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
     return {
         "schema": manifest["schema"],
         "versions": manifest["versions"],
@@ -134,11 +132,11 @@ def inspect(path) -> dict:
     }
 
 
-def versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in LIBRARIES}
 
 
-def digest(text, tensors) -> str:
+def checksum(text, tensors) -> str:
     """sha256 over the manifest and every tensor: name, type, shape and bytes."""
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
@@ -149,7 +147,7 @@ def digest(text, tensors) -> str:
     return total.hexdigest()
 
 
-def write(path, tensors, note) -> int:
+def write_atomically(path, tensors, note) -> int:
     """Write beside the target, flush to disk, then put it in place in one step.
 
     Returns the bytes written.
@@ -162,24 +160,24 @@ def write(path, tensors, note) -> int:
     os.close(handle)
     try:
         save_file(tensors, draft, metadata=note)
-        settle(draft)
+        sort_metadata(draft)
         os.chmod(draft, mode_for(path))
-        flush(draft)
+        flush_to_disk(draft)
         size = os.path.getsize(draft)
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft)
         raise
-    flush(folder)
+    flush_to_disk(folder)
     return size
 
 
-def settle(path) -> None:
-    """Put the texts of a new file in order, which safetensors leaves to chance.
+def sort_metadata(path) -> None:
+    """Sort the metadata of a new file, whose order safetensors leaves to chance.
 
-    So that the same model is the same file, byte for byte. The head is as long as it
-    was: its first eight bytes say so, and the tensors after it stay where they are.
+    So the same model gives the same file, byte for byte. The header keeps its length,
+    which the first eight bytes hold, and the tensors after it stay where they are.
     """
     with open(path, "r+b") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -201,7 +199,7 @@ def mode_for(path) -> int:
     return 0o666 & ~mask
 
 
-def flush(path) -> None:
+def flush_to_disk(path) -> None:
     if os.name == "nt" and os.path.isdir(path):
         return  # folders cannot be flushed there
     handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
@@ -211,8 +209,8 @@ def flush(path) -> None:
         os.close(handle)
 
 
-def read(path) -> tuple[dict, dict]:
-    """The manifest, lifted to the current schema, and the tensors of a file."""
+def read_manifest(path) -> tuple[dict, dict]:
+    """The manifest, migrated to the current schema, and the tensors of a file."""
     from safetensors import SafetensorError, safe_open
 
     with open(path, "rb"):  # a missing file or a folder is an ordinary OSError
@@ -241,24 +239,27 @@ def read(path) -> tuple[dict, dict]:
             f"it was written by a newer pansophy ({written}, schema {schema}; this one "
             f"reads up to {SCHEMA}); upgrade pansophy"
         )
-    if digest(text, tensors) != note["sha256"]:
+    if checksum(text, tensors) != note["sha256"]:
         raise PersistError("its checksum does not match: it was damaged or changed")
-    return lift(manifest), tensors
+    return migrate_manifest(manifest), tensors
 
 
-def lift(manifest) -> dict:
+def migrate_manifest(manifest) -> dict:
     """Bring the manifest of an older schema up to date, one schema at a time."""
     while manifest["schema"] < SCHEMA:
         step = MIGRATIONS.get(manifest["schema"])
         if step is None:
+            written = manifest.get("versions", {}).get("pansophy", "?")
             raise PersistError(
-                f"schema {manifest['schema']} is no longer read by this pansophy"
+                f"it was written by an older pansophy ({written}, schema "
+                f"{manifest['schema']}; this one reads schema {SCHEMA}), whose classes "
+                "had other names; fit the model again and save it"
             )
         manifest = {**step(manifest), "schema": manifest["schema"] + 1}
     return manifest
 
 
-def drift(manifest) -> None:
+def warn_of_other_release(manifest) -> None:
     """Warn when parts of scikit-learn come from another release of it."""
     from sklearn.exceptions import InconsistentVersionWarning
 

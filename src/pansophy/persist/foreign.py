@@ -1,4 +1,4 @@
-"""Parts of other libraries: torch tensors and modules, and skops for compiled leaves.
+"""Encoding of torch tensors and modules, and of compiled parts by skops.
 
 torch is looked at only when it has been imported by whoever made the model, and
 imported at loading only when the file holds tensors. Compiled leaves of scikit-learn
@@ -30,7 +30,7 @@ TRUSTED = [
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 
 
-def encode(encoder, value, where):
+def encode_foreign(encoder, value, where):
     torch = sys.modules.get("torch")
     if torch is not None:
         if isinstance(value, torch.Tensor):
@@ -108,16 +108,19 @@ def make_skops(decoder, node):
     except ImportError as error:
         raise PersistError("the file needs skops to be read; install skops") from error
     data = decoder.tensor(node["t"]).tobytes()
-    return decoder.shared(node, lambda: checked(skops.io.loads(data, trusted=TRUSTED)))
+    return decoder.shared(
+        node, lambda: checked_leaf(skops.io.loads(data, trusted=TRUSTED))
+    )
 
 
-def checked(leaf):
+def checked_leaf(leaf):
     """A compiled leaf whose indices all stay inside it; compiled code does not look."""
     kind = type(leaf).__name__
     sound = True
     if kind == "Tree":
         n = leaf.node_count
-        own, splits = np.arange(n), leaf.children_left != -1
+        own = np.arange(n)
+        splits = leaf.children_left != -1
         for child in (leaf.children_left[splits], leaf.children_right[splits]):
             sound &= bool(np.all((child > own[splits]) & (child < n)))
         feature = leaf.feature[splits]
@@ -135,8 +138,9 @@ def checked(leaf):
 
 def check_predictors(model):
     """The same for the trees of scikit-learn's histogram boosting."""
-    for tree in [t for turn in getattr(model, "_predictors", ()) for t in turn]:
-        n, nodes = len(tree.nodes), tree.nodes
+    for tree in [t for trees in getattr(model, "_predictors", ()) for t in trees]:
+        n = len(tree.nodes)
+        nodes = tree.nodes
         splits = nodes["is_leaf"] == 0
         own = np.flatnonzero(splits)
         left, right = nodes["left"][splits], nodes["right"][splits]

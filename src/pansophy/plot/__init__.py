@@ -4,7 +4,9 @@ Each function takes plain results and arrays, draws on the axes given or on new 
 and gives the axes back.
 """
 
-from ..linear_model.predictive import plot_band as predictive_band
+from ..linear_model.predictive_distribution import (
+    plot_predictive_band as predictive_band,
+)
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot

@@ -17,7 +17,8 @@ def axis_limits(points, bounds=None, margin=0.15):
     if bounds is not None:
         pairs = [bounds] * 2 if np.ndim(bounds[0]) == 0 else bounds
         return np.array(pairs, dtype=float)
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     wide = np.maximum(high - low, 1e-6 + 0.1 * np.abs(high).max())
     return np.stack([low - margin * wide, high + margin * wide], axis=1)
 

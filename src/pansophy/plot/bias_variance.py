@@ -8,7 +8,7 @@ from .style import draw_styled, line_style, log_axis, pale_grid, short_name
 
 @draw_styled
 def bias_variance(values, terms, *, label="value", log=None, ax=None):
-    """The terms of the error against a parameter, the least error marked.
+    """Error, bias, variance and noise against a parameter; marks the least error.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
     label : str
         Name of the parameter.
     log : bool, optional
-        Whether its axis is logarithmic; None: where values span two decades.
+        Whether its axis is logarithmic; None: if the values span two decades.
     ax : matplotlib axes, optional
 
     Returns
@@ -41,8 +41,12 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
     x = np.asarray(values, float) if numbers else np.arange(len(values))
     ax = get_axes(ax)
     squared = terms[0].loss == "squared"
-    parts = {"error": "error", "bias": "bias²" if squared else "bias",
-             "variance": "variance", "noise": "noise"}  # fmt: skip
+    parts = {
+        "error": "error",
+        "bias": "bias²" if squared else "bias",
+        "variance": "variance",
+        "noise": "noise",
+    }
     for k, (field, name) in enumerate(parts.items()):
         v = np.array([getattr(t, field) for t in terms], float)
         if field != "noise" or np.any(v != 0):
@@ -52,8 +56,8 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
     ax.plot(
         x[best], errors[best], "o", ms=11, mfc="none", mec="0.2", label="least error"
     )
-    spread = numbers and np.all(x > 0) and x.max() >= 100 * x.min()
-    if spread if log is None else log:
+    wide_range = numbers and np.all(x > 0) and x.max() >= 100 * x.min()
+    if wide_range if log is None else log:
         log_axis(ax)
     if not numbers:
         ax.set_xticks(x, [short_name(v, 14) for v in values])

@@ -17,14 +17,13 @@ def biplot(
     scale=0.0,
     ax=None,
 ):
-    """Scores on two components as points, loadings of the columns as arrows.
+    """Biplot: scores on two components as points, column loadings as arrows.
 
-    An arrow points where its column grows, and is as long as the column weighs in the
-    two components, all scaled as one to fit the points: a row's centred value in a
-    column is its point's inner product with the arrow, as far as two components tell.
-    With `scale=1` both parts are exchanged: points have variance 1 along each
-    component, and arrows have the columns' standard deviations as lengths and their
-    correlations as cosines.
+    An arrow has the direction in which its column grows and the length of its loadings,
+    all scaled by one factor to fit the points: the inner product of a point with an
+    arrow approximates the centred value of the row in that column. With `scale=1` the
+    scaling is exchanged: points have variance 1 along each component, and arrows have
+    the columns' standard deviations as lengths and their correlations as cosines.
 
     Parameters
     ----------
@@ -63,8 +62,9 @@ def biplot(
     Z = np.asarray(to_numpy(model.transform(X)), dtype=float)[:, [a, b]]
     if not 0 <= scale <= 1:
         raise ValueError(f"scale must be from 0 to 1, got {scale}.")
-    spread = Z.std(axis=0) ** scale
-    Z, L = Z / np.where(spread > 0, spread, 1.0), V[[a, b]].T * spread
+    deviation = Z.std(axis=0) ** scale
+    Z = Z / np.where(deviation > 0, deviation, 1.0)
+    L = V[[a, b]].T * deviation
     names = getattr(model, "feature_names_in_", None) if names is None else names
     names = [f"x{j}" for j in range(len(L))] if names is None else list(names)
     if len(names) != len(L):
@@ -77,9 +77,9 @@ def biplot(
     length = np.hypot(*L.T)
     longest = np.argsort(-length, kind="stable")[:limit]
     tips = L[longest] * 0.8 * np.abs(Z).max() / max(length.max(), 1e-300)
+    arrow = {"arrowstyle": "->", "color": "0.2", "lw": 1.2, "shrinkB": 0}
     for tip in tips:
-        how = {"arrowstyle": "->", "color": "0.2", "lw": 1.2, "shrinkB": 0}
-        ax.annotate("", tip, (0, 0), arrowprops=how)
+        ax.annotate("", tip, (0, 0), arrowprops=arrow)
     ax.update_datalim(tips)
     ax.axhline(0, color="0.85", lw=0.8, zorder=0)
     ax.axvline(0, color="0.85", lw=0.8, zorder=0)
@@ -98,11 +98,11 @@ def biplot(
 
 
 def name_tips(ax, tips, words):
-    """Write a word at each tip, none over another: nearest of free places around it.
+    """Label the arrow tips so that no label overlaps another.
 
-    Places are tried in pixels, at growing distances in 24 directions. The best one
-    overlaps neither words placed before nor tips, lies inside the axes, off the arrows,
-    near the tip and in its direction; a far word gets a thin line to its tip.
+    Positions at growing distances in 24 directions are scored in pixels. The best one
+    overlaps neither earlier labels nor tips, lies inside the axes, off the arrows, and
+    near the tip in its direction; a distant label gets a thin line to its tip.
     """
     ax.figure.canvas.figure.draw_without_rendering()  # the layout places the axes
     inch = ax.get_figure().dpi / 72  # pixels a point
@@ -110,8 +110,8 @@ def name_tips(ax, tips, words):
     frame = ax.get_window_extent()
     walls = np.array([frame.x0, frame.y0, frame.x1, frame.y1])
     angle = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-    turns = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    far = np.repeat([3.0, 9.0, 16.0, 25.0, 36.0, 50.0], len(turns))
+    directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    far = np.repeat([3.0, 9.0, 16.0, 25.0, 36.0, 50.0], len(directions))
     placed = np.column_stack([ends - 2 * inch, ends + 2 * inch])
     shafts = zero + np.linspace(0.1, 0.95, 18)[:, None, None] * (ends - zero)
     shafts = shafts.reshape(-1, 2)
@@ -121,8 +121,8 @@ def name_tips(ax, tips, words):
         text.set(ha="center", va="center", zorder=4)
         box = text.get_window_extent()
         half = np.array([box.width, box.height]) / 2 + inch
-        way = np.tile(turns, (6, 1))
-        at = end + far[:, None] * inch * way + way * half  # the middle of the word
+        way = np.tile(directions, (6, 1))
+        at = end + far[:, None] * inch * way + way * half  # the middle of the label
         low, high = at - half, at + half
         over = overlap_areas(low, high, placed).sum(axis=1)
         outside = 4 * half.prod() - overlap_areas(low, high, walls[None])[:, 0]
@@ -140,7 +140,7 @@ def name_tips(ax, tips, words):
 
 
 def overlap_areas(low, high, boxes):
-    """Areas (m, k) that m boxes low, high (m, 2) share with k boxes (k, 4)."""
+    """Overlap areas (m, k) of m boxes low, high (m, 2) with k boxes (k, 4)."""
     wide = np.minimum(high[:, None], boxes[:, 2:]) - np.maximum(
         low[:, None], boxes[:, :2]
     )

@@ -8,7 +8,7 @@ from .style import GREY, draw_styled, line_style, pale_grid, short_name
 
 @draw_styled
 def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax=None):
-    """A reliability curve with its band, of one or several models.
+    """Reliability curves of one or several models, with confidence bands.
 
     Parameters
     ----------
@@ -16,7 +16,7 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
         Mean probability of each bin; a curve is an object with the attributes
         `predicted`, `observed`, `low`, `high` and `count`.
     observed : array of shape (bins,)
-        Share that came true.
+        Observed frequency of the event.
     low, high : arrays of shape (bins,), optional
         The band.
     count : array of shape (bins,), optional
@@ -36,8 +36,8 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
     """
     ax = get_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":", label="perfect")
-    given = dict(predicted) if isinstance(predicted, dict) else {"": predicted}
-    for k, (name, curve) in enumerate(given.items()):
+    curves = dict(predicted) if isinstance(predicted, dict) else {"": predicted}
+    for k, (name, curve) in enumerate(curves.items()):
         if hasattr(curve, "predicted"):
             parts = (getattr(curve, v, None) for v in FIELDS)
         else:
@@ -46,7 +46,7 @@ def calibration(predicted, observed=None, low=None, high=None, count=None, *, ax
     ax.set(xlabel="probability given", ylabel="share that came true")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     pale_grid(ax)
-    if len(given) > 1:
+    if len(curves) > 1:
         ax.legend(loc="upper left")
     return ax
 
@@ -55,8 +55,9 @@ FIELDS = ("predicted", "observed", "low", "high", "count")
 
 
 def draw_reliability_curve(ax, k, name, predicted, observed, low, high, count):
-    """One curve: line, points as large as their bins, band."""
-    u, v = np.asarray(predicted, float), np.asarray(observed, float)
+    """Draw one curve: a line, points sized by their bins, and a band."""
+    u = np.asarray(predicted, float)
+    v = np.asarray(observed, float)
     style = line_style(k)
     ax.plot(u, v, label=name, **style)
     size = np.full(len(u), 22.0)

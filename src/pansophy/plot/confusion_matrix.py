@@ -22,7 +22,7 @@ def confusion_matrix(
     weights=None,
     ax=None,
 ):
-    """Counts, or shares, of true and predicted classes.
+    """Confusion matrix: counts or shares of true and predicted classes.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def confusion_matrix(
     labels : sequence, optional
         Classes in the order shown; names for a matrix of counts.
     rows : {"true", "predicted"}
-        What the rows of the picture are; the other one are its columns.
+        Which classes are in the rows of the figure; the others are in its columns.
     normalize : {"rows", "columns", "all"}, optional
         Shares of a row, of a column or of everything instead of counts.
     weights : array of shape (n,), optional
-        How much each row counts.
+        Row weights.
     ax : matplotlib axes, optional
 
     Returns
@@ -57,7 +57,8 @@ def confusion_matrix(
     C, labels = confusion_counts(y, predicted, labels, weights)
     C = C if rows == "true" else C.T
     shown = normalized_counts(C, normalize)
-    ax, K = get_axes(ax), len(C)
+    ax = get_axes(ax)
+    K = len(C)
     ax.imshow(shown, cmap="Blues", vmin=0, vmax=max(shown.max(), 1e-12))
     size = 9.5 if K <= 8 else 7.5
     if K <= 20:
@@ -65,7 +66,8 @@ def confusion_matrix(
             ink = "white" if shown[i, j] > 0.6 * shown.max() else INK
             text = f"{C[i, j]:g}" if normalize is None else f"{shown[i, j]:.0%}"
             ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
-    names, step = short_names(labels, 16), -(-K // NAMED)
+    names = short_names(labels, 16)
+    step = -(-K // NAMED)
     wide = max(map(len, names)) * K > 40
     ax.set_yticks(range(0, K, step), names[::step], fontsize=size)
     ax.set_xticks(range(0, K, step), names[::step], fontsize=size)
@@ -95,7 +97,7 @@ def confusion_counts(y, predicted, labels, weights=None):
 
 
 def normalized_counts(C, normalize):
-    """Counts as they are, or divided by the sums asked for; nothing stays nothing."""
+    """Counts divided by the sums of rows, columns or all; 0 where a sum is 0."""
     if normalize is None:
         return C
     axis = {"rows": 1, "columns": 0, "all": None}[normalize]

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def dbscan(X, labels, core, *, eps=None, ax=None):
-    """Core rows as large dots, border rows as small ones, noise as grey crosses.
+    """DBSCAN clusters: core rows as large dots, border rows as small ones, noise as x.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def dbscan(X, labels, core, *, eps=None, ax=None):
     core : array
         `core_sample_indices_` of a model, or a flag for each row.
     eps : float, optional
-        Draws the circle of this radius around every core row.
+        Draw circles of this radius around the core rows.
     ax : matplotlib axes, optional
 
     Returns
@@ -36,19 +36,31 @@ def dbscan(X, labels, core, *, eps=None, ax=None):
     """
     from matplotlib.collections import EllipseCollection
 
-    X, z, ax = np.asarray(X, dtype=float), np.asarray(labels), get_axes(ax)
-    flag = np.zeros(len(X), bool)
-    flag[np.asarray(core)] = True
+    ax = get_axes(ax)
+    X = np.asarray(X, dtype=float)
+    z = np.asarray(labels)
+    is_core = np.zeros(len(X), bool)
+    is_core[np.asarray(core)] = True
+    is_border = ~is_core & (z >= 0)
     P = X[:, :2] if X.shape[1] > 1 else np.column_stack([X[:, 0], np.zeros(len(X))])
-    if eps is not None and flag.any():
-        wide = np.full(int(flag.sum()), 2 * eps)
-        style = {"facecolors": "none", "edgecolors": "0.8", "linewidths": 0.7}
-        where = {"offsets": P[flag], "offset_transform": ax.transData, "units": "xy"}
-        ax.add_collection(EllipseCollection(wide, wide, 0 * wide, **where, **style))
+    if eps is not None and is_core.any():
+        width = np.full(int(is_core.sum()), 2 * eps)
+        circles = EllipseCollection(
+            width,
+            width,
+            0 * width,
+            units="xy",
+            offsets=P[is_core],
+            offset_transform=ax.transData,
+            facecolors="none",
+            edgecolors="0.8",
+            linewidths=0.7,
+        )
+        ax.add_collection(circles)
     colors = np.array([f"C{c % 10}" for c in z])
     kinds = {
-        "core": (flag, {"s": 42, "c": colors[flag]}),
-        "border": (~flag & (z >= 0), {"s": 14, "c": colors[~flag & (z >= 0)]}),
+        "core": (is_core, {"s": 42, "c": colors[is_core]}),
+        "border": (is_border, {"s": 14, "c": colors[is_border]}),
         "noise": (z < 0, {"s": 26, "c": "0.55", "marker": "x", "linewidths": 1}),
     }
     for name, (rows, style) in kinds.items():

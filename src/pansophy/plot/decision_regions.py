@@ -1,18 +1,20 @@
 """Decision regions of a classifier in the plane of two columns."""
 
+from functools import partial
+
 import numpy as np
 
 from .axes import axis_limits, get_axes
 from .style import COLORS, MARKS, draw_styled, short_name
 
-ROWS = 1000  # shown at most
-DEPTHS = (0.42, 0.2, 0.3, 0.5, 0.25, 0.12)  # told apart in grey as well
+ROWS = 1000  # largest number of rows shown
+DEPTHS = (0.42, 0.2, 0.3, 0.5, 0.25, 0.12)  # shades that differ in grey print too
 
 
-def over_grid(ask, limits, *, resolution=200, at=None, columns=(0, 1)):
-    """Answers on a grid over two columns: (answers (r, r), x values, y values).
+def over_grid(predict, limits, *, resolution=200, at=None, columns=(0, 1)):
+    """Predictions on a grid over two columns: (predictions (r, r), x, y values).
 
-    `at` holds the values of all columns where there are more than two.
+    `at` holds the values of all columns if there are more than two.
     """
     a, b = (np.linspace(low, high, resolution) for low, high in limits)
     A, B = np.meshgrid(a, b)
@@ -21,7 +23,7 @@ def over_grid(ask, limits, *, resolution=200, at=None, columns=(0, 1)):
         full = np.tile(np.asarray(at, float), (len(grid), 1))
         full[:, list(columns)] = grid
         grid = full
-    return np.asarray(ask(grid)).reshape(A.shape), a, b
+    return np.asarray(predict(grid)).reshape(A.shape), a, b
 
 
 @draw_styled
@@ -38,7 +40,7 @@ def decision_regions(
     limit=None,
     ax=None,
 ):
-    """Regions of equal answers of anything that predicts labels from two columns.
+    """Decision regions of a classifier or clusterer in the plane of two columns.
 
     Parameters
     ----------
@@ -51,11 +53,11 @@ def decision_regions(
     names : names of the d columns, optional
     bounds : pairs (low, high) of both axes; None fits the rows
     resolution : int
-        Points per axis at which the model is asked.
+        Grid points per axis at which the model predicts.
     margins : bool
         Whether to draw where the `decision_function` of two classes is -1 and 1.
     limit : int, optional
-        Most rows shown; None is 1000.
+        Largest number of rows shown; None is 1000.
     ax : matplotlib axes, optional
 
     Returns
@@ -80,16 +82,19 @@ def decision_regions(
     at = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
     plane = X[:, [i, j]]
     limits = axis_limits(plane[np.isfinite(plane).all(axis=1)], bounds)
-    how = {"resolution": resolution, "at": at, "columns": columns}
-    grid, a, b = over_grid(model.predict, limits, **how)
+    on_grid = partial(
+        over_grid, limits=limits, resolution=resolution, at=at, columns=columns
+    )
+    grid, a, b = on_grid(model.predict)
     y = None if y is None else np.asarray(y)
     labels = np.unique(grid if y is None else np.concatenate([grid.ravel(), y.ravel()]))
     ax = get_axes(ax)
     paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
     if margins:
-        F, a, b = over_grid(model.decision_function, limits, **how)
-        dashed = {"colors": "0.3", "linestyles": "--", "linewidths": 1.0}
-        ax.contour(a, b, F, levels=[-1, 1], **dashed)
+        F, a, b = on_grid(model.decision_function)
+        ax.contour(
+            a, b, F, levels=[-1, 1], colors="0.3", linestyles="--", linewidths=1.0
+        )
     scatter_by_class(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )
@@ -102,7 +107,7 @@ def decision_regions(
 
 
 def paint_regions(ax, codes, a, b, k):
-    """Regions in pale colours, lines where they meet."""
+    """Fill the regions with pale colours and draw their borders."""
     from matplotlib.colors import ListedColormap, to_rgb
 
     pale = lambda c: 1 - DEPTHS[c % 6] * (1 - np.array(to_rgb(COLORS[c % 6])))
@@ -113,7 +118,7 @@ def paint_regions(ax, codes, a, b, k):
 
 
 def scatter_by_class(ax, plane, y, labels):
-    """Rows, by class in colour and mark; a legend where classes are known."""
+    """Scatter the rows with a colour and marker for each class, and a legend."""
     dots = {"s": 18, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
     if y is None:
         ax.scatter(*plane.T, color="0.3", **dots)

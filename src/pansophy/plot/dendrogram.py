@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..cluster.linkage import children, cut, leaf_order
+from ..cluster.linkage import cut_tree, leaf_order, linkage_children
 from .axes import get_axes
 
 
 def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=None):
-    """A dendrogram, the clusters of a cut in colours.
+    """Dendrogram of a hierarchical clustering; a cut colours its clusters.
 
     Parameters
     ----------
@@ -37,12 +37,13 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
     from matplotlib.collections import LineCollection
 
     Z = as_tree(tree)
-    n, ax = len(Z) + 1, get_axes(ax)
+    n = len(Z) + 1
+    ax = get_axes(ax)
     lines, rows = merge_brackets(Z)
     groups = np.full(n, -1)
     line = None
     if k is not None or height is not None:
-        groups = cut(Z, k, height=height)
+        groups = cut_tree(Z, k, height=height)
         line = cut_height(Z, k) if height is None else height
     owner = np.where(Z[:, 2] <= (np.inf if line is None else line), groups[rows], -1)
     lines = lines[:, :, ::-1] if horizontal else lines
@@ -56,7 +57,7 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
 
 
 def as_tree(tree):
-    """Z of an array or a fitted model."""
+    """Linkage matrix of an array or a fitted model."""
     Z = getattr(tree, "linkage_matrix_", None)
     if Z is None and hasattr(tree, "children_"):
         if len(tree.children_) != tree.n_leaves_ - 1:
@@ -69,13 +70,14 @@ def as_tree(tree):
 
 
 def merge_brackets(Z):
-    """(n - 1, 4, 2) points of each bridge, and one row below each."""
+    """Corner points (n - 1, 4, 2) of the bracket of each merge, and a row below it."""
     n = len(Z) + 1
     place, foot, row = np.empty((3, 2 * n - 1))
     place[leaf_order(Z)] = np.arange(n)
-    foot[:n], row[:n] = 0.0, np.arange(n)
+    foot[:n] = 0.0
+    row[:n] = np.arange(n)
     lines = np.empty((n - 1, 4, 2))
-    for t, (a, b) in enumerate(children(Z)):
+    for t, (a, b) in enumerate(linkage_children(Z)):
         top = Z[t, 2]
         lines[t] = [
             (place[a], foot[a]),
@@ -83,34 +85,37 @@ def merge_brackets(Z):
             (place[b], top),
             (place[b], foot[b]),
         ]
-        place[n + t], foot[n + t] = (place[a] + place[b]) / 2, top
+        place[n + t] = (place[a] + place[b]) / 2
+        foot[n + t] = top
         row[n + t] = row[a]
     return lines, row[n:].astype(int)
 
 
 def cut_height(Z, k):
-    """Halfway between the last merge that is kept and the first that is not."""
+    """Height that cuts the tree into k clusters: between two successive merges."""
     n = len(Z) + 1
     low = Z[n - k - 1, 2] if k < n else 0.0
     return (low + Z[n - k, 2]) / 2 if k > 1 else low * 1.02
 
 
 def label_dendrogram_axes(ax, Z, names, horizontal):
-    """Limits, names of the rows and of the axis of heights."""
-    n, top = len(Z) + 1, Z[:, 2].max()
+    """Set the limits, the row labels and the label of the height axis."""
+    n = len(Z) + 1
+    top = Z[:, 2].max()
     order = leaf_order(Z)
     sides = (-0.7, n - 0.3), (0.0, 1.05 * top if top > 0 else 1.0)
     ax.set(xlim=sides[horizontal], ylim=sides[not horizontal])
     words = [str(i) if names is None else str(names[i]) for i in order]
     if names is None and n > 60:
         words = []
-    places, small = range(len(words)), 7 if n > 30 else None
+    places = range(len(words))
+    size = 7 if n > 30 else None
     if horizontal:
-        ax.set_yticks(places, words, fontsize=small)
+        ax.set_yticks(places, words, fontsize=size)
         ax.set_xlabel("height")
     else:
-        turn = 90 if max(map(len, words), default=0) > 3 or n > 30 else 0
-        ax.set_xticks(places, words, rotation=turn, fontsize=small)
+        angle = 90 if max(map(len, words), default=0) > 3 or n > 30 else 0
+        ax.set_xticks(places, words, rotation=angle, fontsize=size)
         ax.set_ylabel("height")
     for edge in ("top", "right", "left" if horizontal else "bottom"):
         ax.spines[edge].set_visible(False)

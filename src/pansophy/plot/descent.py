@@ -23,7 +23,7 @@ def positions_of(path) -> np.ndarray:
 
 
 def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
-    """Trajectories on contours.
+    """Trajectories of optimisers on the contours of the objective.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
         levels=levels,
         resolution=resolution,
     )
-    for label, way in points.items():
-        (line,) = ax.plot(way[:, 0], way[:, 1], ".-", lw=1.2, label=label or None)
-        ax.plot(*way[-1], "*", ms=12, color=line.get_color())
+    for label, path in points.items():
+        (line,) = ax.plot(path[:, 0], path[:, 1], ".-", lw=1.2, label=label or None)
+        ax.plot(*path[-1], "*", ms=12, color=line.get_color())
     if any(points):
         ax.legend()
     ax.set_xlabel("$x_1$")

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def elbow(choice, *, ax=None):
-    """The curve of costs J_k, the score it was judged by, and the k chosen.
+    """Elbow curve of costs J_k, the criterion that chose k, and the k chosen.
 
     Parameters
     ----------
@@ -33,17 +33,26 @@ def elbow(choice, *, ax=None):
     if choice.method == "elbow":
         ends = [0, -1]
         ax.plot(choice.ks[ends], choice.costs[ends], ":", color="0.6", label="chord")
-    star = {"ms": 14, "label": f"k = {choice.k} ({choice.method})"}
-    ax.plot(choice.k, choice.costs[at], "r*", **star)
+    label = f"k = {choice.k} ({choice.method})"
+    ax.plot(choice.k, choice.costs[at], "r*", ms=14, label=label)
     ax.set(xlabel="clusters $k$", ylabel="cost $J_k$", ylim=(0, None))
     ax.yaxis.label.set_color(line[0].get_color())
     handles, names = ax.get_legend_handles_labels()
     if choice.method not in ("elbow",):
         twin = ax.twinx()
-        how = {"fmt": "s--", "color": "C1", "ms": 4, "label": choice.method}
-        twin.errorbar(choice.ks, choice.scores, yerr=choice.errors, capsize=2, **how)
+        twin.errorbar(
+            choice.ks,
+            choice.scores,
+            yerr=choice.errors,
+            capsize=2,
+            fmt="s--",
+            color="C1",
+            ms=4,
+            label=choice.method,
+        )
         twin.set_ylabel(f"{choice.method} (more is better)", color="C1")
-        more, words = twin.get_legend_handles_labels()
-        handles, names = handles + more, names + words
+        twin_handles, twin_names = twin.get_legend_handles_labels()
+        handles = handles + twin_handles
+        names = names + twin_names
     ax.legend(handles, names, loc="center right")
     return ax

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def ellipse_points(mean, cov, level, points=100):
-    """The points (2, points) at Mahalanobis distance `level` from the mean."""
+    """Points (2, points) at Mahalanobis distance `level` from the mean."""
     angle = np.linspace(0, 2 * np.pi, points)
     values, U = np.linalg.eigh(cov)
     root = U * np.sqrt(np.maximum(values, 0))
@@ -14,9 +14,9 @@ def ellipse_points(mean, cov, level, points=100):
 
 
 def covariance_ellipses(
-    model, X=None, *, columns=(0, 1), levels=(1.0, 2.0), over_turns=False, ax=None
+    model, X=None, *, columns=(0, 1), levels=(1.0, 2.0), over_iterations=False, ax=None
 ):
-    """Ellipses of a mixture of Normals over two columns, and over the turns of EM.
+    """Covariance ellipses of a Gaussian mixture in two columns, also during EM.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ def covariance_ellipses(
         Which two coordinates.
     levels : list of float, default=(1.0, 2.0)
         Mahalanobis distances at which ellipses are drawn.
-    over_turns : bool, default=False
-        Also draw the first level of each turn, fainter the earlier but the very first
-        dashed, and the ways of the means; the model must have been fitted with
-        `keep_path=True`.
+    over_iterations : bool, default=False
+        Also draw the first level after each iteration of EM, fainter the earlier and
+        the initial one dashed, and the paths of the means; the model must have been
+        fitted with `keep_path=True`.
     ax : matplotlib axes, optional
 
     Returns
@@ -45,7 +45,7 @@ def covariance_ellipses(
     >>> from pansophy.mixture import GaussianMixture
     >>> X = np.array([[0, 0], [1, 2], [2, 1], [8, 8], [9, 7], [7, 9.0]])
     >>> model = GaussianMixture(2, random_state=0, keep_path=True).fit(X)
-    >>> ax = plot.covariance_ellipses(model, X, over_turns=True)
+    >>> ax = plot.covariance_ellipses(model, X, over_iterations=True)
     >>> ax.get_xlabel()
     'column 0'
     """
@@ -56,11 +56,12 @@ def covariance_ellipses(
     covs = model_covariances(model, k, d)
     colors = [f"C{j % 10}" for j in range(k)]
     if X is not None:
-        z, X = np.asarray(model.predict(X)), np.asarray(X, float)
+        z = np.asarray(model.predict(X))
+        X = np.asarray(X, float)
         shades = [colors[j] for j in z]
         ax.scatter(*X[:, at].T, c=shades, s=8, alpha=0.4, lw=0)
-    if over_turns:
-        draw_turns(ax, model.history_, at, colors, levels[0])
+    if over_iterations:
+        draw_iterations(ax, model.history_, at, colors, levels[0])
     for j in range(k):
         for level in levels:
             line = ellipse_points(means[j, at], covs[j][np.ix_(at, at)], level)
@@ -73,7 +74,7 @@ def covariance_ellipses(
 
 
 def model_covariances(model, k, d):
-    """The matrices (k, d, d) of a fitted mixture, whatever their storage."""
+    """Full covariance matrices (k, d, d) of a fitted mixture of any covariance type."""
     kind = getattr(model, "covariance_type", "full")
     cov = np.asarray(model.covariances_, float)
     if kind == "tied":
@@ -83,18 +84,19 @@ def model_covariances(model, k, d):
     return cov[:, :, None] * np.eye(d) if kind == "diag" else cov
 
 
-def draw_turns(ax, history, at, colors, level):
-    """Ellipses of all turns but the last, the first dashed; ways of the means."""
+def draw_iterations(ax, history, at, colors, level):
+    """Draw the ellipses of all iterations but the last, and the paths of the means."""
     if "means" not in history:
-        raise ValueError("there are no turns to draw: fit with keep_path=True.")
-    means, covs = history["means"], history["covariances"]
-    turns = len(means)
-    for t in range(turns - 1):
-        shade = 0.12 + 0.45 * t / max(turns - 1, 1)
-        how = {"ls": "--", "lw": 1.2} if t == 0 else {"lw": 0.8, "alpha": shade}
+        raise ValueError("there are no iterations to draw: fit with keep_path=True.")
+    means = history["means"]
+    covs = history["covariances"]
+    n_iter = len(means)
+    for t in range(n_iter - 1):
+        shade = 0.12 + 0.45 * t / max(n_iter - 1, 1)
+        style = {"ls": "--", "lw": 1.2} if t == 0 else {"lw": 0.8, "alpha": shade}
         for j, color in enumerate(colors):
             line = ellipse_points(means[t, j, at], covs[t, j][np.ix_(at, at)], level)
-            ax.plot(*line, color=color, **how)
+            ax.plot(*line, color=color, **style)
     for j, color in enumerate(colors):
         ax.plot(*means[:, j, at].T, "-", color=color, lw=1.0)
         ax.plot(*means[0, j, at], "x", color=color, ms=6)

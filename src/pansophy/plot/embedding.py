@@ -8,7 +8,7 @@ MANY = 20  # labels up to which each has an entry in the legend
 
 
 def embedding(points, labels=None, *, size=None, legend=True, ax=None):
-    """Scatter of an embedding in one or two dimensions.
+    """Scatter plot of an embedding in one or two dimensions.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     >>> [t.get_text() for t in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    Y, ax = np.asarray(points, dtype=float), get_axes(ax)
+    ax = get_axes(ax)
+    Y = np.asarray(points, dtype=float)
     Y = Y.reshape(len(Y), -1)
     x, y = (np.arange(len(Y)), Y[:, 0]) if Y.shape[1] == 1 else (Y[:, 0], Y[:, 1])
     s = size if size is not None else float(np.clip(2e4 / max(len(Y), 1), 2, 30))
-    how = {"s": s, "linewidths": 0, "alpha": 0.8}
     if labels is None:
-        ax.scatter(x, y, **how)
+        ax.scatter(x, y, s=s, linewidths=0, alpha=0.8)
     else:
         labels = np.asarray(labels)
         if len(labels) != len(Y):
             raise ValueError(f"{len(Y)} points have {len(labels)} labels.")
-        scatter_by_label(ax, x, y, labels, legend, how)
+        scatter_by_label(ax, x, y, labels, legend, s)
     if Y.shape[1] == 1:
         ax.set(xlabel="row", ylabel="first coordinate")
     else:
@@ -53,21 +53,28 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     return ax
 
 
-def scatter_by_label(ax, x, y, labels, legend, how):
-    """Groups by colour, or a scale of colour for many different numbers."""
+def scatter_by_label(ax, x, y, labels, legend, s):
+    """Colour points by group, or by a colour scale for many different numbers."""
     groups = np.unique(labels)
     if len(groups) > MANY and labels.dtype.kind == "f":
-        drawn = ax.scatter(x, y, c=labels, cmap="viridis", **how)
+        drawn = ax.scatter(x, y, c=labels, cmap="viridis", s=s, linewidths=0, alpha=0.8)
         if legend:
             ax.figure.colorbar(drawn, ax=ax)
         return
     from matplotlib import colormaps
 
-    few = colormaps["tab10" if len(groups) <= 10 else "tab20"]
+    palette = colormaps["tab10" if len(groups) <= 10 else "tab20"]
     for k, group in enumerate(groups):
-        own = labels == group
+        some = labels == group
         noise = labels.dtype.kind in "iu" and group == -1
-        colour = "0.7" if noise else few(k % few.N)
-        ax.scatter(x[own], y[own], color=colour, label=str(group), **how)
+        ax.scatter(
+            x[some],
+            y[some],
+            color="0.7" if noise else palette(k % palette.N),
+            label=str(group),
+            s=s,
+            linewidths=0,
+            alpha=0.8,
+        )
     if legend and len(groups) <= MANY:
-        ax.legend(markerscale=max(1.0, (20 / how["s"]) ** 0.5), fontsize="small")
+        ax.legend(markerscale=max(1.0, (20 / s) ** 0.5), fontsize="small")

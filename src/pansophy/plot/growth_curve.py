@@ -28,7 +28,8 @@ def growth_curve(curve, *, by="leaves", ax=None):
     """
     if by not in ("leaves", "nodes"):
         raise ValueError(f"by must be 'leaves' or 'nodes', got {by!r}.")
-    size, ax = getattr(curve, by), get_axes(ax)
+    size = getattr(curve, by)
+    ax = get_axes(ax)
     ax.plot(size, curve.train, label="training")
     ax.plot(size, curve.validation, label="held out")
     k = curve.peak

@@ -40,7 +40,8 @@ def importance(names, values, errors=None, *, limit=15, label=None, ax=None):
     if len(names) != len(V):
         raise ValueError(f"{len(names)} names but {len(V)} importances.")
     order = np.argsort(-V, kind="stable")[:limit]
-    ax, place = row_axes(ax, len(order)), np.arange(len(order))
+    ax = row_axes(ax, len(order))
+    place = np.arange(len(order))
     colors = [BLUE if V[j] > 0 else GREY for j in order]
     ax.barh(place, V[order], color=colors, height=0.7)
     if errors is not None:

@@ -9,7 +9,7 @@ def label_curve(reports, *, ax=None):
     Parameters
     ----------
     reports : Report, or dict of name to Report
-        From `pansophy.active.learn`, with test rows.
+        From `pansophy.active.run_active_learning`, with test rows.
     ax : matplotlib axes, optional
 
     Returns
@@ -23,7 +23,8 @@ def label_curve(reports, *, ax=None):
     >>> from pansophy.linear_model import LogisticRegression
     >>> X = np.linspace(0, 1, 20)[:, None]
     >>> y = (X[:, 0] > 0.7).astype(int)
-    >>> report = active.learn(LogisticRegression(), X, y, budget=5, test=(X, y))
+    >>> model = LogisticRegression()
+    >>> report = active.run_active_learning(model, X, y, budget=5, test=(X, y))
     >>> plot.label_curve({"unsure first": report}).get_xlabel()
     'labels'
     """

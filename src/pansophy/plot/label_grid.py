@@ -46,7 +46,8 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
         raise ValueError(f"{len(shown)} pictures need as many axes, got {len(each)}.")
     for k, (a, p) in enumerate(zip(each, shown, strict=True)):
         if p.dtype.kind == "f":  # probabilities
-            limits, colours = (0.0, 1.0), "viridis"
+            limits = (0.0, 1.0)
+            colours = "viridis"
         else:
             limits = (p.min(), max(p.max(), p.min() + 1))
             colours = "gray" if len(np.unique(p)) <= 2 else "tab10"

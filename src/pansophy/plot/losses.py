@@ -28,7 +28,7 @@ def losses(which=MARGIN, *, span=(-2.5, 2.5), ax=None):
     >>> [line.get_label() for line in ax.lines]
     ['zero-one', 'hinge', 'logistic']
     """
-    chosen = [nouns.get(w) if isinstance(w, str) else w for w in which]
+    chosen = [nouns.get_loss(w) if isinstance(w, str) else w for w in which]
     margins = [loss.domain in ("sign", "fraction") for loss in chosen]
     if any(margins) != all(margins):
         raise ValueError("losses of margins and of residuals go on different axes.")

@@ -14,7 +14,9 @@ def factor_graph_layout(n_variables, scopes):
     graph with loops has its variables on a ring and its factors between them.
     """
     at = [[k for k, s in enumerate(scopes) if v in s] for v in range(n_variables)]
-    depth, factor_depth, loops = {}, {}, False
+    depth = {}
+    factor_depth = {}
+    loops = False
     for root in range(n_variables):
         if root in depth:
             continue
@@ -42,7 +44,9 @@ def factor_graph_layout(n_variables, scopes):
             for s in scopes
         ]
         return size * ring, np.array(F).reshape(-1, 2)
-    V, F, used = np.zeros((n_variables, 2)), np.zeros((len(scopes), 2)), {}
+    V = np.zeros((n_variables, 2))
+    F = np.zeros((len(scopes), 2))
+    used = {}
 
     def place(column):
         used[column] = used.get(column, 0) + 1
@@ -96,7 +100,8 @@ def message_passing(beliefs, *, ax=None):
     from matplotlib.patches import Circle, Rectangle
 
     graph = beliefs.graph
-    names, scopes = graph.space.names, [f.variables for f in graph.factors]
+    names = graph.space.names
+    scopes = [f.variables for f in graph.factors]
     V, F = factor_graph_layout(len(names), scopes)
     everything = np.concatenate([V, F])
     low, high = everything.min(axis=0) - 0.7, everything.max(axis=0) + 0.7

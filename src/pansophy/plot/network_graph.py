@@ -1,15 +1,20 @@
 """A Bayesian network or another directed acyclic graph, drawn in layers."""
 
 from ..core.svg import LINE
-from ..graphical.drawing import FILLS, arrow, captions, page_of
-from ..graphical.separation import graph_of
+from ..graphical.d_separation import named_graph
+from ..graphical.network_drawing import (
+    NODE_FILLS,
+    clip_arrow,
+    network_layout,
+    node_captions,
+)
 from .axes import get_axes
 
 INCH = 90.0  # units of the layout per inch
 
 
 def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
-    """Draw a network in layers, arrows downwards.
+    """Draw a directed acyclic graph in layers, with arrows downwards.
 
     Parameters
     ----------
@@ -28,8 +33,8 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     Examples
     --------
     >>> from pansophy import plot
-    >>> from pansophy.graphical import sprinkler
-    >>> ax = plot.network_graph(sprinkler())
+    >>> from pansophy.graphical import sprinkler_network
+    >>> ax = plot.network_graph(sprinkler_network())
     >>> sorted(t.get_text() for t in ax.texts if t.get_text())
     ['cloudy', 'rain', 'sprinkler', 'wet']
     """
@@ -37,8 +42,8 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     from matplotlib.path import Path
 
     shown = model if hasattr(model, "space") else Edges(model)
-    lines = captions(shown, tables)
-    page, widths, height = page_of(shown, lines)
+    lines = node_captions(shown, tables)
+    page, widths, height = network_layout(shown, lines)
     if ax is None:
         from matplotlib import pyplot as plt
 
@@ -50,33 +55,39 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     wide, high = ax.get_window_extent().size * 72 / ax.figure.dpi
     scale = min(wide / (page.width + 24), high / (page.height + 24))  # points per unit
     for (_, i), points in page.paths.items():
-        ends = arrow(points, height, widths[i], shown.space.is_discrete(i))
+        ends = clip_arrow(points, height, widths[i], shown.space.is_discrete(i))
         look = {"arrowstyle": "-|>", "mutation_scale": 14 * scale, "zorder": 0}
         ax.add_patch(FancyArrowPatch(path=Path(ends), color="0.45", lw=1, **look))
     marked = {shown.space.number(v) for v in highlight}
     for i, box in enumerate(lines):
         x, y = float(page.x[i]), float(page.y[i])
         round_ = shown.space.is_discrete(i)
-        look = {"fc": "#ffd6d6" if i in marked else FILLS[round_], "ec": "0.35"}
+        look = {"fc": "#ffd6d6" if i in marked else NODE_FILLS[round_], "ec": "0.35"}
         if round_:
             corner = x - widths[i] / 2, y - height / 2
-            how = "round,pad=0,rounding_size=8"
-            ax.add_patch(FancyBboxPatch(corner, widths[i], height, how, **look))
+            shape = "round,pad=0,rounding_size=8"
+            ax.add_patch(FancyBboxPatch(corner, widths[i], height, shape, **look))
         else:
             ax.add_patch(Ellipse((x, y), widths[i], height, **look))
         for k, text in enumerate(box):
             at = y - LINE * (len(box) - 1) / 2 + LINE * k
-            how = {"ha": "center", "va": "center", "fontsize": 12 * scale}
-            weight = "bold" if k == 0 and len(box) > 1 else "normal"
-            ax.text(x, at, text, weight=weight, **how)
+            ax.text(
+                x,
+                at,
+                text,
+                weight="bold" if k == 0 and len(box) > 1 else "normal",
+                ha="center",
+                va="center",
+                fontsize=12 * scale,
+            )
     return ax
 
 
 class Edges:
-    """A list of edges in the shape of a network: names and parents."""
+    """A list of edges with the attributes of a network: names and parents."""
 
     def __init__(self, edges):
-        from ..graphical.names import Space
+        from ..graphical.variables import VariableSpace
 
-        names, self.parents = graph_of(edges)
-        self.space = Space(tuple(names), ((0,),) * len(names))
+        names, self.parents = named_graph(edges)
+        self.space = VariableSpace(tuple(names), ((0,),) * len(names))

@@ -39,14 +39,14 @@ def partial_dependence(dependence, *, rows=True, centre=False, ax=None):
     """
     if not isinstance(dependence, list):
         return draw_dependence(dependence, rows, centre, get_axes(ax))
-    given = axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
-    if len(given) != len(dependence):
-        raise ValueError(f"{len(dependence)} columns but {len(given)} axes.")
-    for k, (d, one) in enumerate(zip(dependence, given, strict=True)):
+    axes = axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
+    if len(axes) != len(dependence):
+        raise ValueError(f"{len(dependence)} columns but {len(axes)} axes.")
+    for k, (d, one) in enumerate(zip(dependence, axes, strict=True)):
         draw_dependence(d, rows, centre, one)
         if ax is None and k % 3:
             one.set_ylabel("")  # the scale is common
-    return given
+    return axes
 
 
 def axes_grid(m):
@@ -56,15 +56,16 @@ def axes_grid(m):
     across = min(m, 3)
     down = -(-m // across)
     size = (0.6 + 3.1 * across, 2.9 * down)
-    _, made = plt.subplots(down, across, figsize=size, sharey=True, squeeze=False,
-                           layout="constrained")  # fmt: skip
-    for extra in made.ravel()[m:]:
+    axes = plt.subplots(
+        down, across, figsize=size, sharey=True, squeeze=False, layout="constrained"
+    )[1].ravel()
+    for extra in axes[m:]:
         extra.set_visible(False)
-    return made.ravel()[:m]
+    return axes[:m]
 
 
 def draw_dependence(d, rows, centre, ax):
-    """One column: bars for names, lines for numbers."""
+    """Draw one column: bars for categories, lines for numbers."""
     mean = np.asarray(d.mean, float)
     mean = mean[:, None] if mean.ndim == 1 else mean
     single = getattr(d, "rows", None)
@@ -87,6 +88,7 @@ def draw_dependence(d, rows, centre, ax):
 
 
 def draw_lines(ax, d, mean, single):
+    """Draw mean predictions as lines, with thin lines for single rows."""
     x = np.asarray(d.values, float)
     if single is not None:
         ax.plot(x, single[:LINES].T, color=GREY, lw=0.5, alpha=0.35, zorder=1)
@@ -96,23 +98,22 @@ def draw_lines(ax, d, mean, single):
 
 
 def draw_bars(ax, d, mean, single):
-    place, K = np.arange(len(d.values)), mean.shape[1]
+    """Draw mean predictions as bars, with the central 80 % of single rows."""
+    place = np.arange(len(d.values))
+    K = mean.shape[1]
     width = 0.8 / K
     hatches = ("", "///", "...", "xxx", "\\\\\\", "---")
     for k, v in enumerate(mean.T):
         at = place + (k - (K - 1) / 2) * width
-        style = {
-            "color": line_style(k)["color"],
-            "hatch": hatches[k % 6],
-            "ec": "white",
-        }
         ax.bar(
             at,
             v,
             0.95 * width,
             lw=0,
             label="mean" if K == 1 else short_name(d.outputs[k]),
-            **style,
+            color=line_style(k)["color"],
+            hatch=hatches[k % 6],
+            ec="white",
         )
     if single is not None:
         low, high = np.quantile(single, [0.1, 0.9], axis=0)

@@ -9,20 +9,21 @@ from .threshold_curves import curve_band, curve_weights, curves_to_draw, thin_cu
 
 
 def recall_and_precision(tp, fp):
-    """Recall and precision; of equal recalls the best precision is kept.
+    """Recall, precision and the number of predicted positives, for `curve_band`.
 
-    The latter are shares of the rows called "yes".
+    Of points with equal recalls the one of the best precision is kept.
     """
     keep = (tp > 0) & np.append(True, tp[1:] > tp[:-1])
-    tp, fp = tp[keep], fp[keep]
-    return tp / tp[-1], tp / (tp + fp), tp + fp
+    tp = tp[keep]
+    called = tp + fp[keep]
+    return tp / tp[-1], tp / called, called
 
 
 @draw_styled
 def precision_recall(
     y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None
 ):
-    """Precision against recall of one or several models, with band.
+    """Precision-recall curves of one or several models, with confidence bands.
 
     Parameters
     ----------
@@ -39,18 +40,20 @@ def precision_recall(
     >>> ax.get_legend().get_texts()[0].get_text()
     'model: average precision 0.833'
     """
-    ax, grid = get_axes(ax), np.linspace(0, 1, 101)
-    found = curves_to_draw(y, scores, positive)
-    for k, (name, yes, s) in enumerate(found):
+    ax = get_axes(ax)
+    grid = np.linspace(0, 1, 101)
+    curves = curves_to_draw(y, scores, positive)
+    for k, (name, yes, s) in enumerate(curves):
         w = curve_weights(weights, y, yes)
         area = average_precision_score(yes, s, sample_weight=w)
         text = f"{short_name(name)}: average precision {area:.3f}"
-        how = {"sample_weight": w, "drop_intermediate": True}
-        precision, recall, _ = precision_recall_curve(yes, s, **how)
+        precision, recall, _ = precision_recall_curve(
+            yes, s, sample_weight=w, drop_intermediate=True
+        )
         ax.step(
             *thin_curve(recall, precision), where="post", label=text, **line_style(k)
         )
-        if bands if bands is not None else len(found) <= 3:
+        if bands if bands is not None else len(curves) <= 3:
             low, high = curve_band(
                 recall_and_precision, yes, s, grid, level=level, weights=w
             )
@@ -58,13 +61,13 @@ def precision_recall(
                 grid, low, high, color=line_style(k)["color"], alpha=0.15, lw=0
             )
     rates = (
-        np.average(yes, weights=curve_weights(weights, y, yes)) for _, yes, _ in found
+        np.average(yes, weights=curve_weights(weights, y, yes)) for _, yes, _ in curves
     )
     for share in sorted({round(float(rate), 6) for rate in rates}):
         ax.axhline(share, color=GREY, lw=1, ls=":")
     ax.set(xlabel="recall", ylabel="precision")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
     pale_grid(ax)
-    if found:
+    if curves:
         ax.legend(loc="best")
     return ax

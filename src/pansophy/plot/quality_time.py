@@ -16,15 +16,22 @@ from .style import (
     short_name,
 )
 
-PLACES = (  # from the point, in points of print
-    (7, -8, "left"), (-7, 7, "right"), (7, 0, "left"), (-7, 0, "right"),
-    (0, 11, "center"), (0, -11, "center"), (7, 8, "left"), (-7, -8, "right"),
-)  # fmt: skip
+PLACES = (  # offsets of a label from its point, in typographic points
+    (7, -8, "left"),
+    (-7, 7, "right"),
+    (7, 0, "left"),
+    (-7, 0, "right"),
+    (0, 11, "center"),
+    (0, -11, "center"),
+    (7, 8, "left"),
+    (-7, -8, "right"),
+)
 
 
 def pareto_front(x, y) -> list[int]:
-    """Places that no other beats in both, for less x and more y, by rising x."""
-    best, out = -np.inf, []
+    """Pareto front of small x and large y: indices of undominated points, by x."""
+    best = -np.inf
+    out = []
     for i in np.lexsort((-y, x)):
         if y[i] > best:
             out.append(int(i))
@@ -45,7 +52,7 @@ def quality_time(
     label="score",
     ax=None,
 ):
-    """Score against time; a line joins what nothing beats in both.
+    """Score against fit time of several methods; a line shows the Pareto front.
 
     Parameters
     ----------
@@ -68,7 +75,8 @@ def quality_time(
     >>> ax.lines[0].get_xdata().tolist()
     [1.0, 9.0]
     """
-    x, y = np.maximum(np.asarray(seconds, float), 1e-6), np.asarray(scores, float)
+    x = np.maximum(np.asarray(seconds, float), 1e-6)
+    y = np.asarray(scores, float)
     if not len(names) == len(x) == len(y):
         raise ValueError(f"{len(names)} names, {len(x)} times, {len(y)} scores.")
     ax = get_axes(ax)
@@ -96,30 +104,39 @@ def quality_time(
 
 
 def name_points(ax, x, y, names, order):
-    """Names beside their points where there is room, in order of importance."""
+    """Label points where there is free space, the most important ones first."""
     figure = ax.figure
     figure.draw_without_rendering()
-    unit, inside = figure.dpi / 72, ax.get_window_extent()
+    unit = figure.dpi / 72
+    inside = ax.get_window_extent()
     spots = ax.transData.transform(np.column_stack([x, y]))
     dots = [(a - 5 * unit, b - 5 * unit, a + 5 * unit, b + 5 * unit) for a, b in spots]
-    taken = []
+    placed = []
     for i in dict.fromkeys(order):
-        others = [*taken, *(d for k, d in enumerate(dots) if k != i)]
+        others = [*placed, *(d for k, d in enumerate(dots) if k != i)]
         for most, (dx, dy, side) in product((22, 12), PLACES):
             text = short_name(names[i], most)
             box = box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
             if box_inside(box, inside) and not any(
                 boxes_overlap(box, o) for o in others
             ):
-                ax.annotate(text, (x[i], y[i]), (dx, dy), textcoords="offset points",
-                            ha=side, va="center", fontsize=8.5)  # fmt: skip
-                taken.append(box)
+                ax.annotate(
+                    text,
+                    (x[i], y[i]),
+                    (dx, dy),
+                    textcoords="offset points",
+                    ha=side,
+                    va="center",
+                    fontsize=8.5,
+                )
+                placed.append(box)
                 break
 
 
 def box_of(spot, text, side, unit):
-    """What a text takes up: left, bottom, right, top in pixels."""
-    wide, high = 5.6 * unit * len(text), 11 * unit
+    """Approximate box of a text: left, bottom, right, top in pixels."""
+    wide = 5.6 * unit * len(text)
+    high = 11 * unit
     left = spot[0] - {"left": 0, "right": wide, "center": wide / 2}[side]
     return left, spot[1] - high / 2, left + wide, spot[1] + high / 2
 

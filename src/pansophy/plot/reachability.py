@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def reachability(model, *, eps=None, ax=None):
-    """How far each row was from those before it, in the order of the walk.
+    """Reachability distances of OPTICS in cluster order.
 
     Parameters
     ----------
@@ -27,14 +27,17 @@ def reachability(model, *, eps=None, ax=None):
     >>> len(plot.reachability(OPTICS(min_samples=2).fit(X)).collections)
     2
     """
-    r, labels = model.reachability_[model.ordering_], model.labels_[model.ordering_]
-    ax, place = get_axes(ax), np.arange(len(r))
+    r = model.reachability_[model.ordering_]
+    labels = model.labels_[model.ordering_]
+    ax = get_axes(ax)
+    place = np.arange(len(r))
     finite = r[np.isfinite(r)]
     top = 1.08 * finite.max() if len(finite) and finite.max() > 0 else 1.0
-    high = np.minimum(r, top)  # rows out of reach of all before go up to the edge
+    high = np.minimum(r, top)  # rows of infinite reachability go up to the edge
     for c in np.unique(labels):
-        own, color = labels == c, "0.6" if c < 0 else f"C{c % 10}"
-        ax.vlines(place[own], 0.0, high[own], colors=color, lw=max(0.4, 300 / len(r)))
+        some = labels == c
+        color = "0.6" if c < 0 else f"C{c % 10}"
+        ax.vlines(place[some], 0.0, high[some], colors=color, lw=max(0.4, 300 / len(r)))
     if eps is not None:
         ax.axhline(eps, ls="--", lw=0.9, color="k")
     ax.set(xlim=(-0.7, len(r) - 0.3), ylim=(0.0, top))

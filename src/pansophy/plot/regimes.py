@@ -6,7 +6,7 @@ from ..core.arrays import to_numpy
 
 
 def regimes(states, posterior, x, *, times=None, names=None, ax=None):
-    """A series in the colours of its states, and how sure these are.
+    """A series coloured by its hidden states, with their posterior below.
 
     Parameters
     ----------

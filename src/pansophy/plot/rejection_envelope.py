@@ -18,7 +18,7 @@ def rejection_envelope(
     log_prob : function
         log p' of draws of the proposal.
     proposal : law of one variable
-        As in `pansophy.sampling.rejection`.
+        As in `pansophy.sampling.rejection_sample`.
     log_k : float
     bounds : (low, high)
         Part of the axis to draw.
@@ -43,17 +43,21 @@ def rejection_envelope(
     >>> ax.get_legend().get_texts()[-1].get_text()
     'refused'
     """
-    from ..core.random import rng_from
-    from ..sampling.laws import as_law, draw, log_density
+    from ..core.random import make_rng
+    from ..sampling.distribution_interface import (
+        as_distribution,
+        draw_samples,
+        log_density_function,
+    )
 
-    ax, q, rng = get_axes(ax), as_law(proposal), rng_from(random_state)
-    log_q = log_density(q)
-    shaped = draw(q, 2, np.random.default_rng(0)).ndim
+    ax, q, rng = get_axes(ax), as_distribution(proposal), make_rng(random_state)
+    log_q = log_density_function(q)
+    shaped = draw_samples(q, 2, np.random.default_rng(0)).ndim
     t = np.linspace(*bounds, 400)
     grid = t if shaped == 1 else t[:, None]
     p = np.exp(np.asarray(log_prob(grid), dtype=float).reshape(len(t)))
     top = np.exp(log_k + log_q(grid))
-    x = draw(q, n, rng)
+    x = draw_samples(q, n, rng)
     height = rng.random(n) * np.exp(log_k + log_q(x))
     keep = height <= np.exp(np.asarray(log_prob(x), dtype=float).reshape(n))
     x = x.reshape(n)

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy import stats
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.weighted import check_sample_weight, effective_sample_size
 from .axes import get_axes
 from .style import BLUE, GREY, INK, ORANGE, draw_styled, pale_grid
 
@@ -28,12 +29,12 @@ def residuals(
     Parameters
     ----------
     y, p : arrays of shape (n,)
-        What was seen and what was predicted for held-out rows.
+        Observed and predicted values of held-out rows.
     kind : {"predicted", "histogram", "time"}
     time : array of shape (n,), optional
         For `kind="time"`; None takes the order of the rows.
     parts : int
-        Equal parts whose mean residuals are drawn, with 95 % intervals.
+        Bins of equally many rows; their mean residuals get 95 % intervals.
     weights : array of shape (n,), optional
         How much each row counts in means and heights.
     random_state : seed
@@ -52,22 +53,32 @@ def residuals(
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
-    y, p, ax = np.asarray(y, float), np.asarray(p, float), get_axes(ax)
-    r = y - p
-    w = np.ones(len(r)) if weights is None else np.asarray(weights, float)
+    ax = get_axes(ax)
+    p = np.asarray(p, float)
+    r = np.asarray(y, float) - p
+    w = check_sample_weight(1.0 if weights is None else weights, len(r), "weights")
     if kind == "histogram":
         return residual_histogram(r, w, ax)
     x = p if kind == "predicted" else np.arange(len(r)) if time is None else time
     x = np.asarray(x)
     shown = np.arange(len(r))
     if len(r) > POINTS:
-        shown = rng_from(random_state).choice(len(r), POINTS, replace=False)
+        shown = make_rng(random_state).choice(len(r), POINTS, replace=False)
     ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
     ax.axhline(0, color=INK, lw=0.8)
     if len(r) >= 3 * parts and kind == "predicted":
         mid, mean, error = binned_means(x, r, w, parts)
-        ax.errorbar(mid, mean, yerr=1.96 * error, fmt="s-", color=ORANGE, ms=4, lw=1.4,
-                    capsize=2, label="mean of each part, 95 % interval")  # fmt: skip
+        ax.errorbar(
+            mid,
+            mean,
+            yerr=1.96 * error,
+            fmt="s-",
+            color=ORANGE,
+            ms=4,
+            lw=1.4,
+            capsize=2,
+            label="mean of each part, 95 % interval",
+        )
         ax.legend(loc="best")
     ax.set(xlabel="predicted" if kind == "predicted" else "time")
     ax.set(ylabel="actual minus predicted")
@@ -76,31 +87,33 @@ def residuals(
 
 
 def binned_means(x, r, w, parts):
-    """Middle, mean and standard error of equal parts along x."""
-    cut = np.array_split(np.argsort(x, kind="stable"), parts)
-    cut = [s for s in cut if (w[s] > 0).sum() > 1]
+    """Mean of x, mean residual and its standard error in bins of equally many rows."""
+    bins = np.array_split(np.argsort(x, kind="stable"), parts)
+    bins = [s for s in bins if (w[s] > 0).sum() > 1]
     rows = [
         (np.average(x[s], weights=w[s]), *weighted_mean_error_of(r[s], w[s]))
-        for s in cut
+        for s in bins
     ]
     return np.array(rows).T
 
 
 def weighted_mean_error_of(r, w):
-    """A weighted mean and its standard error; of equal weights the usual one."""
+    """A weighted mean and its standard error, by the effective sample size."""
+    m = effective_sample_size(w)
     w = w / w.sum()
-    mean, m = w @ r, 1 / (w @ w)
+    mean = w @ r
     return mean, np.sqrt(w @ (r - mean) ** 2 / (m - 1))
 
 
 def residual_histogram(r, w, ax):
-    """Residuals with the Normal of the same mean and spread."""
+    """Histogram of residuals with the Normal density of the same mean and variance."""
     low, high = np.quantile(r, [0.002, 0.998])
-    room = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1
+    margin = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1
     bins = int(np.clip(2 * len(r) ** (1 / 3), 8, 60))
-    inside = np.clip(r, low - room, high + room)  # the ends hold what lies beyond
-    how = {"color": BLUE, "alpha": 0.75, "ec": "white", "lw": 0.4}
-    _, edges, _ = ax.hist(inside, bins=bins, weights=w, **how)
+    inside = np.clip(r, low - margin, high + margin)  # outliers go to the end bins
+    _, edges, _ = ax.hist(
+        inside, bins=bins, weights=w, color=BLUE, alpha=0.75, ec="white", lw=0.4
+    )
     mean = np.average(r, weights=w)
     sd = np.sqrt(np.average((r - mean) ** 2, weights=w))
     if sd > 0:

@@ -9,18 +9,19 @@ from .threshold_curves import curve_band, curve_weights, curves_to_draw, thin_cu
 
 
 def false_and_true_positive_rates(tp, fp):
-    """False and true positive rates; of equal false rates the last is kept.
+    """False and true positive rates, and the number of positives, for `curve_band`.
 
-    The latter are shares of the positives.
+    Of points with equal false positive rates the last is kept.
     """
-    tpr, fpr = np.insert(tp / tp[-1], 0, 0.0), np.insert(fp / fp[-1], 0, 0.0)
+    tpr = np.insert(tp / tp[-1], 0, 0.0)
+    fpr = np.insert(fp / fp[-1], 0, 0.0)
     keep = np.append(fpr[1:] > fpr[:-1], True)
     return fpr[keep], tpr[keep], np.full(keep.sum(), tp[-1])
 
 
 @draw_styled
 def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=None):
-    """The ROC curve of one or several models, with area and band.
+    """ROC curves of one or several models, with areas and confidence bands.
 
     Parameters
     ----------
@@ -29,11 +30,11 @@ def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=No
     scores : array of shape (n,) or (n, K), or dict of name -> such arrays
         Greater means more likely; columns follow the sorted classes.
     positive : class, optional
-        The one that counts; None takes the second of two. Of more than two classes
-        one model gets a curve for each against the rest, several models one curve
-        each for all classes together.
+        The positive class; None takes the second of two. With more than two classes
+        one model gets a curve for each class against the rest, several models one
+        micro-averaged curve each.
     weights : array of shape (n,), optional
-        How much each row counts.
+        Row weights.
     bands : bool, optional
         Whether to draw bands; None draws them for up to three curves.
     level : float
@@ -50,26 +51,27 @@ def roc(y, scores, *, positive=None, weights=None, bands=None, level=0.95, ax=No
     >>> ax.get_legend().get_texts()[0].get_text()
     'model: area 0.750'
     """
-    ax, grid = get_axes(ax), np.linspace(0, 1, 101)
-    found = curves_to_draw(y, scores, positive)
+    ax = get_axes(ax)
+    grid = np.linspace(0, 1, 101)
+    curves = curves_to_draw(y, scores, positive)
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=":")
-    for k, (name, yes, s) in enumerate(found):
+    for k, (name, yes, s) in enumerate(curves):
         w = curve_weights(weights, y, yes)
         area = roc_auc_score(yes, s, sample_weight=w)
         text = f"{short_name(name)}: area {area:.3f}"
         fpr, tpr, _ = roc_curve(yes, s, sample_weight=w)
         ax.plot(*thin_curve(fpr, tpr), label=text, **line_style(k))
-        if bands if bands is not None else len(found) <= 3:
+        if bands if bands is not None else len(curves) <= 3:
             low, high = curve_band(
                 false_and_true_positive_rates, yes, s, grid, level=level, weights=w
             )
-            low[-1] = 1.0  # where all rows are called, all positives are
+            low[-1] = 1.0  # at the lowest threshold every positive is found
             ax.fill_between(
                 grid, low, high, color=line_style(k)["color"], alpha=0.15, lw=0
             )
     ax.set(xlabel="false positive rate", ylabel="true positive rate")
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
     pale_grid(ax)
-    if found:
+    if curves:
         ax.legend(loc="lower right")
     return ax

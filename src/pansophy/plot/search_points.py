@@ -8,7 +8,7 @@ from .axes import axis_limits, draw_contours, get_axes
 def search_points(
     run, f=None, *, values=None, coordinates=(0, 1), bounds=None, ax=None
 ):
-    """Points of a search without derivatives.
+    """Points evaluated by a derivative-free search, coloured by value.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def largest_features(V, limit):
 
 
 def shap_bar(explanation, *, output=None, limit=15, ax=None):
-    """Mean of |value| by feature.
+    """Bar chart of the mean absolute SHAP value of each feature.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def shap_bar(explanation, *, output=None, limit=15, ax=None):
 
 
 def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
-    """A dot per row and feature at its value, coloured by what the feature was.
+    """Beeswarm of SHAP values: a dot per row and feature, coloured by its value.
 
     Parameters
     ----------
@@ -130,7 +130,8 @@ def features_as_numbers(X, shape):
 
 def scaled_ranks(x):
     """Places of values from 0 to 1; missing ones in the middle."""
-    out, seen = np.full(len(x), 0.5), ~np.isnan(x)
+    out = np.full(len(x), 0.5)
+    seen = ~np.isnan(x)
     if seen.any():
         values, place = np.unique(x[seen], return_inverse=True)
         out[seen] = place / max(len(values) - 1, 1)

@@ -30,17 +30,21 @@ def silhouette(X, labels, *, ax=None):
     """
     from sklearn.metrics import silhouette_samples
 
-    X, labels = np.asarray(X, float), np.asarray(labels)
-    X, labels = X[labels != -1], labels[labels != -1]
+    X = np.asarray(X, float)
+    labels = np.asarray(labels)
+    X = X[labels != -1]
+    labels = labels[labels != -1]
     s = silhouette_samples(X, labels)
-    ax, y, ticks = get_axes(ax), 0, []
+    ax = get_axes(ax)
+    y = 0
+    ticks = []
     groups = np.unique(labels)
     for q, j in enumerate(groups):
-        own = np.sort(s[labels == j])
-        span = np.arange(y, y + len(own))
-        ax.fill_betweenx(span, 0, own, step="mid", color=f"C{q % 10}", alpha=0.8)
-        ticks.append(y + len(own) / 2)
-        y += len(own) + max(2, len(s) // 50)
+        values = np.sort(s[labels == j])
+        span = np.arange(y, y + len(values))
+        ax.fill_betweenx(span, 0, values, step="mid", color=f"C{q % 10}", alpha=0.8)
+        ticks.append(y + len(values) / 2)
+        y += len(values) + max(2, len(s) // 50)
     ax.axvline(s.mean(), color="r", ls="--", label=f"mean {s.mean():.2f}")
     ax.set_yticks(ticks, [str(j) for j in groups])
     ax.set(xlabel="silhouette", ylabel="cluster", xlim=(min(0, s.min()) - 0.02, 1))

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
-    """The units of a map, coloured.
+    """Units of a self-organising map, coloured by a value.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
 
     title = "distance to neighbours"
     if values is None:
-        values = model.distances_to_neighbours()
+        values = model.u_matrix()
     elif isinstance(values, (int, np.integer)):
         names = getattr(model, "feature_names_in_", None)
         title = f"$x_{{{values}}}$" if names is None else str(names[values])
@@ -47,12 +47,12 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
     else:
         title = ""
     values = np.asarray(values, dtype=float).ravel()
-    at = model.places_[:, ::-1]  # columns across, rows down
+    at = model.positions_[:, ::-1]  # columns across, rows down
     if len(values) != len(at):
         raise ValueError(f"{len(at)} units need as many values, got {len(values)}.")
     if model.topology == "hexagonal":
-        turn = np.pi / 6 + np.arange(6) * np.pi / 3
-        corner = np.stack([np.cos(turn), np.sin(turn)], axis=1) / np.sqrt(3)
+        angle = np.pi / 6 + np.arange(6) * np.pi / 3
+        corner = np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.sqrt(3)
     else:
         corner = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     ax = get_axes(ax)

@@ -32,9 +32,11 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
         raise ValueError(f"state_diagram draws chains of order 1, got {P.shape}.")
     if states is None:
         states = getattr(chain, "states_", range(len(P)))
-    ax, k, size = get_axes(ax), len(P), 0.16
-    turn = np.pi / 2 - 2 * np.pi * np.arange(k) / k
-    at = np.stack([np.cos(turn), np.sin(turn)], axis=1) * (k > 1)
+    ax = get_axes(ax)
+    k = len(P)
+    size = 0.16  # radius of a state
+    angle = np.pi / 2 - 2 * np.pi * np.arange(k) / k
+    at = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (k > 1)
     for i, j in zip(*np.nonzero(least <= P)):
         if i == j:
             out = at[i] if k > 1 else np.array([0.0, 1.0])
@@ -66,9 +68,18 @@ def draw_transition(ax, a, b, size, p, bend):
 
 
 def draw_probability(ax, at, p):
+    """Write a probability at a point, on a white background."""
     behind = {"fc": "white", "ec": "none", "pad": 0.5}
-    look = {"ha": "center", "va": "center", "fontsize": 8, "color": "C0"}
-    ax.text(*at, f"{p:.2g}", bbox=behind, zorder=2, **look)
+    ax.text(
+        *at,
+        f"{p:.2g}",
+        bbox=behind,
+        zorder=2,
+        ha="center",
+        va="center",
+        fontsize=8,
+        color="C0",
+    )
 
 
 def draw_self_transition(ax, at, out, size, p):

@@ -1,8 +1,8 @@
 """The common style of all figures, and figures as SVG for a web page.
 
-Names of columns, models and classes are somebody else's text: mathematics in them is
-not interpreted, and letters stay letters, which the SVG writer escapes. Lines differ
-by colour, by dashes and by marks, so that they can be told apart in grey.
+Names of columns, models and classes are untrusted text: mathematics in them is not
+interpreted, and text stays text, which the SVG writer escapes. Lines differ in colour,
+dashes and markers, so that they can be distinguished in grey print.
 """
 
 import io
@@ -51,22 +51,24 @@ FONT = re.compile(r"font: ?((?:\S+ )*?)([\d.]+px) [^;\"]*")
 
 
 def draw_styled(draw):
-    """Draw with STYLE, whatever the settings of the session are."""
+    """Decorator: draw with STYLE, whatever the matplotlib settings of the session."""
 
     @wraps(draw)
-    def drawn(*args, **how):
+    def styled(*args, **kwargs):
         import matplotlib as mpl
 
         with mpl.rc_context(STYLE):
-            return draw(*args, **how)
+            return draw(*args, **kwargs)
 
-    return drawn
+    return styled
 
 
 def line_style(k, *, marks=False) -> dict:
-    """Colour, dashes and mark of the k-th of several lines."""
-    found = {"color": COLORS[k % 6], "linestyle": DASHES[k % 6]}
-    return {**found, "marker": MARKS[k % 6], "markersize": 4} if marks else found
+    """Colour, dashes and marker of the k-th of several lines."""
+    style = {"color": COLORS[k % 6], "linestyle": DASHES[k % 6]}
+    if marks:
+        style |= {"marker": MARKS[k % 6], "markersize": 4}
+    return style
 
 
 def short_name(text, most=26) -> str:
@@ -94,10 +96,8 @@ def short_names(names, most=26) -> list[str]:
     >>> short_names(names, 12)
     ['widt…in 2024', 'widt…in 2025', 'height']
     """
-    whole, cut = (
-        [short_name(n, 10**6) for n in names],
-        [short_name(n, most) for n in names],
-    )
+    whole = [short_name(n, 10**6) for n in names]
+    cut = [short_name(n, most) for n in names]
     head = most // 3
     rest = most - head - 1
     for text in {c for c in cut if c.endswith("…") and cut.count(c) > 1}:
@@ -111,13 +111,13 @@ def short_names(names, most=26) -> list[str]:
     return cut
 
 
-def named_series(given, one="model") -> dict:
-    """{name: value} of several, or of one without a name."""
-    return dict(given) if isinstance(given, dict) else {one: given}
+def named_series(values, one="model") -> dict:
+    """A dict of named values; a single value gets the name `one`."""
+    return dict(values) if isinstance(values, dict) else {one: values}
 
 
 def row_axes(ax, rows, *, row=0.3, width=5.6):
-    """Axes with room for a number of named rows: those given, or new ones."""
+    """The axes given, or new ones high enough for a number of labelled rows."""
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -127,7 +127,7 @@ def row_axes(ax, rows, *, row=0.3, width=5.6):
 
 
 def log_axis(ax, which="x", ticks=None, labels=None):
-    """A logarithmic axis whose ticks are plain numbers, or those given."""
+    """Make an axis logarithmic, with plain numbers or the given values as ticks."""
     getattr(ax, f"set_{which}scale")("log")
     axis = getattr(ax, f"{which}axis")
     if ticks is not None:
@@ -139,7 +139,7 @@ def log_axis(ax, which="x", ticks=None, labels=None):
 
 
 def few_ticks(low, high) -> list[float]:
-    """Round numbers of a logarithmic axis: powers of ten, with 2 and 5 if they are few.
+    """Ticks of a logarithmic axis: powers of ten, with 2 and 5 on short ranges.
 
     Examples
     --------
@@ -148,21 +148,21 @@ def few_ticks(low, high) -> list[float]:
     ([0.02, 0.05, 0.1, 0.2], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
     """
     first, last = (math.floor(math.log10(v)) for v in (low, high))
-    inside = lambda ms: [v for e in range(first, last + 1) for m in ms
-                         if low <= (v := float(f"{m}e{e}")) <= high]  # fmt: skip
-    return inside((1,)) if high > 200 * low else inside((1, 2, 5))
+    digits = (1,) if high > 200 * low else (1, 2, 5)
+    ticks = [float(f"{m}e{e}") for e in range(first, last + 1) for m in digits]
+    return [v for v in ticks if low <= v <= high]
 
 
 def pale_grid(ax, which="both"):
-    """A pale grid behind the picture."""
+    """Draw a pale grid behind the figure."""
     ax.grid(axis=which, color=LINE, lw=0.8)
     ax.set_axisbelow(True)
 
 
 def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
-    """What `draw(axes)` draws, as SVG text for a page; `label` says what is seen.
+    """SVG text of what `draw(axes)` draws; `label` describes it to screen readers.
 
-    `key` tells pictures of one page apart.
+    `key` makes the ids of several figures on one page distinct.
 
     Examples
     --------
@@ -183,8 +183,10 @@ def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
 
 
 def clean_svg(text, label="", key="") -> str:
-    """SVG of matplotlib made fit for being one of many on a page: no metadata, no
-    style sheet that leaks into it, no names that clash with those of another."""
+    """SVG of matplotlib made safe for embedding beside others in one page.
+
+    Metadata and style sheets are removed, and ids are made unique.
+    """
     text = text[text.index("<svg") :]
     for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
         text = re.sub(part, "", text, flags=re.DOTALL)
@@ -201,7 +203,7 @@ def clean_svg(text, label="", key="") -> str:
 
 
 def save(ax, path) -> None:
-    """Write the figure of some axes; the kind of file is told by its name."""
+    """Save the figure of some axes; the suffix of the path is the file format."""
     kinds = (".svg", ".png", ".pdf")
     if Path(path).suffix.lower() not in kinds:
         raise ValueError(f"A picture is {', '.join(kinds)} by its name, got {path}.")

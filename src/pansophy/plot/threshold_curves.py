@@ -1,94 +1,102 @@
 """Shared parts of threshold curves (ROC, precision-recall, gain): rows, weights, bands.
 
-A curve v(u) of scores s and outcomes is drawn again for rows drawn with replacement;
-the quantiles of the redrawn v at each u are its band. Rows keep their scores, so a
-draw is a vector of whole-number weights. Where v is 0 or 1, or rests on few rows, as at
-the ends, all draws agree though nothing is certain: the band is at least as wide as
-Wilson's interval for a share v of the m rows that it is a share of.
+The band of a curve v(u) is a pointwise bootstrap interval: the curve is computed again
+for rows drawn with replacement, and the band at u is a pair of quantiles of these v(u).
+Rows keep their scores, so a bootstrap sample is a vector of row counts. At the ends of
+a curve, where v is 0 or 1 or rests on few rows, all samples agree although the value is
+uncertain. The band is therefore at least as wide as Wilson's interval for a proportion
+v of m rows.
 """
 
 import numpy as np
 from scipy import stats
 from sklearn.preprocessing import label_binarize
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..core.threshold_counts import score_order
+from ..core.weighted import check_sample_weight, scaled_to_effective_size
 from .style import named_series
 
-DRAWS, WORK = 200, 4_000_000
+DRAWS = 200  # bootstrap samples of a band
+WORK = 4_000_000  # rows of all samples together: larger data get fewer samples
 
 
 def curves_to_draw(y, scores, positive=None):
-    """[(name, outcomes, scores)]: a curve a model, or one a class of one model.
+    """List of (name, outcomes, scores), one entry for each curve.
 
-    Two classes count the second, or `positive`; of more classes each counts against
-    the rest, for several models all of them together.
+    With two classes a model has one curve, for `positive` or the second class. With
+    more classes a single model has one curve for each class against the rest; several
+    models have one micro-averaged curve each.
     """
-    y, models = np.asarray(y), named_series(scores)
+    y = np.asarray(y)
+    models = named_series(scores)
     classes = np.unique(y)
-    found = []
-    for name, given in models.items():
-        s = np.asarray(given, float)
+    curves = []
+    for name, model_scores in models.items():
+        s = np.asarray(model_scores, float)
         if len(s) != len(y):
             raise ValueError(f"{len(y)} rows of y but {len(s)} of {name!r}.")
         if s.ndim == 2 and s.shape[1] == 1:
             s = s[:, 0]
         if s.ndim == 1 or s.shape[1] == 2:
             yes = (1 if 1 in classes else classes[-1]) if positive is None else positive
-            found.append((str(name), y == yes, s if s.ndim == 1 else s[:, 1]))
+            curves.append((str(name), y == yes, s if s.ndim == 1 else s[:, 1]))
             continue
         K = s.shape[1]
         labels = classes if len(classes) == K else np.arange(K)
         if positive is not None:
-            found.append((str(name), y == positive, s[:, list(labels).index(positive)]))
+            column = s[:, list(labels).index(positive)]
+            curves.append((str(name), y == positive, column))
         elif len(models) == 1:
-            found += [(str(c), y == c, s[:, k]) for k, c in enumerate(labels)]
+            curves += [(str(c), y == c, s[:, k]) for k, c in enumerate(labels)]
         else:
-            found.append(
-                (str(name), label_binarize(y, classes=labels).ravel() == 1, s.ravel())
-            )
-    return [(name, yes, s) for name, yes, s in found if 0 < yes.sum() < len(yes)]
+            outcomes = label_binarize(y, classes=labels).ravel() == 1
+            curves.append((str(name), outcomes, s.ravel()))
+    return [(name, yes, s) for name, yes, s in curves if 0 < yes.sum() < len(yes)]
 
 
 def curve_weights(weights, y, yes):
-    """A weight for each outcome of a curve, on the scale of what they are worth.
+    """A weight for each outcome of a curve; they sum to the effective sample size.
 
-    Rows that stand for several outcomes (all classes together) are repeated; the sum
-    is Kish's number of equal rows, (sum w)^2 / sum w^2.
+    A row that stands for several outcomes (a micro-averaged curve) is repeated.
     """
     if weights is None:
         return np.ones(len(yes))
-    w = np.asarray(weights, float)
-    if w.shape != (len(y),) or not (w >= 0).all() or not w.sum() > 0:
-        raise ValueError(f"weights must be {len(y)} numbers of at least 0, not all 0.")
-    return np.repeat(w * w.sum() / (w**2).sum(), len(yes) // len(y))
+    w = check_sample_weight(weights, len(y), "weights")
+    return np.repeat(scaled_to_effective_size(w), len(yes) // len(y))
 
 
 def curve_band(curve, yes, s, grid, *, level=0.95, random_state=0, weights=None):
-    """Limits of v at u in `grid`, for curve(tp, fp) -> u that rises, v, and m.
+    """Confidence limits of a curve v(u) at the points u of `grid`.
 
-    tp and fp count the rows called "yes", rightly and wrongly, as the threshold falls
-    over the distinct scores; v is a share of m of them.
+    `curve(tp, fp)` returns u (ascending), v, and the number m of rows that v is a
+    proportion of, from the counts of true and false positives at falling thresholds.
     """
-    n, rng = len(yes), rng_from(random_state)
-    order = np.argsort(-s, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(s[order]) != 0, True))
-    right, own = yes[order], np.ones(n) if weights is None else weights[order]
-    drawn = []
+    n = len(yes)
+    rng = make_rng(random_state)
+    rows, last = score_order(s)
+    positive = yes[rows]
+    weight = np.ones(n) if weights is None else weights[rows]
+    resampled = []
     for _ in range(int(np.clip(WORK / n, 20, DRAWS))):
-        w = np.bincount(rng.integers(0, n, n), minlength=n) * own
-        called, tp = np.cumsum(w)[ends], np.cumsum(w * right)[ends]
+        w = np.bincount(rng.integers(0, n, n), minlength=n) * weight
+        called = np.cumsum(w)[last]
+        tp = np.cumsum(w * positive)[last]
         if 0 < tp[-1] < called[-1]:
-            drawn.append(np.interp(grid, *curve(tp, called - tp)[:2]))
+            resampled.append(np.interp(grid, *curve(tp, called - tp)[:2]))
     tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    called, tp = np.cumsum(own)[ends], np.cumsum(own * right)[ends]
+    low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
+    called = np.cumsum(weight)[last]
+    tp = np.cumsum(weight * positive)[last]
     u, v, m = curve(tp, called - tp)
-    least, most = wilson_interval(np.interp(grid, u, v), np.interp(grid, u, m), level)
-    return np.minimum(low, least), np.maximum(high, most)
+    wilson_low, wilson_high = wilson_interval(
+        np.interp(grid, u, v), np.interp(grid, u, m), level
+    )
+    return np.minimum(low, wilson_low), np.maximum(high, wilson_high)
 
 
 def wilson_interval(share, m, level=0.95):
-    """Limits of a share of m rows; of 0 rows, anything.
+    """Wilson's confidence interval of a proportion of m rows; (0, 1) for m = 0.
 
     Examples
     --------
@@ -97,13 +105,13 @@ def wilson_interval(share, m, level=0.95):
     [0.722, 1.0]
     """
     z2 = stats.norm.ppf((1 + level) / 2) ** 2
-    middle = (share * m + z2 / 2) / (m + z2)
-    reach = np.sqrt(z2 * (m * share * (1 - share) + z2 / 4)) / (m + z2)
-    return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+    center = (share * m + z2 / 2) / (m + z2)
+    half_width = np.sqrt(z2 * (m * share * (1 - share) + z2 / 4)) / (m + z2)
+    return np.maximum(center - half_width, 0.0), np.minimum(center + half_width, 1.0)
 
 
 def thin_curve(u, v, most=600):
-    """At most so many points of a curve, spread evenly along it, with both ends.
+    """At most `most` points of a curve, evenly spaced along it, with both ends.
 
     Examples
     --------
@@ -115,7 +123,7 @@ def thin_curve(u, v, most=600):
     """
     if len(u) <= most:
         return u, v
-    way = np.insert(np.cumsum(np.abs(np.diff(u)) + np.abs(np.diff(v))), 0, 0.0)
-    at = np.searchsorted(way, np.linspace(0, way[-1], most))
+    length = np.insert(np.cumsum(np.abs(np.diff(u)) + np.abs(np.diff(v))), 0, 0.0)
+    at = np.searchsorted(length, np.linspace(0, length[-1], most))
     at = np.unique(np.append(np.minimum(at, len(u) - 1), len(u) - 1))
     return u[at], v[at]

@@ -19,15 +19,18 @@ def draws_of(draws, names=None):
 def panel_axes(ax, rows, columns, width_ratios=None, height=1.6, width=8.0):
     """Axes (rows, columns): those given, or new ones."""
     if ax is not None:
-        ax = np.asarray(ax, dtype=object).reshape(rows, columns)
-        return ax
+        return np.asarray(ax, dtype=object).reshape(rows, columns)
     from matplotlib import pyplot as plt
 
     size = (width, max(height * rows, 2.0))
     return plt.subplots(
-        rows, columns, figsize=size, squeeze=False, width_ratios=width_ratios,
+        rows,
+        columns,
+        figsize=size,
+        squeeze=False,
+        width_ratios=width_ratios,
         layout="constrained",
-    )[1]  # fmt: skip
+    )[1]
 
 
 def trace(draws, names=None, *, rows=5, ax=None):

@@ -1,7 +1,7 @@
 """A decision tree as a figure."""
 
 from ..core.svg import LINE
-from ..tree.layout import picture
+from ..tree.tree_drawing import draw_tree
 from .axes import get_axes
 
 INCH = 90.0  # units of the layout per inch
@@ -45,7 +45,7 @@ def tree(
     """
     from matplotlib.patches import FancyBboxPatch
 
-    page = picture(model, feature_names, class_names, max_depth, decimals, filled)
+    page = draw_tree(model, feature_names, class_names, max_depth, decimals, filled)
     if ax is None:
         from matplotlib import pyplot as plt
 
@@ -62,8 +62,15 @@ def tree(
         ax.plot([start.x, end.x], [low, top], color="0.6", lw=1, zorder=0)
         at = (start.x + end.x) / 2, (low + top) / 2
         pale = {"fc": "w", "ec": "none", "pad": 1, "alpha": 0.8}
-        how = {"color": "0.3", "ha": "center", "va": "center", "bbox": pale}
-        ax.text(*at, text, fontsize=10.5 * scale, **how)
+        ax.text(
+            *at,
+            text,
+            fontsize=10.5 * scale,
+            color="0.3",
+            ha="center",
+            va="center",
+            bbox=pale,
+        )
     for b in page.boxes:
         corner = b.x - b.width / 2, b.y - b.height / 2
         shape = "round,pad=0,rounding_size=6"
@@ -72,7 +79,14 @@ def tree(
         )
         top = b.y - LINE * (len(b.lines) - 1) / 2
         for i, line in enumerate(b.lines):
-            how = {"ha": "center", "va": "center", "fontsize": 11 * scale}
             weight = "bold" if i == 0 else "normal"
-            ax.text(b.x, top + LINE * i, line, weight=weight, **how)
+            ax.text(
+                b.x,
+                top + LINE * i,
+                line,
+                weight=weight,
+                ha="center",
+                va="center",
+                fontsize=11 * scale,
+            )
     return ax

@@ -6,7 +6,7 @@ from .axes import get_axes
 
 
 def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
-    """Beliefs at every step as discs, allowed moves as lines, a path in colour.
+    """Trellis: state probabilities as discs, transitions as lines, a path in colour.
 
     Parameters
     ----------
@@ -47,8 +47,14 @@ def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
     shade = 0.6 * A / A.max()
     for i, j in zip(*np.nonzero(A), strict=True):
         for t in range(n - 1):
-            ax.plot([t, t + 1], [i, j], color="0.4", lw=0.9, alpha=0.1 + shade[i, j],
-                    zorder=1)  # fmt: skip
+            ax.plot(
+                [t, t + 1],
+                [i, j],
+                color="0.4",
+                lw=0.9,
+                alpha=0.1 + shade[i, j],
+                zorder=1,
+            )
     if path is not None:
         z = np.asarray(path)
         if z.shape != (n,):

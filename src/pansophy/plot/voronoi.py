@@ -6,7 +6,7 @@ from .axes import axis_limits, get_axes
 
 
 def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
-    """Cells of centres in the plane, with rows coloured by the cell they are in.
+    """Voronoi cells of centres in the plane, with rows coloured by their cell.
 
     Borders are the perpendicular bisectors between neighbouring centres: what the
     assignment of k-means looks like.
@@ -36,7 +36,8 @@ def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
     if C.ndim != 2 or C.shape[1] != 2:
         raise ValueError(f"cells are drawn for two columns, got shape {C.shape}.")
     points = C if X is None else np.vstack([C, np.asarray(X, dtype=float)])
-    ax, limits = get_axes(ax), axis_limits(points, bounds)
+    ax = get_axes(ax)
+    limits = axis_limits(points, bounds)
     for j, cell in enumerate(voronoi_polygons(C, limits)):
         ax.fill(*cell.T, facecolor=f"C{j % 10}", alpha=0.18, edgecolor="0.35", lw=1)
     if X is not None:
@@ -51,16 +52,18 @@ def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
 
 
 def voronoi_polygons(C, limits):
-    """The polygon of each centre: four centres far away close the open ones."""
+    """Polygon of each centre; four distant extra centres close the open cells."""
     from scipy.spatial import Voronoi
 
-    mid, wide = limits.mean(axis=1), 10 * np.ptp(limits, axis=1).max()
-    away = mid + wide * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    distance = 10 * np.ptp(limits, axis=1).max()
+    distant = limits.mean(axis=1) + distance * np.array(
+        [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    )
     distinct, back = np.unique(C, axis=0, return_inverse=True)
-    found = Voronoi(np.vstack([distinct, away]))
+    diagram = Voronoi(np.vstack([distinct, distant]))
     out = []
     for j in back.ravel():
-        corners = found.vertices[found.regions[found.point_region[j]]]
-        turn = np.arctan2(*(corners - corners.mean(axis=0)).T)
-        out.append(corners[np.argsort(turn)])
+        corners = diagram.vertices[diagram.regions[diagram.point_region[j]]]
+        angle = np.arctan2(*(corners - corners.mean(axis=0)).T)
+        out.append(corners[np.argsort(angle)])
     return out

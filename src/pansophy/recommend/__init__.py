@@ -35,12 +35,13 @@ ratings, explicit or (implicit=True) counts of what was done; `ItemKNN` can say 
 """
 
 from .als import ALS
-from .base import Ranking, Recommender
-from .bias import BiasModel, Offsets
-from .content import ContentRecommender
-from .hybrid import ColdStart, HybridRecommender, cold_start
-from .metrics import (
-    Report,
+from .association_rules import AssociationRule, AssociationRules, Itemset
+from .bias_model import BiasModel, Offsets
+from .content_recommender import ContentRecommender
+from .hybrid_recommender import ColdStart, HybridRecommender, cold_start
+from .knn import ItemKNN, UserKNN
+from .ranking_metrics import (
+    RankingReport,
     average_precision_at_k,
     coverage_at_k,
     evaluate,
@@ -50,12 +51,11 @@ from .metrics import (
     recall_at_k,
     reciprocal_rank_at_k,
 )
-from .neighbours import ItemKNN, UserKNN
 from .ratings import Ratings
-from .rules import AssociationRules, Itemset, Rule
-from .sgd import SGDFactorization
-from .splits import LeaveLastOut, TemporalSplit, leave_last_out, temporal_split
-from .svd import SVDRecommender
+from .recommender import Ranking, Recommender
+from .sgd_factorization import SGDFactorization
+from .svd_recommender import SVDRecommender
+from .temporal_splits import LeaveLastOut, TemporalSplit, leave_last_out, temporal_split
 
 __all__ = [
     "ALS",
@@ -71,8 +71,8 @@ __all__ = [
     "Ranking",
     "Ratings",
     "Recommender",
-    "Report",
-    "Rule",
+    "RankingReport",
+    "AssociationRule",
     "SGDFactorization",
     "SVDRecommender",
     "TemporalSplit",

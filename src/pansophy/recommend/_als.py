@@ -10,24 +10,46 @@ values reached, -1/2 x.(b + residual), in double precision: the part of the obje
 that depends on these rows. A row without ratings is 0.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from ..core._memory import touch
+from ..core._intrinsics import prefetch
+from ..core.compiled import FASTMATH
 
-FAST = {"contract", "reassoc", "nsz", "arcp"}
-AHEAD = 8  # ratings between the one in hand and the one asked for
+PREFETCH_DISTANCE = 8  # ratings between the one in hand and the one asked for
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def descend(first, last, indptr, indices, a, t, V, g, h, m, c, U, steps, enough):
-    """At most `steps` conjugate-gradient steps a row, from the U given.
+class RowRatings(NamedTuple):
+    """The ratings of each row, with the weights a and the targets t of the problem."""
 
-    G = diag(g) here, and A is taken to be about diag(m_u h + c_u): the gradients r are
-    divided by that, z = r / (m_u h + c_u). A step of length s along p, which is z plus
-    earlier ones, lowers the value by s r.z / 2. A row is done when r.z has fallen to
-    `enough` of what it was.
+    indptr: np.ndarray
+    indices: np.ndarray
+    a: np.ndarray
+    t: np.ndarray
+
+
+class Preconditioner(NamedTuple):
+    """G = diag(g), and A is about diag(m_u h + c_u)."""
+
+    g: np.ndarray
+    h: np.ndarray
+    m: np.ndarray  # one for each row
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def conjugate_gradient_rows(
+    first, last, ratings, V, preconditioner, c, U, steps, enough
+):
+    """At most `steps` conjugate-gradient steps for each row, from the U given.
+
+    The gradients r are preconditioned, z = r / (m_u h + c_u). A step of length s along
+    p, which is z plus earlier directions, lowers the value by s r.z / 2. A row is done
+    when r.z has fallen to `enough` of what it was.
     """
+    indptr, indices, a, t = ratings
+    g, h, m = preconditioner
     k = V.shape[1]
     r, p, q = np.empty(k, V.dtype), np.empty(k, V.dtype), np.empty(k, V.dtype)
     d, e = np.empty(k, V.dtype), np.empty(k, V.dtype)
@@ -43,7 +65,7 @@ def descend(first, last, indptr, indices, a, t, V, g, h, m, c, U, steps, enough)
             e[f] = g[f] + c[u]
             d[f] = m[u] * h[f] + c[u]
             d[f] = one / d[f] if d[f] > 0 else zero
-        value = product(begin, end, indices, a, t, V, e, x, q, True)
+        value = normal_matrix_product(begin, end, indices, a, t, V, e, x, q, True)
         size = zero
         for f in range(k):
             r[f] = -q[f]
@@ -54,7 +76,7 @@ def descend(first, last, indptr, indices, a, t, V, g, h, m, c, U, steps, enough)
         for _ in range(steps):
             if not size > least:
                 break
-            product(begin, end, indices, a, t, V, e, p, q, False)
+            normal_matrix_product(begin, end, indices, a, t, V, e, p, q, False)
             bend = zero
             for f in range(k):
                 bend += p[f] * q[f]
@@ -75,22 +97,24 @@ def descend(first, last, indptr, indices, a, t, V, g, h, m, c, U, steps, enough)
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def product(begin, end, indices, a, t, V, e, x, q, start):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def normal_matrix_product(begin, end, indices, a, t, V, e, x, q, start):
     """q = A x, where A has e for G + c I, or with `start` A x - b; returns b.x then.
 
     Four rows at a time, so that x and q are read and written a quarter as often, while
     the rows after next are on their way from memory. Where fewer are left the last one
     is taken again with weight 0.
     """
-    k, zero, value = len(x), V.dtype.type(0), 0.0
+    k = len(x)
+    zero = V.dtype.type(0)
+    value = 0.0
     line = 64 // V.itemsize
     for f in range(k):
         q[f] = e[f] * x[f]
     for j in range(begin, end, 4):
-        for ahead in range(j + AHEAD, min(end, j + AHEAD + 4)):
+        for ahead in range(j + PREFETCH_DISTANCE, min(end, j + PREFETCH_DISTANCE + 4)):
             for f in range(0, k, line):
-                touch(V, np.int64(indices[ahead]) * k + f)
+                prefetch(V, np.int64(indices[ahead]) * k + f)
         j1, j2, j3 = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
         v0, v1, v2, v3 = V[indices[j]], V[indices[j1]], V[indices[j2]], V[indices[j3]]
         s0, s1, s2, s3 = zero, zero, zero, zero
@@ -109,19 +133,19 @@ def product(begin, end, indices, a, t, V, e, x, q, start):
         else:
             s0, s1, s2, s3 = a[j] * s0, a[j1] * s1, a[j2] * s2, a[j3] * s3
         s1, s2, s3 = s1 if d1 else zero, s2 if d2 else zero, s3 if d3 else zero
-        add(q, s0, s1, s2, s3, v0, v1, v2, v3)
+        add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3)
     return value
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add(q, s0, s1, s2, s3, v0, v1, v2, v3):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
     """q += s0 v0 + s1 v1 + s2 v2 + s3 v3."""
     for f in range(len(q)):
         q[f] += s0 * v0[f] + s1 * v1[f] + s2 * v2[f] + s3 * v3[f]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def solve(first, last, indptr, indices, a, t, V, G, c, U):
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def cholesky_rows(first, last, indptr, indices, a, t, V, G, c, U):
     """Each row exactly, by Cholesky; what A does not determine is 0."""
     k = V.shape[1]
     A, b = np.empty((k, k), np.float64), np.empty(k, np.float64)
@@ -144,12 +168,12 @@ def solve(first, last, indptr, indices, a, t, V, G, c, U):
                 b[e] += t[j] * v[e]
                 for f in range(e + 1):
                     A[e, f] += s * v[f]
-        total -= 0.5 * cholesky_solve(A, b, x)
+        total -= 0.5 * solve_rank_deficient(A, b, x)
     return total
 
 
 @njit(cache=True, nogil=True)
-def cholesky_solve(A, b, x):
+def solve_rank_deficient(A, b, x):
     """x = A^-1 b from the lower half of A, which is overwritten; returns x.b.
 
     A pivot that is nothing but rounding means that a direction is not determined by

@@ -1,4 +1,4 @@
-"""Low-rank factors of a rating matrix by alternating least squares.
+"""Matrix factorisation of ratings by alternating least squares, explicit or implicit.
 
 Every user and item is a vector of k numbers, and U_u . V_i says how u likes i. The
 explicit kind fits the known cells D, after offsets o_ui have been taken off:
@@ -25,16 +25,15 @@ a half sweep; it is not convex in both, hence `n_init` starts. A user without ra
 has b = 0 and gets U_u = 0. The values of J come free with the solves: at U_u the row's
 part of J is -1/2 U_u.(b_u + residual), plus a constant.
 
-The matrices of all users are alike, so the steps are taken towards
+The matrices of all users are similar, so the steps are preconditioned by
 
     A_u ~ m_u H + l s_u I                                                        (4)
 
 with m_u = 1 and H = G for the implicit kind; for the explicit kind m_u = sum_i a_ui and
-H the mean of V_i V_i^T over all ratings. U and V are turned to the axes of H for a half
-sweep: (4) is then diagonal for every user, and so is G, whose products cost k instead
-of k^2. A user is left when the gradient's squared length in the sense of (4), about
-twice what J can still fall, is `ENOUGH` of what it was. Two steps towards (4) bring J
-lower than three down the plain gradient, except with large alpha.
+H the mean of V_i V_i^T over all ratings. U and V are rotated to the eigenvectors of H
+for a half sweep: (4) is then diagonal for every user, and so is G, whose products cost
+k instead of k^2. The steps of a user end when the gradient's squared length in the
+norm of (4), about twice what J can still fall, is `CG_TOLERANCE` of what it was.
 
 s = 1, or with `scale_reg` the number (weight) of ratings of the user or item.
 
@@ -53,23 +52,23 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core import threads
-from ..core.iterate import best_of, iterate
+from ..core.iterate import iterate
 from ..core.progress import SILENT
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import Rows
 from ..params import Count, Flag, NonNegative, Verbosity
 from ..typing import Seed
 from . import _als as loops
-from .base import AbstractFactors
-from .bias import Center, Offsets, new_users, offsets
-from .ratings import filled
+from .bias_model import Center, Offsets, fit_offsets, offsets_of_new_users
+from .ratings import fill_pattern
+from .recommender import AbstractFactors
 
-PIECE = 1 << 18  # multiplications of a piece of work, at least
-ENOUGH = 0.02  # of the gradient's squared length: a row is left there
-SMALL = 16  # up to so many factors exact solves are the quicker ones
+WORK_PER_TASK = 1 << 18  # multiplications of a piece of work, at least
+CG_TOLERANCE = 0.02  # of the gradient's squared length: a row is left there
+MAX_EXACT_FACTORS = 16  # up to so many factors exact solves are the quicker ones
 
 
-class Side(NamedTuple):
+class RidgeProblems(NamedTuple):
     """Eq. (3) for all rows of one side: what does not change from sweep to sweep."""
 
     indptr: np.ndarray
@@ -82,8 +81,8 @@ class Side(NamedTuple):
     share: Any = None  # of the ratings, one for each row of the other side; explicit
 
 
-class State(NamedTuple):
-    """What one sweep hands to the next."""
+class ALSState(NamedTuple):
+    """State between two sweeps."""
 
     U: Any
     V: Any
@@ -91,28 +90,38 @@ class State(NamedTuple):
     half: float = np.inf  # J after the users, before the items
 
 
-def sides(ratings, off: Offsets, reg, *, implicit=False, alpha=1.0, scale=False):
+def ridge_problems(
+    ratings, off: Offsets, reg, *, implicit=False, alpha=1.0, scale=False
+):
     """(users, items, constant): eq. (3) from both sides; J of U = V = 0."""
     r, w = ratings.values, ratings.weights
     if not implicit:
         r = (r - off.at(ratings.users, ratings.items)).astype(r.dtype)
-    table = filled(ratings.order, r)
-    mass = None if w is None else filled(ratings.order, w.astype(r.dtype, copy=False))
-    made, constant = [], 0.0
+    table = fill_pattern(ratings.order, r)
+    mass = (
+        None
+        if w is None
+        else fill_pattern(ratings.order, w.astype(r.dtype, copy=False))
+    )
+    made = []
+    constant = 0.0
     for turned in (False, True):
         if turned:  # values are carried along: to look them up would be slower
             table = table.T.tocsr()
             mass = None if mass is None else mass.T.tocsr()
-        a, t = weighed(table.data, None if mass is None else mass.data, implicit, alpha)
+        a, t = confidence_and_target(
+            table.data, None if mass is None else mass.data, implicit, alpha
+        )
         if not turned:
             squares = t if implicit else t * table.data
             constant = 0.5 * float(squares.sum(dtype=np.float64))
-        at, n = (ratings.items if turned else ratings.users), table.shape[0]
+        at = ratings.items if turned else ratings.users
+        n = table.shape[0]
         ones = np.ones(n, r.dtype)
         m = np.bincount(at, w, n).astype(r.dtype) if scale or not implicit else ones
         c = r.dtype.type(reg) * (m if scale else ones)
         m = ones if implicit else m
-        made.append(Side(table.indptr, table.indices, a, t, c, implicit, m))
+        made.append(RidgeProblems(table.indptr, table.indices, a, t, c, implicit, m))
     users, items = made
     if not implicit:
         total = max(float(users.m.sum(dtype=np.float64)), 1e-30)
@@ -121,26 +130,26 @@ def sides(ratings, off: Offsets, reg, *, implicit=False, alpha=1.0, scale=False)
     return users, items, constant
 
 
-def alike(side: Side, V):
+def preconditioner_axes(side: RidgeProblems, V):
     """(g, h, Q): the axes Q of H, in which H = diag(h) and G = diag(g); eq. (4).
 
     A direction in which H is nothing but rounding is taken for a little more than that.
     """
-    H = gram(V, None if side.dense else side.share)
+    H = gram_matrix(V, None if side.dense else side.share)
     h, Q = np.linalg.eigh(H.astype(np.float64))
     g = h if side.dense else np.zeros_like(h)
     h = np.maximum(h, 1e3 * np.finfo(V.dtype).eps * max(h[-1], 0.0))
     return g.astype(V.dtype), h.astype(V.dtype), Q.astype(V.dtype)
 
 
-def gram(V, share=None):
+def gram_matrix(V, share=None):
     """sum_i V_i V_i^T, or of each row its share."""
     if share is None:
         return Rows(V).sum(lambda v: v.T @ v)
     return Rows(V, share).sum(lambda v, s: (v * s[:, None]).T @ v)
 
 
-def weighed(r, w, implicit, alpha):
+def confidence_and_target(r, w, implicit, alpha):
     """a and t of eq. (3) for ratings (explicit: less offsets) and weights."""
     if not implicit:
         return (np.ones_like(r), r) if w is None else (w, w * r)
@@ -151,56 +160,67 @@ def weighed(r, w, implicit, alpha):
     return a, (a + r.dtype.type(1)) * (r > 0)
 
 
-def half(side: Side, V, U, steps, enough=ENOUGH):
-    """Solve eq. (3) for every row, from U on; (U, the rows' part of J).
+def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
+    """Solve eq. (3) for every row, starting from U; (U, the rows' part of J).
 
-    `steps` of 0 solves exactly; otherwise at most so many are taken towards eq. (4),
-    fewer where no more than `enough` is left. Rows are done in pieces, on threads, so
-    BLAS keeps to one: for matrices this small its own threads cost more than they do.
+    `steps` = 0 solves exactly; otherwise at most this many conjugate-gradient steps
+    with the preconditioner of eq. (4) are taken, fewer where no more than `enough` of
+    the gradient is left. Blocks of rows run on threads, so BLAS is limited to one.
     """
-    k, ratings = V.shape[1], (side.indptr, side.indices, side.a, side.t)
+    k = V.shape[1]
+    ratings = loops.RowRatings(side.indptr, side.indices, side.a, side.t)
     work = side.indptr.astype(np.float64) + 8 * np.arange(len(side.indptr))
-    pieces = int(min(64, max(1, work[-1] * k // PIECE)))
+    pieces = int(min(64, max(1, work[-1] * k // WORK_PER_TASK)))
     ends = np.searchsorted(work, np.linspace(0, work[-1], pieces + 1)[1:-1])
     ends = [0, *ends.tolist(), len(U)]
     U = U.copy()
     with threads.single_blas():
         if steps:
-            g, h, Q = alike(side, V)
+            g, h, Q = preconditioner_axes(side, V)
             V = Rows(V).map(lambda v: v @ Q)
-            known = (*ratings, V, g, h, side.m, side.c)
-            task = partial(turned, known, U, Q, steps, V.dtype.type(enough))
+            preconditioner = loops.Preconditioner(g, h, side.m)
+            least = V.dtype.type(enough)
+
+            def task(first, last):
+                U[first:last] = U[first:last] @ Q
+                value = loops.conjugate_gradient_rows(
+                    first, last, ratings, V, preconditioner, side.c, U, steps, least
+                )
+                U[first:last] = U[first:last] @ Q.T
+                return value
+
         else:
-            G = gram(V) if side.dense else np.empty((0, k), V.dtype)
-            known = (*ratings, V, G, side.c)
-            task = lambda first, last: loops.solve(first, last, *known, U)
+            G = gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
+
+            def task(first, last):
+                return loops.cholesky_rows(first, last, *ratings, V, G, side.c, U)
+
         tasks = [partial(task, first, last) for first, last in pairwise(ends)]
-        return U, sum(threads.run(tasks))
+        return U, sum(threads.run_tasks(tasks))
 
 
-def turned(known, U, Q, steps, enough, first, last):
-    """Steps for some rows of U, in the axes Q."""
-    U[first:last] = U[first:last] @ Q
-    value = loops.descend(first, last, *known, U, steps, enough)
-    U[first:last] = U[first:last] @ Q.T
-    return value
-
-
-def penalty(side, U):
+def factor_penalty(side, U):
     """l/2 sum_u s_u |U_u|^2."""
     return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
 
 
-def sweeps(users, items, constant, U, V, steps, **how):
-    """Sweeps from U and V until J settles: a `core.iterate.Result` of `State`."""
+def als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
+    """Sweeps from U and V until J converges: a `core.iterate.Result` of `ALSState`."""
 
     def sweep(state):
-        U, value = half(users, state.V, state.U, steps)
-        middle = constant + value + penalty(items, state.V)
-        V, value = half(items, U, state.V, steps)
-        return State(U, V, constant + value + penalty(users, U), middle)
+        U, value = half_sweep(users, state.V, state.U, steps)
+        middle = constant + value + factor_penalty(items, state.V)
+        V, value = half_sweep(items, U, state.V, steps)
+        return ALSState(U, V, constant + value + factor_penalty(users, U), middle)
 
-    return iterate(sweep, State(U, V, np.inf), watch=("half",), **how)
+    return iterate(
+        sweep,
+        ALSState(U, V, np.inf),
+        watch=("half",),
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -219,7 +239,8 @@ class ALS(AbstractFactors):
     alpha : float
         How much a count of 1 raises the confidence; implicit only.
     center : "biases", "user", "item", "global" or "none"
-        What is taken off explicit ratings first and added again (see `BiasModel`).
+        What is subtracted from explicit ratings first and added again (see
+        `BiasModel`).
     bias_reg : float
         The penalty on biases with center="biases".
     scale_reg : bool
@@ -231,13 +252,13 @@ class ALS(AbstractFactors):
     n_init : int
         Starts, of which the one of lowest J is kept.
     max_iter : int
-        Most sweeps.
+        Greatest number of sweeps.
     tol : float
         Stop when J changes by less than this, relatively.
     clip : bool
         Whether predictions are kept within the range of the ratings seen.
     random_state : None, int, RandomState or Generator
-        Where chance comes from.
+        Seed of the random numbers.
     verbose : int
         1 shows a progress bar.
 
@@ -246,12 +267,12 @@ class ALS(AbstractFactors):
     user_factors_, item_factors_ : arrays of shape (n_users, k) and (n_items, k)
         U and V, of the dtype of the ratings.
     offsets_ : Offsets
-        What was taken off.
+        What was subtracted.
     objective_ : float
         J.
     ratings_, users_, items_ : Ratings and names
-        What was learned from.
-    n_iter_, history_, converged_ : how the best start went
+        The training data.
+    n_iter_, history_, converged_ : how the best of the starts converged
         `history_["objective"]` is J after each sweep, "half" after its users.
 
     Examples
@@ -287,24 +308,31 @@ class ALS(AbstractFactors):
     def fit(self, X, y=None, sample_weight=None):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
-        off = offsets(ratings, self._center(), self.bias_reg)
-        problem = sides(ratings, off, self.reg, **self._kind())
-        rng = rng_from(self.random_state)
-        how: dict = {"max_iter": self.max_iter, "tol": self.tol}
+        off = fit_offsets(ratings, self._center(), self.bias_reg)
+        problem = ridge_problems(ratings, off, self.reg, **self._kind())
+        rng = make_rng(self.random_state)
 
         def run(i, task=SILENT):
             U, V = self._start(ratings, rng)
-            return sweeps(*problem, U, V, self._steps(), task=task, **how)
+            return als_sweeps(
+                *problem,
+                U,
+                V,
+                self._steps(),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            )
 
-        total = self.max_iter if self.n_init == 1 else self.n_init
-        go = lambda task: best_of(self.n_init, run, task=task)
-        state = self._drive(go, total=total).state
+        best = self._run_driver(run, n_init=self.n_init, total=self.max_iter)
+        state = best.state
         self._store(ratings, off, state.U, state.V)
         self.objective_ = state.objective
         return self
 
     def _start(self, ratings, rng):
-        (n, m), k = ratings.shape, self.n_factors
+        (n, m) = ratings.shape
+        k = self.n_factors
         dtype = ratings.values.dtype
         V = rng.standard_normal((m, k)) * (0.1 / np.sqrt(k))
         return np.zeros((n, k), dtype), V.astype(dtype)
@@ -312,19 +340,24 @@ class ALS(AbstractFactors):
     def _steps(self):
         exact = self.solver == "cholesky"
         if self.solver == "auto":
-            exact = self.n_factors <= SMALL
+            exact = self.n_factors <= MAX_EXACT_FACTORS
         return 0 if exact else self.cg_steps
 
     def _center(self):
         return "none" if self.implicit else self.center
 
     def _kind(self):
-        how = {"implicit": self.implicit, "alpha": self.alpha}
-        return {**how, "scale": self.scale_reg}
+        return {
+            "implicit": self.implicit,
+            "alpha": self.alpha,
+            "scale": self.scale_reg,
+        }
 
     def _new_users(self, ratings):
-        off = new_users(self.offsets_, ratings, self._center(), self.bias_reg)
-        users, _, _ = sides(ratings, off, self.reg, **self._kind())
+        off = offsets_of_new_users(
+            self.offsets_, ratings, self._center(), self.bias_reg
+        )
+        users, _, _ = ridge_problems(ratings, off, self.reg, **self._kind())
         V = self.item_factors_
         U = np.zeros((ratings.shape[0], V.shape[1]), V.dtype)
-        return off, half(users, V, U, 0)[0]
+        return off, half_sweep(users, V, U, 0)[0]

@@ -1,4 +1,4 @@
-"""Ratings: a matrix of users by items of which few cells are known.
+"""Ratings: a sparse matrix of users by items, with names, times and weights.
 
 n ratings are kept as triplets (u_j, i_j, r_j) of codes and values, in the order given,
 with the names behind the codes, and if wanted a time and a weight w_j for each. A cell
@@ -30,7 +30,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .names import checked_names, coded, columns_of, find, numbers, plain
+from .name_codes import (
+    check_distinct_names,
+    check_labels,
+    check_ratings,
+    codes_of_names,
+    encode_names,
+    frame_columns,
+)
 
 DUPLICATES = ("mean", "sum", "last", "first", "max", "error")
 
@@ -79,24 +86,26 @@ class Ratings:
         cls, users, items, values=None, *, times=None, weights=None, duplicates="mean"
     ) -> "Ratings":
         """From three columns; without values every rating is 1."""
-        u, user_names = coded(users, "users")
-        i, item_names = coded(items, "items")
-        r = numbers(np.ones(len(u)) if values is None else values, len(u), "ratings")
+        u, user_names = encode_names(users, "users")
+        i, item_names = encode_names(items, "items")
+        r = check_ratings(
+            np.ones(len(u)) if values is None else values, len(u), "ratings"
+        )
         if len(i) != len(u):
             raise ValueError(f"there are {len(u)} users, but {len(i)} items.")
         made = cls(u, i, r, user_names, item_names)
         if times is not None:
-            times = plain(times, "times")
+            times = check_labels(times, "times")
             if len(times) != len(u):
                 raise ValueError(f"there are {len(u)} ratings, but {len(times)} times.")
         if weights is not None:
-            weights = numbers(weights, len(u), "weights").astype(r.dtype)
+            weights = check_ratings(weights, len(u), "weights").astype(r.dtype)
             if (weights < 0).any():
                 raise ValueError("weights must not be negative.")
         made = replace(made, times=times, weights=weights)
         if weights is not None and not weights.all():
             made = made[weights > 0]  # a row of weight 0 is no row
-        return merged(made, duplicates)
+        return merge_duplicates(made, duplicates)
 
     @classmethod
     def from_frame(
@@ -107,7 +116,7 @@ class Ratings:
         `user`, `item`, `rating` and `time` name the columns; rating=None makes every
         rating 1. `how` goes to `from_triplets`.
         """
-        take, _ = columns_of(frame)
+        take, _ = frame_columns(frame)
         named = {"user": user, "item": item, "rating": rating, "time": time}
         u, i, r, t = (
             None if name is None else take(name, what) for what, name in named.items()
@@ -124,7 +133,8 @@ class Ratings:
         if sp.issparse(Y):
             C = sp.csr_array(Y) if Y.format != "csr" else Y
             u = np.repeat(np.arange(C.shape[0], dtype=np.int32), np.diff(C.indptr))
-            i, r = C.indices.astype(np.int32, copy=False), C.data
+            i = C.indices.astype(np.int32, copy=False)
+            r = C.data
         else:
             Y = np.asarray(Y)
             if Y.ndim != 2 or Y.dtype.kind not in "fiub":
@@ -132,10 +142,10 @@ class Ratings:
             known = ~np.isnan(Y) if Y.dtype.kind == "f" else np.ones(Y.shape, bool)
             u, i = (c.astype(np.int32) for c in np.nonzero(known))
             r = Y[known]
-        r = numbers(r, len(u), "ratings")
-        users, way = checked_names(user_names, Y.shape[0], "user_names")
+        r = check_ratings(r, len(u), "ratings")
+        users, way = check_distinct_names(user_names, Y.shape[0], "user_names")
         u = u if way is None else way[u]
-        items, way = checked_names(item_names, Y.shape[1], "item_names")
+        items, way = check_distinct_names(item_names, Y.shape[1], "item_names")
         i = i if way is None else way[i]
         made = cls(u, i, r, users, items)
         unnamed = user_names is None and item_names is None
@@ -144,7 +154,7 @@ class Ratings:
             cells = (rows, i, C.indptr)
             made.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
             return made
-        return merged(made, "error")
+        return merge_duplicates(made, "error")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,12 +192,12 @@ class Ratings:
     @cached_property
     def order(self) -> sp.csr_array:
         """Row numbers of the ratings sorted by user, then item, as a sparse matrix."""
-        return sorted_cells(self.users, self.items, self.shape)
+        return sorted_cell_order(self.users, self.items, self.shape)
 
     @cached_property
     def csr(self) -> sp.csr_array:
         """The values by user, then item: a sparse matrix of shape `shape`."""
-        return filled(self.order, self.values)
+        return fill_pattern(self.order, self.values)
 
     @cached_property
     def user_counts(self) -> np.ndarray:
@@ -241,22 +251,22 @@ class Ratings:
         """The same ratings in wider lists of names (users or items without ratings)."""
         out = self
         if users is not None:
-            at = found(users, self.user_names, "users")
+            at = codes_in_names(users, self.user_names, "users")
             out = replace(out, users=at[self.users], user_names=np.asarray(users))
         if items is not None:
-            at = found(items, self.item_names, "items")
+            at = codes_in_names(items, self.item_names, "items")
             out = replace(out, items=at[self.items], item_names=np.asarray(items))
         return out
 
 
-def found(names, labels, what):
-    at = find(np.asarray(names), labels, what)
+def codes_in_names(names, labels, what):
+    at = codes_of_names(np.asarray(names), labels, what)
     if (at < 0).any():
         raise ValueError(f"a name among the {what} is missing from the new list.")
     return at
 
 
-def sorted_cells(users, items, shape) -> sp.csr_array:
+def sorted_cell_order(users, items, shape) -> sp.csr_array:
     """Row numbers 0 .. n-1 by user, then item, equal cells in their order."""
     n = len(users)
     at = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
@@ -266,13 +276,13 @@ def sorted_cells(users, items, shape) -> sp.csr_array:
     return sp.csr_array(by_item.T.tocsr())
 
 
-def filled(order, values) -> sp.csr_array:
+def fill_pattern(order, values) -> sp.csr_array:
     """The same sparse pattern with values[order]."""
     parts = (values[order.data], order.indices, order.indptr)
     return sp.csr_array(parts, shape=order.shape)
 
 
-def merged(ratings, rule) -> Ratings:
+def merge_duplicates(ratings, rule) -> Ratings:
     """One row for every cell, by the rule of the module text."""
     if rule not in DUPLICATES:
         known = ", ".join(map(repr, DUPLICATES))
@@ -295,7 +305,7 @@ def merged(ratings, rule) -> Ratings:
             "than once: choose a rule for duplicates."
         )
     starts = np.flatnonzero(new)
-    keep, values, weights = pick(ratings, at, starts, rule)
+    keep, values, weights = merged_rows(ratings, at, starts, rule)
     times = ratings.times
     if times is not None:
         times = np.maximum.reduceat(times[at], starts)
@@ -311,9 +321,10 @@ def merged(ratings, rule) -> Ratings:
     )
 
 
-def pick(ratings, at, starts, rule):
+def merged_rows(ratings, at, starts, rule):
     """(a row of each cell, its value, its weight) by the rule."""
-    r, w = ratings.values[at], ratings.weights
+    r = ratings.values[at]
+    w = ratings.weights
     keep = at[starts]
     if rule == "mean":
         w = np.ones_like(r) if w is None else w[at]
@@ -331,3 +342,62 @@ def pick(ratings, at, starts, rule):
         at = at[np.lexsort((rank, group))]  # stable within equal times
     keep = at[starts] if rule == "first" else at[ends - 1]
     return keep, ratings.values[keep], None if w is None else w[keep]
+
+
+def as_ratings(X, y=None, sample_weight=None) -> Ratings:
+    """Whatever `fit` was given, as ratings.
+
+    `Ratings` are taken as they are. With y, X is (n, 2): users and items, an array or
+    a data frame. Without y, X is a sparse matrix of users by items, an array of three
+    columns, or a data frame whose first three columns are user, item and rating.
+    """
+    if isinstance(X, Ratings):
+        if y is not None:
+            raise ValueError("y must be None when X is Ratings: they hold the values.")
+        if sample_weight is None:
+            return X
+        if X.weights is not None:
+            raise ValueError("sample_weight must be None: the Ratings have weights.")
+        u, i, r = X.to_triplets()
+        made = Ratings.from_triplets(u, i, r, times=X.times, weights=sample_weight)
+        return made.with_names(users=X.user_names, items=X.item_names)
+    if sp.issparse(X):
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                "a sparse X holds the ratings itself: y and sample_weight must be None."
+            )
+        return Ratings.from_matrix(X)
+    columns = split_columns(X)
+    wanted = 3 if y is None else 2
+    if len(columns) != wanted:
+        told = "users, items and ratings" if y is None else "users and items"
+        raise ValueError(
+            f"X must have {wanted} columns ({told}), got {len(columns)}; a matrix of "
+            "ratings goes through Ratings.from_matrix."
+        )
+    values = columns[2] if y is None else y
+    return Ratings.from_triplets(columns[0], columns[1], values, weights=sample_weight)
+
+
+def split_columns(X) -> list:
+    """The columns of an array, list of rows or data frame."""
+    if hasattr(X, "columns") or isinstance(X, dict):
+        take, names = frame_columns(X)
+        return [take(name, "ratings") for name in names]
+    rows = X if hasattr(X, "dtype") else rows_as_array(X)
+    rows = np.asarray(rows)
+    if rows.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array of users and items, got {rows.ndim}D array instead."
+        )
+    return [rows[:, j] for j in range(rows.shape[1])]
+
+
+def rows_as_array(X):
+    """A list of rows that may mix numbers and text, as an array that keeps them so."""
+    rows = [tuple(row) for row in X]
+    if any(isinstance(value, str) for row in rows for value in row):
+        out = np.empty((len(rows), len(rows[0])), object)
+        out[:] = rows
+        return out
+    return np.asarray(rows)

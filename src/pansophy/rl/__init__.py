@@ -9,46 +9,46 @@ import importlib
 from .exploration import Boltzmann, EpsilonGreedy
 from .mdp import (
     MDP,
+    as_mdp,
     bellman_residual,
     discounted_return,
     evaluate_policy,
     greedy_path,
     greedy_policy,
-    mdp,
     q_from_v,
     shift_rewards,
 )
-from .q_learning import Learner, QLearning
+from .q_learning import QLearner, QLearning
 from .rollout import Experience, Policy, Transition, rollout
-from .schedules import Schedule, Visits
-from .tabular import Table, tabular
-from .value_iteration import Values, policy_iteration, value_iteration
+from .schedules import Schedule, VisitDecay
+from .transition_table import TransitionTable, as_transition_table
+from .value_iteration import MDPSolution, policy_iteration, value_iteration
 
 __all__ = [
     "MDP",
     "Boltzmann",
     "EpsilonGreedy",
     "Experience",
-    "Learner",
+    "QLearner",
     "Policy",
     "QLearning",
     "Schedule",
-    "Table",
+    "TransitionTable",
     "Transition",
-    "Values",
-    "Visits",
+    "MDPSolution",
+    "VisitDecay",
     "bellman_residual",
     "discounted_return",
     "envs",
     "evaluate_policy",
     "greedy_path",
     "greedy_policy",
-    "mdp",
+    "as_mdp",
     "policy_iteration",
     "q_from_v",
     "rollout",
     "shift_rewards",
-    "tabular",
+    "as_transition_table",
     "value_iteration",
 ]
 

@@ -1,11 +1,23 @@
-"""Compiled Q-learning in a tabular world; a plain twin is in tests/oracles."""
+"""Compiled Q-learning in a tabular environment."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 
+class LearningRule(NamedTuple):
+    """How the table is updated and how actions are chosen, step by step."""
+
+    gamma: float
+    rate: np.ndarray  # learning rate of each step
+    power: float  # the rate is divided by visits^power
+    kind: int  # 0 epsilon-greedy, 1 Boltzmann
+    level: np.ndarray  # epsilon or temperature of each step
+
+
 @njit(cache=True, nogil=True)
-def first_above(cum, lo, hi, u):
+def sample_outcome(cum, lo, hi, u):
     """The first k in lo..hi-1 with cum[k] > u."""
     for k in range(lo, hi - 1):
         if cum[k] > u:
@@ -14,12 +26,16 @@ def first_above(cum, lo, hi, u):
 
 
 @njit(cache=True, nogil=True)
-def greedy(q, v):
+def greedy_action(q, v):
     """A best action, v in [0, 1) choosing among ties; and the best value."""
-    best, ties, at = q[0], 1, 0
+    best = q[0]
+    ties = 1
+    at = 0
     for a in range(1, len(q)):
         if q[a] > best:
-            best, ties, at = q[a], 1, a
+            best = q[a]
+            ties = 1
+            at = a
         elif q[a] == best:
             ties += 1
     if ties > 1:
@@ -34,13 +50,14 @@ def greedy(q, v):
 
 
 @njit(cache=True, nogil=True)
-def softmax_draw(q, temperature, v):
+def softmax_action(q, temperature, v):
     """An action with probability proportional to exp(q / temperature)."""
     top = q.max()
     total = 0.0
     for a in range(len(q)):
         total += np.exp((q[a] - top) / temperature)
-    u, sofar = v * total, 0.0
+    u = v * total
+    sofar = 0.0
     for a in range(len(q) - 1):
         sofar += np.exp((q[a] - top) / temperature)
         if sofar > u:
@@ -49,33 +66,34 @@ def softmax_draw(q, temperature, v):
 
 
 @njit(cache=True, nogil=True)
-def learn(
-    offset, next_state, cum, reward, done, start, max_steps,
-    Q, visits, gamma, rate, power, kind, level, U, place, total,
-    n_episodes, returns, lengths,
-):  # fmt: skip
-    """Q-learning for up to len(U) steps; returns steps and episodes done.
+def q_learning_steps(
+    table, Q, visits, rule, U, position, total, n_episodes, returns, lengths
+):
+    """Q-learning for up to len(U) steps; returns the numbers of steps and episodes.
 
-    U[t] has four uniform numbers: explore or not, which action, which outcome, which
-    first state. place = [state or -1 before a reset, steps in this episode] and total
-    = [its rewards so far] carry an episode over to the next call.
+    `table` is a `TransitionTable`. U[t] has four uniform numbers: explore or not,
+    which action, which outcome, which first state. position = [state, or -1 before a
+    reset; steps in this episode] and total = [its rewards so far] carry an episode
+    over to the next call.
     """
+    offset, next_state, cum, reward, done, start, _, max_steps = table
+    gamma, rate, power, kind, level = rule
     A = Q.shape[1]
-    s, length = place
+    s, length = position
     gain = total[0]
     episodes, steps = 0, 0
     for t in range(len(U)):
         if s < 0:
-            s = first_above(start, 0, len(start), U[t, 3])
+            s = sample_outcome(start, 0, len(start), U[t, 3])
         q = Q[s]
         if kind == 1:
-            a = softmax_draw(q, level[t], U[t, 1])
+            a = softmax_action(q, level[t], U[t, 1])
         elif U[t, 0] < level[t]:
             a = int(U[t, 1] * A)
         else:
-            a = greedy(q, U[t, 1])
+            a = greedy_action(q, U[t, 1])
         i = s * A + a
-        k = first_above(cum, offset[i], offset[i + 1], U[t, 2])
+        k = sample_outcome(cum, offset[i], offset[i + 1], U[t, 2])
         target = reward[k]
         if not done[k]:
             target += gamma * Q[next_state[k]].max()
@@ -95,6 +113,6 @@ def learn(
             s, length, gain = -1, 0, 0.0
             if episodes == n_episodes:
                 break
-    place[0], place[1] = s, length
+    position[0], position[1] = s, length
     total[0] = gain
     return steps, episodes

@@ -1,4 +1,4 @@
-"""Compiled sweeps over the CSR rows of one action or of one policy.
+"""Compiled Bellman sweeps over the CSR rows of one action or of one policy.
 
 Positions are made unsigned: Numba then leaves out its test for negative ones, which
 is a quarter of the time. Sums run in order: rows are too short to be worth vectors.
@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def improve(begin, column, p, r, V, gamma, a, lo, hi, Q, best, policy):
+def improve_action_values(begin, column, p, r, V, gamma, a, lo, hi, Q, best, policy):
     """Values of action a in states lo..hi-1, and where they are the best so far."""
     for s in range(lo, hi):
         q = 0.0
@@ -23,7 +23,7 @@ def improve(begin, column, p, r, V, gamma, a, lo, hi, Q, best, policy):
 
 
 @njit(cache=True, nogil=True)
-def change(V, W):
+def value_change_bounds(V, W):
     """Least and greatest of W - V."""
     low = high = W[0] - V[0]
     for s in range(1, len(V)):
@@ -34,14 +34,14 @@ def change(V, W):
 
 
 @njit(cache=True, nogil=True)
-def widths(begin, states, width):
+def row_lengths(begin, states, width):
     """Row lengths of some states."""
     for s in states:
         width[s] = begin[s + 1] - begin[s]
 
 
 @njit(cache=True, nogil=True)
-def gather(begin, column, p, states, into, out_column, out_p):
+def gather_policy_rows(begin, column, p, states, into, out_column, out_p):
     """Copy the rows of some states."""
     for s in states:
         shift = into[s] - begin[s]
@@ -51,7 +51,7 @@ def gather(begin, column, p, states, into, out_column, out_p):
 
 
 @njit(cache=True, nogil=True)
-def evaluate(begin, column, p, r, V, W, gamma, sweeps, target):
+def policy_sweeps(begin, column, p, r, V, W, gamma, sweeps, target):
     """Sweep W <- r + gamma T V up to `sweeps` times, until W - V varies by `target`.
 
     Returns the number of sweeps; the last result is in V.

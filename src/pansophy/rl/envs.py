@@ -1,4 +1,4 @@
-"""Worlds of our own, as Gymnasium environments that show their tables.
+"""Tabular environments in Gymnasium's form: corridor, grid world, any table.
 
 They step in plain Python like any other; `QLearning` and `value_iteration` read
 `table` and never step them. Needs Gymnasium, the extra `rl`.
@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .tabular import Table, first_above, from_dict, tabular
+from .transition_table import (
+    TransitionTable,
+    as_transition_table,
+    first_cumulative_above,
+    table_from_dict,
+)
 
 try:
     import gymnasium
@@ -26,7 +31,7 @@ class AbstractTabular(gymnasium.Env):
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}
 
-    def __init__(self, table: Table, render_mode=None):
+    def __init__(self, table: TransitionTable, render_mode=None):
         if render_mode not in (None, "ansi"):
             raise ValueError(
                 f"render_mode must be None or 'ansi', got {render_mode!r}."
@@ -48,7 +53,7 @@ class AbstractTabular(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         u = self.np_random.random()
-        self.state = first_above(self.table.start, 0, self.table.n_states, u)
+        self.state = first_cumulative_above(self.table.start, 0, self.table.n_states, u)
         self.steps = 0
         return self.state, {}
 
@@ -58,10 +63,12 @@ class AbstractTabular(gymnasium.Env):
             raise ValueError(f"actions are 0 to {world.n_actions - 1}, got {action!r}.")
         i = self.state * world.n_actions + int(action)
         u = self.np_random.random()
-        k = first_above(world.cum, world.offset[i], world.offset[i + 1], u)
+        k = first_cumulative_above(
+            world.cumulative, world.offset[i], world.offset[i + 1], u
+        )
         self.state = int(world.next_state[k])
         self.steps += 1
-        terminated = bool(world.done[k])
+        terminated = bool(world.terminated[k])
         truncated = not terminated and self.steps == world.max_steps
         return self.state, float(world.reward[k]), terminated, truncated, {}
 
@@ -81,7 +88,7 @@ class TabularEnv(AbstractTabular):
     """
 
     def __init__(self, table, *, max_steps=None, render_mode=None):
-        made = tabular(table)
+        made = as_transition_table(table)
         made = made if max_steps is None else made._replace(max_steps=int(max_steps))
         super().__init__(made, render_mode)
 
@@ -111,7 +118,7 @@ class Corridor(AbstractTabular):
             both = lambda a, b: [(1 - slip, *a), (slip, *b)] if slip else [(1.0, *a)]
             P[s] = {0: both(left, right), 1: both(right, left)}
         start = np.eye(n)[0]
-        super().__init__(from_dict(P, start, max_steps), render_mode)
+        super().__init__(table_from_dict(P, start, max_steps), render_mode)
 
 
 class GridWorld(AbstractTabular):
@@ -188,7 +195,7 @@ class GridWorld(AbstractTabular):
         if not any(starts):
             raise ValueError("a GridWorld needs a free cell to start from.")
         start = np.array(starts, float) / sum(starts)
-        super().__init__(from_dict(P, start, max_steps), render_mode)
+        super().__init__(table_from_dict(P, start, max_steps), render_mode)
 
     def _at(self, cell):
         return self.map[cell[0]][cell[1]]

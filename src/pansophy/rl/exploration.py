@@ -1,4 +1,4 @@
-"""How often to try what does not look best.
+"""Exploration strategies: epsilon-greedy and Boltzmann.
 
 With values q of the actions in a state, `EpsilonGreedy` takes a uniformly random
 action with probability epsilon and a best one otherwise, ties broken at random;
@@ -7,7 +7,7 @@ action with probability epsilon and a best one otherwise, ties broken at random;
     exp(q_a / T) / sum_b exp(q_b / T)                                           (1)
 
 Both are a `kind` for compiled loops and a `level` (epsilon or T) that may be a
-schedule. `choose` turns two uniform numbers into an action; the loops in
+schedule. `choose_action` makes an action of two uniform numbers; the loops in
 `_q_learning.py` do the same.
 """
 
@@ -78,10 +78,10 @@ class Boltzmann:
         return softmax(np.asarray(q, dtype=float) / (T(t) if callable(T) else T))
 
 
-def choose(kind, level, q, u, v) -> int:
+def choose_action(kind, level, q, u, v) -> int:
     """Action from values q (a list) and two uniform numbers in [0, 1)."""
     if kind == 1:
-        return draw_softmax(level, q, v)
+        return sample_softmax(level, q, v)
     if u < level:
         return int(v * len(q))
     best = max(q)
@@ -92,7 +92,7 @@ def choose(kind, level, q, u, v) -> int:
     return [a for a, value in enumerate(q) if value == best][wanted]
 
 
-def draw_softmax(temperature, q, v) -> int:
+def sample_softmax(temperature, q, v) -> int:
     """Eq. (1) by the inverse of its distribution function."""
     top = max(q)
     weights = np.exp((np.asarray(q) - top) / temperature)

@@ -19,11 +19,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-from .tabular import Table, tabular
+from .transition_table import TransitionTable, as_transition_table
 
 
 class MDP(NamedTuple):
-    """T and r of the module text; made by `mdp`."""
+    """T and r of the module text; made by `as_mdp`."""
 
     T: Any  # (A, S, S) array, or list of A CSR matrices (S, S)
     r: np.ndarray  # (S, A)
@@ -38,7 +38,7 @@ class MDP(NamedTuple):
         return self.r.shape[1]
 
 
-def mdp(P, R=None) -> MDP:
+def as_mdp(P, R=None) -> MDP:
     """An MDP from any usual description.
 
     Parameters
@@ -54,27 +54,27 @@ def mdp(P, R=None) -> MDP:
 
     Examples
     --------
-    >>> from pansophy.rl import mdp
-    >>> two = mdp([[0, 1], [0, 1]], [[0.0, 1.0], [0.0, 2.0]])  # action = next state
+    >>> from pansophy.rl import as_mdp
+    >>> two = as_mdp([[0, 1], [0, 1]], [[0.0, 1.0], [0.0, 2.0]])  # action = next state
     >>> two.n_states, two.n_actions
     (2, 2)
     """
     if isinstance(P, MDP):
         return P
-    if isinstance(P, (dict, Table)) or hasattr(P, "unwrapped"):
+    if isinstance(P, (dict, TransitionTable)) or hasattr(P, "unwrapped"):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
-        return from_table(tabular(P))
+        return mdp_from_table(as_transition_table(P))
     if R is None:
         raise ValueError("R is needed: rewards of shape (S,), (S, A) or (A, S, S).")
-    T = transitions(P)
-    r = rewards(R, T)
+    T = check_transitions(P)
+    r = expected_rewards(R, T)
     if not np.isfinite(r).all():
         raise ValueError("R contains NaN or infinity.")
     return MDP(T, np.ascontiguousarray(r), ends=False)
 
 
-def transitions(P):
+def check_transitions(P):
     """T, checked: probabilities, each row summing to 1."""
     if isinstance(P, (list, tuple)) and len(P) and sparse.issparse(P[0]):
         T = [sparse.csr_array(M).astype(float, copy=False) for M in P]
@@ -83,11 +83,12 @@ def transitions(P):
     else:
         T = np.asarray(P)
         if T.ndim == 2 and np.issubdtype(T.dtype, np.integer):
-            return one_hot(T)
+            return deterministic_transitions(T)
         T = np.ascontiguousarray(T, dtype=float)
         if T.ndim != 3:
             raise ValueError(f"P must have shape (A, S, S), got {T.shape}.")
-        lows, sums = T.min(axis=(1, 2), initial=0.0), T.sum(axis=2)
+        lows = T.min(axis=(1, 2), initial=0.0)
+        sums = T.sum(axis=2)
     for a, M in enumerate(T):
         if M.shape[0] != M.shape[1] or M.shape != T[0].shape or 0 in M.shape:
             raise ValueError(f"P of action {a} must be square, got shape {M.shape}.")
@@ -100,21 +101,23 @@ def transitions(P):
     return T
 
 
-def one_hot(next_state):
+def deterministic_transitions(next_state):
     """T of a world without chance, next_state (S, A)."""
     S, A = next_state.shape
     if S == 0 or A == 0 or next_state.min() < 0 or next_state.max() >= S:
         raise ValueError(f"next states in P must be whole numbers from 0 to {S - 1}.")
-    ones, starts = np.ones(S), np.arange(S + 1)
+    ones = np.ones(S)
+    starts = np.arange(S + 1)
     return [
         sparse.csr_array((ones, next_state[:, a], starts), shape=(S, S))
         for a in range(A)
     ]
 
 
-def rewards(R, T):
+def expected_rewards(R, T):
     """r(s, a), from rewards of states, of actions or of transitions."""
-    S, A = T[0].shape[0], len(T)
+    S = T[0].shape[0]
+    A = len(T)
     if isinstance(R, (list, tuple)) and len(R) and sparse.issparse(R[0]):
         if len(R) != A:
             raise ValueError(f"R has {len(R)} matrices for {A} actions.")
@@ -134,19 +137,19 @@ def rewards(R, T):
     )
 
 
-def from_table(outcomes: Table) -> MDP:
+def mdp_from_table(outcomes: TransitionTable) -> MDP:
     """The MDP of a table of outcomes; those that end the episode lead nowhere."""
     S, A = outcomes.n_states, outcomes.n_actions
     row = np.repeat(np.arange(S * A), np.diff(outcomes.offset))
     p = outcomes.probability()
     r = np.bincount(row, p * outcomes.reward, minlength=S * A).reshape(S, A)
-    go = ~outcomes.done
+    go = ~outcomes.terminated
     T = []
     for a in range(A):
         use = go & (row % A == a)
         at = (row[use] // A, outcomes.next_state[use])
         T.append(sparse.coo_array((p[use], at), shape=(S, S)).tocsr())
-    return MDP(T, r, ends=bool(outcomes.done.any()))
+    return MDP(T, r, ends=bool(outcomes.terminated.any()))
 
 
 def q_from_v(model, V, gamma):
@@ -163,16 +166,17 @@ def greedy_policy(Q):
 
 
 def greedy_path(model, policy, start) -> tuple[list[int], bool]:
-    """States met by following a policy to its likeliest successors.
+    """States met by following a policy to its most likely successors.
 
     Stops at a state from which the episode ends or that only leads to itself (True),
     or at one that was met before, which would go round for ever (False).
     """
-    path, seen = [int(start)], {int(start)}
+    path = [int(start)]
+    seen = {int(start)}
     while True:
         row = model.T[policy[path[-1]]][[path[-1]]]
         row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
-        if row.sum() < 0.5:  # the likeliest outcome is the end
+        if row.sum() < 0.5:  # the most likely outcome is the end
             return path, True
         after = int(np.argmax(row))
         if after in seen:
@@ -219,7 +223,7 @@ def evaluate_policy(P, policy, R=None, *, gamma):
     Parameters
     ----------
     P, R
-        As for `mdp`.
+        As for `as_mdp`.
     policy : array of shape (S,) or (S, A)
         An action for each state, or probabilities of the actions.
     gamma : float
@@ -231,7 +235,7 @@ def evaluate_policy(P, policy, R=None, *, gamma):
     >>> evaluate_policy([[0], [0]], [0, 0], [1.0, 0.0], gamma=0.9).round(9)
     array([10., 9.])
     """
-    model = mdp(P, R)
+    model = as_mdp(P, R)
     S, A = model.r.shape
     policy = np.asarray(policy)
     w = np.eye(A)[policy] if policy.ndim == 1 else policy.astype(float)

@@ -1,4 +1,4 @@
-"""Q-learning: the best values of a world known only by acting in it.
+"""Tabular Q-learning: optimal action values from experience.
 
 After action a in state s pays r and leads to s', move the table towards what the step
 suggests (the value after an end is 0; a time limit is no end),
@@ -28,21 +28,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import Count, Flag, Fraction, Number, Positive, Verbosity, check_params
 from ..typing import Seed
 from . import _q_learning as loops
-from .exploration import Boltzmann, EpsilonGreedy, choose
+from .discrete_spaces import encode_observation, observation_encoder, space_sizes
+from .exploration import Boltzmann, EpsilonGreedy, choose_action
 from .rollout import Experience, rollout
-from .schedules import Schedule, Tape, Visits, values
-from .spaces import describe, encode, encoder
-from .tabular import Table, tabular, why_not
+from .schedules import Schedule, ScheduleReader, VisitDecay, schedule_values
+from .transition_table import TransitionTable, as_transition_table, reason_not_tabular
 
-BLOCK = 16384  # compiled steps between two reports
-USUAL = EpsilonGreedy(Schedule(1.0, 0.05, 50_000))
+STEPS_PER_REPORT = 16384  # compiled steps between two reports
+DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 50_000))
 
 
-class Learner:
+class QLearner:
     """The agent: chooses by the table and moves it by eq. (1). Plain lists inside.
 
     Made by `QLearning.learner`; `rollout` drives it.
@@ -51,18 +51,18 @@ class Learner:
     def __init__(self, model):
         self.Q, self.visits = model.Q_.tolist(), model.visits_.tolist()
         self.t = model.n_steps_
-        self.kind = explorer(model.exploration).kind
-        self.level = Tape(explorer(model.exploration).level)
-        rate, self.power = rate_of(model.learning_rate)
-        self.rate = Tape(rate)
+        self.kind = as_exploration(model.exploration).kind
+        self.level = ScheduleReader(as_exploration(model.exploration).level)
+        rate, self.power = split_learning_rate(model.learning_rate)
+        self.rate = ScheduleReader(rate)
         self.gamma = model.gamma
-        self.encode = encoder(model.state_sizes_, model.state_starts_)
+        self.encode = observation_encoder(model.state_sizes_, model.state_starts_)
         self.first = model.first_action_
 
     def act(self, observation, rng):
         s = observation if self.encode is None else self.encode(observation)
         level = self.level.at(self.t)
-        return self.first + choose(
+        return self.first + choose_action(
             self.kind, level, self.Q[s], rng.random(), rng.random()
         )
 
@@ -83,25 +83,28 @@ class Learner:
         self.t += 1
 
 
-def explorer(exploration):
+def as_exploration(exploration):
     """A number is the epsilon of `EpsilonGreedy`."""
     known = isinstance(exploration, (EpsilonGreedy, Boltzmann))
     return exploration if known else EpsilonGreedy(exploration)
 
 
-def rate_of(learning_rate):
+def split_learning_rate(learning_rate):
     """(schedule, power): alpha = schedule(t) * visits^-power."""
-    if isinstance(learning_rate, Visits):
+    if isinstance(learning_rate, VisitDecay):
         return 1.0, learning_rate.power
     return learning_rate, 0.0
 
 
-def learn_table(world: Table, model, Q, visits, t, rng, task) -> Experience:
+def learn_in_table(
+    world: TransitionTable, model, Q, visits, t, rng, task
+) -> Experience:
     """Run the compiled loop in blocks; Q and visits change in place."""
     begun = time.perf_counter()
-    rate, power = rate_of(model.learning_rate)
-    part = explorer(model.exploration)
-    place, total = np.array([-1, 0]), np.zeros(1)
+    rate, power = split_learning_rate(model.learning_rate)
+    part = as_exploration(model.exploration)
+    position = np.array([-1, 0])
+    total = np.zeros(1)
     returns, lengths = [], []
     done, episodes, reason = 0, 0, ""
     limit = np.inf if model.n_steps is None else model.n_steps
@@ -109,14 +112,27 @@ def learn_table(world: Table, model, Q, visits, t, rng, task) -> Experience:
     try:
         while not reason:
             child = task.child(f"from step {done}")
-            n = int(min(BLOCK, limit - done))
+            n = int(min(STEPS_PER_REPORT, limit - done))
             got, sizes = np.empty(n), np.empty(n, np.int64)
-            steps, ended = loops.learn(
-                *world[:6], world.max_steps, Q, visits, float(model.gamma),
-                values(rate, t + done, n), float(power), part.kind,
-                values(part.level, t + done, n), rng.random((n, 4)), place, total,
-                min(wanted - episodes, n + 1), got, sizes,
-            )  # fmt: skip
+            rule = loops.LearningRule(
+                float(model.gamma),
+                schedule_values(rate, t + done, n),
+                float(power),
+                part.kind,
+                schedule_values(part.level, t + done, n),
+            )
+            steps, ended = loops.q_learning_steps(
+                world,
+                Q,
+                visits,
+                rule,
+                rng.random((n, 4)),
+                position,
+                total,
+                min(wanted - episodes, n + 1),
+                got,
+                sizes,
+            )
             done, episodes = done + steps, episodes + ended
             returns.append(got[:ended])
             lengths.append(sizes[:ended])
@@ -188,7 +204,7 @@ class QLearning(Estimator):
 
     Examples
     --------
-    >>> from pansophy.rl import QLearning, Visits
+    >>> from pansophy.rl import QLearning, VisitDecay
     >>> corridor = {
     ...     0: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 0.0, False)]},
     ...     1: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 100.0, True)]},
@@ -202,9 +218,9 @@ class QLearning(Estimator):
     n_steps: Count | None = 100_000
     _: KW_ONLY
     n_episodes: Count | None = None
-    learning_rate: Positive | Visits | Callable = 0.1
+    learning_rate: Positive | VisitDecay | Callable = 0.1
     gamma: Fraction = 0.99
-    exploration: Fraction | EpsilonGreedy | Boltzmann = USUAL
+    exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     initial: Number = 0.0
     engine: Literal["auto", "table", "env"] = "auto"
     warm_start: Flag = False
@@ -218,24 +234,24 @@ class QLearning(Estimator):
             raise ValueError("QLearning needs n_steps or n_episodes.")
         world = self._world(env)
         self._open(world)
-        rng = rng_from(self.random_state)
-        if isinstance(world, Table):
+        rng = make_rng(self.random_state)
+        if isinstance(world, TransitionTable):
             state = self.Q_, self.visits_, self.n_steps_
-            run = lambda task: learn_table(world, self, *state, rng, task)
+            run = lambda task: learn_in_table(world, self, *state, rng, task)
         else:
             run = lambda task: self._roll(world, rng, task)
-        total = None if self.n_steps is None else -(-self.n_steps // BLOCK)
-        self._drive(run, total=total)
+        total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
+        self._run_driver(run, total=total)
         del self.converged_  # a budget was spent; nothing tests convergence
         self.n_steps_ += self.n_iter_
         self.policy_ = np.argmax(self.Q_, axis=1)
         return self
 
-    def learner(self, env) -> Learner:
+    def learner(self, env) -> QLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
         check_params(self)
         self._open(env)
-        return Learner(self)
+        return QLearner(self)
 
     def predict(self, observations):
         """The best action after each of the observations."""
@@ -244,7 +260,9 @@ class QLearning(Estimator):
         if len(sizes) == 1:
             s = np.asarray(observations, dtype=np.int64) - starts[0]
         else:
-            s = np.array([encode(sizes, starts, one) for one in observations])
+            s = np.array(
+                [encode_observation(sizes, starts, one) for one in observations]
+            )
         if ((s < 0) | (s >= len(self.policy_))).any():
             raise ValueError("an observation is outside the environment's space.")
         return self.policy_[s] + self.first_action_
@@ -255,27 +273,32 @@ class QLearning(Estimator):
 
     def _world(self, env):
         """The table of the environment, or the environment, as `engine` says."""
-        if isinstance(env, (Table, dict)):
+        if isinstance(env, (TransitionTable, dict)):
             if self.engine == "env":
                 raise ValueError("engine='env' needs a Gymnasium environment.")
-            return tabular(env)
+            return as_transition_table(env)
         if not hasattr(env, "unwrapped"):
             raise TypeError(
                 "QLearning learns in a Gymnasium environment, a Table or a dict of "
                 f"outcomes, got {type(env).__name__}."
             )
         shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
-        if self.engine == "env" or (self.engine == "auto" and (shown or why_not(env))):
+        if self.engine == "env" or (
+            self.engine == "auto" and (shown or reason_not_tabular(env))
+        ):
             return env
-        return tabular(env)
+        return as_transition_table(env)
 
     def _open(self, world):
         """A new table, or with warm_start the old one if it fits."""
-        if isinstance(world, Table):
-            sizes, starts, actions, first = [world.n_states], [0], world.n_actions, 0
+        if isinstance(world, TransitionTable):
+            sizes = [world.n_states]
+            starts = [0]
+            actions = world.n_actions
+            first = 0
         else:
-            sizes, starts = describe(world.observation_space)
-            (actions, *more), (first, *_) = describe(world.action_space)
+            sizes, starts = space_sizes(world.observation_space)
+            (actions, *more), (first, *_) = space_sizes(world.action_space)
             if more:
                 raise ValueError("QLearning needs one action at a time, not several.")
         shape = math.prod(sizes), actions
@@ -294,7 +317,7 @@ class QLearning(Estimator):
 
     def _roll(self, env, rng, task) -> Experience:
         """`fit` in an environment that has to be stepped."""
-        agent = Learner(self)
+        agent = QLearner(self)
         limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
         result = rollout(env, agent, **limits, random_state=rng, task=task)
         self.Q_[:], self.visits_[:] = agent.Q, agent.visits

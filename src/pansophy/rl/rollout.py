@@ -1,4 +1,4 @@
-"""The driver of every agent: act, step, learn, over a Gymnasium environment.
+"""Rollouts: the driver that lets an agent act and learn in a Gymnasium environment.
 
 An agent (`typing.Agent`) gives `act(observation, rng) -> action` and, if it learns,
 `update(transition)`, called after every step. An episode ends when the environment
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.progress import SILENT
-from ..core.random import rng_from, seed_int
+from ..core.random import draw_seed, make_rng
 
 BLOCK = 4096  # steps between two reports
 
@@ -167,13 +167,15 @@ def rollout(
             raise ValueError(f"{name} must be at least 1, got {value!r}.")
     begun = time.perf_counter()
     learn = hasattr(agent, "update") if learn is None else learn
-    act, step, update = agent.act, env.step, getattr(agent, "update", None)
-    rng = rng_from(random_state)
+    act = agent.act
+    step = env.step
+    update = getattr(agent, "update", None)
+    rng = make_rng(random_state)
     seen, returns, lengths = [], [], []
     done, total, length, reason = 0, 0.0, 0, ""
     limit = sys.maxsize if n_steps is None else int(n_steps)
     try:
-        observation, _ = env.reset(seed=seed_int(rng))
+        observation, _ = env.reset(seed=draw_seed(rng))
         while not reason:
             child = task.child(f"from step {done}")
             for _ in range(min(BLOCK, limit - done)):

@@ -1,9 +1,9 @@
-"""Numbers that change as learning goes on: rates, temperatures, exploration.
+"""Schedules of learning rates and exploration, read step by step.
 
 A schedule is a number or a function of the step t = 0, 1, ..., such as those of
 `pansophy.optim.schedules`; one that also takes an array of steps is quicker. Loops,
 compiled and plain, read the values from an array, so both see the same. `Schedule`
-and `Visits` are data, not functions: a model which has them prints and saves.
+and `VisitDecay` are data, not functions: a model which has them prints and saves.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ import numpy as np
 
 from ..optim.schedules import Schedule
 
-__all__ = ["Schedule", "Tape", "Visits", "values"]
+__all__ = ["Schedule", "ScheduleReader", "VisitDecay", "schedule_values"]
 
 
 @dataclass(frozen=True)
-class Visits:
+class VisitDecay:
     """Learning rate k^-power at the k-th visit of a state and action.
 
     power 1 is the running mean; between 1/2 and 1 the sum of rates is infinite and
@@ -31,7 +31,7 @@ class Visits:
             raise ValueError(f"power of Visits must be from 0 to 1, got {self.power}.")
 
 
-def values(schedule, begin, n):
+def schedule_values(schedule, begin, n):
     """Values at steps begin, ..., begin + n - 1."""
     if not callable(schedule):
         return np.full(n, float(schedule))
@@ -42,17 +42,20 @@ def values(schedule, begin, n):
         return np.array([float(schedule(i)) for i in t.tolist()])
 
 
-class Tape:
+class ScheduleReader:
     """A schedule read one step after another in plain Python."""
 
     SIZE = 1024
 
     def __init__(self, schedule):
-        self.schedule, self.begin, self.chunk = schedule, 0, []
+        self.schedule = schedule
+        self.begin = 0
+        self.chunk = []
 
     def at(self, t) -> float:
         i = t - self.begin
         if not 0 <= i < len(self.chunk):
-            self.begin, i = t, 0
-            self.chunk = values(self.schedule, t, self.SIZE).tolist()
+            self.begin = t
+            i = 0
+            self.chunk = schedule_values(self.schedule, t, self.SIZE).tolist()
         return self.chunk[i]

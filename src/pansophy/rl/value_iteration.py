@@ -36,12 +36,12 @@ from ..core import threads
 from ..core.iterate import iterate
 from ..core.progress import SILENT
 from . import _value_iteration as loops
-from .mdp import MDP, evaluate_policy, greedy_policy, mdp, q_from_v
+from .mdp import MDP, as_mdp, evaluate_policy, greedy_policy, q_from_v
 
 BLOCK = 1 << 18  # nonzeros a thread takes at a time
 
 
-class Values(NamedTuple):
+class MDPSolution(NamedTuple):
     """What `value_iteration` finds."""
 
     V: np.ndarray  # (S,)
@@ -61,8 +61,8 @@ class Values(NamedTuple):
         )
 
 
-class State(NamedTuple):
-    """What one sweep hands to the next."""
+class SweepState(NamedTuple):
+    """State between two sweeps."""
 
     V: np.ndarray  # where the next sweep starts
     BV: np.ndarray  # eq. (1) of the sweep before
@@ -83,7 +83,7 @@ def value_iteration(
     n_evaluations=100,
     V0=None,
     task=SILENT,
-) -> Values:
+) -> MDPSolution:
     """Best values and policy of a finite Markov decision process.
 
     Parameters
@@ -116,18 +116,20 @@ def value_iteration(
     >>> value_iteration(P, [[0, 0], [1, 0]], gamma=0.9).V.round(6)
     array([ 8.780488, 10. ])
     """
-    model = mdp(P, R)
+    model = as_mdp(P, R)
     S = model.n_states
-    check(gamma, tol, max_iter, n_evaluations)
+    check_solver_arguments(gamma, tol, max_iter, n_evaluations)
     V = np.zeros(S) if V0 is None else np.array(V0, dtype=float)
     if V.shape != (S,) or not np.isfinite(V).all():
         raise ValueError(f"V0 must hold {S} finite numbers, got shape {V.shape}.")
     evaluations = n_evaluations if gamma < 1 else 0
 
     def step(state):
-        return sweep(model, carry_on(model, state, gamma, evaluations), gamma)
+        return bellman_sweep(
+            model, evaluate_between_sweeps(model, state, gamma, evaluations), gamma
+        )
 
-    start = State(V, V, None, None, 0.0, 0.0, np.inf)  # type: ignore[arg-type]
+    start = SweepState(V, V, None, None, 0.0, 0.0, np.inf)  # type: ignore[arg-type]
     bound = lambda old, new: new.objective
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=bound, task=task)
     if not run.n_iter:
@@ -143,7 +145,7 @@ def value_iteration(
     middle = 0.0
     if gamma < 1 and not model.ends:
         middle = gamma / (1 - gamma) * (state.low + state.high) / 2
-    return Values(
+    return MDPSolution(
         state.BV + middle,
         np.ascontiguousarray(state.Q.T) + middle,
         state.policy,
@@ -154,7 +156,7 @@ def value_iteration(
     )
 
 
-def check(gamma, tol, max_iter, n_evaluations):
+def check_solver_arguments(gamma, tol, max_iter, n_evaluations):
     """One sentence about the first argument that is out of its range."""
     for name, value, low, high in (
         ("gamma", gamma, 0, 1),
@@ -167,37 +169,38 @@ def check(gamma, tol, max_iter, n_evaluations):
             raise ValueError(f"{name} must be {limits}, got {value!r}.")
 
 
-def sweep(model: MDP, V, gamma) -> State:
+def bellman_sweep(model: MDP, V, gamma) -> SweepState:
     """Eq. (1) and the bound (2) at V."""
     T, r, ends = model
     S, A = r.shape
     if isinstance(T, np.ndarray):
         Q = (r + gamma * (T @ V).T).T
-        BV, policy = Q.max(axis=0), Q.argmax(axis=0)
+        BV = Q.max(axis=0)
+        policy = Q.argmax(axis=0)
     else:
         Q, BV, policy = np.empty((A, S)), np.empty(S), np.empty(S, np.int64)
         rows = max(1, S * BLOCK // max(1, sum(M.nnz for M in T)))
 
         def block(lo):
             for a, M in enumerate(T):
-                loops.improve(
+                loops.improve_action_values(
                     M.indptr, M.indices, M.data, r, V, gamma, a,
                     lo, min(lo + rows, S), Q, BV, policy,
                 )  # fmt: skip
 
-        for _ in threads.run(lambda lo=lo: block(lo) for lo in range(0, S, rows)):
+        for _ in threads.run_tasks(lambda lo=lo: block(lo) for lo in range(0, S, rows)):
             pass
-    low, high = loops.change(V, BV)
+    low, high = loops.value_change_bounds(V, BV)
     if gamma == 1:
-        return State(V, BV, Q, policy, low, high, max(-low, high))
+        return SweepState(V, BV, Q, policy, low, high, max(-low, high))
     if ends:  # no shift to the middle, so the greater of the two sides counts
         half = gamma / (1 - gamma) * max(-low, high)
     else:
         half = gamma / (1 - gamma) * (high - low) / 2
-    return State(V, BV, Q, policy, low, high, half)
+    return SweepState(V, BV, Q, policy, low, high, half)
 
 
-def carry_on(model, state, gamma, n):
+def evaluate_between_sweeps(model, state, gamma, n):
     """V after up to n sweeps with the present policy, from the V of the last sweep."""
     V = state.BV.copy()
     if n == 0 or state.policy is None:
@@ -209,32 +212,34 @@ def carry_on(model, state, gamma, n):
         T = model.T[policy, np.arange(len(V))]
         for _ in range(n):
             W = r + gamma * (T @ V)
-            low, high = loops.change(V, W)
+            low, high = loops.value_change_bounds(V, W)
             V = W
             if high - low <= target:
                 break
         return V
-    loops.evaluate(
-        *of_policy(model.T, policy), r, V, np.empty_like(V), gamma, n, target
+    loops.policy_sweeps(
+        *policy_rows(model.T, policy), r, V, np.empty_like(V), gamma, n, target
     )
     return V
 
 
-def of_policy(T, policy):
+def policy_rows(T, policy):
     """CSR arrays of the rows that a policy takes from the actions' matrices."""
     taken = np.bincount(policy, minlength=len(T)).cumsum()
     states = np.split(np.argsort(policy, kind="stable"), taken[:-1])  # by action
     width = np.zeros(len(policy) + 1, np.int64)
     for M, some in zip(T, states, strict=True):
-        loops.widths(M.indptr, some, width[1:])
+        loops.row_lengths(M.indptr, some, width[1:])
     begin = np.cumsum(width)
     column, p = np.empty(begin[-1], T[0].indices.dtype), np.empty(begin[-1])
     for M, some in zip(T, states, strict=True):
-        loops.gather(M.indptr, M.indices, M.data, some, begin, column, p)
+        loops.gather_policy_rows(M.indptr, M.indices, M.data, some, begin, column, p)
     return begin, column, p
 
 
-def policy_iteration(P, R=None, gamma=0.99, *, policy=None, max_iter=1000) -> Values:
+def policy_iteration(
+    P, R=None, gamma=0.99, *, policy=None, max_iter=1000
+) -> MDPSolution:
     """Best values by policy iteration: solve for V of a policy, improve it, repeat.
 
     Parameters
@@ -251,22 +256,26 @@ def policy_iteration(P, R=None, gamma=0.99, *, policy=None, max_iter=1000) -> Va
     Values
         Exact up to rounding; `history["V"]` has the values of each policy.
     """
-    model = mdp(P, R)
-    check(gamma, 0, max_iter, 0)
+    model = as_mdp(P, R)
+    check_solver_arguments(gamma, 0, max_iter, 0)
     pi = np.zeros(model.n_states, np.int64) if policy is None else np.array(policy)
     history: list[np.ndarray] = []
-    settled = False
-    while not settled and len(history) < max_iter:
+    converged = False
+    while not converged and len(history) < max_iter:
         V = evaluate_policy(model, pi, gamma=gamma)
         history.append(V)
         Q = q_from_v(model, V, gamma)
         # change an action only where that gains more than rounding: no cycles
         now = Q[np.arange(len(pi)), pi]
         better = Q.max(axis=1) > now + 1e-12 * np.maximum(1.0, np.abs(now))
-        settled = not better.any()
+        converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]
-    last = sweep(model, V, gamma)  # V* - V lies between low and high / (1 - gamma)
+    last = bellman_sweep(
+        model, V, gamma
+    )  # V* - V lies between low and high / (1 - gamma)
     bound = max(-last.low, last.high) / (1 - gamma) if gamma < 1 else np.inf
     Q = np.ascontiguousarray(last.Q.T)
-    return Values(V, Q, pi, bound, len(history), settled, {"V": np.array(history)})
+    return MDPSolution(
+        V, Q, pi, bound, len(history), converged, {"V": np.array(history)}
+    )

@@ -1,14 +1,22 @@
-"""Markov chains and what they tell: samplers, their driver, diagnostics."""
+"""Monte Carlo and variational inference: samplers, their driver, diagnostics."""
 
+from .adaptive_rejection_sampling import adaptive_rejection
 from .advi import ADVI
-from .ancestral_sampling import ancestral
-from .densities import (
-    banana,
-    eight_schools,
-    funnel,
+from .ancestral_sampling import ancestral_sample
+from .compiled_densities import (
+    banana_density,
+    eight_schools_density,
+    funnel_density,
     linear_density,
     logistic_density,
     normal_density,
+)
+from .constrained_parameters import (
+    interval,
+    positive,
+    real,
+    simplex,
+    unconstrained_density,
 )
 from .diagnostics import (
     bfmi,
@@ -22,53 +30,50 @@ from .diagnostics import (
 )
 from .draws import Draws
 from .driver import sample
-from .evidence_bound import elbo, likelihood_gain
+from .evidence_lower_bound import elbo, likelihood_gain
 from .gibbs import ErgodicityWarning, Gibbs
 from .hmc import HMC, leapfrog
-from .importance_sampling import importance, pareto_smooth
-from .integration import monte_carlo
-from .inverse import inverse_transform
+from .importance_sampling import importance_sample, pareto_smooth
+from .inverse_transform_sampling import inverse_transform
 from .langevin import MALA, Langevin, StochasticLangevin
-from .laplace_approximation import laplace
-from .mean_field import MeanField, Updates
-from .metropolis import Metropolis
-from .nested import NestedSampling
+from .laplace_approximation import laplace_approximate
+from .mean_field import MeanField, MeanFieldModel
+from .metropolis import IndependenceProposal, Metropolis, RandomWalk
+from .monte_carlo_integration import monte_carlo
+from .nested_sampling import NestedSampling
 from .nuts import NUTS
-from .proposals import Independent, RandomWalk
-from .rejection_sampling import EnvelopeError, rejection
+from .parallel_tempering import ParallelTempering
+from .rejection_sampling import EnvelopeError, rejection_sample
 from .resampling import resample
-from .slice_sampler import Slice
+from .slice_sampler import SliceSampler
 from .smc import SMC
-from .tangent_rejection import adaptive_rejection
-from .targets import gradient_error, target
-from .tempering import ParallelTempering
-from .transforms import interval, positive, real, simplex, transformed
+from .target_density import as_target_density, gradient_error
 
 __all__ = [
-    "transformed",
+    "unconstrained_density",
     "simplex",
     "real",
     "positive",
     "interval",
     "bfmi",
     "ParallelTempering",
-    "Slice",
+    "SliceSampler",
     "StochasticLangevin",
     "Langevin",
     "MALA",
-    "target",
+    "as_target_density",
     "normal_density",
     "logistic_density",
     "linear_density",
     "leapfrog",
     "gradient_error",
-    "funnel",
-    "eight_schools",
-    "banana",
+    "funnel_density",
+    "eight_schools_density",
+    "banana_density",
     "NUTS",
     "HMC",
     "Draws",
-    "Independent",
+    "IndependenceProposal",
     "Metropolis",
     "RandomWalk",
     "diagnose",
@@ -80,21 +85,21 @@ __all__ = [
     "r_hat",
     "ADVI",
     "adaptive_rejection",
-    "ancestral",
+    "ancestral_sample",
     "elbo",
     "likelihood_gain",
     "ErgodicityWarning",
     "Gibbs",
-    "importance",
+    "importance_sample",
     "pareto_smooth",
     "inverse_transform",
-    "laplace",
+    "laplace_approximate",
     "MeanField",
-    "Updates",
+    "MeanFieldModel",
     "monte_carlo",
     "NestedSampling",
     "EnvelopeError",
-    "rejection",
+    "rejection_sample",
     "SMC",
     "resample",
     "sample",

@@ -1,25 +1,24 @@
-"""What warm-up learns: the step size by dual averaging, the metric in windows.
+"""Adaptation of Hamiltonian samplers: step size by dual averaging, metric in windows.
 
-Step size. With alpha_t the acceptance of step t and alpha* the one wanted,
+Step size. With alpha_t the acceptance of step t and alpha* the target,
 
     h_t = h_(t-1) + (alpha* - alpha_t - h_(t-1)) / (t + 10)                     (1)
     log eps_t = mu - sqrt(t) / 0.05 h_t                                         (2)
     log eps = sum of log eps_t with weights falling as t^-0.75                  (3)
 
-Steps are taken with (2), which explores; the draws use (3), which settles. mu is the
-logarithm of ten times the size found by doubling or halving until one leapfrog step
-is accepted with probability near 0.8. Every chain has a step size of its own.
+Warm-up steps use (2), which explores; the draws use (3), which converges. mu is the
+logarithm of ten times the size found by doubling or halving until one leapfrog step is
+accepted with probability near 0.8. Every chain has its own step size.
 
 Metric. The covariance of the target is estimated from the positions of all chains in
 windows of 25, 50, 100, ... steps, after 75 steps that find the typical set and before
-50 that settle the step size (for short runs 15, 75 and 10 % of the steps). Each
-window forgets the one before, so a bad start does not last. With N positions in a
-window and S their covariance (or variances)
+50 that adapt the final step size (for short runs 15, 75 and 10 % of the steps). Each
+window forgets the one before, so the initial positions are forgotten. With N positions
+in a window and S their covariance (or variances)
 
     inv = N / (N + 5) S + 5 / (N + 5) 1e-3 I                                    (4)
 
-and the step size starts afresh. The positions of all chains are pooled: m chains
-learn from m times as much.
+and the step size is adapted anew. The positions of all chains are pooled.
 
 Refs      [Nesterov2009] [Hoffman2014] (1) to (3); [Carpenter2017] windows and (4)
 """
@@ -28,12 +27,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-FIRST, LAST, WINDOW = 75, 50, 25
-FEW = 10  # steps before which (3) is still far from settled
-CROSS = np.log(0.8)
+INITIAL_STEPS = 75  # steps before the first window
+FINAL_STEPS = 50  # steps after the last window
+FIRST_WINDOW = 25  # length of the first window
+MIN_AVERAGED_STEPS = 10  # below which (3) is not reliable
+LOG_TARGET_ACCEPT = np.log(0.8)
 
 
-class Averages(NamedTuple):
+class DualAveraging(NamedTuple):
     """Dual averaging by chain, since the metric changed."""
 
     mu: np.ndarray
@@ -42,25 +43,27 @@ class Averages(NamedTuple):
     count: np.ndarray  # t of (1) to (3)
 
 
-class Tuning(NamedTuple):
-    """What warm-up remembers between steps."""
+class HamiltonianTuning(NamedTuple):
+    """State of the adaptation."""
 
-    t: int  # warm-up steps taken
-    averages: Averages
+    t: int  # warm-up steps made
+    averages: DualAveraging
     window: tuple = ()  # positions (m, k, d) of this window, in parts
 
 
-def windows(total) -> tuple[int, list[int]]:
-    """Where the windows of the metric begin, and their ends, in `total` steps."""
+def adaptation_windows(total) -> tuple[int, list[int]]:
+    """Begin of the first window and ends of all windows in `total` warm-up steps."""
     if total < 20:
         return total, []
-    first, last = FIRST, LAST
-    if first + WINDOW + last > total:
+    first, last = INITIAL_STEPS, FINAL_STEPS
+    if first + FIRST_WINDOW + last > total:
         first, last = int(0.15 * total), int(0.1 * total)
         return first, [total - last]
-    ends, size, at = [], WINDOW, first
+    ends = []
+    size = FIRST_WINDOW
+    at = first
     while at < total - last:
-        if at + 3 * size > total - last:  # no room for another twice as long
+        if at + 3 * size > total - last:  # the next window would not fit
             size = total - last - at
         at += size
         ends.append(at)
@@ -68,21 +71,22 @@ def windows(total) -> tuple[int, list[int]]:
     return first, ends
 
 
-def begun(eps, t=0) -> Tuning:
-    """A start from step sizes eps (m,), with an empty window."""
+def start_tuning(eps, t=0) -> HamiltonianTuning:
+    """A new adaptation from step sizes eps (m,), with an empty window."""
     zero = np.zeros(len(eps))
-    return Tuning(t, Averages(np.log(10 * eps), zero, zero, zero))
+    return HamiltonianTuning(t, DualAveraging(np.log(10 * eps), zero, zero, zero))
 
 
-def settled(averages):
-    """Step sizes (m,) for the draws: (3), held back after a few steps only."""
-    log_eps, careful = averages.log_eps, averages.mu - np.log(20)
-    log_eps = np.where(averages.count > 0, log_eps, careful)
-    few = averages.count < FEW
-    return np.exp(np.where(few, np.minimum(log_eps, careful), log_eps))
+def adapted_step_size(averages):
+    """Step sizes (m,) for the draws: (3), conservative after very few steps."""
+    log_eps = averages.log_eps
+    conservative = averages.mu - np.log(20)
+    log_eps = np.where(averages.count > 0, log_eps, conservative)
+    too_few = averages.count < MIN_AVERAGED_STEPS
+    return np.exp(np.where(too_few, np.minimum(log_eps, conservative), log_eps))
 
 
-def learned(window, dense):
+def estimate_inverse_metric(window, dense):
     """inv of eq. (4), (1, d) or (d, d), from the positions of all chains."""
     x = np.concatenate(window, axis=1)
     x = x.reshape(-1, x.shape[2])
@@ -94,7 +98,7 @@ def learned(window, dense):
     return inv if np.isfinite(inv).all() else None
 
 
-def root_of(inv):
+def momentum_root(inv):
     """A matrix R (or its diagonal) with R R' = inv^-1: momenta are R z."""
     if len(inv) == 1:
         return 1 / np.sqrt(inv)
@@ -102,13 +106,13 @@ def root_of(inv):
     return np.ascontiguousarray(np.linalg.inv(L).T)
 
 
-def velocity(inv, p):
+def velocity_of(inv, p):
     """inv p for momenta (m, d)."""
     return p @ inv if len(inv) == p.shape[1] else p * inv
 
 
-def first_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
-    """Step sizes (m,) at which one leapfrog step is accepted about 4 times of 5."""
+def find_initial_step_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
+    """Step sizes (m,) at which one leapfrog step is accepted with probability 0.8."""
     eps = eps.copy()
     direction = np.zeros(len(x))
     active = np.arange(len(x))
@@ -117,17 +121,17 @@ def first_size(rng, value_and_grad, x, log_prob, grad, inv, root, eps):
         e = eps[active, None]
         p = z @ root.T if len(root) == x.shape[1] else z * root
         half = p + 0.5 * e * grad[active]
-        y = x[active] + e * velocity(inv, half)
+        y = x[active] + e * velocity_of(inv, half)
         value, slope = value_and_grad(y)
         after = half + 0.5 * e * slope
-        kinetic = lambda p: 0.5 * (p * velocity(inv, p)).sum(axis=1)
+        kinetic = lambda p: 0.5 * (p * velocity_of(inv, p)).sum(axis=1)
         gain = value - log_prob[active] + kinetic(p) - kinetic(after)
-        good = gain > CROSS  # False where it is NaN
-        sign = np.where(good, 1.0, -1.0)
+        accepted = gain > LOG_TARGET_ACCEPT  # False where it is NaN
+        sign = np.where(accepted, 1.0, -1.0)
         new = direction[active] == 0
         direction[active[new]] = sign[new]
-        on = direction[active] == sign
-        active = active[on]
+        same_direction = direction[active] == sign
+        active = active[same_direction]
         eps[active] *= 2.0 ** direction[active]
         if not active.size or not ((eps > 1e-300) & (eps < 1e300)).all():
             break

@@ -1,4 +1,4 @@
-"""Variational inference by gradients: the nearest Gaussian to any smooth density.
+"""Automatic differentiation variational inference (ADVI) with Gaussian families.
 
 q = N(m, S) with S = diag(s^2) (mean field) or S = L L' (full rank) maximises
 
@@ -9,22 +9,22 @@ Because z is a smooth function of the parameters, gradients of (1) are means ove
     g = grad log p(z) + s^-1 e  or  L^-T e         d/dm = g                         (2)
     d/dlog s = g s e,     d/dL = lower part of g e'                                 (3)
 
-where g is the gradient in z of log p - log q with q itself held: the term left out has
-mean zero, and without it the noise of (2) and (3) dies out where q equals p. Two
-solvers:
+where g is the gradient in z of log p - log q with the parameters of q held fixed: the
+omitted term has mean zero, and without it the noise of (2) and (3) vanishes where q
+equals p. Two solvers:
 
-    adam     new pairs e, -e at every step; the step length falls when the bound stalls
-             over a round, until it is small; parameters are averaged from the first
-             stall on
+    adam     new pairs e, -e at every step; the learning rate falls when the bound
+             stalls over a round, until it is small; parameters are averaged from the
+             first stall on
     fixed    one set of e for the whole run, symmetric and with covariance I exactly
              where there are more of them than dimensions; (1) is then an ordinary
              function, maximised by L-BFGS in few steps, and exact for a Gaussian p
 
 The mean-field variances of a correlated Gaussian are 1 / Lambda_ii; the full-rank q
-finds it as it is. Positive or bounded parameters are to be given by their logarithm or
-logit, the Jacobian in log_prob.
+represents it exactly. Positive or bounded parameters enter by their logarithm or logit,
+with the Jacobian in log_prob.
 
-Cost      a batch of n_samples calls of log p and its gradient a step
+Cost      a step: a batch of n_samples evaluations of log p and its gradient
 Shapes    m, s (d,)   L (d, d)   e (n_samples, d)
 Refs      [Kucukelbir2017]; [Roeder2017] (2); [Giordano2024] fixed draws
 """
@@ -36,21 +36,21 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.linalg import few_threads
+from ..core.linalg import one_thread_if_small
 from ..core.numerics import LOG_2PI
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
 from ..distributions import Normal
 from ..params import Count, Flag, Positive, check_params
-from .driver import warn_unfinished
-from .targets import LogProb, target, with_gradient
+from .driver import warn_not_finished
+from .target_density import LogProb, as_target_density, ensure_gradient
 
-ROUND = 50  # steps of Adam between looks at the bound
-LAST = 1e-2  # step length, relative to the first, at which Adam ends
-FINAL = 400  # draws for the bound reported
+STEPS_PER_ROUND = 50  # of Adam, between checks of the bound
+FINAL_RATE = 1e-2  # learning rate, relative to the first, at which Adam stops
+N_FINAL_DRAWS = 400  # for the reported bound
 
 
-class Family(NamedTuple):
+class GaussianFamily(NamedTuple):
     """Parameters theta as one vector: m, then log s or the rows of L below log diag."""
 
     d: int
@@ -104,8 +104,8 @@ class Family(NamedTuple):
         return Normal(m, S @ S.T) if self.full else Normal(m, S * S, "diag")
 
 
-class State(NamedTuple):
-    """What a round of Adam hands to the next."""
+class AdamState(NamedTuple):
+    """State of Adam after a round."""
 
     objective: float  # minus the mean bound of the round
     theta: np.ndarray
@@ -117,8 +117,8 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Variational:
-    """What `ADVI.run` gives.
+class VariationalResult:
+    """Result of `ADVI.run`.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Variational:
     history : ndarray
         The bound after each round of 50 steps, or each step of L-BFGS.
     n_iter : int
-        Steps taken.
+        Number of steps.
     """
 
     normal: Normal
@@ -146,7 +146,7 @@ class Variational:
 
     def sample(self, n, random_state=None):
         """n draws of q, (n, d)."""
-        return self.normal.sample(n, rng_from(random_state))
+        return self.normal.sample(n, make_rng(random_state))
 
     def __repr__(self):
         return (
@@ -163,8 +163,8 @@ class ADVI(Estimator):
     Parameters
     ----------
     log_prob : function or density
-        As `target` takes it: torch function (gradient by autograd), compiled density,
-        or NumPy or Numba function with `grad`.
+        As `as_target_density` takes it: torch function (gradient by autograd), compiled
+        density, or NumPy or Numba function with `grad`.
     family : {"mean_field", "full_rank"}
     solver : {"adam", "fixed"}
         New draws at every step, or one fixed set of draws and L-BFGS.
@@ -172,11 +172,11 @@ class ADVI(Estimator):
         Draws in a step, in pairs. None is 10 for "adam"; for "fixed" 4 d + 40 in the
         full-rank and max(40, 2 d) in the mean-field family.
     learning_rate : float
-        First step length of Adam.
+        Initial learning rate of Adam.
     scale : float
-        Standard deviations to begin with.
+        Initial standard deviations.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     grad : function, True or None
     batched : bool or None
 
@@ -204,7 +204,7 @@ class ADVI(Estimator):
     grad: Any = None
     batched: Flag | None = None
 
-    def run(self, init, random_state=None, *, progress=False) -> Variational:
+    def run(self, init, random_state=None, *, progress=False) -> VariationalResult:
         """Fit q from means at `init`.
 
         Parameters
@@ -217,37 +217,47 @@ class ADVI(Estimator):
         m = np.atleast_1d(np.asarray(init, dtype=float))
         if m.ndim != 1:
             raise ValueError(f"init must be one position (d,), got shape {m.shape}.")
-        rng = rng_from(random_state)
-        density = with_gradient(target(self.log_prob, self.grad, self.batched), m[None])
+        rng = make_rng(random_state)
+        density = ensure_gradient(
+            as_target_density(self.log_prob, self.grad, self.batched), m[None]
+        )
         if not np.isfinite(density.value(m[None]))[0]:
             raise ValueError("log_prob is not finite at init.")
-        family = Family(len(m), self.family == "full_rank")
+        family = GaussianFamily(len(m), self.family == "full_rank")
         theta = family.start(m, self.scale)
-        solve = by_adam if self.solver == "adam" else by_fixed
-        go = lambda task: solve(self, density, family, theta, rng, task)
-        result = watched(self, go, total=None, verbose=progress)
+        maximise = maximise_by_adam if self.solver == "adam" else maximise_fixed_draws
+        run_task = lambda task: maximise(self, density, family, theta, rng, task)
+        result = run_with_progress(self, run_task, total=None, verbose=progress)
         s = result.state
-        warn_unfinished(result.reason, "max_iter", "the bound has not settled")
+        warn_not_finished(result.reason, "max_iter", "the bound has not converged")
         theta = s.position if self.solver == "fixed" else s.mean if s.count else s.theta
-        e = rng.standard_normal((FINAL, len(m)))
+        e = rng.standard_normal((N_FINAL_DRAWS, len(m)))
         terms = density.value(family.at(theta, e)) - family.log_q(theta, e)
-        steps = result.n_iter * (ROUND if self.solver == "adam" else 1)
-        return Variational(
-            family.normal(theta), float(terms.mean()),
-            float(terms.std(ddof=1) / np.sqrt(FINAL)), -result.history["objective"],
-            steps, result.reason, result.seconds,
-        )  # fmt: skip
+        steps = result.n_iter * (STEPS_PER_ROUND if self.solver == "adam" else 1)
+        return VariationalResult(
+            family.normal(theta),
+            float(terms.mean()),
+            float(terms.std(ddof=1) / np.sqrt(N_FINAL_DRAWS)),
+            -result.history["objective"],
+            steps,
+            result.reason,
+            result.seconds,
+        )
 
 
-def by_adam(model, density, family, theta, rng, task):
-    """Stochastic ascent with new draws at every step."""
+def maximise_by_adam(model, density, family, theta, rng, task):
+    """Stochastic ascent by Adam with new draws at every step."""
     from ..optim.stochastic import by_moments
 
-    pairs, transform = (model.n_samples or 10) // 2 or 1, by_moments()
+    pairs = (model.n_samples or 10) // 2 or 1
+    transform = by_moments()
 
     def step(s):
-        theta, memory, total, path = s.theta, s.memory, 0.0, 0.0
-        for _ in range(ROUND):
+        theta = s.theta
+        memory = s.memory
+        total = 0.0
+        path = 0.0
+        for _ in range(STEPS_PER_ROUND):
             half = rng.standard_normal((pairs, family.d))
             e = np.concatenate([half, -half])
             v, g = density.value_and_grad(family.at(theta, e))
@@ -256,23 +266,32 @@ def by_adam(model, density, family, theta, rng, task):
             move, memory = transform.update(up, memory, theta)
             theta = theta + s.rate * move
             path = path + theta
-        bound = total / ROUND
+        bound = total / STEPS_PER_ROUND
         stalled = not bound > s.best + 1e-4 * abs(bound) ** 0.5
         rate = s.rate * (0.7 if stalled else 1.0)
-        mean, count = s.mean, s.count + (s.rate < model.learning_rate)
+        mean = s.mean
+        count = s.count + (s.rate < model.learning_rate)
         if count:
-            mean = mean + (path / ROUND - mean) / count
-        return State(-bound, theta, memory, rate, max(bound, s.best), mean, count)
+            mean = mean + (path / STEPS_PER_ROUND - mean) / count
+        return AdamState(-bound, theta, memory, rate, max(bound, s.best), mean, count)
 
-    start = State(np.inf, theta, transform.init(theta), model.learning_rate, -np.inf)
+    start = AdamState(
+        np.inf, theta, transform.init(theta), model.learning_rate, -np.inf
+    )
     small = lambda old, new: new.rate / model.learning_rate
-    rounds = max(model.max_iter // ROUND, 1)
+    rounds = max(model.max_iter // STEPS_PER_ROUND, 1)
     return iterate(
-        step, start, max_iter=rounds, tol=LAST, change=small, task=task, watch=("rate",)
+        step,
+        start,
+        max_iter=rounds,
+        tol=FINAL_RATE,
+        change=small,
+        task=task,
+        watch=("rate",),
     )
 
 
-def fixed_draws(n, d, rng):
+def symmetric_draws(n, d, rng):
     """n draws e, symmetric about 0, their covariance made I where n / 2 >= d."""
     half = rng.standard_normal(((n + 1) // 2, d))
     if len(half) >= d:
@@ -283,12 +302,12 @@ def fixed_draws(n, d, rng):
     return np.concatenate([half, -half])
 
 
-def by_fixed(model, density, family, theta, rng, task):
-    """Ascent on the bound of one set of draws."""
+def maximise_fixed_draws(model, density, family, theta, rng, task):
+    """Ascent by L-BFGS on the bound of one fixed set of draws."""
     from ..optim.limited_memory_bfgs import lbfgs
 
     n = model.n_samples or (4 * family.d + 40 if family.full else 2 * max(20, family.d))
-    e = fixed_draws(n, family.d, rng)
+    e = symmetric_draws(n, family.d, rng)
 
     def f(theta):
         v, g = density.value_and_grad(family.at(theta, e))
@@ -296,7 +315,7 @@ def by_fixed(model, density, family, theta, rng, task):
         up = family.gradient(theta, e, g)
         # the entropy, whose gradient is known: d/dlog s_j = 1
         if family.full:
-            i = np.cumsum(np.arange(1, family.d + 1)) - 1  # places of the diagonal
+            i = np.cumsum(np.arange(1, family.d + 1)) - 1  # positions of the diagonal
             up[family.d + i] += 1.0
         else:
             up[family.d :] += 1.0
@@ -304,5 +323,5 @@ def by_fixed(model, density, family, theta, rng, task):
             return np.inf, -up
         return -value, -up
 
-    with few_threads(family.d):
+    with one_thread_if_small(family.d):
         return lbfgs(f, theta, max_iter=model.max_iter, tol=1e-6, task=task)

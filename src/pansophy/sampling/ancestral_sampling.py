@@ -1,17 +1,17 @@
-"""Ancestral sampling: each variable given its parents, parents first.
+"""Ancestral sampling: each variable given its parents, in topological order.
 
 A joint density that is a product of conditionals over an acyclic graph,
 
     p(x_1, ..., x_d) = prod_i p(x_i | x_parents(i))                               (1)
 
-is drawn from exactly by drawing the factors in an order with parents before children.
-Here a conditional is a law (no parents) or a function whose arguments are named after
-its parents, so that the graph is read off the functions themselves:
+is sampled exactly by drawing the variables in topological order. Here a conditional is
+a distribution (no parents) or a function whose arguments are named after its parents,
+so that the signatures define the graph:
 
     {"cloudy": Bernoulli(0.5),
      "rain": lambda rng, cloudy: rng.random(len(cloudy)) < 0.2 + 0.6 * cloudy}
 
-All n draws are made together: a function gets its parents as arrays of n.
+All n draws are made together: a function gets its parents as arrays of length n.
 
 Cost      one call a variable
 Refs      [KollerFriedman2009] section 12.1
@@ -21,15 +21,20 @@ import inspect
 
 import numpy as np
 
-from ..core.random import rng_from
-from .laws import as_law, draw
+from ..core.random import make_rng
+from ..params import check_count
+from .distribution_interface import as_distribution, draw_samples
 
 
-def parents_of(name, law, names):
-    """Names of the parents of a variable and whether its function wants rng."""
-    if hasattr(law, "sample") or hasattr(law, "rvs") or not callable(law):
+def conditional_parents(name, conditional, names):
+    """Names of the parents of a variable, and whether its function takes rng."""
+    if (
+        hasattr(conditional, "sample")
+        or hasattr(conditional, "rvs")
+        or not callable(conditional)
+    ):
         return (), False
-    arguments = list(inspect.signature(law).parameters)
+    arguments = list(inspect.signature(conditional).parameters)
     parents = tuple(a for a in arguments if a != "rng")
     for p in parents:
         if p not in names:
@@ -40,20 +45,20 @@ def parents_of(name, law, names):
     return parents, "rng" in arguments
 
 
-def ancestral(conditionals, n=1, *, batched=True, random_state=None):
-    """n joint draws from conditionals, parents before children.
+def ancestral_sample(conditionals, n=1, *, batched=True, random_state=None):
+    """n joint draws from conditional distributions, in topological order.
 
     Parameters
     ----------
-    conditionals : dict of str to law or function
-        For each variable a distribution (ours, or SciPy's, frozen), or a function
-        whose arguments are `rng`, if wanted, and the names of parents. It gives n
-        values, or a batch of n distributions, one for each draw. Any order will do;
-        a cycle raises and is shown.
+    conditionals : dict of str to distribution or function
+        For each variable a distribution (of this package, or frozen of SciPy), or a
+        function whose arguments are names of parents and, optionally, `rng`. It gives
+        n values, or a batch of n distributions, one for each draw. The order of the
+        dict does not matter; a cycle raises.
     n : int
     batched : bool
-        Whether functions take arrays of n parents' values; otherwise they are called
-        for each draw, with numbers, and give one value (or one distribution).
+        Whether functions take arrays of n values; otherwise they are called for each
+        draw, with numbers, and give one value (or one distribution).
     random_state : int, Generator, RandomState or None
 
     Returns
@@ -64,8 +69,8 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
     Examples
     --------
     >>> from pansophy.distributions import Normal
-    >>> from pansophy.sampling import ancestral
-    >>> x = ancestral(
+    >>> from pansophy.sampling import ancestral_sample
+    >>> x = ancestral_sample(
     ...     {
     ...         "height": Normal(170.0, 49.0),
     ...         "weight": lambda height, rng: rng.normal(height - 100, 8),
@@ -77,29 +82,39 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
     {'height': 170, 'weight': 70}
     """
     names = list(conditionals)
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n}.")
+    n = check_count("n", n)
     from ..graphs import topological_order
 
-    rng = rng_from(random_state)
+    rng = make_rng(random_state)
     number = {name: i for i, name in enumerate(names)}
-    signs = {k: parents_of(k, law, names) for k, law in conditionals.items()}
-    parents = [tuple(number[p] for p in signs[k][0]) for k in names]
+    signatures = {
+        k: conditional_parents(k, conditional, names)
+        for k, conditional in conditionals.items()
+    }
+    parents = [tuple(number[p] for p in signatures[k][0]) for k in names]
     values = {}
     for i in topological_order(parents, names):
-        name, law = names[i], conditionals[names[i]]
-        above, wants = signs[name]
-        if not above and not wants:
-            plain = callable(law) and not hasattr(law, "sample")
-            plain = plain and not hasattr(law, "rvs")
-            x = one_each(law(), n, rng) if plain else draw(as_law(law), n, rng)
+        name, conditional = names[i], conditionals[names[i]]
+        parents_of_name, wants_rng = signatures[name]
+        if not parents_of_name and not wants_rng:
+            is_function = callable(conditional) and not hasattr(conditional, "sample")
+            is_function = is_function and not hasattr(conditional, "rvs")
+            x = (
+                draw_batch(conditional(), n, rng)
+                if is_function
+                else draw_samples(as_distribution(conditional), n, rng)
+            )
         elif batched:
-            extra = {"rng": rng} if wants else {}
-            x = one_each(law(**extra, **{p: values[p] for p in above}), n, rng)
+            extra = {"rng": rng} if wants_rng else {}
+            x = draw_batch(
+                conditional(**extra, **{p: values[p] for p in parents_of_name}), n, rng
+            )
         else:
-            extra = {"rng": rng} if wants else {}
-            rows = ({p: values[p][j] for p in above} for j in range(n))
-            x = np.stack([single(law(**extra, **row), rng) for row in rows])
+            extra = {"rng": rng} if wants_rng else {}
+            rows = ({p: values[p][j] for p in parents_of_name} for j in range(n))
+            x = np.stack(
+                [draw_single(conditional(**extra, **row), rng) for row in rows]
+            )
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         if x.ndim == 0 or len(x) != n:
             raise ValueError(
@@ -110,8 +125,8 @@ def ancestral(conditionals, n=1, *, batched=True, random_state=None):
     return {name: values[name] for name in names}
 
 
-def one_each(out, n, rng):
-    """n values from what a conditional gave: values, one law, or a batch of n."""
+def draw_batch(out, n, rng):
+    """n values from the output of a conditional: values, a distribution or a batch."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(size=n, random_state=rng))
     if not hasattr(out, "sample"):
@@ -121,8 +136,8 @@ def one_each(out, n, rng):
     return np.asarray(out.sample(1, rng))[0]
 
 
-def single(out, rng):
-    """One value from what a conditional of one draw gave."""
+def draw_single(out, rng):
+    """One value from the output of a conditional of one draw."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(random_state=rng))
     if hasattr(out, "sample"):

@@ -1,4 +1,4 @@
-"""How far m chains of n draws can be trusted: R-hat, effective sizes, standard errors.
+"""Convergence diagnostics of chains: R-hat, effective sample size, standard errors.
 
 Let W be the mean variance within chains and B/n the variance of their means. Then
 
@@ -8,7 +8,7 @@ Let W be the mean variance within chains and B/n the variance of their means. Th
     tau = -1 + 2 sum_k P_k,  P_k = rho_2k + rho_2k+1                           (4)
     ESS = m n / tau,         MCSE = sd / sqrt(ESS of the mean)                 (5)
 
-Chains are cut in half first, so a drift within one chain counts as disagreement.
+Chains are split in half first, so a drift within one chain counts as disagreement.
 The sums of pairs P_k of a reversible chain are positive and fall; (4) stops at the
 first that is not positive and takes running minima before it, which removes the noise
 of long lags. For R-hat and the bulk ESS draws are replaced by normal scores of their
@@ -31,11 +31,11 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-TAILS = (0.05, 0.95)
+TAIL_QUANTILES = (0.05, 0.95)
 
 
-class Summary(NamedTuple):
-    """One row a parameter; each field is a column. Prints as a table."""
+class ChainSummary(NamedTuple):
+    """Summary statistics: each field is a column, one row for each parameter."""
 
     name: list
     mean: np.ndarray
@@ -49,47 +49,49 @@ class Summary(NamedTuple):
     ess_tail: np.ndarray
 
     def table(self, rows=20) -> str:
-        """The table as text, the first `rows` parameters of it."""
+        """The first `rows` parameters as a text table."""
         heads = self._fields[1:]
         width = max(4, *(len(str(n)) for n in self.name[:rows]))
         lines = [" " * width + "".join(f"{h:>10}" for h in heads)]
         for i, name in enumerate(self.name[:rows]):
-            cells = (f"{getattr(self, h)[i]:10.{digits(h)}}" for h in heads)
+            cells = (f"{getattr(self, h)[i]:10.{column_format(h)}}" for h in heads)
             lines.append(f"{name!s:>{width}}" + "".join(cells))
-        left = len(self.name) - rows
-        return "\n".join([*lines, f"... and {left} more"] if left > 0 else lines)
+        n_hidden = len(self.name) - rows
+        return "\n".join(
+            [*lines, f"... and {n_hidden} more"] if n_hidden > 0 else lines
+        )
 
     __repr__ = __str__ = table
 
 
-def digits(column) -> str:
-    """Number format of a column of `Summary`."""
+def column_format(column) -> str:
+    """Number format of a column of `ChainSummary`."""
     return {"r_hat": "3f", "ess_bulk": "0f", "ess_tail": "0f"}.get(column, "3g")
 
 
-def split(x):
-    """(m, n) chains as (2m, n // 2) half chains; an odd middle draw is left out."""
+def split_chains(x):
+    """(m, n) chains as (2m, n // 2) half chains; an odd middle draw is dropped."""
     half = x.shape[1] // 2
     return np.concatenate([x[:, :half], x[:, x.shape[1] - half :]])
 
 
-def normal_scores(x):
-    """Normal quantiles of the ranks of all draws, ties sharing their mean rank."""
+def rank_normal_scores(x):
+    """Normal quantiles of the ranks of all draws; ties share their mean rank."""
     ranks = rankdata(x).reshape(x.shape)
     return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 
-def spread(x):
-    """W and V of eq. (1)."""
+def within_and_total_variance(x):
+    """Within-chain variance W and total variance V of eq. (1)."""
     n = x.shape[1]
     within = x.var(axis=1, ddof=1).mean()
     between = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
     return within, (n - 1) / n * within + between
 
 
-def potential_scale(x):
-    """R-hat of eq. (2), of chains as they are."""
-    within, total = spread(x)
+def scale_reduction(x):
+    """R-hat of eq. (2), without splitting."""
+    within, total = within_and_total_variance(x)
     return np.sqrt(total / within) if within > 0 else np.inf
 
 
@@ -101,33 +103,34 @@ def autocovariance(x):
     return irfft(f.real**2 + f.imag**2, size, axis=1)[:, :n] / n
 
 
-def effective_size(x):
-    """ESS of the mean of chains as they are, eq. (3) to (5)."""
+def chain_effective_size(x):
+    """ESS of the mean, without splitting, eq. (3) to (5)."""
     m, n = x.shape
-    within, total = spread(x)
+    within, total = within_and_total_variance(x)
     rho = 1 - (within - autocovariance(x).mean(axis=0)) / total
     rho[0] = 1.0
     pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)  # P_k
-    bad = np.flatnonzero(pairs <= 0)
-    stop = bad[0] if bad.size else len(pairs)
+    nonpositive = np.flatnonzero(pairs <= 0)
+    stop = nonpositive[0] if nonpositive.size else len(pairs)
     tau = -1 + 2 * np.minimum.accumulate(pairs[:stop]).sum()
     if stop < len(pairs):
-        tau += max(rho[2 * stop], 0.0)  # the positive half of the pair that stopped us
+        tau += max(rho[2 * stop], 0.0)  # the positive half of the last pair
     # an antithetic chain may have tau near 0: its ESS is kept below N log10(N)
     return m * n / max(tau, 1 / np.log10(m * n))
 
 
-def each(x, function):
-    """`function` of the draws (m, n) of every parameter; NaN where undefined."""
+def per_parameter(x, function):
+    """Apply a function to the draws (m, n) of every parameter; NaN if undefined."""
     x = np.asarray(x, dtype=float)
     if x.ndim not in (2, 3):
         raise ValueError(f"draws must have shape (chains, draws[, d]), got {x.shape}.")
     if x.ndim == 2:
-        return float(defined(x, function))
-    return np.array([defined(x[:, :, j], function) for j in range(x.shape[2])])
+        return float(or_nan(x, function))
+    return np.array([or_nan(x[:, :, j], function) for j in range(x.shape[2])])
 
 
-def defined(x, function):
+def or_nan(x, function):
+    """function(x), or NaN for too few, constant or non-finite draws."""
     constant = x.size == 0 or np.ptp(x) == 0
     if x.shape[1] < 4 or constant or not np.isfinite(x).all():
         return np.nan
@@ -147,36 +150,42 @@ def r_hat(x):
     """
 
     def both(x):
-        folded = split(np.abs(x - np.median(x)))
-        scores = normal_scores(split(x)), normal_scores(folded)
-        return max(potential_scale(s) for s in scores)
+        folded = split_chains(np.abs(x - np.median(x)))
+        scores = rank_normal_scores(split_chains(x)), rank_normal_scores(folded)
+        return max(scale_reduction(s) for s in scores)
 
-    return each(x, both)
+    return per_parameter(x, both)
 
 
 def ess_mean(x):
     """Effective sample size of the mean of the draws themselves."""
-    return each(x, lambda x: effective_size(split(x)))
+    return per_parameter(x, lambda x: chain_effective_size(split_chains(x)))
 
 
 def ess_bulk(x):
-    """Effective sample size of the normal scores: the middle of the distribution."""
-    return each(x, lambda x: effective_size(normal_scores(split(x))))
+    """Effective sample size of the normal scores: the bulk of the distribution."""
+    return per_parameter(
+        x, lambda x: chain_effective_size(rank_normal_scores(split_chains(x)))
+    )
 
 
 def ess_tail(x):
     """The smaller effective sample size of the 5 % and 95 % quantiles."""
 
     def tails(x):
-        cuts = (split(x <= q).astype(float) for q in np.quantile(x, TAILS))
-        return min(effective_size(cut) if np.ptp(cut) else np.nan for cut in cuts)
+        cuts = (
+            split_chains(x <= q).astype(float) for q in np.quantile(x, TAIL_QUANTILES)
+        )
+        return min(chain_effective_size(cut) if np.ptp(cut) else np.nan for cut in cuts)
 
-    return each(x, tails)
+    return per_parameter(x, tails)
 
 
 def mcse_mean(x):
     """Monte Carlo standard error of the mean, eq. (5)."""
-    return each(x, lambda x: x.std(ddof=1) / np.sqrt(effective_size(split(x))))
+    return per_parameter(
+        x, lambda x: x.std(ddof=1) / np.sqrt(chain_effective_size(split_chains(x)))
+    )
 
 
 def mcse_sd(x):
@@ -186,28 +195,32 @@ def mcse_sd(x):
         square = (x - x.mean()) ** 2
         if np.ptp(square) == 0:
             return 0.0
-        of_variance = square.std(ddof=1) / np.sqrt(effective_size(split(square)))
+        of_variance = square.std(ddof=1) / np.sqrt(
+            chain_effective_size(split_chains(square))
+        )
         return of_variance / (2 * x.std(ddof=1))
 
-    return each(x, error)
+    return per_parameter(x, error)
 
 
 def bfmi(energy):
-    """How well momenta explore energies: E (E_t - E_(t-1))^2 / Var E, by chain.
+    """Bayesian fraction of missing information, E (E_t - E_(t-1))^2 / Var E, by chain.
 
-    Near 1 or above is good; below 0.3 a chain of HMC or NUTS moves through the energies
-    of its target too slowly [Betancourt2016]. Takes `draws.info["energy"]` (m, n).
+    Near 1 or above is good; below 0.3 a chain of HMC or NUTS explores the energies of
+    its target too slowly [Betancourt2016]. Takes `draws.info["energy"]` (m, n).
     """
     energy = np.asarray(energy, dtype=float)
     if energy.ndim != 2 or energy.shape[1] < 4:
         raise ValueError(f"energy must have shape (chains, draws), got {energy.shape}.")
-    spread = energy.var(axis=1)
+    variance = energy.var(axis=1)
     moves = (np.diff(energy, axis=1) ** 2).mean(axis=1)
-    return np.divide(moves, spread, out=np.full(len(energy), np.nan), where=spread > 0)
+    return np.divide(
+        moves, variance, out=np.full(len(energy), np.nan), where=variance > 0
+    )
 
 
-def diagnose(x, names=None) -> Summary:
-    """Table of moments, quantiles, MCSE, R-hat and effective sizes by parameter.
+def diagnose(x, names=None) -> ChainSummary:
+    """Moments, quantiles, MCSE, R-hat and effective sample sizes by parameter.
 
     Parameters
     ----------
@@ -231,5 +244,5 @@ def diagnose(x, names=None) -> Summary:
     else:
         quantiles = np.quantile(flat, (0.05, 0.5, 0.95), axis=0)
         moments = flat.mean(axis=0), flat.std(axis=0, ddof=1), *quantiles
-    trust = mcse_mean(x), r_hat(x), ess_bulk(x), ess_tail(x)
-    return Summary._make((names, *moments, *trust))
+    reliability = mcse_mean(x), r_hat(x), ess_bulk(x), ess_tail(x)
+    return ChainSummary._make((names, *moments, *reliability))

@@ -1,22 +1,23 @@
-"""What a run of chains gives back, and the tables and plots of it."""
+"""Draws of Markov chains, with their summary and plots."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .diagnostics import Summary, diagnose
+from ..params import check_count
+from .diagnostics import ChainSummary, diagnose
 
 
-class Run(NamedTuple):
-    """Where the chains stand: all that is needed to go on."""
+class ChainRun(NamedTuple):
+    """The state of a run: all that is needed to continue it."""
 
     sampler: Any
     state: Any
-    tuning: Any  # what warm-up remembers
+    tuning: Any  # state of the adaptation
     rng: np.random.Generator
-    warmup: int  # steps of warm-up in all
-    warmed: int  # of these taken
+    warmup: int  # total steps of warm-up
+    warmed: int  # steps of warm-up made so far
     thin: int
 
 
@@ -30,7 +31,7 @@ class Draws:
     log_prob : ndarray of shape (chains, draws)
         Log density at each draw, up to the constant of the target.
     info : dict of ndarray of shape (chains, draws)
-        What the sampler tells of its steps, such as "acceptance".
+        Statistics of the steps, such as "acceptance".
     names : list of str
         Names of the d parameters.
     reason : str
@@ -38,7 +39,7 @@ class Draws:
     seconds : float
         Time the run took, warm-up included.
     run : Run
-        Where the chains stand; `sample(draws, n)` goes on from here.
+        The state of the chains; `sample(draws, n)` continues from here.
     """
 
     positions: np.ndarray
@@ -47,11 +48,11 @@ class Draws:
     names: list[str]
     reason: str
     seconds: float
-    run: Run = field(repr=False)
+    run: ChainRun = field(repr=False)
 
     @property
     def interrupted(self) -> bool:
-        """Whether the run was stopped by hand before it had all its draws."""
+        """Whether the run was stopped by the user before it had all its draws."""
         return self.reason == "interrupted"
 
     @property
@@ -70,14 +71,15 @@ class Draws:
         """All draws as (chains * draws, d)."""
         return self.positions.reshape(-1, self.positions.shape[2])
 
-    def summary(self) -> Summary:
+    def summary(self) -> ChainSummary:
         """Moments, quantiles, MCSE, R-hat and effective sizes; prints as a table."""
         return diagnose(self.positions, self.names)
 
     def __repr__(self):
         m, n, d = self.positions.shape
-        many = lambda n, word: f"{n} {word}" + "s" * (n != 1)
-        head = f"{many(n, 'draw')} of {many(m, 'chain')} in {many(d, 'dimension')}"
+        counted = lambda n, word: f"{n} {word}" + "s" * (n != 1)
+        head = f"{counted(n, 'draw')} of {counted(m, 'chain')} in "
+        head += counted(d, "dimension")
         head += f", {self.seconds:.1f} s"
         if not np.isnan(self.acceptance).all():
             head += f", acceptance {self.acceptance.mean():.2f}"
@@ -86,22 +88,14 @@ class Draws:
         return head + "\n" + self.summary().table(10)
 
     def plot(self, rows=5):
-        """Traces and histograms of the first parameters; gives matplotlib's axes.
+        """Trace plots and histograms of the first parameters; returns the axes.
 
-        `rows` is how many are shown at most. Ranks and autocorrelations have pictures
-        of their own in `pansophy.plot`.
+        At most `rows` parameters are shown. `pansophy.plot` draws ranks and
+        autocorrelations.
         """
         from matplotlib import pyplot as plt
 
-        if (
-            isinstance(rows, bool)
-            or not isinstance(rows, (int, np.integer))
-            or rows < 1
-        ):
-            raise ValueError(
-                f"rows must be a whole number of at least 1, got {rows!r}; ranks and "
-                "autocorrelations are drawn by pansophy.plot."
-            )
+        check_count("rows", rows)
         d = min(rows, self.positions.shape[2])
         figure, axes = plt.subplots(
             d, 2, figsize=(8, 1.6 * d), squeeze=False, width_ratios=(3, 1)

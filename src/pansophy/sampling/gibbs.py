@@ -1,14 +1,14 @@
-"""Gibbs sampling: each coordinate, or block of them, from its full conditional in turn.
+"""Gibbs sampling: each coordinate, or block of them, from its full conditional.
 
 With blocks b_1, ..., b_B of the coordinates, one sweep draws
 
     x_b ~ p(x_b | x_rest)      for b = b_1, ..., b_B, always given the newest rest  (1)
 
 Each draw is a Metropolis-Hastings move whose proposal is the conditional itself, so its
-acceptance is one; it leaves p as it is, hence so does a sweep. A sweep in a fixed order
-is not reversible; in random order, or forwards and back, it is. The chain reaches all
-of p if the conditionals can: deterministic ones may hold it where it started, so blocks
-that never move in warm-up are reported.
+acceptance is one; it leaves p invariant, hence so does a sweep. A sweep in a fixed
+order is not reversible; in random order, or forwards and backwards, it is.
+Deterministic conditionals may keep the chain from reaching all of p, so blocks that
+never move in warm-up are reported.
 
 m chains move together: a conditional gets all of them, x (m, d), and gives (m,) or
 (m, |b|).
@@ -25,59 +25,60 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.acceptance import ErgodicityWarning
+from ..core.metropolis import ErgodicityWarning
 from ..params import Flag, check_params
-from .targets import LogProb, target
+from .target_density import LogProb, as_target_density
 
 
-class State(NamedTuple):
-    """What a sweep hands to the next."""
+class GibbsState(NamedTuple):
+    """State of the chains."""
 
     position: np.ndarray  # x
-    log_prob: np.ndarray  # log p(x) where the density is known, else 0
+    log_prob: np.ndarray  # log p(x) if the density is known, else 0
     blocks: tuple  # (index, conditional) of each
     batched: bool  # whether conditionals take all chains at once
 
 
-class Info(NamedTuple):
-    """What a sweep tells."""
+class GibbsInfo(NamedTuple):
+    """Statistics of a sweep."""
 
     moved: np.ndarray  # share of the coordinates that changed
 
 
-class Tuning(NamedTuple):
-    """What warm-up remembers: positions at its start and who has left them."""
+class GibbsTuning(NamedTuple):
+    """State of warm-up: initial positions, and which coordinates have moved."""
 
-    first: np.ndarray
-    left: np.ndarray
+    initial: np.ndarray
+    has_moved: np.ndarray
 
 
-def as_blocks(conditionals, d):
-    """(index, function) of each block; every coordinate has to be in one."""
+def parse_blocks(conditionals, d):
+    """(index, function) of each block; every coordinate must be in one."""
     pairs = conditionals.items() if isinstance(conditionals, dict) else conditionals
     if not isinstance(conditionals, dict) and all(callable(c) for c in conditionals):
         pairs = enumerate(conditionals)
-    blocks, seen = [], set()
+    blocks = []
+    covered = set()
     for index, conditional in pairs:
         if not callable(conditional):
             raise TypeError(f"the conditional of block {index} must be a function.")
         one = isinstance(index, (int, np.integer))
         index = int(index) if one else np.array(list(index), dtype=np.intp)
-        wanted = set(np.atleast_1d(index).tolist())
-        if not wanted or not wanted <= set(range(d)):
+        block = set(np.atleast_1d(index).tolist())
+        if not block or not block <= set(range(d)):
             raise ValueError(
                 f"block {np.atleast_1d(index).tolist()} does not fit into {d} "
                 "coordinates."
             )
-        seen |= wanted
+        covered |= block
         blocks.append((index, conditional))
-    missing = sorted(set(range(d)) - seen)
+    missing = sorted(set(range(d)) - covered)
     if missing:
         raise ValueError(f"coordinates {missing} have no conditional.")
     return tuple(blocks)
 
 
-def drawn(conditional, rng, x, index, batched):
+def draw_block(conditional, rng, x, index, batched):
     """New values of one block for all chains, shaped as x[:, index]."""
     want = (len(x),) if isinstance(index, int) else (len(x), len(index))
     if batched:
@@ -107,10 +108,10 @@ class Gibbs(Estimator):
     log_prob : function or None
         Log density, only to report it with the draws (0 without).
     scan : {"systematic", "random", "palindromic"}
-        Order of the blocks in a sweep: as given; a new permutation each; forwards and
-        then back.
+        Order of the blocks in a sweep: as given; a new permutation for each; forwards
+        and then backwards.
     batched : bool or None
-        Whether conditionals take all chains at once. None finds out by trying.
+        Whether conditionals take all chains at once; None detects it.
 
     Examples
     --------
@@ -129,22 +130,22 @@ class Gibbs(Estimator):
     scan: Literal["systematic", "random", "palindromic"] = "systematic"
     batched: Flag | None = None
 
-    def init(self, position) -> State:
+    def init(self, position) -> GibbsState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position)
         x = x.astype(float) if x.dtype.kind in "iub" and self.log_prob is None else x
-        blocks = as_blocks(self.conditionals, x.shape[1])
+        blocks = parse_blocks(self.conditionals, x.shape[1])
         batched = self.batched
         if batched is None:
-            batched = all(takes_chains(c, x, index) for index, c in blocks)
-        return State(x, self.value(x), blocks, batched)
+            batched = all(accepts_batch(c, x, index) for index, c in blocks)
+        return GibbsState(x, self.value(x), blocks, batched)
 
     def value(self, x):
         """log p(x), or 0 where no density is given."""
         if self.log_prob is None:
             return np.zeros(len(x))
-        return target(self.log_prob).value(x)
+        return as_target_density(self.log_prob).value(x)
 
     def sweep(self, rng, state, x):
         """One sweep, eq. (1), in place."""
@@ -154,14 +155,14 @@ class Gibbs(Estimator):
         elif self.scan == "palindromic":
             blocks = blocks + blocks[-2::-1]
         for index, conditional in blocks:
-            x[:, index] = drawn(conditional, rng, x, index, batched)
+            x[:, index] = draw_block(conditional, rng, x, index, batched)
 
-    def step(self, rng, state) -> tuple[State, Info]:
+    def step(self, rng, state) -> tuple[GibbsState, GibbsInfo]:
         """One sweep of every chain."""
         state, trace = self.steps(rng, state, 1)
-        return state, Info(trace["moved"][:, 0])
+        return state, GibbsInfo(trace["moved"][:, 0])
 
-    def steps(self, rng, state, n) -> tuple[State, dict]:
+    def steps(self, rng, state, n) -> tuple[GibbsState, dict]:
         """n sweeps: new state and all positions (m, n, d)."""
         x = state.position.copy()
         X = np.empty((n + 1, *x.shape), x.dtype)
@@ -175,14 +176,16 @@ class Gibbs(Estimator):
         trace = {"position": path, "log_prob": log_prob, "moved": moved}
         return state._replace(position=x, log_prob=log_prob[:, -1].copy()), trace
 
-    def warm(self, rng, state, n, tuning, left) -> tuple[State, dict, Tuning]:
-        """n sweeps of warm-up: watch who moves, and warn of those that never did."""
-        first = state.position if tuning is None else tuning.first
+    def warm(
+        self, rng, state, n, tuning, remaining
+    ) -> tuple[GibbsState, dict, GibbsTuning]:
+        """n sweeps of warm-up; warns about coordinates that never moved."""
+        first = state.position if tuning is None else tuning.initial
         state, trace = self.steps(rng, state, n)
-        gone = (trace["position"] != first[:, None]).any(axis=(0, 1))
-        gone = gone if tuning is None else gone | tuning.left
-        stuck = np.flatnonzero(~gone)
-        if left == 0 and stuck.size:
+        has_moved = (trace["position"] != first[:, None]).any(axis=(0, 1))
+        has_moved = has_moved if tuning is None else has_moved | tuning.has_moved
+        stuck = np.flatnonzero(~has_moved)
+        if remaining == 0 and stuck.size:
             warnings.warn(
                 f"coordinates {stuck.tolist()} never moved in warm-up: conditionals "
                 "that are deterministic given the rest may keep the chain from "
@@ -190,17 +193,17 @@ class Gibbs(Estimator):
                 ErgodicityWarning,
                 stacklevel=2,
             )
-        return state, trace, Tuning(first, gone)
+        return state, trace, GibbsTuning(first, has_moved)
 
 
-def takes_chains(conditional, x, index) -> bool:
-    """Whether a conditional maps (m, d) to the block of m chains, tried on m != d."""
+def accepts_batch(conditional, x, index) -> bool:
+    """Whether a conditional maps (m, d) to blocks of m chains, tried with m != d."""
     m = max(len(x), 2)
     m += m == x.shape[1]
     size = 1 if isinstance(index, int) else len(index)
     try:
         rng = np.random.default_rng(0)
         out = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
-    except Exception:  # a function of one position may fail in any way on a batch
+    except Exception:  # a function of one position may raise anything for a batch
         return False
     return out.shape in ((m,), (m, size)) and out.size == m * size

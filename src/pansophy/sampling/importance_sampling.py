@@ -1,4 +1,4 @@
-"""Importance sampling: draws from one law, weighed to speak for another.
+"""Importance sampling: weighted draws of a proposal represent another distribution.
 
 For x_i ~ q and weights w_i = p(x_i) / q(x_i),
 
@@ -6,20 +6,20 @@ For x_i ~ q and weights w_i = p(x_i) / q(x_i),
     E_p f ~ sum w_i f(x_i) / sum w_i                 p up to a constant          (2)
     Z = int p ~ (1/n) sum w_i                                                    (3)
 
-with variances, W_i the weights brought to sum one and I the estimate,
+with variances, for the normalised weights W_i and the estimate I,
 
     (1)  var(w f) / n           (2)  sum W_i^2 (f_i - I)^2                       (4)
 
-(1) has variance zero for f >= 0 and q proportional to f p. How much is lost by q
-shows in the effective size 1 / sum W_i^2 and in the tail of the weights: the largest
-M = min(n/5, 3 sqrt n) exceedances are fitted by a generalised Pareto law; its shape k
-says which moments of w exist: k < 1/2 a finite variance, k > 0.7 estimates not to be
-trusted at any n one can afford. Smoothed weights replace those of the tail by the
-quantiles of the fit, which takes out most of the noise of the largest (PSIS).
+(1) has variance zero for f >= 0 and q proportional to f p. The quality of q shows in
+the effective sample size 1 / sum W_i^2 and in the tail of the weights: the largest M =
+min(n/5, 3 sqrt n) exceedances are fitted by a generalised Pareto distribution, whose
+shape k says which moments of w exist: k < 1/2 means a finite variance, k > 0.7 that
+estimates are unreliable at any practical n. Pareto smoothing (PSIS) replaces the tail
+weights by the quantiles of the fit, which removes most of their noise.
 
 Shapes    x (n, ...)   f (n,) or (n, c)   w (n,)
 Refs      [Kahn1953]; [Kong1994] effective size; [Vehtari2024] k and smoothing;
-          [Zhang2009] fit of the Pareto law; [Owen2013] (4)
+          [Zhang2009] Pareto fit; [Owen2013] (4)
 """
 
 import warnings
@@ -27,33 +27,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.random import rng_from
-from .laws import as_law, draw, log_density
-from .resampling import FEW, resample, softmax_weights, weight_size
+from ..core.random import make_rng
+from ..core.weighted import effective_sample_size
+from ..params import check_count
+from .distribution_interface import as_distribution, draw_samples, log_density_function
+from .resampling import DEGENERATE_SHARE, resample, softmax_weights
 
-HIGH_K = 0.7
+PARETO_K_LIMIT = 0.7
 
 
-class Pareto(NamedTuple):
+class ParetoSmoothed(NamedTuple):
     """Log weights with a smoothed tail, and the shape of that tail."""
 
     log_weights: np.ndarray
     k: float  # NaN where there are too few weights for a fit
 
 
-class Importance(NamedTuple):
-    """An expectation by importance sampling, with what it rests on."""
+class ImportanceResult(NamedTuple):
+    """An expectation by importance sampling, with its error and weights."""
 
     value: np.ndarray | float
     se: np.ndarray | float
-    ess: float  # effective number of draws: of w, or of w|f| in eq. (1)
-    k: float  # Pareto shape of the largest of the same
+    ess: float  # effective sample size of w, or of w|f| in eq. (1)
+    k: float  # Pareto shape of their tail
     log_z: float  # eq. (3), 0 up to noise if log_prob is normalised
     draws: np.ndarray
     weights: np.ndarray  # W, summing to one
 
     def resample(self, n=None, random_state=None):
-        """Equally weighted draws of the target, about."""
+        """Approximately equally weighted draws of the target."""
         return self.draws[resample(self.weights, n, random_state=random_state)]
 
     def __repr__(self):
@@ -65,11 +67,11 @@ class Importance(NamedTuple):
         )
 
 
-def fit_pareto(x):
-    """Shape k and scale of the generalised Pareto law of ascending x > 0.
+def fit_generalized_pareto(x):
+    """Shape k and scale of the generalised Pareto distribution of ascending x > 0.
 
-    The posterior mean over a grid of the one parameter to which the likelihood can be
-    reduced, theta = -k / scale; k is pulled a little to 1/2, as for ten more draws.
+    The posterior mean over a grid of theta = -k / scale, to which the likelihood can be
+    reduced; k is shrunk to 1/2 with the weight of ten draws.
     """
     n = len(x)
     m = 30 + int(np.sqrt(n))
@@ -86,8 +88,8 @@ def fit_pareto(x):
     return (n * k + 10 * 0.5) / (n + 10), scale
 
 
-def pareto_smooth(log_weights) -> Pareto:
-    """Smooth the largest weights and tell the shape of their tail.
+def pareto_smooth(log_weights) -> ParetoSmoothed:
+    """Pareto-smoothed log weights and the shape of their tail.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ def pareto_smooth(log_weights) -> Pareto:
     Returns
     -------
     Pareto
-        `log_weights`, the tail replaced by quantiles of its fit, and `k`.
+        `log_weights` with the tail replaced by quantiles of its fit, and `k`.
 
     Examples
     --------
@@ -111,24 +113,26 @@ def pareto_smooth(log_weights) -> Pareto:
     M = int(np.ceil(min(n / 5, 3 * np.sqrt(n))))
     top = L.max() if n else -np.inf
     if M < 5 or not np.isfinite(top):
-        return Pareto(L, np.nan)
+        return ParetoSmoothed(L, np.nan)
     order = np.argsort(L, kind="stable")
     tail = order[-M:]
-    cut = max(L[order[-M - 1]], top + np.log(np.finfo(float).tiny))
-    excess = np.exp(L[tail] - top) - np.exp(cut - top)
-    if not excess[-1] > 1e-12:  # equal weights: nothing in the tail
-        return Pareto(L, -np.inf)
-    k, scale = fit_pareto(np.maximum(excess, 1e-300))
+    threshold = max(L[order[-M - 1]], top + np.log(np.finfo(float).tiny))
+    excess = np.exp(L[tail] - top) - np.exp(threshold - top)
+    if not excess[-1] > 1e-12:  # equal weights have no tail
+        return ParetoSmoothed(L, -np.inf)
+    k, scale = fit_generalized_pareto(np.maximum(excess, 1e-300))
     if np.isfinite(k):
         p = (np.arange(M) + 0.5) / M
-        new = scale * np.expm1(-k * np.log1p(-p)) / k if abs(k) > 1e-12 else (
-            -scale * np.log1p(-p)
-        )  # fmt: skip
-        L[tail] = np.minimum(np.log(new + np.exp(cut - top)), 0.0) + top
-    return Pareto(L, k)
+        quantiles = (
+            scale * np.expm1(-k * np.log1p(-p)) / k
+            if abs(k) > 1e-12
+            else (-scale * np.log1p(-p))
+        )
+        L[tail] = np.minimum(np.log(quantiles + np.exp(threshold - top)), 0.0) + top
+    return ParetoSmoothed(L, k)
 
 
-def importance(
+def importance_sample(
     f,
     log_prob,
     proposal,
@@ -138,7 +142,7 @@ def importance(
     smooth=False,
     random_state=None,
 ):
-    """E_p f from draws of another law, with error, effective size and Pareto k.
+    """E_p f from draws of a proposal, with error, effective sample size and Pareto k.
 
     Parameters
     ----------
@@ -146,8 +150,8 @@ def importance(
         Of draws (n, ...), giving (n,) or (n, c); None is the draws themselves.
     log_prob : function
         log p of the draws, giving (n,).
-    proposal : law
-        What is drawn from: with `sample` and `log_prob`, a frozen SciPy law, or a box.
+    proposal : distribution
+        With `sample` and `log_prob`, a frozen SciPy distribution, or a box.
     n : int
     normalised : bool
         Whether p integrates to one: eq. (1), unbiased; otherwise eq. (2).
@@ -162,23 +166,23 @@ def importance(
 
     Examples
     --------
-    The chance of a normal draw above 4, by draws from around 4:
+    The probability of a normal draw above 4, from draws around 4:
 
     >>> from pansophy.distributions import Normal
-    >>> from pansophy.sampling import importance
+    >>> from pansophy.sampling import importance_sample
     >>> rare = lambda x: x[:, 0] > 4
     >>> p, q = Normal(0.0, 1.0), Normal(4.0, 1.0)
-    >>> run = importance(rare, p.log_prob, q, normalised=True, random_state=1)
+    >>> run = importance_sample(rare, p.log_prob, q, normalised=True, random_state=1)
     >>> bool(abs(run.value / 3.167e-5 - 1) < 0.05)
     True
     """
-    if not isinstance(n, (int, np.integer)) or n < 2:
-        raise ValueError(f"n must be a whole number of at least 2, got {n}.")
+    n = check_count("n", n, 2)
     if normalised and smooth:
         raise ValueError("smoothed weights are for normalised=False.")
-    q, rng = as_law(proposal), rng_from(random_state)
-    x = draw(q, int(n), rng)
-    L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density(q)(x)
+    q = as_distribution(proposal)
+    rng = make_rng(random_state)
+    x = draw_samples(q, n, rng)
+    L = np.asarray(log_prob(x), dtype=float).reshape(n) - log_density_function(q)(x)
     if np.isnan(L).any() or L.max() == np.inf:
         i = int(np.argmax(np.isnan(L) | (np.inf == L)))
         raise ValueError(f"the weight is {np.exp(L[i])} at {x[i]}.")
@@ -194,30 +198,33 @@ def importance(
     F = np.where(W[:, None] > 0, F, 0.0)  # f may be undefined where p is 0
     if normalised:
         Y = np.exp(L)[:, None] * F
-        value, se = Y.mean(axis=0), Y.std(axis=0, ddof=1) / np.sqrt(n)
-        size = np.linalg.norm(F, axis=1)  # here the terms w|f| matter, not w alone
+        value = Y.mean(axis=0)
+        se = Y.std(axis=0, ddof=1) / np.sqrt(n)
+        size = np.linalg.norm(F, axis=1)  # the terms w|f| matter here, not w alone
         terms = L + np.log(size, out=np.full(n, -np.inf), where=size > 0)
         k = pareto_smooth(terms).k
-        ess = weight_size(np.exp(terms - terms.max())) if size.any() else 0.0
+        ess = effective_sample_size(np.exp(terms - terms.max())) if size.any() else 0.0
     else:
         value = W @ F
         se = np.sqrt(np.square(W) @ np.square(F - value))
-        ess = weight_size(W)
-    warn_of(ess, k, n)
+        ess = effective_sample_size(W)
+    warn_degenerate_weights(ess, k, n)
     out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    return Importance(out(value), out(se), ess, k, log_z, x, W)
+    return ImportanceResult(out(value), out(se), ess, k, log_z, x, W)
 
 
-def warn_of(ess, k, n):
-    """Warn of weights that cannot be trusted."""
-    told = []
-    if ess < max(FEW * n, 2.0):
-        told.append(f"{n} draws are worth {ess:.1f}")
-    if k > HIGH_K:
-        told.append(f"the weights have a Pareto tail of shape {k:.2f} > {HIGH_K}")
-    if told:
+def warn_degenerate_weights(ess, k, n):
+    """Warn about unreliable weights."""
+    problems = []
+    if ess < max(DEGENERATE_SHARE * n, 2.0):
+        problems.append(f"{n} draws are worth {ess:.1f}")
+    if k > PARETO_K_LIMIT:
+        problems.append(
+            f"the weights have a Pareto tail of shape {k:.2f} > {PARETO_K_LIMIT}"
+        )
+    if problems:
         warnings.warn(
-            "importance weights degenerate: " + " and ".join(told) + "; take a "
+            "importance weights degenerate: " + " and ".join(problems) + "; take a "
             "proposal with wider tails.",
             RuntimeWarning,
             stacklevel=3,

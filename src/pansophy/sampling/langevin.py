@@ -1,19 +1,20 @@
-"""Langevin methods: steps uphill, with noise.
+"""Langevin samplers: gradient steps with Gaussian noise.
 
 One leapfrog step of `hmc.py` from a fresh momentum p = R z is
 
     y = x + h inv grad log pi(x) + sqrt(2 h) inv^(1/2) z,     h = eps^2 / 2     (1)
 
-a step of the diffusion whose stationary density is pi. The end of the step is taken
-with probability min(1, exp(H0 - H)), which is that of Metropolis and Hastings for the
-proposal (1), since exp(-p' inv p / 2) before and after are its densities both ways:
-`MALA`, whose draws are of pi. Its best acceptance in many dimensions is 0.574.
-Without the test (`Langevin`) the draws are of a density that differs from pi by O(h).
+a step of the diffusion whose stationary density is pi. `MALA` accepts the step with
+probability min(1, exp(H0 - H)), which is that of Metropolis-Hastings for the proposal
+(1), since exp(-p' inv p / 2) before and after are its densities both ways. Its optimal
+acceptance in many dimensions is 0.574. Without the test (`Langevin`) the stationary
+density differs from pi by O(h).
 
-With many rows of data the gradient of a random part of them, scaled up, may stand in
-for the whole (`StochasticLangevin`). With steps h_t = a (b + t)^-c, c in (1/2, 1], the
-noise of the gradient, of variance h_t^2, falls below that of (1), 2 h_t. No accept
-step: it would need all rows. Draws of a constant step have an error of O(h).
+With many rows of data, the scaled gradient of a random subset can replace that of all
+rows (`StochasticLangevin`). With steps h_t = a (b + t)^-c, c in (1/2, 1], the
+noise of the gradient, of variance h_t^2, falls below that of (1), 2 h_t. There is no
+acceptance test, which would need all rows. Draws with a constant step have a bias of
+O(h).
 
 Shapes    as in `hmc.py`
 Refs      [Roberts1996] [Roberts1998] MALA; [Welling2011] stochastic gradients
@@ -27,29 +28,29 @@ import numpy as np
 
 from ..base import Estimator
 from ..params import Flag, Fraction, OpenFraction, Positive, check_params
-from .hmc import AbstractHamiltonian, Path
-from .targets import LogProb, Slope
+from .hmc import AbstractHamiltonian, TrajectorySettings
+from .target_density import GradientFunction, LogProb
 
 
 @dataclass(eq=False, repr=False)
 class MALA(AbstractHamiltonian):
-    """Metropolis-adjusted Langevin method, to be run by `sample`.
+    """Metropolis-adjusted Langevin algorithm (MALA), to be run by `sample`.
 
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
-        Its gradient, True if log_prob gives both, None for torch and compiled ones.
+        Its gradient; True if log_prob returns both; None for torch and compiled ones.
     step_size : float or None
-        eps of eq. (1); None is learnt in warm-up, for `target_accept`. A given one
-        goes with the metric as it is, and warm-up learns nothing.
+        eps of eq. (1); None is adapted in warm-up to `target_accept`. If it is given,
+        nothing is adapted.
     metric : {"diag", "dense", "unit"} or array of shape (d,) or (d, d)
-        What warm-up learns: variances, covariances or nothing; or these given.
+        What warm-up adapts: variances, covariances or nothing; or a given metric.
     target_accept : float
-        Acceptance that the step size aims at.
+        Target acceptance probability of the step size adaptation.
     batched : bool or None
-        Whether functions take all chains at once. None finds out by trying.
+        Whether functions take all chains at once; None detects it.
 
     Examples
     --------
@@ -62,32 +63,32 @@ class MALA(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     step_size: Positive | None = None
     metric: Literal["diag", "dense", "unit"] | np.ndarray = "diag"
     target_accept: OpenFraction = 0.574
     batched: Flag | None = None
 
-    def _path(self):
-        return Path(1, steps=1, target=self.target_accept)
+    def _trajectory(self):
+        return TrajectorySettings(1, steps=1, target=self.target_accept)
 
 
 @dataclass(eq=False, repr=False)
 class Langevin(AbstractHamiltonian):
-    """Unadjusted Langevin method: quick, biased by O(step_size^2).
+    """Unadjusted Langevin algorithm, biased by O(step_size^2), to be run by `sample`.
 
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
-        Its gradient, True if log_prob gives both, None for torch and compiled ones.
+        Its gradient; True if log_prob returns both; None for torch and compiled ones.
     step_size : float
         eps of eq. (1).
     metric : "unit" or array of shape (d,) or (d, d)
         inv of eq. (1): the identity, variances or a covariance.
     batched : bool or None
-        Whether functions take all chains at once. None finds out by trying.
+        Whether functions take all chains at once; None detects it.
 
     Examples
     --------
@@ -100,44 +101,44 @@ class Langevin(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     step_size: Positive = 0.1
     metric: Literal["unit"] | np.ndarray = "unit"
     batched: Flag | None = None
 
-    def _path(self):
-        return Path(2, steps=1)
+    def _trajectory(self):
+        return TrajectorySettings(2, steps=1)
 
 
-class Drift(NamedTuple):
+class StochasticLangevinState(NamedTuple):
     """State of `StochasticLangevin`."""
 
     position: np.ndarray
-    log_prob: np.ndarray  # 0: it is not known
+    log_prob: np.ndarray  # 0: not known
     t: int
 
 
-class Size(NamedTuple):
-    """What a step tells: its size h."""
+class StepSizeInfo(NamedTuple):
+    """Statistics of a step: its size h."""
 
     step: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
 class StochasticLangevin(Estimator):
-    """Langevin steps with noisy gradients, such as those of mini-batches.
+    """Stochastic gradient Langevin dynamics, to be run by `sample`.
 
     Parameters
     ----------
     grad : function
-        `grad(rng, x)`, x (m, d): an unbiased guess (m, d) of the gradient of log pi,
-        from rows it draws with rng, scaled up to all.
+        `grad(rng, x)`, x (m, d): an unbiased estimate (m, d) of the gradient of log pi,
+        from a random subset of the rows.
     step_size : float
         a of h_t = a (b + t)^-c.
     delay : float
         b.
     decay : float
-        c; 0 keeps the steps as they are.
+        c; 0 keeps the step size constant.
 
     Examples
     --------
@@ -155,13 +156,13 @@ class StochasticLangevin(Estimator):
     delay: Positive = 1.0
     decay: Fraction = 0.0
 
-    def init(self, position) -> Drift:
+    def init(self, position) -> StochasticLangevinState:
         """State of m chains at positions (m, d)."""
         check_params(self)
         x = np.array(position, dtype=float)
-        return Drift(x, np.zeros(len(x)), 0)
+        return StochasticLangevinState(x, np.zeros(len(x)), 0)
 
-    def step(self, rng, state) -> tuple[Drift, Size]:
+    def step(self, rng, state) -> tuple[StochasticLangevinState, StepSizeInfo]:
         """One step of eq. (1) with a noisy gradient."""
         x, log_prob, t = state
         h = self.step_size * (self.delay + t) ** -self.decay
@@ -169,4 +170,6 @@ class StochasticLangevin(Estimator):
         if g.shape != x.shape:
             raise ValueError(f"grad must give shape {x.shape}, got {g.shape}.")
         x = x + h * g + np.sqrt(2 * h) * rng.standard_normal(x.shape)
-        return Drift(x, log_prob, t + 1), Size(np.full(len(x), h))
+        return StochasticLangevinState(x, log_prob, t + 1), StepSizeInfo(
+            np.full(len(x), h)
+        )

@@ -1,11 +1,11 @@
-"""Laplace's approximation: the Gaussian that matches a density at its peak.
+"""Laplace approximation: the Gaussian that matches a density at its mode.
 
 With x* the mode of log p and H the Hessian of -log p there,
 
     p(x) ~ N(x; x*, H^-1),      log Z = log int p ~ log p(x*) + (d/2) log 2 pi
                                                     - (1/2) log det H             (1)
 
-exact if log p is quadratic. The mode is found by BFGS from `init`, then polished by
+exact if log p is quadratic. The mode is found by BFGS from `init`, then refined by
 Newton steps; H comes from central differences of the gradient, all 2 d of them in one
 batch (or of the value, if there is no gradient).
 
@@ -19,13 +19,13 @@ import numpy as np
 from ..core.linalg import NotPositiveDefiniteError, cholesky
 from ..core.numerics import LOG_2PI
 from ..distributions import Normal
-from .targets import target, with_gradient
+from .target_density import as_target_density, ensure_gradient
 
-STEP = float(np.finfo(float).eps) ** (1 / 3)
+DIFFERENCE_STEP = float(np.finfo(float).eps) ** (1 / 3)
 
 
-class Laplace(NamedTuple):
-    """The approximation and how it was found."""
+class LaplaceResult(NamedTuple):
+    """The approximation, its evidence and Hessian."""
 
     normal: Normal
     log_evidence: float  # log Z, eq. (1)
@@ -45,19 +45,19 @@ class Laplace(NamedTuple):
         return self.normal.log_prob(X)
 
 
-def hessian_of(gradient, x):
+def negative_hessian(gradient, x):
     """Hessian of -log p at x by differences of the gradient, in one batch."""
-    h = STEP * np.maximum(np.abs(x), 1.0)
+    h = DIFFERENCE_STEP * np.maximum(np.abs(x), 1.0)
     steps = np.diag(h)
     g = gradient(np.concatenate([x + steps, x - steps]))
     H = -(g[: len(x)] - g[len(x) :]) / (2 * h[:, None])
     return 0.5 * (H + H.T)
 
 
-def numeric_gradient(value, x):
+def central_difference_gradient(value, x):
     """Gradient at rows x (m, d) by central differences of the value."""
     m, d = x.shape
-    h = STEP * np.maximum(np.abs(x), 1.0)
+    h = DIFFERENCE_STEP * np.maximum(np.abs(x), 1.0)
     rows = np.repeat(x, d, axis=0)
     moves = np.zeros_like(rows)
     moves[np.arange(m * d), np.tile(np.arange(d), m)] = h.ravel()
@@ -65,17 +65,19 @@ def numeric_gradient(value, x):
     return rise.reshape(m, d) / (2 * h)
 
 
-def laplace(log_prob, init, *, grad=None, batched=None, max_iter=500) -> Laplace:
+def laplace_approximate(
+    log_prob, init, *, grad=None, batched=None, max_iter=500
+) -> LaplaceResult:
     """Gaussian approximation of a density at its mode, with its evidence.
 
     Parameters
     ----------
     log_prob : function or density
-        As `target` takes it; not normalised, its integral is `exp(log_evidence)`.
+        As `as_target_density` takes it; its integral is `exp(log_evidence)`.
     init : array of shape (d,)
-        Where the search for the mode begins.
+        Start of the search for the mode.
     grad : function, True or None
-        Gradient; None takes that of torch or a compiled density, else differences.
+        Gradient; None uses that of torch or a compiled density, else differences.
     batched : bool or None
     max_iter : int
 
@@ -87,8 +89,8 @@ def laplace(log_prob, init, *, grad=None, batched=None, max_iter=500) -> Laplace
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.sampling import laplace
-    >>> run = laplace(lambda x: -2 * (x[0] - 1) ** 2, [5.0])
+    >>> from pansophy.sampling import laplace_approximate
+    >>> run = laplace_approximate(lambda x: -2 * (x[0] - 1) ** 2, [5.0])
     >>> run.mode.round(5), run.normal.cov.round(5)
     (array([1.]), array([[0.25]]))
     """
@@ -97,13 +99,13 @@ def laplace(log_prob, init, *, grad=None, batched=None, max_iter=500) -> Laplace
     x = np.atleast_1d(np.asarray(init, dtype=float))
     if x.ndim != 1:
         raise ValueError(f"init must be one position (d,), got shape {x.shape}.")
-    density = target(log_prob, grad, batched)
+    density = as_target_density(log_prob, grad, batched)
     try:
-        density = with_gradient(density, x[None])
+        density = ensure_gradient(density, x[None])
         gradient = lambda x: density.value_and_grad(x)[1]
         both = density.value_and_grad
     except TypeError:
-        gradient = lambda x: numeric_gradient(density.value, x)
+        gradient = lambda x: central_difference_gradient(density.value, x)
         both = lambda x: (density.value(x), gradient(x))
     if not np.isfinite(density.value(x[None]))[0]:
         raise ValueError("log_prob is not finite at init.")
@@ -114,8 +116,8 @@ def laplace(log_prob, init, *, grad=None, batched=None, max_iter=500) -> Laplace
 
     run = minimize(f, x, "bfgs", max_iter=max_iter, tol=1e-8)
     x = np.asarray(run.state.position)
-    H = hessian_of(gradient, x)
-    for _ in range(2):  # Newton steps, as far as they go up
+    H = negative_hessian(gradient, x)
+    for _ in range(2):  # Newton steps, while they increase the density
         try:
             new = x + np.linalg.solve(H, gradient(x[None])[0])
         except np.linalg.LinAlgError:
@@ -123,17 +125,17 @@ def laplace(log_prob, init, *, grad=None, batched=None, max_iter=500) -> Laplace
         if not density.value(new[None])[0] >= density.value(x[None])[0]:
             break
         x = new
-        H = hessian_of(gradient, x)
-    L = peak_factor(H, x)
+        H = negative_hessian(gradient, x)
+    L = cholesky_at_mode(H, x)
     half = float(np.log(np.diag(L)).sum())
     log_z = float(density.value(x[None])[0]) + 0.5 * len(x) * LOG_2PI - half
     C = np.linalg.inv(H)
-    small = np.abs(gradient(x[None])[0]) * np.sqrt(np.diag(C))  # in units of the spread
-    return Laplace(Normal(x, 0.5 * (C + C.T)), log_z, H, bool(small.max() < 1e-3))
+    small = np.abs(gradient(x[None])[0]) * np.sqrt(np.diag(C))  # in standard deviations
+    return LaplaceResult(Normal(x, 0.5 * (C + C.T)), log_z, H, bool(small.max() < 1e-3))
 
 
-def peak_factor(H, x):
-    """Cholesky factor of H; one sentence where x is no peak."""
+def cholesky_at_mode(H, x):
+    """Cholesky factor of H; raises if x is not a mode."""
     try:
         return cholesky(H, max_grade=0)[0]
     except NotPositiveDefiniteError:

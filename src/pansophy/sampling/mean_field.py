@@ -1,27 +1,27 @@
-"""Mean field: the best factorised law of the hidden variables, a factor at a time.
+"""Mean-field variational inference by coordinate ascent over the factors.
 
-Among laws q(z) = q_1(z_1) ... q_J(z_J), the one nearest to the posterior in
-KL(q || p(z | x)) maximises the evidence lower bound (see `elbo`). With all factors but
-one held, the best is
+Among distributions q(z) = q_1(z_1) ... q_J(z_J), the closest to the posterior in KL(q
+|| p(z | x)) maximises the evidence lower bound (see `elbo`). With all other factors
+fixed, the best is
 
     log q_j(z_j) = E_{q, all but j} log p(x, z) + const                          (1)
 
-so the bound rises, or stays, with every update, and sweeps over the factors settle. In
-conjugate models (1) stays within known families: only numbers are exchanged. Of a
-Gaussian with precision Lambda the factors come out as
+so the bound does not fall with any update, and sweeps over the factors converge. In
+conjugate models (1) stays within known families. For a Gaussian with precision Lambda
+the factors are
 
     q_j = N(mu_j, 1 / Lambda_jj)                                                 (2)
 
-whose means are right and whose variances are those of z_j with the rest held fixed,
-less than the marginal variances unless the coordinates are independent.
+whose means are exact and whose variances are those of z_j given the rest, smaller than
+the marginal variances unless the coordinates are independent.
 
 A model is a NamedTuple or object with
 
-    start() -> dict of factors        by name, distributions or anything else
+    start() -> dict of factors        by name: distributions or other objects
     updates: dict of functions        name -> function(q) giving the new factor, (1)
     bound(q) -> float                 the evidence lower bound
 
-Those of `pansophy.sampling.conjugate` are ready; `Updates` makes one of functions.
+See `pansophy.sampling.conjugate_models`; `MeanFieldModel` makes one of functions.
 
 Cost      one update of each factor a sweep
 Refs      [Jordan1999]; [Attias1999]; [Blei2017]; [Bishop2006] ch. 10
@@ -36,15 +36,15 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate, relative_change
-from ..core.progress import watched
+from ..core.progress import run_with_progress
 from ..params import Count, NonNegative, check_params
-from .driver import warn_unfinished
+from .driver import warn_not_finished
 
-ROUNDING = 1e-9  # share of the bound by which it may fall
+BOUND_TOL = 1e-9  # relative decrease of the bound that is rounding
 
 
-class Updates(NamedTuple):
-    """A model made of functions: factors to begin with, updates by name, bound."""
+class MeanFieldModel(NamedTuple):
+    """A model made of functions: initial factors, updates by name, bound."""
 
     factors: dict[str, Any]
     updates: dict[str, Callable]
@@ -54,8 +54,8 @@ class Updates(NamedTuple):
         return dict(self.factors)
 
 
-class State(NamedTuple):
-    """What a sweep hands to the next."""
+class CoordinateAscentState(NamedTuple):
+    """State of the coordinate ascent."""
 
     objective: float  # minus the bound
     factors: dict
@@ -63,8 +63,8 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Factored:
-    """What `MeanField.run` gives.
+class MeanFieldResult:
+    """Result of `MeanField.run`.
 
     Attributes
     ----------
@@ -103,19 +103,20 @@ class MeanField(Estimator):
     Parameters
     ----------
     model : object with start(), updates and bound(q)
-        Such as `conjugate.NormalSample(x)`, or `Updates(factors, updates, bound)`.
+        Such as `conjugate.NormalSample(x)`, or `MeanFieldModel(factors, updates,
+        bound)`.
     max_iter : int
-        Most sweeps.
+        Maximum number of sweeps.
     tol : float
         Relative change of the bound in a sweep at which to stop.
 
     Examples
     --------
-    A correlated Gaussian: means right, variances 1 / Lambda_jj, too small.
+    A correlated Gaussian: exact means, variances 1 / Lambda_jj, too small.
 
     >>> import numpy as np
     >>> from pansophy.sampling import MeanField
-    >>> from pansophy.sampling.conjugate import GaussianTarget
+    >>> from pansophy.sampling.conjugate_models import GaussianTarget
     >>> S = np.array([[1.0, 0.8], [0.8, 1.0]])
     >>> run = MeanField(GaussianTarget([1.0, 2.0], np.linalg.inv(S))).run()
     >>> means = np.concatenate([run[name].mean for name in ("z0", "z1")])
@@ -128,13 +129,13 @@ class MeanField(Estimator):
     max_iter: Count = 1000
     tol: NonNegative = 1e-10
 
-    def run(self, factors=None, *, progress=False) -> Factored:
-        """Sweep over the factors until the bound settles.
+    def run(self, factors=None, *, progress=False) -> MeanFieldResult:
+        """Sweep over the factors until the bound converges.
 
         Parameters
         ----------
         factors : dict or None
-            Where to begin, for all or some factors; None is the model's own start.
+            Initial values of all or some factors; None uses the start of the model.
         progress : bool
         """
         check_params(self)
@@ -144,26 +145,36 @@ class MeanField(Estimator):
         names = list(updates)
         if set(names) - set(q):
             raise ValueError(f"no start for factors {sorted(set(names) - set(q))}.")
-        rows: list = []
-        fell: list = []
+        history_rows: list = []
+        decreases: list = []
 
         def step(s):
-            q, before, bounds = dict(s.factors), -s.objective, []
+            q = dict(s.factors)
+            before = -s.objective
+            bounds = []
             for name in names:
                 q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))
-                if bounds[-1] < before - ROUNDING * (1 + abs(before)):
-                    fell.append((name, before, bounds[-1]))
+                if bounds[-1] < before - BOUND_TOL * (1 + abs(before)):
+                    decreases.append((name, before, bounds[-1]))
                 before = bounds[-1]
-            rows.append(bounds)
-            return State(-before, q, tuple(bounds))
+            history_rows.append(bounds)
+            return CoordinateAscentState(-before, q, tuple(bounds))
 
-        start = State(-float(model.bound(q)), q, ())
-        how = {"max_iter": self.max_iter, "tol": self.tol, "change": relative_change}
-        go = lambda task: iterate(step, start, task=task, **how)
-        result = watched(self, go, total=self.max_iter, verbose=progress)
-        if fell:
-            name, before, after = fell[0]
+        start = CoordinateAscentState(-float(model.bound(q)), q, ())
+        run_task = lambda task: iterate(
+            step,
+            start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            change=relative_change,
+            task=task,
+        )
+        result = run_with_progress(
+            self, run_task, total=self.max_iter, verbose=progress
+        )
+        if decreases:
+            name, before, after = decreases[0]
             warnings.warn(
                 f"the bound fell from {before:.10g} to {after:.10g} with the update of "
                 f"{name!r}: that update and the bound are not of one model.",
@@ -171,7 +182,9 @@ class MeanField(Estimator):
                 stacklevel=2,
             )
         else:
-            warn_unfinished(result.reason, "max_iter", "the bound has not settled")
+            warn_not_finished(result.reason, "max_iter", "the bound has not converged")
         s = result.state
-        history = np.array(rows[: result.n_iter]).reshape(-1, len(names))
-        return Factored(s.factors, -s.objective, history, result.n_iter, result.reason)
+        history = np.array(history_rows[: result.n_iter]).reshape(-1, len(names))
+        return MeanFieldResult(
+            s.factors, -s.objective, history, result.n_iter, result.reason
+        )

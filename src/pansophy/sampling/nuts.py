@@ -1,7 +1,7 @@
-"""The no-U-turn sampler: Hamiltonian paths that find their own length.
+"""No-U-turn sampler (NUTS): Hamiltonian trajectories of adaptive length.
 
-From a point and a momentum the path of `hmc.py` is grown by doubling: 1, 2, 4, ...
-leapfrog steps forwards or backwards in time, each with probability 1/2, so that the
+From a point and a momentum the trajectory of `hmc.py` is extended by doubling: 1, 2, 4,
+... leapfrog steps forwards or backwards in time, each with probability 1/2, so that the
 2^j points reached are the leaves of a binary tree of depth j. A point has weight
 
     w(x, p) = exp(H0 - H(x, p))                                                 (3)
@@ -12,20 +12,20 @@ old tree and a new half, in favour of the new one,
 
     P(new half) = min(1, w_new / w_old),                                        (4)
 
-which leaves the target as it is and moves further than (w_new / (w_new + w_old)).
+which leaves the target invariant and moves further than (w_new / (w_new + w_old)).
 With rho the sum of momenta over a subtree and v = inv p the velocities of its ends,
 a subtree has turned back when
 
     v_begin . rho <= 0  or  v_end . rho <= 0.                                   (5)
 
-Growth stops when the whole tree turns back, at the greatest depth, or, without using
+Doubling stops when the whole tree turns back, at the maximum depth, or, without using
 the new half, when one of its subtrees turns back or diverges. As (5) may miss a turn
-between two subtrees a and b, it is also asked of each with the nearest point of the
+between two subtrees a and b, it is also tested for each with the nearest point of the
 other:
 
     (5) with rho_a + p_b,begin on a and that point, and with rho_b + p_a,end.   (6)
 
-The tree is made without recursion, see `_nuts.py`; the twin in the tests is recursive.
+The tree is built without recursion, see `_hmc.py`.
 
 Shapes    as in `hmc.py`
 Refs      [Hoffman2014] the method; [Betancourt2017] (3) to (5); [Carpenter2017] (6)
@@ -37,8 +37,8 @@ from typing import Literal
 import numpy as np
 
 from ..params import Count, Flag, OpenFraction, Positive
-from .hmc import AbstractHamiltonian, Path
-from .targets import LogProb, Slope
+from .hmc import AbstractHamiltonian, TrajectorySettings
+from .target_density import GradientFunction, LogProb
 
 
 @dataclass(eq=False, repr=False)
@@ -48,26 +48,25 @@ class NUTS(AbstractHamiltonian):
     Parameters
     ----------
     log_prob : function, Distribution, compiled density or Target
-        Logarithm of the target density up to a constant; see `target`.
+        Logarithm of the target density up to a constant; see `as_target_density`.
     grad : function, True or None
-        Its gradient, True if log_prob gives both, None for torch and compiled ones.
+        Its gradient; True if log_prob returns both; None for torch and compiled ones.
     target_accept : float
-        Mean acceptance along paths that the step size aims at; nearer to 1 takes
-        smaller steps, which divergences may ask for.
+        Target mean acceptance along trajectories; values nearer to 1 give smaller steps
+        and fewer divergences.
     max_depth : int
-        Greatest depth of the tree: paths have at most 2^max_depth - 1 steps.
+        Maximum depth of the tree: at most 2^max_depth - 1 leapfrog steps.
     metric : {"diag", "dense", "unit"} or array of shape (d,) or (d, d)
-        What warm-up learns: variances, covariances or nothing; or these given.
+        What warm-up adapts: variances, covariances or nothing; or a given metric.
     step_size : float or None
-        eps; None is learnt in warm-up. A given one goes with the metric as it is,
-        and warm-up learns nothing.
+        eps; None is adapted in warm-up. If it is given, nothing is adapted.
     batched : bool or None
-        Whether functions take all chains at once. None finds out by trying.
+        Whether functions take all chains at once; None detects it.
 
     Examples
     --------
-    >>> from pansophy.sampling import NUTS, eight_schools, sample
-    >>> sampler = NUTS(eight_schools(), target_accept=0.95)
+    >>> from pansophy.sampling import NUTS, eight_schools_density, sample
+    >>> sampler = NUTS(eight_schools_density(), target_accept=0.95)
     >>> draws = sample(sampler, 1000, init=[0.0] * 10, random_state=0)
     >>> bool(abs(draws.summary().mean[0] - 4.4) < 0.5)  # mu
     True
@@ -75,12 +74,12 @@ class NUTS(AbstractHamiltonian):
 
     log_prob: LogProb
     _: KW_ONLY
-    grad: Slope = None
+    grad: GradientFunction = None
     target_accept: OpenFraction = 0.8
     max_depth: Count = 10
     metric: Literal["diag", "dense", "unit"] | np.ndarray = "diag"
     step_size: Positive | None = None
     batched: Flag | None = None
 
-    def _path(self):
-        return Path(0, self.max_depth, target=self.target_accept)
+    def _trajectory(self):
+        return TrajectorySettings(0, self.max_depth, target=self.target_accept)

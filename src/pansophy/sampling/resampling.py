@@ -1,21 +1,21 @@
-"""Resampling: m weighted particles become n equal ones, without bias.
+"""Resampling schemes: n equally weighted particles from m weighted ones, unbiased.
 
-With weights w that sum to one and cumulative sums C_j = w_1 + ... + w_j, particle j is
-copied N_j times, where E N_j = n w_j in every scheme below. Points of (0, 1) pick the
-particle whose interval (C_j-1, C_j] they fall in:
+With normalised weights w and cumulative sums C_j = w_1 + ... + w_j, particle j is
+copied N_j times, where E N_j = n w_j in every scheme below. Points of (0, 1) select the
+particle whose interval (C_j-1, C_j] contains them:
 
-    multinomial  n free uniform points                    Var N_j = n w_j (1 - w_j)  (1)
+    multinomial  n independent uniform points             Var N_j = n w_j (1 - w_j)  (1)
     stratified   u_i = (i + U_i) / n, one in each of n strata                        (2)
     systematic   u_i = (i + U) / n, one U for all         |N_j - n w_j| < 1          (3)
-    residual     floor(n w_j) copies, multinomial points for what is left            (4)
+    residual     floor(n w_j) copies, multinomial points for the rest                (4)
 
-The number of points below C is known without looking for it: in (3) it is
-ceil(n C - U), in (2) floor(n C) and one more if U of that stratum lies below the rest,
-so the schemes cost O(m + n) array operations and there is no search. Variances of (2),
+The number of points below C is known in closed form: in (3) it is ceil(n C - U), in (2)
+floor(n C) and one more if U of that stratum lies below the rest, so the schemes cost
+O(m + n) array operations without a search. Variances of (2),
 (3) and (4) are never above that of (1) for a sum of one N_j; stratified and residual
 points keep this for every function of the particles, systematic ones nearly always.
 
-Weights in logarithms are brought to sum one by
+Log weights l are normalised by
 
     log mean w = log sum exp(l) - log m,   W = softmax(l),   ESS = 1 / sum W^2       (5)
 
@@ -26,13 +26,16 @@ Refs      [Kitagawa1996] (2), (3); [Liu1998] (4); [Douc2005] their variances;
 
 import numpy as np
 
-from ..core.random import rng_from
+from ..core.random import make_rng
+from ..params import check_count
 
-FEW = 0.01  # effective share of the particles below which weights are degenerate
+DEGENERATE_SHARE = (
+    0.01  # relative effective sample size below which weights are degenerate
+)
 
 
 def softmax_weights(log_weights):
-    """Weights that sum to one and the log of the mean weight, eq. (5)."""
+    """Normalised weights and the log of the mean weight, eq. (5)."""
     L = np.asarray(log_weights, dtype=float)
     top = L.max() if L.size else -np.inf
     if np.isnan(top) or top in (np.inf, -np.inf):
@@ -45,13 +48,6 @@ def softmax_weights(log_weights):
     return w, float(top + np.log(total / len(L)))
 
 
-def weight_size(w) -> float:
-    """Effective number of particles; the weights need not sum to one, eq. (5)."""
-    w = np.asarray(w, dtype=float)
-    square = w @ w
-    return float(w.sum() ** 2 / square) if square > 0 else 0.0
-
-
 def multinomial_copies(w, n, rng):
     """Eq. (1)."""
     return rng.multinomial(n, w)
@@ -59,7 +55,7 @@ def multinomial_copies(w, n, rng):
 
 def stratified_copies(w, n, rng):
     """Eq. (2)."""
-    edges = n * cumulated(w)
+    edges = n * cumulative_weights(w)
     stratum = edges.astype(np.intp)  # floor
     U = np.append(rng.random(n), 1.0)  # nothing lies above the last stratum
     below = stratum + (U[stratum] < edges - stratum)
@@ -68,26 +64,26 @@ def stratified_copies(w, n, rng):
 
 def systematic_copies(w, n, rng):
     """Eq. (3)."""
-    below = np.ceil(n * cumulated(w) - rng.random()).astype(np.intp)
+    below = np.ceil(n * cumulative_weights(w) - rng.random()).astype(np.intp)
     return np.diff(below, prepend=0)
 
 
 def residual_copies(w, n, rng):
     """Eq. (4)."""
-    # n w that is whole but for rounding is taken as whole
+    # n w that is an integer up to rounding counts as one
     expected = n * w
     copies = np.floor(expected * (1 + 1e-14)).astype(np.intp)
     rest = np.maximum(expected - copies, 0.0)
-    left = n - int(copies.sum())
-    if left > 0:
-        copies += rng.multinomial(left, rest / rest.sum())
+    n_left = n - int(copies.sum())
+    if n_left > 0:
+        copies += rng.multinomial(n_left, rest / rest.sum())
     return copies
 
 
-def cumulated(w):
-    """C_1..C_m, the last exactly one, and none above it."""
+def cumulative_weights(w):
+    """C_1..C_m, at most one, the last exactly one."""
     C = np.minimum(np.cumsum(w), 1.0)
-    last = np.flatnonzero(w)[-1]  # rounding must not give weightless ones a place
+    last = np.flatnonzero(w)[-1]  # rounding must not select particles of weight 0
     C[last:] = 1.0
     return C
 
@@ -108,7 +104,7 @@ def resample(weights, n=None, scheme="systematic", random_state=None):
     weights : array of shape (m,)
         Not negative; they need not sum to one.
     n : int or None
-        How many to choose; None chooses m.
+        Number of particles; None is m.
     scheme : {"multinomial", "stratified", "systematic", "residual"}
     random_state : int, Generator, RandomState or None
 
@@ -133,7 +129,6 @@ def resample(weights, n=None, scheme="systematic", random_state=None):
             "above 0."
         )
     n = len(w) if n is None else n
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1, got {n}.")
-    copies = RESAMPLERS[scheme](w / total, int(n), rng_from(random_state))
+    n = check_count("n", n)
+    copies = RESAMPLERS[scheme](w / total, n, make_rng(random_state))
     return np.repeat(np.arange(len(w)), copies)

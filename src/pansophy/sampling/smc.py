@@ -1,26 +1,33 @@
-"""Sequential Monte Carlo: particles led from the prior to the posterior by heating.
+"""Sequential Monte Carlo: particles moved from the prior to the posterior by tempering.
 
 With prior p(x) and likelihood L(x), particles pass through the densities
 
     pi_t(x) = p(x) L(x)^beta_t / Z_t,     0 = beta_0 < beta_1 < ... < beta_T = 1    (1)
 
-From one to the next they are weighed by w_i = L(x_i)^(beta_t - beta_t-1), which also
-gives the evidence,
+From one to the next they are weighted by w_i = L(x_i)^(beta_t - beta_t-1), which also
+estimates the evidence,
 
     Z_t / Z_t-1 ~ sum_i W_i w_i,    log Z = sum_t log of it                         (2)
 
-resampled by weight, and moved by steps of a chain that leaves pi_t as it is. beta_t is
-the largest whose weights have an effective size of alpha n, found by halving: the size
-falls as beta rises. Moves are those of Metropolis with a walk shaped like the
-particles, 2.38 / sqrt(d) times the root of their covariance and a scale that follows
-the acceptance rate, or Hamiltonian ones, if the gradients are there; they are repeated
-until the particles have lost the memory of where they were, or `max_moves` times.
+resampled by weight, and moved by Markov steps that leave pi_t invariant. beta_t is the
+largest value whose weights have an effective sample size of alpha n, found by
+bisection. Moves are Metropolis-Hastings steps of two kinds; each particle carries (log
+p, log L), so a change of beta costs no evaluation:
 
-Evidence (2) is unbiased but for the choice of beta and walk from the same particles, a
-bias of order 1/n. Particles are free of each other but for common ancestors, so modes
-are found by weight as long as some particle meets each of them.
+    random walk    y = x + s 2.38/sqrt(d) N(0, C),  C their covariance               (3)
+    Hamiltonian    momentum r ~ N(0, M), K leapfrog steps of length s along the
+                   gradient, accepted by the change of log pi(x) - r' M^-1 r / 2     (4)
 
-Cost      n (moves + 1) calls of L a stage, in batches of n
+with M^-1 the variances of the particles, K drawn at each move, and s adapted to the
+acceptance rate. They are repeated until the positions are nearly uncorrelated with
+those at the start of the stage, or `max_moves` times. Particles outside the prior are
+not passed to L.
+
+Evidence (2) is unbiased except for the choice of beta and s from the same particles, a
+bias of order 1/n. Particles are independent except for common ancestors, so modes are
+weighted correctly as long as some particle reaches each of them.
+
+Cost      n (moves + 1) evaluations of L a stage, in batches of n
 Shapes    x (n, d)   w (n,)
 Refs      [DelMoral2006]; [Jasra2011] adaptive beta; [Chopin2020] ch. 17
 """
@@ -34,21 +41,125 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.iterate import iterate
-from ..core.progress import watched
-from ..core.random import rng_from
+from ..core.linalg import one_thread_if_small
+from ..core.metropolis import acceptance_probability, acceptance_threshold, is_accepted
+from ..core.progress import run_with_progress
+from ..core.random import make_rng
+from ..core.weighted import effective_sample_size
 from ..params import Count, Flag, OpenFraction, check_params
-from .diagnostics import Summary, diagnose
-from .driver import warn_unfinished
-from .laws import as_law, draw, log_density
-from .resampling import FEW, RESAMPLERS, softmax_weights, weight_size
-from .smc_moves import MOVES, Tempered, finite
-from .targets import LogProb, target, with_gradient, with_values
+from .diagnostics import ChainSummary, diagnose
+from .distribution_interface import as_distribution, draw_samples, log_density_function
+from .driver import warn_not_finished
+from .hmc import leapfrog
+from .metropolis import RandomWalk
+from .resampling import DEGENERATE_SHARE, RESAMPLERS, softmax_weights
+from .target_density import LogProb, as_target_density, ensure_gradient, ensure_values
+
+MAX_LEAPFROG_STEPS = 10  # of a move
 
 
-class State(NamedTuple):
-    """What a stage hands to the next."""
+def nan_to_minus_inf(L):
+    """Log likelihoods with NaN, where a density failed, as -inf."""
+    return np.where(np.isnan(L), -np.inf, L)
 
-    objective: float  # 1 - beta: what is left
+
+class TemperedPosterior(NamedTuple):
+    """The density p L^beta: prior and likelihood."""
+
+    likelihood: Any  # a target density
+    log_prior: Callable
+    prior_grad: Any  # function or None
+
+    def value(self, x):
+        """log p and log L of positions (n, d)."""
+        log_p = self.log_prior(x)
+        inside = log_p > -np.inf
+        if inside.all():
+            return log_p, nan_to_minus_inf(self.likelihood.value(x))
+        L = np.full(len(x), -np.inf)
+        if inside.any():
+            L[inside] = nan_to_minus_inf(self.likelihood.value(x[inside]))
+        return log_p, L
+
+    def grad(self, x, beta):
+        """log p, log L and the gradient of log p + beta log L."""
+        log_p = self.log_prior(x)
+        L, g = self.likelihood.value_and_grad(x)
+        return log_p, nan_to_minus_inf(L), self.prior_grad(x) + beta * g
+
+
+def particle_covariance(x):
+    """Covariance of particles, shrunk slightly to its diagonal; positive definite."""
+    n, d = x.shape
+    S = np.atleast_2d(np.cov(x, rowvar=False, bias=True))
+    tiny = 1e-12 * (1.0 + np.square(x).mean(axis=0))
+    return (n * S + (d + 1) * np.diag(np.diag(S) + tiny)) / (n + d + 1)
+
+
+def accept_or_keep(parts, new, beta, log_extra, rng):
+    """Accept or reject `new` by Metropolis-Hastings; new parts and mean acceptance."""
+    (x, p, L), (y, q, M) = parts, new
+    current, proposed = p + beta * L, q + beta * M + log_extra
+    alpha = acceptance_probability(proposed - current)
+    accepted = is_accepted(proposed, current, acceptance_threshold(1.0, len(x), rng))
+    x = np.where(accepted[:, None], y, x)
+    parts = x, np.where(accepted, q, p), np.where(accepted, M, L)
+    return parts, float(alpha.mean())
+
+
+class RandomWalkMove:
+    """Random walk moves, eq. (3)."""
+
+    def __init__(self, density, x, beta):
+        self.density, self.beta = density, beta
+        d = x.shape[1]
+        self.goal = 0.44 if d == 1 else 0.234
+        self.walk = RandomWalk(2.38 / np.sqrt(d), particle_covariance(x))
+
+    def __call__(self, rng, parts, scale):
+        with one_thread_if_small(parts[0].shape[1]):
+            y = self.walk.rescaled(scale * self.walk.scale)(rng, parts[0])
+        new = (y, *self.density.value(y))
+        return accept_or_keep(parts, new, self.beta, 0.0, rng)
+
+
+class HamiltonianMove:
+    """Hamiltonian moves, eq. (4)."""
+
+    goal = 0.8
+
+    def __init__(self, density, x, beta):
+        if density.prior_grad is None:
+            raise TypeError("moves='hmc' needs prior_grad, the gradient of log prior.")
+        self.density, self.beta = density, beta
+        self.sd = np.sqrt(np.diag(particle_covariance(x)))
+
+    def __call__(self, rng, parts, scale):
+        sd = self.sd
+        last_parts = []
+
+        def both(x):
+            log_p, L, g = self.density.grad(x, self.beta)
+            last_parts[:] = log_p, L  # the parts at the last position
+            return log_p + self.beta * L, g
+
+        eps = scale * len(sd) ** -0.25
+        r = rng.standard_normal(parts[0].shape) / sd
+        energy = lambda r: 0.5 * np.square(sd * r).sum(axis=1)
+        steps = int(rng.integers(1, MAX_LEAPFROG_STEPS + 1))
+        y, end, _ = leapfrog(both, parts[0], r, eps, steps, np.square(sd)[None])
+        return accept_or_keep(
+            parts, (y, *last_parts), self.beta, energy(r) - energy(end), rng
+        )
+
+
+PARTICLE_MOVES = {"metropolis": RandomWalkMove, "hmc": HamiltonianMove}
+
+
+class SMCState(NamedTuple):
+    """State of the particles."""
+
+    objective: float  # 1 - beta
     position: np.ndarray
     log_prior: np.ndarray
     log_like: np.ndarray
@@ -61,8 +172,8 @@ class State(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Particles:
-    """What `SMC.run` gives: equally weighted draws of the posterior.
+class ParticleResult:
+    """Result of `SMC.run`: equally weighted draws of the posterior.
 
     Attributes
     ----------
@@ -84,7 +195,7 @@ class Particles:
     reason: str
     seconds: float
 
-    def summary(self) -> Summary:
+    def summary(self) -> ChainSummary:
         """Moments and quantiles; errors as if the particles were independent."""
         return diagnose(self.positions[None])
 
@@ -97,11 +208,13 @@ class Particles:
         )
 
 
-def warn_of_few(sizes, n):
-    """Warn of a stage that hung on a handful of particles."""
-    if sizes.size and (least := sizes.min()) < max(FEW * n, min(2.0, n)):
+def warn_few_particles(sizes, n):
+    """Warn about a stage with a very small effective sample size."""
+    if sizes.size and (smallest := sizes.min()) < max(
+        DEGENERATE_SHARE * n, min(2.0, n)
+    ):
         warnings.warn(
-            f"in one stage {n} particles were worth {least:.1f}, so the evidence is "
+            f"in one stage {n} particles were worth {smallest:.1f}, so the evidence is "
             "not to be trusted: the likelihood is zero nearly everywhere, take more "
             "particles or a closer prior.",
             RuntimeWarning,
@@ -109,13 +222,14 @@ def warn_of_few(sizes, n):
         )
 
 
-def next_beta(log_like, beta, alpha) -> float:
+def next_inverse_temperature(log_like, beta, alpha) -> float:
     """The largest beta' <= 1 whose weights have effective size alpha n."""
     n = len(log_like)
-    size = lambda b: weight_size(softmax_weights((b - beta) * log_like)[0])
+    size = lambda b: effective_sample_size(softmax_weights((b - beta) * log_like)[0])
     if size(1.0) >= alpha * n:
         return 1.0
-    low, high = beta, 1.0
+    low = beta
+    high = 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if size(middle) >= alpha * n else (low, middle)
@@ -131,26 +245,26 @@ class SMC(Estimator):
     Parameters
     ----------
     log_likelihood : function or density
-        log L, as `target` takes it: of one position or of all particles at once, in
-        NumPy, torch or Numba.
-    prior : law
-        With `sample` and `log_prob`, or a frozen SciPy law, or a box.
+        log L, as `as_target_density` takes it: of one position or of all particles at
+        once, in NumPy, torch or Numba.
+    prior : distribution
+        With `sample` and `log_prob`, or a frozen SciPy distribution, or a box.
     n_particles : int
     ess : float
-        alpha: effective share of the particles that a change of beta may leave.
+        alpha: relative effective sample size after a change of beta.
     moves : {"metropolis", "hmc"}
-        "hmc" needs gradients of both parts: of log_likelihood as `target` takes them,
-        and of the prior, by `prior_grad`.
+        "hmc" needs the gradients of log_likelihood (`grad`, or by autograd) and of the
+        prior (`prior_grad`).
     max_moves : int
-        Most steps of the chain in a stage.
+        Maximum number of moves in a stage.
     memory : float
-        A stage ends when the positions correlate less than this with those at its
-        start, in every coordinate.
+        A stage ends when the correlation of the positions with those at its start is
+        below this in every coordinate.
     resampling : {"multinomial", "stratified", "systematic", "residual"}
     grad, prior_grad : function, True or None
         Gradients of log_likelihood and of the log prior.
     batched : bool or None
-        Whether log_likelihood takes all particles at once. None finds out.
+        Whether log_likelihood takes all particles at once; None detects it.
 
     Examples
     --------
@@ -181,8 +295,10 @@ class SMC(Estimator):
     prior_grad: Callable | None = None
     batched: Flag | None = None
 
-    def run(self, random_state=None, *, max_stages=1000, progress=False) -> Particles:
-        """Lead particles from prior to posterior.
+    def run(
+        self, random_state=None, *, max_stages=1000, progress=False
+    ) -> ParticleResult:
+        """Move particles from the prior to the posterior.
 
         Parameters
         ----------
@@ -191,52 +307,70 @@ class SMC(Estimator):
         progress : bool
         """
         check_params(self)
-        rng = rng_from(random_state)
-        prior = as_law(self.prior)
-        raw = draw(prior, self.n_particles, rng)
+        rng = make_rng(random_state)
+        prior = as_distribution(self.prior)
+        raw = draw_samples(prior, self.n_particles, rng)
         x = np.asarray(raw, dtype=float).reshape(self.n_particles, -1)
-        f, flat = log_density(prior), raw.ndim == 1
+        f = log_density_function(prior)
+        flat = raw.ndim == 1
         log_prior = lambda x: f(x[:, 0] if flat else x)
-        density = with_values(target(self.log_likelihood, self.grad, self.batched), x)
-        L = finite(density.value(x))
+        density = ensure_values(
+            as_target_density(self.log_likelihood, self.grad, self.batched), x
+        )
+        L = nan_to_minus_inf(density.value(x))
         if self.moves == "hmc":
-            density = with_gradient(density, x)
-        tempered = Tempered(density, log_prior, self.prior_grad)
-        move = lambda x, beta: MOVES[self.moves](tempered, x, beta)
-        start = State(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
+            density = ensure_gradient(density, x)
+        tempered = TemperedPosterior(density, log_prior, self.prior_grad)
+        move = lambda x, beta: PARTICLE_MOVES[self.moves](tempered, x, beta)
+        start = SMCState(1.0, x, log_prior(x), L, 0.0, 0.0, 1.0, np.nan, np.nan, 0)
         step = lambda s: self.stage(s, move, rng)
         watch = ("beta", "acceptance", "size", "moves", "log_evidence")
-        how = {"max_iter": max_stages, "tol": 0.0, "watch": watch}
-        left = lambda old, new: new.objective
-        go = lambda task: iterate(step, start, change=left, task=task, **how)
-        result = watched(self, go, total=None, verbose=progress)
+        change = lambda old, new: new.objective
+        run_task = lambda task: iterate(
+            step,
+            start,
+            max_iter=max_stages,
+            tol=0.0,
+            change=change,
+            watch=watch,
+            task=task,
+        )
+        result = run_with_progress(self, run_task, total=None, verbose=progress)
         s, history = result.state, result.history
         betas = history.pop("beta")
         history.pop("objective")
-        warn_unfinished(result.reason, "max_stages", "beta has not come to 1")
-        warn_of_few(history["size"], self.n_particles)
+        warn_not_finished(result.reason, "max_stages", "beta has not come to 1")
+        warn_few_particles(history["size"], self.n_particles)
         log_prob = s.log_prior + s.log_like
-        return Particles(
-            s.position, log_prob, s.log_evidence, betas, history, result.reason,
+        return ParticleResult(
+            s.position,
+            log_prob,
+            s.log_evidence,
+            betas,
+            history,
+            result.reason,
             result.seconds,
-        )  # fmt: skip
+        )
 
-    def stage(self, s, move, rng) -> State:
-        """Weigh, resample and move, eq. (1) and (2)."""
-        beta = next_beta(s.log_like, s.beta, self.ess)
+    def stage(self, s, move, rng) -> SMCState:
+        """One stage: weight, resample and move, eq. (1) and (2)."""
+        beta = next_inverse_temperature(s.log_like, s.beta, self.ess)
         W, log_mean = softmax_weights((beta - s.beta) * s.log_like)
         n = len(W)
         copies = RESAMPLERS[self.resampling](W, n, rng)
         index = np.repeat(np.arange(n), copies)
         parts = s.position[index], s.log_prior[index], s.log_like[index]
-        x, scale, rate, made = parts[0], s.scale, 0.0, 0
-        overlap = Overlap(x)
+        x = parts[0]
+        scale = s.scale
+        total_acceptance = 0.0
+        n_moves = 0
+        overlap = PositionCorrelation(x)
         kernel = move(x, beta)
-        while made < self.max_moves:
+        while n_moves < self.max_moves:
             parts, alpha = kernel(rng, parts, scale)
-            made += 1
-            rate += alpha
-            scale *= np.exp(made**-0.6 * (alpha - kernel.goal))
+            n_moves += 1
+            total_acceptance += alpha
+            scale *= np.exp(n_moves**-0.6 * (alpha - kernel.goal))
             if overlap(parts[0]) < self.memory:
                 break
         parts = dict(zip(("position", "log_prior", "log_like"), parts, strict=True))
@@ -246,14 +380,14 @@ class SMC(Estimator):
             beta=beta,
             log_evidence=s.log_evidence + log_mean,
             scale=float(scale),
-            acceptance=rate / made,
-            size=weight_size(W),
-            moves=made,
+            acceptance=total_acceptance / n_moves,
+            size=effective_sample_size(W),
+            moves=n_moves,
         )
 
 
-class Overlap:
-    """Largest correlation of a coordinate with what it was."""
+class PositionCorrelation:
+    """Largest correlation of a coordinate with its values at the start."""
 
     def __init__(self, x):
         self.a = x - x.mean(axis=0)

@@ -1,4 +1,4 @@
-"""Few labels: classifiers that also learn from rows without one."""
+"""Semi-supervised and weakly supervised learning: few, noisy or coarse labels."""
 
 from .attribute_classifier import AttributeClassifier
 from .co_training import CoTraining

@@ -1,4 +1,4 @@
-"""Attributes: classes described by properties, also those that no row was seen of.
+"""Attribute classifier: recognises classes, even unseen ones, by their attributes.
 
 A signature s_c says for each class which attributes it has (0, 1 or a share between):
 striped, has wings, lives in water. One classifier per attribute learns it from the rows
@@ -7,8 +7,8 @@ of all classes, and a class is the one whose signature fits best:
     a_j(x) = P(attribute j | x),      learned from rows labelled s_{y_i, j}        (1)
     y(x) = argmin_c sum_j (a_j(x) - s_cj)^2                                        (2)
 
-Since (1) is about attributes, (2) can name a class that no row was seen of, from its
-signature alone (zero-shot), and the attributes explain the answer. If the attributes
+Since (1) is about attributes, (2) can predict a class without training rows, from its
+signature alone (zero-shot), and the attributes explain the prediction. If attributes
 are exact and signatures differ, every class is recovered. Without signatures each class
 is its own attribute: one against the rest.
 
@@ -28,12 +28,12 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..distances import squared_euclidean
 from ..params import ParameterError
-from ..typing import Fittable, Matrix, Words
-from .labels import AbstractFewLabels
+from ..typing import Fittable, ListLike, Matrix
+from .abstract_semi_supervised import AbstractSemiSupervised
 
 
 @dataclass(eq=False, repr=False)
-class AttributeClassifier(AbstractFewLabels):
+class AttributeClassifier(AbstractSemiSupervised):
     """Recognises classes, seen or not, by their attributes.
 
     Parameters
@@ -69,10 +69,10 @@ class AttributeClassifier(AbstractFewLabels):
     ['tiger', 'zebra']
     """
 
-    signatures: dict | Matrix | Words | None = None
+    signatures: dict | Matrix | ListLike | None = None
     _: KW_ONLY
-    classes: Words | None = None
-    attributes: Words | None = None
+    classes: ListLike | None = None
+    attributes: ListLike | None = None
     estimator: Fittable | None = None
 
     def fit(self, X, y, sample_weight=None):
@@ -86,15 +86,19 @@ class AttributeClassifier(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Handed to the classifiers.
         """
-        X, y, w = self._begin(
-            X, y, sample_weight, y_kind="class", accept_sparse="csr",
+        X, y, w = self._check_training_data(
+            X,
+            y,
+            sample_weight,
+            y_kind="class",
+            accept_sparse="csr",
             ensure_all_finite=self._finite(),
-        )  # fmt: skip
+        )
         seen = np.unique(y)
-        self.classes_, self.signatures_ = self._table(seen)
-        lost = np.setdiff1d(seen, self.classes_)
-        if len(lost):
-            label = lost.tolist()[0]
+        self.classes_, self.signatures_ = self._classes_and_signatures(seen)
+        missing = np.setdiff1d(seen, self.classes_)
+        if len(missing):
+            label = missing.tolist()[0]
             raise ValueError(f"signatures has none for class {label!r} of y.")
         if len(self.classes_) < 2:
             raise ValueError("a classifier needs 2 classes, got 1 class.")
@@ -102,25 +106,24 @@ class AttributeClassifier(AbstractFewLabels):
         self.attributes_ = self._names(S.shape[1])
         has = S[np.searchsorted(self.classes_, y)] >= 0.5
         self.estimators_: list[Any] = [
-            self._attribute(X, has[:, j], w) for j in range(S.shape[1])
+            self._fit_attribute(X, has[:, j], w) for j in range(S.shape[1])
         ]
         return self
 
-    def _attribute(self, X, has, w):
+    def _fit_attribute(self, X, has, w):
         """A classifier for one attribute, or its value if all rows share it."""
         if has.all() or not has.any():
             return float(has[0])
-        model = clone(self._learner())
-        extra = {}
-        if w is not None:
-            if not has_fit_parameter(model, "sample_weight"):
-                raise ValueError(
-                    f"{type(model).__name__} takes no sample_weight: leave it out."
-                )
-            extra["sample_weight"] = w
-        return model.fit(X, has.astype(int), **extra)
+        model = clone(self._inner_estimator())
+        if w is None:
+            return model.fit(X, has.astype(int))
+        if not has_fit_parameter(model, "sample_weight"):
+            raise ValueError(
+                f"{type(model).__name__} takes no sample_weight: leave it out."
+            )
+        return model.fit(X, has.astype(int), sample_weight=w)
 
-    def _table(self, seen):
+    def _classes_and_signatures(self, seen):
         """Classes in order, and their signatures."""
         S = self.signatures
         if self.classes is not None and (S is None or isinstance(S, dict)):
@@ -175,7 +178,8 @@ class AttributeClassifier(AbstractFewLabels):
 
     def explain(self, X):
         """The class and the attributes by name, a dict for each row."""
-        A, names = self.predict_attributes(X), self.predict(X)
+        A = self.predict_attributes(X)
+        names = self.predict(X)
         return [
             {"class": c, **dict(zip(self.attributes_, map(float, a)))}
             for c, a in zip(names.tolist(), A)

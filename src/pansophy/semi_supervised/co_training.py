@@ -1,14 +1,14 @@
 """Co-training: two classifiers that see different columns label rows for each other.
 
 The columns come in two views. In each round a classifier is fitted on each view to the
-rows that have a label, and each gives its label to the k rows it is surest of, among
-those without one. What is certain in one view is often news in the other: where the
-views say things that are independent given the class, the rows one adds are to the
-other like rows drawn at random. If both want the same row, the surer one has its way.
+rows that have a label, and each labels the k rows of which it is most certain, among
+those without one. What is certain in one view is often new information in the other:
+where the views are independent given the class, the rows that one adds are to the other
+like rows drawn at random. If both label the same row, the more certain one decides.
 
 Rows without a label become fewer in each round, so it ends. Two views that are the same
 columns with the same classifier agree in everything: that is self-training with
-criterion "k_best". For new rows the answers of both are multiplied:
+criterion "k_best". For new rows the probabilities of both are multiplied:
 
     P(y | x) ~ P_1(y | x_1) P_2(y | x_2)                                          (1)
 
@@ -27,36 +27,37 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..core.numerics import softmax
 from ..params import Count, ParameterError, Verbosity
-from ..typing import Fittable, Words
-from .labels import AbstractFewLabels, probabilities
+from ..typing import Fittable, ListLike
+from .abstract_semi_supervised import AbstractSemiSupervised, probabilities_of_classes
 
-TINY = 1e-12  # least probability that is multiplied
+MIN_PROBABILITY = 1e-12  # least probability that is multiplied
 
 
-class State(NamedTuple):
-    """What one round hands to the next."""
+class CoTrainingState(NamedTuple):
+    """What one round passes to the next."""
 
     objective: float  # share of the rows without a label
     codes: np.ndarray  # place in `classes`, -1 without a label
-    when: np.ndarray  # the round that labelled a row: 0 known, -1 never
+    labelled_in: np.ndarray  # the round that labelled a row: 0 known, -1 never
     changed: int = -1
 
 
-def chosen(P, Q, free, k):
-    """Rows that either view labels, and their codes; the surer one if both do."""
+def choose_rows_to_label(P, Q, free, k):
+    """Codes of the rows that either view labels; the more certain one if both do."""
     rows = np.flatnonzero(free)
     code = np.full(len(P), -1)
-    sure = np.zeros(len(P))
+    certainty = np.zeros(len(P))
     for A in (P, Q):
         best = A.max(axis=1)
         order = rows[np.argsort(-best[rows], kind="stable")[:k]]
-        better = order[(code[order] < 0) | (best[order] > sure[order])]
-        code[better], sure[better] = A.argmax(axis=1)[better], best[better]
+        better = order[(code[order] < 0) | (best[order] > certainty[order])]
+        code[better] = A.argmax(axis=1)[better]
+        certainty[better] = best[better]
     return code
 
 
 @dataclass(eq=False, repr=False)
-class CoTraining(AbstractFewLabels):
+class CoTraining(AbstractSemiSupervised):
     """Two classifiers on two views of the columns label rows for each other.
 
     Parameters
@@ -100,7 +101,7 @@ class CoTraining(AbstractFewLabels):
     estimator: Fittable | None = None
     _: KW_ONLY
     second: Fittable | None = None
-    views: Words | None = None
+    views: ListLike | None = None
     k_best: Count = 10
     max_iter: Count = 30
     verbose: Verbosity = 0
@@ -116,41 +117,48 @@ class CoTraining(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Handed to the classifiers.
         """
-        X, codes, w = self._start(X, y, sample_weight)
+        X, codes, w = self._check_partial_labels(X, y, sample_weight)
         self.views_ = self._columns(X.shape[1])
         parts = [X[:, view] for view in self.views_]
         pair = [
-            self._learner(),
-            self._learner() if self.second is None else self.second,
+            self._inner_estimator(),
+            self._inner_estimator() if self.second is None else self.second,
         ]
         fit = lambda codes: [
-            self._fit_rows(clone(m), Z, codes, w) for m, Z in zip(pair, parts)
+            self._fit_labelled(clone(m), Z, codes, w) for m, Z in zip(pair, parts)
         ]
 
         def step(state):
             models = fit(state.codes)
-            P, Q = (probabilities(m, Z, self.classes_) for m, Z in zip(models, parts))
-            given = chosen(P, Q, state.codes < 0, self.k_best)
+            P, Q = (
+                probabilities_of_classes(m, Z, self.classes_)
+                for m, Z in zip(models, parts)
+            )
+            given = choose_rows_to_label(P, Q, state.codes < 0, self.k_best)
             new = np.where(given >= 0, given, state.codes)
-            when = np.where(given >= 0, state.when.max() + 1, state.when)
+            rounds = state.labelled_in
+            rounds = np.where(given >= 0, rounds.max() + 1, rounds)
             changed = int(np.count_nonzero(given >= 0))
-            return State(float(np.mean(new < 0)), new, when, changed)
+            return CoTrainingState(float(np.mean(new < 0)), new, rounds, changed)
 
-        start = State(float(np.mean(codes < 0)), codes, np.where(codes < 0, -1, 0))
+        start = CoTrainingState(
+            float(np.mean(codes < 0)), codes, np.where(codes < 0, -1, 0)
+        )
         change = lambda old, new: 0.0 if new.objective == 0 else 1.0
-        most = self.max_iter if (codes < 0).any() else 0
+        max_iter = self.max_iter if (codes < 0).any() else 0
 
         def run(task):
             done = iterate(
-                step, start, max_iter=most, tol=0.0, change=change, task=task
+                step, start, max_iter=max_iter, tol=0.0, change=change, task=task
             )
-            over = done.reason == "max_iter"  # to run out of rounds is one way to end
-            return done._replace(reason="rounds") if over else done
+            # to run out of rounds is one way to end, not a failure to converge
+            ended = done.reason == "max_iter"
+            return done._replace(reason="rounds") if ended else done
 
-        state = self._drive(run, total=most).state
+        state = self._run_driver(run, total=max_iter).state
         self.estimators_: list[Any] = fit(state.codes)
-        self.labeled_iter_ = state.when
-        self.transduction_ = self._named(state.codes)
+        self.labeled_iter_ = state.labelled_in
+        self.transduction_ = self._labels_of_codes(state.codes)
         return self
 
     def _columns(self, d):
@@ -175,11 +183,11 @@ class CoTraining(AbstractFewLabels):
         X = self._rows(X)
         L = 0.0
         for model, view in zip(self.estimators_, self.views_):
-            P = probabilities(model, X[:, view], self.classes_)
-            L = L + np.log(np.maximum(P, TINY))
+            P = probabilities_of_classes(model, X[:, view], self.classes_)
+            L = L + np.log(np.maximum(P, MIN_PROBABILITY))
         return softmax(L, axis=1)
 
     def predict(self, X):
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]

@@ -1,10 +1,10 @@
-"""Features from all rows, a classifier from the labelled ones.
+"""Feature then classify: features from all rows, a classifier from the labelled ones.
 
     z = g(x)      g fitted to every row, labelled or not                         (1)
     P(y | x) = P(y | z)    fitted to the labelled rows only                      (2)
 
-Rows without a label enter (1) and nothing else. The reduction knows from them where
-rows lie, so that few labels are spread over few numbers. With all labels known it is
+Rows without a label enter (1) only. They tell the reduction where rows lie, so that
+the classifier has few features to learn from few labels. With all labels known it is
 the pipeline of both steps.
 
 Shapes    X (n, d)   z (n, k)   y (n,)   -1 (or the empty text) for no label
@@ -17,11 +17,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..typing import Fittable
-from .labels import AbstractFewLabels, has
+from .abstract_semi_supervised import AbstractSemiSupervised, inner_estimator_has
 
 
 @dataclass(eq=False, repr=False)
-class FeatureThenClassify(AbstractFewLabels):
+class FeatureThenClassify(AbstractSemiSupervised):
     """A transformer fitted to all rows, then a classifier fitted to the labelled ones.
 
     Parameters
@@ -66,13 +66,19 @@ class FeatureThenClassify(AbstractFewLabels):
             Handed to the classifier, and to the transformer if it takes weights.
         """
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X, codes, w = self._start(X, y, sample_weight, accept_sparse=sparse)
+        X, codes, w = self._check_partial_labels(
+            X, y, sample_weight, accept_sparse=sparse
+        )
         reducer = clone(self._reducer())
         weighted = w is not None and has_fit_parameter(reducer, "sample_weight")
-        self.transformer_ = reducer.fit(X, **({"sample_weight": w} if weighted else {}))
+        self.transformer_ = (
+            reducer.fit(X, sample_weight=w) if weighted else reducer.fit(X)
+        )
         Z = self.transformer_.transform(X)
-        self.estimator_ = self._fit_rows(clone(self._learner()), Z, codes, w)
-        labels = self._named(codes)
+        self.estimator_ = self._fit_labelled(
+            clone(self._inner_estimator()), Z, codes, w
+        )
+        labels = self._labels_of_codes(codes)
         free = codes < 0
         if free.any():
             labels[free] = self.estimator_.predict(Z[free])
@@ -95,13 +101,13 @@ class FeatureThenClassify(AbstractFewLabels):
         Z = self._features(X)
         return self.estimator_.predict(Z)
 
-    @available_if(has("predict_proba"))
+    @available_if(inner_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """P(k | x): (n, K)."""
         Z = self._features(X)
         return self.estimator_.predict_proba(Z)
 
-    @available_if(has("decision_function"))
+    @available_if(inner_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the classifier."""
         Z = self._features(X)
@@ -109,7 +115,8 @@ class FeatureThenClassify(AbstractFewLabels):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner, takes = self.transformer, None
+        inner = self.transformer
+        takes = None
         if inner is not None and hasattr(inner, "__sklearn_tags__"):
             takes = inner.__sklearn_tags__().input_tags
         tags.input_tags.sparse &= takes is not None and takes.sparse

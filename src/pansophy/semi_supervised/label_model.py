@@ -1,7 +1,7 @@
-"""Label model: votes of unreliable labellers, weighed by how often each is right.
+"""Label model: combines the votes of unreliable labellers by their estimated accuracy.
 
 Labeller j votes L_ij for row i, one of K classes, or abstains. With a hidden class y_i,
-votes independent given it, and abstaining no hint at the class,
+votes independent given it, and abstention independent of it,
 
     P(L_i, y) = p_y prod_{j votes} C_j[y, L_ij]                                  (1)
 
@@ -9,17 +9,17 @@ votes independent given it, and abstaining no hint at the class,
     M   p_y ~ sum_i r_iy,   C_j[y, k] ~ sum_{i: L_ij = k} r_iy + a               (3)
 
 is EM, and never lowers the likelihood (with a, Dirichlet counts, its product with the
-prior). Nobody has to know a true label: labellers that agree more often than chance
-give each other away. With confusion="accuracy" a labeller is right with probability
+prior). No true label is needed: labellers that agree more often than by chance are
+more accurate. With confusion="accuracy" a labeller is right with probability
 a_j whatever the class and errs evenly, K - 1 times fewer numbers to learn:
 
     C_j[y, k] = a_j if k = y else (1 - a_j) / (K - 1)                            (4)
 
 The model cannot tell labellers that are mostly right from ones that are mostly wrong;
-the start is the majority of the votes, which takes them to be right more often than
-not. Perfect labellers are found to be so, and r is then their vote.
+the initialisation is the majority vote, which assumes that they are right more often
+than not. Perfect labellers are found to be so, and r is then their vote.
 
-Cost      O(n m K) a turn; memory O(n K) of a block
+Cost      O(n m K) an iteration; memory O(n K) of a block
 Shapes    L (n, m)   r (n, K)   C (m, K, K)   p (K,)
 Refs      [Dawid1979]; [Ratner2016] labelling functions
 """
@@ -36,46 +36,46 @@ from ..core.rows import Rows
 from ..params import Natural, NonNegative, Positive, Verbosity
 
 ABSTAIN = -1
-TINY = 1e-300  # least probability whose logarithm is taken
+MIN_PROBABILITY = 1e-300  # least probability whose logarithm is taken
 
 
-class Params(NamedTuple):
-    """theta: shares of the classes and what labellers say for each."""
+class LabelModelParams(NamedTuple):
+    """theta: class proportions, and the confusion matrix of each labeller."""
 
     p: np.ndarray
     C: np.ndarray
 
 
-class Stats(NamedTuple):
+class VoteCounts(NamedTuple):
     """Expected counts: of classes, and of votes by labeller, class and vote."""
 
     classes: np.ndarray
     votes: np.ndarray
 
 
-def joint(V, theta):
+def log_joint_of_votes(V, theta):
     """Eq. (1) in logarithms: (n, K); V holds codes, -1 where a labeller abstains."""
-    L = np.tile(np.log(np.maximum(theta.p, TINY)), (len(V), 1))
-    C = np.log(np.maximum(theta.C, TINY))
+    L = np.tile(np.log(np.maximum(theta.p, MIN_PROBABILITY)), (len(V), 1))
+    C = np.log(np.maximum(theta.C, MIN_PROBABILITY))
     for j in range(V.shape[1]):
-        spoke = V[:, j] >= 0
-        L[spoke] += C[j][:, V[spoke, j]].T
+        voted = V[:, j] >= 0
+        L[voted] += C[j][:, V[voted, j]].T
     return L
 
 
-def counts(V, w, r) -> Stats:
+def expected_vote_counts(V, w, r) -> VoteCounts:
     """Sums of eq. (3) over some rows."""
     m, K = V.shape[1], r.shape[1]
     r = r if w is None else r * w[:, None]
     votes = np.zeros((m, K, K))
     for j in range(m):
-        spoke = V[:, j] >= 0
+        voted = V[:, j] >= 0
         for y in range(K):
-            votes[j, y] = np.bincount(V[spoke, j], r[spoke, y], K)
-    return Stats(r.sum(axis=0), votes)
+            votes[j, y] = np.bincount(V[voted, j], r[voted, y], K)
+    return VoteCounts(r.sum(axis=0), votes)
 
 
-def maximise(stats: Stats, a, tied) -> Params:
+def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
     """Eq. (3), or (4) if `tied`."""
     K = len(stats.classes)
     p = stats.classes / stats.classes.sum()
@@ -83,20 +83,20 @@ def maximise(stats: Stats, a, tied) -> Params:
         C = stats.votes + a
         total = C.sum(axis=2, keepdims=True)
         seen = total > 0  # with a = 0 a labeller may never have met a class
-        return Params(p, np.where(seen, C, 1 / K) / np.where(seen, total, 1))
+        return LabelModelParams(p, np.where(seen, C, 1 / K) / np.where(seen, total, 1))
     right = np.trace(stats.votes, axis1=1, axis2=2) + a
     total = stats.votes.sum(axis=(1, 2)) + K * a
     acc = np.where(total > 0, right, 1 / K) / np.where(total > 0, total, 1)
     off = (1 - acc) / max(K - 1, 1)
     C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
-    return Params(p, C)
+    return LabelModelParams(p, C)
 
 
-def log_prior(theta: Params, a, tied):
+def log_dirichlet_prior(theta: LabelModelParams, a, tied):
     """What the Dirichlet counts of eq. (3) add to the log-likelihood."""
     if a == 0:
         return 0.0
-    L = np.log(np.maximum(theta.C, TINY))
+    L = np.log(np.maximum(theta.C, MIN_PROBABILITY))
     if not tied:
         return a * L.sum()
     K = len(theta.p)
@@ -105,30 +105,30 @@ def log_prior(theta: Params, a, tied):
     return a * float(np.sum(right + (K - 1) * wrong))
 
 
-def majority(V, K):
+def vote_fractions(V, K):
     """Shares of the votes of each row; even where nobody votes: (n, K)."""
     r = np.zeros((len(V), K))
     for j in range(V.shape[1]):
-        spoke = np.flatnonzero(V[:, j] >= 0)
-        r[spoke, V[spoke, j]] += 1
+        voted = np.flatnonzero(V[:, j] >= 0)
+        r[voted, V[voted, j]] += 1
     total = r.sum(axis=1, keepdims=True)
     return np.where(total > 0, r / np.maximum(total, 1), 1 / K)
 
 
 @dataclass(eq=False, repr=False)
 class LabelModel(Density, Estimator):
-    """Weighs the votes of unreliable labellers by EM, without true labels.
+    """Combines the votes of unreliable labellers by EM, without true labels.
 
     Parameters
     ----------
     confusion : {"full", "accuracy"}, default="full"
         Eq. (3): each labeller has a table of its errors; or eq. (4): one accuracy.
     prior : float, default=1.0
-        a, votes that each cell of the tables is taken to have had before.
+        a, the pseudo-count of each entry of the confusion matrices.
     tol : float, default=1e-6
-        Stop when a turn changes the mean log-likelihood by no more than this.
+        Stop when an iteration changes the mean log-likelihood by no more than this.
     max_iter : int, default=200
-        Most turns.
+        Most iterations.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -145,7 +145,7 @@ class LabelModel(Density, Estimator):
     coverage_ : array of shape (m,)
         How often each labeller votes.
     n_iter_, history_, converged_
-        How the turns went.
+        How the iterations went.
 
     Examples
     --------
@@ -175,32 +175,38 @@ class LabelModel(Density, Estimator):
         sample_weight : array of shape (n,), optional
             A weight of 3 counts as three copies of the row.
         """
-        X, w = self._begin(X, sample_weight=sample_weight)
-        L = whole(X)
+        X, w = self._check_training_data(X, sample_weight=sample_weight)
+        L = check_votes(X)
         self.classes_ = np.unique(L[L != ABSTAIN])
         if len(self.classes_) == 0:
             raise ValueError("every labeller abstains on every row.")
-        V, K, tied = self._codes(L), len(self.classes_), self.confusion == "accuracy"
+        V = self._codes(L)
+        K = len(self.classes_)
+        tied = self.confusion == "accuracy"
         table = Rows(V, w)
-        start = table.sum(lambda v, w: counts(v, w, majority(v, K)))
-        theta = maximise(start, max(self.prior, 1e-3), tied)
+        start = table.sum(lambda v, w: expected_vote_counts(v, w, vote_fractions(v, K)))
+        theta = estimate_confusion(start, max(self.prior, 1e-3), tied)
 
         def expect(theta):
             def part(v, w):
-                J = joint(v, theta)
+                J = log_joint_of_votes(v, theta)
                 total = logsumexp(J, axis=1)
                 loglik = total.sum() if w is None else w @ total
-                return counts(v, w, softmax(J, axis=1)), float(loglik)
+                return expected_vote_counts(v, w, softmax(J, axis=1)), float(loglik)
 
             return table.sum(part)
 
         run = lambda task: em(
-            expect, lambda stats: maximise(stats, self.prior, tied), theta,
+            expect,
+            lambda stats: estimate_confusion(stats, self.prior, tied),
+            theta,
             n=float(len(V) if w is None else w.sum()),
-            log_prior=lambda t: log_prior(t, self.prior, tied),
-            max_iter=self.max_iter, tol=self.tol, task=task,
-        )  # fmt: skip
-        theta = self._drive(run, total=self.max_iter, X=X).state.params
+            log_prior=lambda t: log_dirichlet_prior(t, self.prior, tied),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            task=task,
+        )
+        theta = self._run_driver(run, total=self.max_iter, X=X).state.params
         self.class_prior_, self.confusion_ = theta
         diagonal = np.diagonal(theta.C, axis1=1, axis2=2)
         self.accuracies_ = diagonal @ theta.p
@@ -213,16 +219,16 @@ class LabelModel(Density, Estimator):
         return np.where(self.classes_[at] == L, at, ABSTAIN)
 
     def _joint(self, X):
-        V = self._codes(whole(self._ready(X)))
-        theta = Params(self.class_prior_, self.confusion_)
-        return Rows(V).map(lambda v: joint(v, theta))
+        V = self._codes(check_votes(self._check_new_data(X)))
+        theta = LabelModelParams(self.class_prior_, self.confusion_)
+        return Rows(V).map(lambda v: log_joint_of_votes(v, theta))
 
     def predict_proba(self, X):
         """Eq. (2): P(y | votes), (n, K)."""
         return softmax(self._joint(X), axis=1)
 
     def predict(self, X):
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         best = self._joint(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -240,8 +246,8 @@ class LabelModel(Density, Estimator):
         return tags
 
 
-def whole(X):
-    """Votes as whole numbers; anything else is refused."""
+def check_votes(X):
+    """Votes as integers; anything else is refused."""
     L = np.rint(X).astype(np.int64)
     if not np.array_equal(L, X):
         raise ValueError("votes must be whole numbers, -1 to abstain.")

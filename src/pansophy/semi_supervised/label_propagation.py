@@ -1,7 +1,7 @@
-"""Labels that spread over a graph of rows: harmonic functions and their soft form.
+"""Label propagation and spreading: labels diffuse over a graph of similar rows.
 
-W holds how alike rows are (>= 0, symmetric), D its row sums, Y the known labels as rows
-of 0 and 1 (rows without one are 0).
+W holds similarities of rows (>= 0, symmetric), D its row sums, Y the known labels as
+rows of 0 and 1 (rows without one are 0).
 
 Propagation keeps the known labels and makes every other row the mean of its
 neighbours; that is the least energy, and a walk that ends at the first labelled row:
@@ -9,26 +9,26 @@ neighbours; that is the least energy, and a walk that ends at the first labelled
     E(F) = 1/2 sum_ij W_ij |F_i - F_j|^2,    F_l = Y_l                           (1)
     F_u = (D - W)_uu^-1 W_ul Y_l,            F_i = sum_j W_ij F_j / D_i          (2)
 
-Spreading trusts labels less, so that wrong ones are voted down. With
+Spreading allows labels to be wrong and corrects them by their neighbours. With
 S = D^-1/2 W D^-1/2, W without its diagonal,
 
     F = (1 - a) (I - a S)^-1 Y,  the least of
     1/4 sum_ij W_ij |F_i / D_i^1/2 - F_j / D_j^1/2|^2 + (1/a - 1)/2 |F - Y|^2    (3)
 
-(2) is solved by conjugate gradients, whose objective never rises, instead of by taking
-means until they stand still: that takes as many turns as labels need to travel, and
-1e-3 per turn is not 1e-3 from the end. (3) is summed in turns, F = a S F + (1 - a) Y:
-far from a label F is tiny, only its proportions count, and sums of numbers above zero
-keep these; it ends when no proportion changes by more than `tol`. Rows that no label
-can reach get the shares of the known labels.
+(2) is solved by conjugate gradients, whose objective never rises, instead of by
+repeated averaging: that takes as many iterations as the longest path to a label, and a
+change of 1e-3 per iteration is not a distance of 1e-3 to the solution. (3) is iterated,
+F = a S F + (1 - a) Y: far from a label F is tiny, only its proportions count, and sums
+of positive numbers keep these; it ends when no proportion changes by more than `tol`.
+Rows that no label can reach get the proportions of the known labels.
 
-A new row is the mean of the training rows weighted by how alike they are to it.
+A new row gets the mean of the training rows' labels, weighted by similarity.
 
-"knn" joins a row to its nearest and to those it is nearest to, so that W is
-symmetric and (1) holds. Its memory is O(n k); "rbf" needs the n by n matrix, of which
-blocks are made again in each turn where it would not fit in `FIT` bytes.
+"knn" connects a row to its nearest rows and to those that it is nearest to, so that W
+is symmetric and (1) holds. Its memory is O(n k); "rbf" needs the n by n matrix, of
+which blocks are computed again in each iteration if it exceeds MAX_KERNEL_BYTES.
 
-Cost      turns times the edges of W times the classes
+Cost      iterations times the edges of W times the classes
 Shapes    W (n, n)   F, Y (n, K)
 Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3)
 """
@@ -47,36 +47,36 @@ from ..base import Classifier, Estimator
 from ..core import rows, threads
 from ..core.iterate import Result, iterate
 from ..core.labels import class_codes, known_labels
-from ..distances.search import build, k_nearest
+from ..distances.neighbor_search import build_index, k_nearest
 from ..graphs import connected_components, knn_graph
 from ..kernels import RBF
 from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
-from .labels import told
+from .abstract_semi_supervised import normalize_missing_labels
 
-FIT = 1 << 29  # bytes of a kernel matrix that is kept
+MAX_KERNEL_BYTES = 1 << 29  # bytes of a kernel matrix that is kept
 
 
-class Graph(NamedTuple):
-    """A symmetric W as what it does."""
+class SimilarityGraph(NamedTuple):
+    """A symmetric W by its operations."""
 
     product: Callable  # F -> W F
     degrees: np.ndarray  # D
     reached: Callable  # mask of rows -> mask of rows joined to them
 
 
-def sparse_graph(W) -> Graph:
-    """Of a CSR matrix."""
+def sparse_graph(W) -> SimilarityGraph:
+    """The graph of a CSR matrix."""
 
     def reached(mask):
         component = connected_components(W)[1]
         return np.isin(component, np.unique(component[mask]))
 
-    return Graph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
+    return SimilarityGraph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
 
 
-def kernel_graph(X, kernel, *, loops) -> Graph:
-    """Of a kernel on rows; `loops`: whether a row is its own neighbour."""
+def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
+    """The graph of a kernel; `loops`: whether a row is its own neighbour."""
     n = X.shape[0]
     block = max(1, min(n, (1 << 24) // (8 * n)))
     cuts = [slice(i, min(i + block, n)) for i in range(0, n, block)]
@@ -90,31 +90,33 @@ def kernel_graph(X, kernel, *, loops) -> Graph:
         return K
 
     kept = None
-    if 8 * n * n <= FIT:
-        kept = np.concatenate(list(threads.run((lambda c=c: part(c)) for c in cuts)))
+    if 8 * n * n <= MAX_KERNEL_BYTES:
+        kept = np.concatenate(
+            list(threads.run_tasks((lambda c=c: part(c)) for c in cuts))
+        )
 
     def product(F):
         rows_of = part if kept is None else kept.__getitem__
         tasks = ((lambda c=c: rows_of(c) @ F) for c in cuts)
-        return np.concatenate(list(threads.run(tasks, blas=True)))
+        return np.concatenate(list(threads.run_tasks(tasks, blas=True)))
 
     def reached(mask):
-        while True:  # most often once: a kernel joins all rows at once
+        while True:  # usually once: a kernel connects all rows at once
             wider = mask | (product(mask[:, None] * 1.0)[:, 0] > 0)
             if np.array_equal(wider, mask):
                 return mask
             mask = wider
 
-    return Graph(product, product(np.ones((n, 1)))[:, 0], reached)
+    return SimilarityGraph(product, product(np.ones((n, 1)))[:, 0], reached)
 
 
-def shares(F, prior):
-    """Rows that sum to 1; `prior` where a row holds nothing."""
+def normalize_rows(F, prior):
+    """Rows scaled to sum 1; `prior` in place of rows of zeros."""
     total = F.sum(axis=1, keepdims=True)
     return np.where(total > 0, F / np.where(total > 0, total, 1.0), prior)
 
 
-def solve(product, B, start, *, max_iter, tol, task):
+def solve_positive_definite(product, B, start, *, max_iter, tol, task):
     """A G = B for a positive definite A by conjugate gradients, from `start`."""
 
     def f(G):
@@ -126,54 +128,64 @@ def solve(product, B, start, *, max_iter, tol, task):
     )
 
 
-def harmonic(W: Graph, Y, known, *, max_iter, tol, task):
+def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
     """Eq. (2), with G = D^1/2 F so that the matrix is near the identity."""
     free = ~known
     root = np.sqrt(W.degrees)
     root[root == 0] = 1.0
-    spread = lambda G: W.product(G / root[:, None]) / root[:, None]
-    B = spread(np.where(known[:, None], Y * root[:, None], 0.0))[free]
+    scaled_product = lambda G: W.product(G / root[:, None]) / root[:, None]
+    B = scaled_product(np.where(known[:, None], Y * root[:, None], 0.0))[free]
 
     def product(G):
         full = np.zeros_like(Y)
         full[free] = G
-        return G - spread(full)[free]
+        return G - scaled_product(full)[free]
 
-    run = solve(product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task)
+    run = solve_positive_definite(
+        product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task
+    )
     F = Y.copy()
     F[free] = run.state.position / root[free, None]
     return run, F
 
 
-class Turn(NamedTuple):
-    """What one turn of eq. (3) hands to the next."""
+class SpreadingState(NamedTuple):
+    """What one iteration of eq. (3) passes to the next."""
 
-    objective: float  # 1/2 F'(I - a S) F - (1 - a) F'Y, one part of it one turn old
+    objective: (
+        float  # 1/2 F'(I - a S) F - (1 - a) F'Y, one part of it one iteration old
+    )
     position: np.ndarray  # F
 
 
-def smoothed(W: Graph, Y, alpha, *, max_iter, tol, task):
+def spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
     """Eq. (3)."""
     root = np.sqrt(W.degrees)[:, None]
     root[root == 0] = 1.0
     B = (1 - alpha) * Y
 
-    def turn(s):
+    def step(s):
         F = s.position
         new = alpha * W.product(F / root) / root + B
-        return Turn(float(np.sum(F * (F - new - B)) / 2), new)
+        return SpreadingState(float(np.sum(F * (F - new - B)) / 2), new)
 
     def change(old, new):
-        a, b = (shares(s.position, 0.0) for s in (old, new))
+        a, b = (normalize_rows(s.position, 0.0) for s in (old, new))
         return float(np.max(np.abs(a - b)))
 
-    how: dict = {"max_iter": max_iter, "tol": tol, "task": task}
-    run = iterate(turn, Turn(np.inf, B), change=change, **how)
+    run = iterate(
+        step,
+        SpreadingState(np.inf, B),
+        change=change,
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
     return run, run.state.position
 
 
 class AbstractLabelGraph(Classifier, Estimator):
-    """Labels over a graph: the graph, the labels, new rows."""
+    """The graph, the labels of the training rows, and those of new rows."""
 
     kernel: Any
     gamma: float
@@ -188,7 +200,7 @@ class AbstractLabelGraph(Classifier, Estimator):
         raise TypeError(f"{type(self).__name__} does not say how to solve for F.")
 
     def fit(self, X, y):
-        """Spread the labels.
+        """Find the labels of the rows without one.
 
         Parameters
         ----------
@@ -196,7 +208,9 @@ class AbstractLabelGraph(Classifier, Estimator):
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         """
-        X, y, _ = self._begin(X, told(y), y_kind="class", accept_sparse="csr")
+        X, y, _ = self._check_training_data(
+            X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
+        )
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -204,19 +218,21 @@ class AbstractLabelGraph(Classifier, Estimator):
         Y = np.zeros((len(y), len(self.classes_)))
         Y[np.flatnonzero(known), codes] = 1.0
         prior = Y[known].mean(axis=0)
-        with threads.limited(self.n_jobs):
+        with threads.limit_threads(self.n_jobs):
             W = self._graph(X)
-            lost = ~W.reached(known) if known.sum() < len(y) else np.zeros(len(y), bool)
+            unreached = np.zeros(len(y), bool)
+            if known.sum() < len(y):
+                unreached = ~W.reached(known)
             run = lambda task: self._solved(W, Y, known, task)
             with threads.single_blas():  # sums in one order, whatever the threads
-                F = self._drive(run, total=self.max_iter, X=X).state.position
-        F = np.where(lost[:, None], prior, np.maximum(F, 0.0))
+                F = self._run_driver(run, total=self.max_iter, X=X).state.position
+        F = np.where(unreached[:, None], prior, np.maximum(F, 0.0))
         self.X_ = X
-        self.label_distributions_ = shares(F, prior)
+        self.label_distributions_ = normalize_rows(F, prior)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
-    def _graph(self, X) -> Graph:
+    def _graph(self, X) -> SimilarityGraph:
         if self.kernel == "knn":
             n = X.shape[0]
             k = min(self.n_neighbors, n) - 1
@@ -227,9 +243,9 @@ class AbstractLabelGraph(Classifier, Estimator):
                 return sparse_graph(sp.csr_array(W.maximum(W.T)))
             W = knn_graph(X, k, mode="connectivity", symmetric="either")
             return sparse_graph(W)
-        return kernel_graph(X, self._alike(X), loops=self.loops)
+        return kernel_graph(X, self._similarity(X), loops=self.loops)
 
-    def _alike(self, X):
+    def _similarity(self, X):
         if callable(self.kernel):
             return self.kernel
         if sp.issparse(X):
@@ -242,18 +258,21 @@ class AbstractLabelGraph(Classifier, Estimator):
         if sp.issparse(X):
             index = NearestNeighbors(n_neighbors=k).fit(self.X_)
             return index.kneighbors(X, return_distance=False)
-        return k_nearest(build(self.X_), X, k)[1]
+        return k_nearest(build_index(self.X_), X, k)[1]
 
     def predict_proba(self, X):
-        """Means of the training rows' labels, weighted by likeness: (n, K)."""
-        X = self._ready(X, accept_sparse="csr")
+        """Means of the training rows' labels, weighted by similarity: (n, K)."""
+        X = self._check_new_data(X, accept_sparse="csr")
         if sp.issparse(self.X_) or sp.issparse(X):  # the kind of the training rows
             X = sp.csr_array(X) if sp.issparse(self.X_) else X.toarray()
-        F, prior = self.label_distributions_, self.label_distributions_.mean(axis=0)
+        F = self.label_distributions_
+        prior = self.label_distributions_.mean(axis=0)
         if self.kernel == "knn":
             return F[self._nearest(X)].mean(axis=1)
-        alike = self._alike(X)
-        part = lambda X: shares(np.asarray(alike(X, self.X_), float) @ F, prior)
+        similarity = self._similarity(X)
+        part = lambda X: normalize_rows(
+            np.asarray(similarity(X, self.X_), float) @ F, prior
+        )
         return rows.Rows(X, block=max(1, (1 << 24) // (8 * len(F)))).map(part)
 
     def predict(self, X):
@@ -274,13 +293,13 @@ class LabelPropagation(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        How alike rows are; a function of X and Z gives numbers of at least 0.
+        Similarity of rows; a function of X and Z returns numbers of at least 0.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
         Of "knn", the row itself counted.
     max_iter : int, default=1000
-        Most turns of conjugate gradients.
+        Most iterations of conjugate gradients.
     tol : float, default=1e-3
         Largest entry of the gradient at which they stop; 1e-10 makes every row the
         mean of its neighbours to about as many digits.
@@ -296,11 +315,11 @@ class LabelPropagation(AbstractLabelGraph):
     label_distributions_ : array of shape (n, K)
         F, rows summing to 1.
     transduction_ : array of shape (n,)
-        The likeliest label of each training row.
+        The most probable label of each training row.
     n_iter_ : int
-        Turns.
+        Iterations.
     history_ : dict of arrays
-        "objective" by turn.
+        "objective" by iteration.
 
     Examples
     --------
@@ -320,8 +339,9 @@ class LabelPropagation(AbstractLabelGraph):
     n_jobs: Jobs = None
 
     def _solved(self, W, Y, known, task):
-        how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
-        run, F = harmonic(W, Y, known, **how)
+        run, F = harmonic_labels(
+            W, Y, known, max_iter=self.max_iter, tol=self.tol, task=task
+        )
         return run._replace(state=run.state._replace(position=F))
 
 
@@ -332,7 +352,7 @@ class LabelSpreading(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        How alike rows are; a function of X and Z gives numbers of at least 0.
+        Similarity of rows; a function of X and Z returns numbers of at least 0.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
@@ -341,7 +361,7 @@ class LabelSpreading(AbstractLabelGraph):
         a: how much a row listens to its neighbours rather than to its own label,
         between 0 and 1.
     max_iter : int, default=30
-        Most turns.
+        Most iterations.
     tol : float, default=1e-3
         Largest change of a row's proportions at which they end.
     n_jobs : int or None
@@ -356,11 +376,11 @@ class LabelSpreading(AbstractLabelGraph):
     label_distributions_ : array of shape (n, K)
         F, rows made to sum to 1.
     transduction_ : array of shape (n,)
-        The likeliest label of each training row.
+        The most probable label of each training row.
     n_iter_ : int
-        Turns.
+        Iterations.
     history_ : dict of arrays
-        "objective" by turn.
+        "objective" by iteration.
 
     Examples
     --------
@@ -381,6 +401,7 @@ class LabelSpreading(AbstractLabelGraph):
     loops = False
 
     def _solved(self, W, Y, known, task):
-        how = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
-        run, F = smoothed(W, Y, self.alpha, **how)
+        run, F = spread_labels(
+            W, Y, self.alpha, max_iter=self.max_iter, tol=self.tol, task=task
+        )
         return run._replace(state=run.state._replace(position=F))

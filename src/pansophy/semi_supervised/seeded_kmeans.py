@@ -1,20 +1,20 @@
-"""K-means that has been told some labels: seeds for the centres, or fixed for good.
+"""Seeded k-means: known labels initialise the centres, and may be kept fixed.
 
     J(C, z) = sum_i w_i |x_i - c_{z_i}|^2                                       (1)
 
-as in `pansophy.cluster.KMeans`, with one cluster for each class and the start
+as in `pansophy.cluster.KMeans`, with one cluster for each class, initialised by
 
     c_j = mean of the rows known to be of class j                               (2)
 
-"seeded" goes on as k-means does, and may change its mind about a known row (labels that
-may be wrong). "constrained" minimises (1) over the z that agree with what is known:
-a known row stays in its class, and counts towards the mean of that class in every turn.
-Neither half of a turn raises J in either form.
+"seeded" continues as k-means, and may move a known row to another cluster (for labels
+that may be wrong). "constrained" minimises (1) over the z that agree with the labels: a
+known row stays in its class, and counts towards the mean of that class in every
+iteration. Neither step of an iteration raises J in either form.
 
-With every row known the answer is the nearest class mean; with one row known for each
-class it is k-means from those rows.
+With every row known it is the nearest class mean classifier; with one row known for
+each class it is k-means from those rows.
 
-Time O(n k d) a turn. Memory O(n) beyond X.
+Time O(n k d) an iteration. Memory O(n) beyond X.
 
 Shapes    X (n, d)   C (k, d)   z, y, w (n,)
 Refs      [Basu2002]
@@ -26,33 +26,42 @@ from typing import Literal
 import numpy as np
 
 from ..base import Classifier, Estimator
-from ..cluster.kmeans import held_cells, lloyd
-from ..cluster.turns import nearest, spread
+from ..cluster.kmeans import fixed_cluster_sums, lloyd
+from ..cluster.lloyd_iteration import nearest_centers, row_mean_and_variance
 from ..core.labels import class_codes, known_labels
 from ..distances import euclidean
 from ..params import Count, NonNegative, Verbosity
-from .labels import told
+from .abstract_semi_supervised import normalize_missing_labels
 
 
-def class_means(X, w, z, k, m):
-    """Eq. (2): the mean of the rows of each class; m is a point amid them."""
-    cells = held_cells((X, w, z), k, m)
+def centers_of_classes(X, w, z, k, m):
+    """Eq. (2): the mean of the rows of each class; m is a point near them."""
+    cells = fixed_cluster_sums((X, w, z), k, m)
     return m + cells.sums / cells.mass[:, None]
 
 
-def turns(X, w, z, k, *, keep, m, **how):
-    """K-means turns from the means of the classes; z is -1 where none is known.
+def seeded_lloyd(X, w, z, k, *, constrained, m, max_iter, tol, task):
+    """Lloyd iterations from the class means; z is -1 where the class is not known.
 
-    With `keep`, known rows are held: of no weight where rows choose their cell, and
-    added to the cell that they belong to.
+    If `constrained`, known rows have weight 0 in the assignment of rows to clusters,
+    and are added to the cluster of their class.
     """
-    told = (z >= 0) & (w > 0)
-    held = X[told], w[told], z[told]
-    C = class_means(*held, k, m)
-    if not keep:
-        return lloyd(X, w, C, m=m, **how)
-    run = lloyd(X, np.where(told, 0, w), C, m=m, held=held, **how)
-    labels = np.where(told, z, run.state.labels)
+    known = (z >= 0) & (w > 0)
+    held = X[known], w[known], z[known]
+    C = centers_of_classes(*held, k, m)
+    if not constrained:
+        return lloyd(X, w, C, origin=m, max_iter=max_iter, tol=tol, task=task)
+    run = lloyd(
+        X,
+        np.where(known, 0, w),
+        C,
+        origin=m,
+        fixed=held,
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
+    labels = np.where(known, z, run.state.labels)
     return run._replace(state=run.state._replace(labels=labels))
 
 
@@ -65,10 +74,10 @@ class SeededKMeans(Classifier, Estimator):
     mode : "constrained" or "seeded"
         Whether known labels are kept, or only say where to start.
     max_iter : int
-        Most turns.
+        Most iterations.
     tol : float
         Stop when the squared shift of the centres is at most this times the mean
-        variance of the columns; 0 goes on until no label changes.
+        variance of the columns; 0 continues until no label changes.
     verbose : int
         1 shows a progress bar.
 
@@ -85,7 +94,7 @@ class SeededKMeans(Classifier, Estimator):
     inertia_ : float
         J of eq. (1).
     n_iter_, history_, converged_, interrupted_
-        How the run went; "objective", "shift" and "moved" in each turn.
+        How the run went; "objective", "shift" and "moved" in each iteration.
 
     Examples
     --------
@@ -113,27 +122,41 @@ class SeededKMeans(Classifier, Estimator):
         sample_weight : array of length n or None
             Row weights; k is the same as k equal rows.
         """
-        X, y, w = self._begin(X, told(y), sample_weight, y_kind="class", order="C")
+        X, y, w = self._check_training_data(
+            X, normalize_missing_labels(y), sample_weight, y_kind="class", order="C"
+        )
         w = np.ones(len(X), X.dtype) if w is None else w
-        given, z = known_labels(y) & (w > 0), np.full(len(X), -1)
-        if not given.any():
+        known = known_labels(y) & (w > 0)
+        if not known.any():
             raise ValueError("y tells no class at all: at least one row must be known.")
-        self.classes_, z[given] = class_codes(y[given])
-        m, variance = spread(X, w)
-        keep, limit = self.mode == "constrained", self.tol * variance
-        how = {"max_iter": self.max_iter, "tol": limit, "m": m, "keep": keep}
-        run = lambda task: turns(X, w, z, len(self.classes_), task=task, **how)
-        state = self._drive(run, total=self.max_iter, X=X, y=y).state
+        z = np.full(len(X), -1)
+        self.classes_, z[known] = class_codes(y[known])
+        m, variance = row_mean_and_variance(X, w)
+        run = lambda task: seeded_lloyd(
+            X,
+            w,
+            z,
+            len(self.classes_),
+            constrained=self.mode == "constrained",
+            m=m,
+            max_iter=self.max_iter,
+            tol=self.tol * variance,
+            task=task,
+        )
+        state = self._run_driver(run, total=self.max_iter, X=X, y=y).state
         self.cluster_centers_ = state.centers.astype(X.dtype)
-        self.labels_, self.inertia_ = state.labels, state.objective
+        self.labels_ = state.labels
+        self.inertia_ = state.objective
         self.transduction_ = self.classes_[self.labels_]
         return self
 
     def predict(self, X):
         """The class whose centre is nearest."""
-        X = self._ready(X, order="C")
-        return self.classes_[nearest(X, self.cluster_centers_.astype(np.float64))]
+        X = self._check_new_data(X, order="C")
+        return self.classes_[
+            nearest_centers(X, self.cluster_centers_.astype(np.float64))
+        ]
 
     def distances(self, X):
         """The distance from each row to each centre."""
-        return euclidean(self._ready(X, order="C"), self.cluster_centers_)
+        return euclidean(self._check_new_data(X, order="C"), self.cluster_centers_)

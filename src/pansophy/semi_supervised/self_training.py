@@ -1,4 +1,4 @@
-"""Self-training: a classifier that labels rows for itself and learns from them.
+"""Self-training: a classifier learns from its own most certain predictions.
 
 A round fits the classifier to the rows that have a label, known or given by itself,
 and labels some of the others:
@@ -7,17 +7,17 @@ and labels some of the others:
     k_best      the k_best of largest max_k P(k | x)                             (2)
 
 A label once given stays, so the rows without one only become fewer and the rounds
-end: all are labelled, none is sure enough, or `max_iter`. With `revise` the labels it
-gave are thrown away and given anew in each round, so that an early mistake can be
-mended; the rounds then end when no label changes any more. Known labels never change.
-If every label is known the answer is the classifier fitted to all rows.
+end: all are labelled, none is certain enough, or `max_iter`. With `revise` the labels
+that it gave are dropped and given again in each round, so that early mistakes can be
+corrected; the rounds then end when no label changes any more. Known labels never
+change. If every label is known the result is the classifier fitted to all rows.
 
-Nothing makes the labels better than the classifier's first guesses; what is
-gained is what the shape of the unlabelled rows says about the boundary.
+The labels are no better than the classifier's first predictions; the gain is what the
+distribution of the unlabelled rows says about the boundary.
 
 Cost      n_iter fits and predictions; memory that of one fit
 Shapes    X (n, d)   y (n,)   -1 (or the empty text) for a row without a label
-Refs      [Yarowsky1995]; [Lee2013] labels given anew
+Refs      [Yarowsky1995]; [Lee2013] revised labels
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -31,21 +31,25 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..params import Count, Flag, Fraction, Natural, ParameterError, Verbosity
 from ..typing import Fittable
-from .labels import AbstractFewLabels, has, probabilities
+from .abstract_semi_supervised import (
+    AbstractSemiSupervised,
+    inner_estimator_has,
+    probabilities_of_classes,
+)
 
 
-class State(NamedTuple):
-    """What one round hands to the next."""
+class SelfTrainingState(NamedTuple):
+    """What one round passes to the next."""
 
     objective: float  # share of the rows without a label
     codes: np.ndarray  # place in `classes`, -1 without a label
-    when: np.ndarray  # the round that labelled a row: 0 known, -1 never
+    labelled_in: np.ndarray  # the round that labelled a row: 0 known, -1 never
     model: Any = None
     changed: int = -1  # labels given or changed
     rounds: int = 0
 
 
-def surest(best, free, threshold, criterion, k_best):
+def select_confident_rows(best, free, threshold, criterion, k_best):
     """Eqs. (1) and (2): which of the free rows get their label."""
     if criterion == "threshold":
         return free & (best > threshold)
@@ -57,7 +61,7 @@ def surest(best, free, threshold, criterion, k_best):
 
 
 @dataclass(eq=False, repr=False)
-class SelfTrainingClassifier(AbstractFewLabels):
+class SelfTrainingClassifier(AbstractSemiSupervised):
     """Self-training with any classifier that gives probabilities.
 
     Parameters
@@ -75,7 +79,7 @@ class SelfTrainingClassifier(AbstractFewLabels):
     verbose : int, default=0
         1 shows a progress bar.
     revise : bool, default=False
-        Whether labels given in earlier rounds are given anew.
+        Whether labels of earlier rounds are given again in each round.
 
     Attributes
     ----------
@@ -123,51 +127,64 @@ class SelfTrainingClassifier(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Handed to the classifier.
         """
-        X, codes, w = self._start(X, y, sample_weight)
+        X, codes, w = self._check_partial_labels(X, y, sample_weight)
         if self.threshold == 1:
-            raise ParameterError("threshold must be below 1: no row is surer than 1.")
+            raise ParameterError(
+                "threshold must be below 1: no probability is above 1."
+            )
         known = codes >= 0
-        base = self._learner()
+        base = self._inner_estimator()
 
         def step(state):
-            model = self._fit_rows(clone(base), X, state.codes, w)
+            model = self._fit_labelled(clone(base), X, state.codes, w)
             free = ~known if self.revise else state.codes < 0
-            P = probabilities(model, X, self.classes_)
-            guess, best = P.argmax(axis=1), P.max(axis=1)
-            pick = surest(best, free, self.threshold, self.criterion, self.k_best)
+            P = probabilities_of_classes(model, X, self.classes_)
+            guess = P.argmax(axis=1)
+            best = P.max(axis=1)
+            pick = select_confident_rows(
+                best, free, self.threshold, self.criterion, self.k_best
+            )
             new = np.where(free, -1, state.codes)
             new[pick] = guess[pick]
             changed = int(np.count_nonzero(new != state.codes))
-            turn = state.rounds + 1
-            when = np.where(new == state.codes, state.when, turn)
-            when = np.where(new < 0, -1, when)
-            return State(float(np.mean(new < 0)), new, when, model, changed, turn)
+            rounds = state.rounds + 1
+            labelled_in = np.where(new == state.codes, state.labelled_in, rounds)
+            labelled_in = np.where(new < 0, -1, labelled_in)
+            unlabelled = float(np.mean(new < 0))
+            return SelfTrainingState(
+                unlabelled, new, labelled_in, model, changed, rounds
+            )
 
         def change(old, new):
             done = not np.any(new.codes < 0) and not self.revise
             return 0.0 if new.changed == 0 or done else 1.0
 
-        start = State(float(np.mean(~known)), codes, np.where(known, 0, -1))
-        most = (
-            (100 if self.revise else len(codes))
-            if self.max_iter is None
-            else (self.max_iter)
-        )
+        start = SelfTrainingState(float(np.mean(~known)), codes, np.where(known, 0, -1))
+        max_iter = self.max_iter
+        if max_iter is None:
+            max_iter = 100 if self.revise else len(codes)
         if known.all():
-            most = 0
-        run = lambda task: self._ended(
-            iterate(step, start, max_iter=most, tol=0.0, change=change,
-                    watch=("changed",), task=task)
-        )  # fmt: skip
-        state = self._drive(run, total=most).state
+            max_iter = 0
+        run = lambda task: self._set_termination(
+            iterate(
+                step,
+                start,
+                max_iter=max_iter,
+                tol=0.0,
+                change=change,
+                watch=("changed",),
+                task=task,
+            )
+        )
+        state = self._run_driver(run, total=max_iter).state
         # the classifier that is kept has seen every label that was given
-        self.estimator_ = self._fit_rows(clone(base), X, state.codes, w)
-        self.labeled_iter_ = state.when
-        self.transduction_ = self._named(state.codes)
+        self.estimator_ = self._fit_labelled(clone(base), X, state.codes, w)
+        self.labeled_iter_ = state.labelled_in
+        self.transduction_ = self._labels_of_codes(state.codes)
         return self
 
-    def _ended(self, result):
-        """To run out of rounds is how self-training may end; why, in an attribute."""
+    def _set_termination(self, result):
+        """Set why the rounds ended; running out of them is no failure to converge."""
         state = result.state
         self.termination_condition_ = "max_iter"
         if not np.any(state.codes < 0) and not self.revise:
@@ -182,19 +199,19 @@ class SelfTrainingClassifier(AbstractFewLabels):
         check_is_fitted(self)
         return self.estimator_.predict(self._rows(X))
 
-    @available_if(has("predict_proba"))
+    @available_if(inner_estimator_has("predict_proba"))
     def predict_proba(self, X):
         """P(k | x): (n, K)."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(self._rows(X))
 
-    @available_if(has("predict_log_proba"))
+    @available_if(inner_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X):
         """log P(k | x): (n, K)."""
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(self._rows(X))
 
-    @available_if(has("decision_function"))
+    @available_if(inner_estimator_has("decision_function"))
     def decision_function(self, X):
         """Scores of the classifier."""
         check_is_fitted(self)

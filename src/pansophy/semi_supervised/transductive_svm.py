@@ -1,4 +1,4 @@
-"""Transductive support vector machine: a boundary where rows are few.
+"""Transductive support vector machine: a boundary in regions of low density.
 
 For labels y = -1, 1 on l rows and u rows without one, f(x) = w.x + b,
 
@@ -7,15 +7,14 @@ For labels y = -1, 1 on l rows and u rows without one, f(x) = w.x + b,
 
 The last term is high where f is near 0, so it pushes the boundary away from unlabelled
 rows, into the gaps between clusters. It is not convex. So C' grows from C'/2^k in
-steps, each starting from the answer before (continuation), the first one from the
-supervised machine. To put all rows on one side would be a cheap way to keep away from
-them; it is ruled out by
+steps, each starting from the solution before (continuation), the first one from the
+supervised machine. The trivial solution with all rows on one side is excluded by
 
     mean_u f(x_i) = m                                                            (2)
 
 with m = 2 r - 1, r being the share of the class among the labelled rows, or given.
 (2) is linear: with rows relative to the mean of the unlabelled ones it says b = m. With
-C' = 0 the answer is `LinearSVC`, (2) included nowhere.
+C' = 0 the solution is `LinearSVC`, without (2).
 
 More than two classes: one machine for each against the rest, the largest f wins.
 Linear in x: put `KernelPCA` or random features before it for curved boundaries.
@@ -26,7 +25,7 @@ Refs      [Joachims1999] the problem; [Chapelle2005] eq. (1)
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,44 +41,56 @@ from ..params import (
     Verbosity,
 )
 from ..svm import LinearSVC
-from .labels import AbstractFewLabels
+from .abstract_semi_supervised import AbstractSemiSupervised
 
-SHARP = 3.0  # of eq. (1)
+SHARPNESS = 3.0  # of eq. (1)
 
 
-class State(NamedTuple):
+class ContinuationState(NamedTuple):
     """The boundary at one weight of the unlabelled rows."""
 
     objective: float  # J at the last weight
     w: np.ndarray
     weight: float  # C'
+    step: int = 0
 
 
-def risk(w, b, X, y, c, Z, e, C, weight):
-    """Eq. (1) and its gradient in w; Z are the unlabelled rows, e their weights."""
+class TransductiveProblem(NamedTuple):
+    """Rows and constants of eq. (1), relative to the mean of the unlabelled rows."""
+
+    X: np.ndarray  # labelled rows
+    y: np.ndarray  # -1 or 1
+    c: np.ndarray  # their weights
+    Z: np.ndarray  # unlabelled rows
+    e: np.ndarray  # their weights
+    b: float  # intercept of eq. (2)
+    C: float
+
+
+def transductive_risk(problem: TransductiveProblem, w, weight):
+    """Eq. (1) and its gradient in w, with C' = weight."""
+    X, y, c, Z, e, b, C = problem
     gap = np.maximum(0.0, 1.0 - y * (X @ w + b))
     g = Z @ w + b
-    bump = e * np.exp(-SHARP * g * g)
+    bump = e * np.exp(-SHARPNESS * g * g)
     J = w @ w / 2 + C * c @ (gap * gap) + weight * bump.sum()
     slope = w - 2 * C * (X.T @ (c * gap * y))
-    return J, slope - 2 * SHARP * weight * (Z.T @ (bump * g))
+    return J, slope - 2 * SHARPNESS * weight * (Z.T @ (bump * g))
 
 
-def separate(X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILENT):
-    """Continuation on C', from w; b stays as eq. (2) has it."""
+def minimise_by_continuation(problem, w, *, weight, steps, tol, max_iter, task=SILENT):
+    """Minimise eq. (1) from w while C' doubles up to `weight` in some steps."""
 
     def step(state):
-        weight_now = weight * 2.0 ** (-steps + 1 + counted[0])
-        counted[0] += 1
-        f = lambda w: risk(w, b, X, y, c, Z, e, C, weight_now)
-        found = lbfgs(f, state.w, max_iter=max_iter, tol=tol).state.position
-        last = risk(found, b, X, y, c, Z, e, C, weight)[0]
-        return State(float(last), found, weight_now)
+        weight_now = weight * 2.0 ** (-steps + 1 + state.step)
+        f = lambda w: transductive_risk(problem, w, weight_now)
+        w = lbfgs(f, state.w, max_iter=max_iter, tol=tol).state.position
+        J = float(transductive_risk(problem, w, weight)[0])
+        return ContinuationState(J, w, weight_now, state.step + 1)
 
-    counted = [0]
-    start = State(float(risk(w, b, X, y, c, Z, e, C, weight)[0]), w, 0.0)
+    start = ContinuationState(float(transductive_risk(problem, w, weight)[0]), w, 0.0)
     change = lambda old, new: 0.0 if new.weight >= weight else 1.0
-    run = iterate(
+    return iterate(
         step,
         start,
         max_iter=steps,
@@ -88,12 +99,11 @@ def separate(X, y, c, Z, e, w, b, *, C, weight, steps, tol, max_iter, task=SILEN
         watch=("weight",),
         task=task,
     )
-    return run
 
 
 @dataclass(eq=False, repr=False)
-class TransductiveSVM(AbstractFewLabels):
-    """Linear support vector machine that keeps away from unlabelled rows.
+class TransductiveSVM(AbstractSemiSupervised):
+    """Linear support vector machine whose boundary avoids unlabelled rows.
 
     Parameters
     ----------
@@ -105,7 +115,7 @@ class TransductiveSVM(AbstractFewLabels):
         Share of the second class among the unlabelled rows (two classes only); None
         takes that of the labelled rows.
     steps : int, default=8
-        Weights from small to C' that lead to the answer.
+        Number of weights from small to C'.
     tol : float, default=1e-5
         Largest entry of the gradient at which a step ends.
     max_iter : int, default=500
@@ -141,9 +151,9 @@ class TransductiveSVM(AbstractFewLabels):
     tol: NonNegative = 1e-5
     max_iter: Count = 500
     verbose: Verbosity = 0
-    estimator = None  # the supervised machine is built in
+    estimator = None  # the supervised machine is fixed
 
-    def _learner(self):
+    def _inner_estimator(self):
         return LinearSVC(C=self.C)
 
     def fit(self, X, y, sample_weight=None):
@@ -157,7 +167,9 @@ class TransductiveSVM(AbstractFewLabels):
         sample_weight : array of shape (n,), optional
             Weight of each row's cost.
         """
-        X, codes, w = self._start(X, y, sample_weight, accept_sparse=False)
+        X, codes, w = self._check_partial_labels(
+            X, y, sample_weight, accept_sparse=False
+        )
         X = np.asarray(X, float)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
@@ -166,48 +178,61 @@ class TransductiveSVM(AbstractFewLabels):
                 f"balance is for two classes, and y holds {len(self.classes_)}."
             )
         w = np.ones(len(codes)) if w is None else w
-        machine = self._fit_rows(self._learner(), X, codes, w)
-        coef, bias = machine.coef_.copy(), np.array(machine.intercept_, float)
+        machine = self._fit_labelled(self._inner_estimator(), X, codes, w)
+        coef = machine.coef_.copy()
+        bias = np.array(machine.intercept_, float)
         free = codes < 0
         if self.unlabeled_weight > 0 and np.any(w[free] > 0):
-            coef, bias = self._move(X, codes, w, coef)
+            coef, bias = self._fit_boundaries(X, codes, w, coef)
         else:
-            self.n_iter_, self.history_ = 0, {}
-        self.coef_, self.intercept_ = coef, bias.reshape(-1)
-        labels = self._named(codes)
+            self.n_iter_ = 0
+            self.history_ = {}
+        self.coef_ = coef
+        self.intercept_ = bias.reshape(-1)
+        labels = self._labels_of_codes(codes)
         if free.any():
             labels[free] = self.predict(X[free])
         self.transduction_ = labels
         return self
 
-    def _move(self, X, codes, w, coef):
-        """Each boundary moved by continuation."""
+    def _fit_boundaries(self, X, codes, w, coef):
+        """Coefficients and intercepts of each boundary, by continuation."""
         free = codes < 0
-        e, middle = w[free], np.average(X[free], axis=0, weights=w[free])
-        Z, told = X[free] - middle, ~free & (w > 0)
-        new, bias = coef.copy(), np.empty(len(coef))
-        how: dict[str, Any] = {
-            "C": self.C,
-            "weight": self.unlabeled_weight,
-            "steps": self.steps,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-        }
+        labelled = ~free & (w > 0)
+        middle = np.average(X[free], axis=0, weights=w[free])
+        new = coef.copy()
+        bias = np.empty(len(coef))
         for k in range(len(coef)):
-            positive = codes[told] == (k if len(coef) > 1 else 1)
+            positive = codes[labelled] == (k if len(coef) > 1 else 1)
             y = np.where(positive, 1.0, -1.0)
-            r = np.average(positive, weights=w[told])
+            r = np.average(positive, weights=w[labelled])
             if self.balance is not None:
                 r = self.balance
-            given = (X[told] - middle, y, w[told], Z, e, coef[k], 2 * r - 1)
-            run = lambda task, g=given: separate(*g, task=task, **how)
-            new[k] = self._drive(run, total=self.steps).state.w
+            problem = TransductiveProblem(
+                X[labelled] - middle,
+                y,
+                w[labelled],
+                X[free] - middle,
+                w[free],
+                2 * r - 1,
+                self.C,
+            )
+            run = lambda task, problem=problem, k=k: minimise_by_continuation(
+                problem,
+                coef[k],
+                weight=self.unlabeled_weight,
+                steps=self.steps,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                task=task,
+            )
+            new[k] = self._run_driver(run, total=self.steps).state.w
             bias[k] = 2 * r - 1 - new[k] @ middle
         return new, bias
 
     def decision_function(self, X):
         """f(x): (n,), or (n, K)."""
-        X = self._ready(X)
+        X = self._check_new_data(X)
         f = X @ self.coef_.T + self.intercept_
         return f[:, 0] if f.shape[1] == 1 else f
 

@@ -5,7 +5,7 @@ posted is read off the schema of the training table; nothing in a request is run
 what is wrong with one is said in a sentence that names row and column.
 """
 
-from .limits import Limits
+from .limits import ServerLimits
 from .server import app, run
 
-__all__ = ["Limits", "app", "run"]
+__all__ = ["ServerLimits", "app", "run"]

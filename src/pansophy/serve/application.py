@@ -4,22 +4,22 @@ import warnings
 from contextlib import asynccontextmanager
 
 from ..compare import TableModel
-from .answers import dumps
-from .batching import Busy
-from .gate import Gate
-from .limits import Limits
-from .page import page
-from .request import Refused
-from .service import Service, warm
-from .types import ERRORS, document, row_model, with_row
+from .batching import ServerBusy
+from .docs_page import docs_page
+from .limits import ServerLimits
+from .openapi import ERRORS, add_row_schema, request_body_document, row_model
+from .request import RequestRefused
+from .request_middleware import RequestMiddleware
+from .responses import json_bytes
+from .service import PredictionService, warm_up_model
 
-LEVEL = {
+LEVEL_PARAMETER = {
     "name": "level",
     "in": "query",
     "required": False,
     "schema": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
 }
-ELSEWHERE = {
+ROUTING_ERRORS = {
     404: "There is no such page; see /docs.",
     405: "This page takes another method; see /docs.",
 }
@@ -36,13 +36,13 @@ def app(model, limits=None):
     import fastapi
     from starlette.exceptions import HTTPException
 
-    service = Service(loaded(model), limits or Limits())
+    service = PredictionService(load_table_model(model), limits or ServerLimits())
 
     @asynccontextmanager
     async def life(_):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # once for the process, not by request
-            warm(service.model)
+            warm_up_model(service.model)
             yield
         service.pool.shutdown(wait=True)
 
@@ -52,26 +52,29 @@ def app(model, limits=None):
         redoc_url=None,
         lifespan=life,
     )
-    add_pages(made, service)
-    made.add_exception_handler(HTTPException, elsewhere)
-    made.add_middleware(Gate)
+    add_routes(made, service)
+    made.add_exception_handler(HTTPException, routing_error)
+    made.add_middleware(RequestMiddleware)
     made.state.service = service
     return made
 
 
-def add_pages(made, service):
+def add_routes(made, service):
     """The routes, and what the OpenAPI document says of them."""
-    with_row(made, row_model(service.model, service.reader))
+    add_row_schema(made, row_model(service.model, service.reader))
     errors = {code: {"description": text} for code, text in ERRORS.items()}
-    takes = {"responses": errors, "openapi_extra": document()}
-    leveled = {**takes, "openapi_extra": {**document(), "parameters": [LEVEL]}}
+    takes = {"responses": errors, "openapi_extra": request_body_document()}
+    leveled = {
+        **takes,
+        "openapi_extra": {**request_body_document(), "parameters": [LEVEL_PARAMETER]},
+    }
     pages = [
         ("/predict", "POST", service.predict, leveled),
         ("/explain", "POST", service.explain, takes),
         ("/health", "GET", service.health, {}),
         ("/health", "HEAD", service.health, {"include_in_schema": False}),
         ("/schema", "GET", service.schema, {}),
-        ("/docs", "GET", docs_of(service), {"include_in_schema": False}),
+        ("/docs", "GET", docs_endpoint(service), {"include_in_schema": False}),
     ]
     for path, method, work, more in pages:
         made.add_api_route(
@@ -91,42 +94,45 @@ def endpoint(work):
 
     async def answer(request: Request) -> Response:
         try:
-            body, status, head = await work(request), 200, None
-        except Refused as bad:
-            body = dumps({**bad.body, "request_id": request.state.id})
+            body = await work(request)
+            status = 200
+            head = None
+        except RequestRefused as bad:
+            body = json_bytes({**bad.body, "request_id": request.state.id})
             head = {"connection": "close"} if bad.close else None
             status = bad.status
-        except Busy:
+        except ServerBusy:
             text = "Too many rows are waiting; try again in a second."
-            body = dumps({"error": text, "request_id": request.state.id})
-            status, head = 503, {"retry-after": "1"}
+            body = json_bytes({"error": text, "request_id": request.state.id})
+            status = 503
+            head = {"retry-after": "1"}
         return Response(body, status, head, "application/json")
 
     return answer
 
 
-def docs_of(service):
+def docs_endpoint(service):
     from fastapi import Response
 
     async def docs() -> Response:
-        body, policy = page(service)
+        body, policy = docs_page(service)
         head = {"content-security-policy": policy}
         return Response(body, headers=head, media_type="text/html; charset=utf-8")
 
     return docs
 
 
-async def elsewhere(request, error):
+async def routing_error(request, error):
     """Pages and methods that are not there."""
     from fastapi import Response
 
-    text = ELSEWHERE.get(error.status_code, str(error.detail))
-    body = dumps({"error": text, "request_id": request.state.id})
+    text = ROUTING_ERRORS.get(error.status_code, str(error.detail))
+    body = json_bytes({"error": text, "request_id": request.state.id})
     head = dict(error.headers or {})
     return Response(body, error.status_code, head, "application/json")
 
 
-def loaded(model) -> TableModel:
+def load_table_model(model) -> TableModel:
     if not isinstance(model, TableModel):
         from ..persist import load
 

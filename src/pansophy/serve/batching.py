@@ -1,10 +1,10 @@
 """Requests that arrive together are predicted together.
 
-A request leaves its rows and waits. At the next turn of the event loop all waiting rows
-go to the model as one frame: under load the cost of a call is shared, and a lone
-request waits for nothing. Short work is done on the spot; work that is expected to hold
-up the loop for longer than `SPOT` goes to the one worker thread, and what arrives
-meanwhile makes the next batch.
+A request queues its rows and waits. At the next iteration of the event loop all waiting
+rows go to the model as one frame: under load the cost of a call is shared, and a lone
+request is not delayed. Short work is done in the loop itself; work that is expected to
+block it for longer than `MAX_INLINE_SECONDS` goes to the one worker thread, and what
+arrives meanwhile makes the next batch.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ import pyarrow as pa
 
 from ..tables import MixedFrame
 
-SPOT = 0.02  # seconds that the loop may be held up
-MOST = 4096  # rows of one call
+MAX_INLINE_SECONDS = 0.02  # seconds that the loop may be held up
+MAX_BATCH_ROWS = 4096  # rows of one call
 
 
-class Busy(RuntimeError):  # noqa: N818 - an answer, not a failure
+class ServerBusy(RuntimeError):  # noqa: N818 - an answer, not a failure
     """More rows are waiting than the limits allow."""
 
 
-class Batcher:
+class RequestBatcher:
     """`await scores(rows)` from many requests, few calls of the model."""
 
     def __init__(self, model, pool, most_waiting):
@@ -38,7 +38,7 @@ class Batcher:
         """Numbers or probabilities for rows that a `Reader` has read."""
         n = len(rows.values)
         if self.waiting + n > self.most:
-            raise Busy
+            raise ServerBusy
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         self.waiting += n
@@ -49,12 +49,13 @@ class Batcher:
         return await future
 
     def _begin(self, loop):
-        batch, n = [], 0
-        while self.queue and (not batch or n + self.queue[0][1] <= MOST):
+        batch = []
+        n = 0
+        while self.queue and (not batch or n + self.queue[0][1] <= MAX_BATCH_ROWS):
             batch.append(self.queue.pop(0))
             n += batch[-1][1]
-        if self.cost[0] + n * self.cost[1] > SPOT:
-            told = lambda f: self._end(loop, batch, n, outcome(f))
+        if self.cost[0] + n * self.cost[1] > MAX_INLINE_SECONDS:
+            told = lambda f: self._end(loop, batch, n, result_or_exception(f))
             loop.run_in_executor(self.pool, self._work, batch).add_done_callback(told)
             return
         try:
@@ -103,6 +104,6 @@ class Batcher:
             self.working = False
 
 
-def outcome(future):
+def result_or_exception(future):
     """The result of a call, or the exception it ended with."""
     return future.exception() or future.result()

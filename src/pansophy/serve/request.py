@@ -1,10 +1,10 @@
-"""What is read off a request; what is wrong with it is a status and a sentence."""
+"""Parsing of requests; an invalid one is refused with a status and a sentence."""
 
 import asyncio
 import json
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a failure
+class RequestRefused(Exception):  # noqa: N818 - an answer, not a failure
     """A request that cannot be served, with the status that says so."""
 
     def __init__(self, status, text, close=False, **more):
@@ -13,43 +13,48 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.body = {"error": text, **more}
 
 
-def level_of(request) -> float | None:
+def requested_level(request) -> float | None:
     if not request.url.query:
         return None
     asked = request.query_params.multi_items()
     other = [name for name, _ in asked if name != "level"]
     if other:
         text = f"There is no parameter {other[0][:60]!r}, only 'level'."
-        raise Refused(422, text)
+        raise RequestRefused(422, text)
     text = asked[0][1] if len(asked) == 1 else ""
     try:
         level = float(text)
     except ValueError:
         level = 0.0
     if not 0 < level < 1:
-        raise Refused(422, "level must be a number between 0 and 1, such as 0.9.")
+        raise RequestRefused(
+            422, "level must be a number between 0 and 1, such as 0.9."
+        )
     return level
 
 
-def no_parameters(request):
+def refuse_parameters(request):
     """For pages that take none: nothing is accepted and ignored."""
     if request.url.query:
-        raise Refused(422, f"{request.url.path} takes no parameters.")
+        raise RequestRefused(422, f"{request.url.path} takes no parameters.")
 
 
-async def body_of(request, limits) -> bytes:
+async def read_body(request, limits) -> bytes:
     """The body, if it is JSON, short enough and in time."""
     head = request.headers
     kind = head.get("content-type", "application/json").split(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "Send the rows as application/json.", close=True)
+        raise RequestRefused(415, "Send the rows as application/json.", close=True)
     if head.get("content-encoding", "identity") != "identity":
-        raise Refused(415, "Send the body uncompressed.", close=True)
-    long = Refused(413, f"The body is longer than {limits.body_bytes} bytes.", True)
+        raise RequestRefused(415, "Send the body uncompressed.", close=True)
+    long = RequestRefused(
+        413, f"The body is longer than {limits.body_bytes} bytes.", True
+    )
     told = head.get("content-length", "0")
     if told.isdigit() and int(told) > limits.body_bytes:
         raise long
-    parts, size = [], 0
+    parts = []
+    size = 0
     try:
         async with asyncio.timeout(limits.body_seconds):
             async for part in request.stream():
@@ -58,42 +63,50 @@ async def body_of(request, limits) -> bytes:
                     raise long
                 parts.append(part)
     except TimeoutError:
-        raise Refused(408, "The body did not arrive in time.", close=True) from None
+        raise RequestRefused(
+            408, "The body did not arrive in time.", close=True
+        ) from None
     return b"".join(parts)
 
 
-def items_of(body) -> list:
+def rows_in_body(body) -> list:
     """The rows in a body: one object, a list of objects, or {"rows": [...]}."""
     from pydantic_core import from_json
 
     if not body:
-        raise Refused(400, "The body is empty; send a row as a JSON object.")
+        raise RequestRefused(400, "The body is empty; send a row as a JSON object.")
     try:
         sent = from_json(body, allow_inf_nan=True)
     except ValueError as error:
-        raise Refused(400, f"The body is not JSON: {str(error)[:200]}.") from None
+        raise RequestRefused(
+            400, f"The body is not JSON: {str(error)[:200]}."
+        ) from None
     if isinstance(sent, dict) and isinstance(sent.get("rows"), list):
         extra = [k for k in sent if k != "rows"]
         if extra:
-            raise Refused(422, f"Beside 'rows' there is {extra[0][:60]!r}.")
+            raise RequestRefused(422, f"Beside 'rows' there is {extra[0][:60]!r}.")
         sent = sent["rows"]
         pairs = 1
     else:
         pairs = 0
     items = sent if isinstance(sent, list) else [sent]
     if not items:
-        raise Refused(422, "There are no rows in the request.")
+        raise RequestRefused(422, "There are no rows in the request.")
     pairs += sum(len(item) for item in items if type(item) is dict)
     if body.count(b":") != pairs:  # colons in texts, or more pairs than were kept
-        json.loads(body.decode(), object_pairs_hook=once, parse_int=str)
+        json.loads(
+            body.decode(), object_pairs_hook=refuse_repeated_names, parse_int=str
+        )
     return items
 
 
-def once(pairs) -> dict:
+def refuse_repeated_names(pairs) -> dict:
     """An object of JSON, in which a name that comes twice has no one meaning."""
     found = {}
     for name, value in pairs:
         if name in found:
-            raise Refused(422, f"{name[:60]!r} is given more than once in one object.")
+            raise RequestRefused(
+                422, f"{name[:60]!r} is given more than once in one object."
+            )
         found[name] = value
     return found

@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
-from .application import app, loaded
-from .limits import Limits
+from .application import app, load_table_model
+from .limits import ServerLimits
 
-__all__ = ["app", "run", "worker"]
+__all__ = ["app", "run", "worker_application"]
 HEAD_BYTES = 65_536
 VARIABLES = ("PANSOPHY_SERVE_MODEL", "PANSOPHY_SERVE_LIMITS")
 
@@ -47,12 +47,12 @@ def run(
 
     asked = {"rows": max_rows, "body_bytes": max_bytes}
     asked = {name: value for name, value in asked.items() if value is not None}
-    limits = replace(limits or Limits(), **asked)
+    limits = replace(limits or ServerLimits(), **asked)
     set_up_log(log)
     common: dict[str, Any] = {
         "host": host,
         "port": port,
-        "http": patient(limits.head_seconds),
+        "http": timeout_protocol(limits.head_seconds),
         "ws": "none",
         "access_log": False,
         "log_config": None,
@@ -64,18 +64,23 @@ def run(
     if workers == 1:
         uvicorn.Server(uvicorn.Config(app(path, limits), **common)).run()
         return
-    loaded(path)  # what is wrong with the file is said once, here
-    common["http"] = "pansophy.serve.server:Patient"
+    load_table_model(path)  # what is wrong with the file is said once, here
+    common["http"] = "pansophy.serve.server:TimeoutProtocol"
     values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)))
     os.environ.update(zip(VARIABLES, values))
-    uvicorn.run("pansophy.serve.server:worker", factory=True, workers=workers, **common)
+    uvicorn.run(
+        "pansophy.serve.server:worker_application",
+        factory=True,
+        workers=workers,
+        **common,
+    )
 
 
-def worker():
+def worker_application():
     """The application of one worker process, told by the environment."""
     set_up_log("info")
     path, limits = (os.environ[name] for name in VARIABLES)
-    return app(path, Limits(**json.loads(limits)))
+    return app(path, ServerLimits(**json.loads(limits)))
 
 
 def set_up_log(level):
@@ -92,7 +97,7 @@ def set_up_log(level):
 
 
 @cache
-def patient(seconds):
+def timeout_protocol(seconds):
     """uvicorn's protocol, closing a connection whose head does not come in time.
 
     uvicorn itself waits for ever for the end of a request head, so that a few slow
@@ -151,8 +156,8 @@ def patient(seconds):
 
 
 def __getattr__(name):
-    """`Patient`, for worker processes, which import the protocol by its name."""
-    if name == "Patient":
-        told = json.loads(os.environ.get(VARIABLES[1], "{}"))
-        return patient(Limits(**told).head_seconds)
+    """`TimeoutProtocol`, which worker processes import by its name."""
+    if name == "TimeoutProtocol":
+        limits = ServerLimits(**json.loads(os.environ.get(VARIABLES[1], "{}")))
+        return timeout_protocol(limits.head_seconds)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

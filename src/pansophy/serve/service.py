@@ -1,60 +1,72 @@
-"""One model and what answers for it."""
+"""The prediction service: one model, its batcher, and a handler for each route."""
 
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ..compare.keeping.explain import explain
-from .answers import dumps, explanations, now, predictions, summary
-from .batching import Batcher
-from .gate import LOG
-from .reader import Reader, Rejected
-from .request import Refused, body_of, items_of, level_of, no_parameters
+from ..compare.model.shapley import explain_rows
+from .batching import RequestBatcher
+from .request import (
+    RequestRefused,
+    read_body,
+    refuse_parameters,
+    requested_level,
+    rows_in_body,
+)
+from .request_middleware import LOG
+from .responses import (
+    explanation_objects,
+    json_bytes,
+    prediction_objects,
+    schema_summary,
+    utc_now,
+)
+from .row_reader import RowReader, RowsRejected
 
 
-class Service:
-    """The model, the rows that wait for it, and a handler for each page."""
+class PredictionService:
+    """The model, the rows that wait for it, and a handler for each route."""
 
     def __init__(self, model, limits):
         self.model, self.limits = model, limits
-        self.reader = Reader(model)
+        self.reader = RowReader(model)
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="model")
-        self.batcher = Batcher(model, self.pool, limits.waiting)
+        self.batcher = RequestBatcher(model, self.pool, limits.waiting)
         self.begun = time.time()
         self.requests = 0
-        self.summary = summary(model, self.reader, limits)
+        self.summary = schema_summary(model, self.reader, limits)
 
     async def predict(self, request) -> bytes:
         """Predict for one row or several."""
-        level = level_of(request)
+        level = requested_level(request)
         rows = await self._rows(request, self.limits.rows)
         p = await self.batcher.scores(rows)
         try:
             frame = None if level is None else rows.frame()
-            out = predictions(self.model, p, level, frame)
+            out = prediction_objects(self.model, p, level, frame)
         except AttributeError as error:  # no intervals or sets for this model
-            raise Refused(422, str(error)) from None
+            raise RequestRefused(422, str(error)) from None
         self.requests += 1
-        return dumps({"predictions": out, "notes": rows.notes})
+        return json_bytes({"predictions": out, "notes": rows.notes})
 
     async def explain(self, request) -> bytes:
         """What each column adds to each prediction."""
-        no_parameters(request)
+        refuse_parameters(request)
         rows = await self._rows(request, self.limits.explained)
         frame = rows.frame()
         loop = asyncio.get_running_loop()
 
         def work():
-            return explain(self.model, frame), self.model.raw_scores(frame)
+            return explain_rows(self.model, frame), self.model.raw_scores(frame)
 
         try:
             found, p = await loop.run_in_executor(self.pool, work)
         except AttributeError as error:
-            raise Refused(422, str(error)) from None
+            raise RequestRefused(422, str(error)) from None
         self.requests += 1
-        out = explanations(self.model, found, p)
+        out = explanation_objects(self.model, found, p)
         told = {"scale": found.scale, "how": found.how, "notes": rows.notes}
-        return dumps({"predictions": out, **told})
+        return json_bytes({"predictions": out, **told})
 
     async def health(self, request) -> bytes:
         """Whether the model answers."""
@@ -64,30 +76,30 @@ class Service:
             "model": self.model.method,
             "target": self.model.schema.target,
             "seconds": round(time.time() - self.begun, 1),
-            "time": now(),
+            "time": utc_now(),
             "requests": self.requests,
             "rows": b.rows,
             "waiting": b.waiting,
         }
-        return dumps(told)
+        return json_bytes(told)
 
     async def schema(self, request) -> bytes:
         """The columns, the target and the limits."""
-        return dumps(self.summary)
+        return json_bytes(self.summary)
 
     async def _rows(self, request, most):
-        items = items_of(await body_of(request, self.limits))
+        items = rows_in_body(await read_body(request, self.limits))
         if len(items) > most:
             text = f"{len(items)} rows are too many; one request holds at most {most}."
-            raise Refused(413, text)
+            raise RequestRefused(413, text)
         try:
             return self.reader.read(items)
-        except Rejected as bad:
+        except RowsRejected as bad:
             told = [p._asdict() for p in bad.problems]
-            raise Refused(422, str(bad), problems=told) from None
+            raise RequestRefused(422, str(bad), problems=told) from None
 
 
-def warm(model):
+def warm_up_model(model):
     """Answer for a training row once, so that the first request waits for nothing."""
     background = model.background
     if background is None:

@@ -1,4 +1,4 @@
-"""Signals as sums of waves, and the convolutions they make cheap."""
+"""Fourier analysis and convolution."""
 
 from .convolution import (
     convolve,

@@ -14,10 +14,12 @@ Shapes    x (n, ...)   w (m, ...)
 import numpy as np
 import scipy.fft
 
+from ..params import check_count
+
 MODES = ("full", "same", "valid")
 
 
-def both(x, w, mode):
+def check_operands(x, w, mode):
     x, w = np.asarray(x), np.asarray(w)
     if mode not in MODES:
         raise ValueError(f'mode must be "full", "same" or "valid", got {mode!r}.')
@@ -40,7 +42,7 @@ def convolve(x, w, mode="full"):
     >>> convolve([1, 2, 3], [0, 1, 0.5])
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    x, w = both(x, w, mode)
+    x, w = check_operands(x, w, mode)
     from scipy.signal import convolve  # slow to import
 
     return convolve(x, w, mode=mode)
@@ -56,7 +58,7 @@ def correlate(x, w, mode="valid"):
     array([[0, 1],
            [8, 0]])
     """
-    x, w = both(x, w, mode)
+    x, w = check_operands(x, w, mode)
     from scipy.signal import correlate
 
     return correlate(x, w, mode=mode)
@@ -106,10 +108,7 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
     image, kernel = np.asarray(image), np.asarray(kernel)
     if padding not in ("valid", "same"):
         raise ValueError(f'padding must be "valid" or "same", got {padding!r}.')
-    if not (isinstance(stride, (int, np.integer)) and stride >= 1):
-        raise ValueError(
-            f"stride must be a whole number of at least 1, got {stride!r}."
-        )
+    stride = check_count("stride", stride)
     if image.ndim == 3:
         layers = [
             filter_image(image[:, :, c], kernel, stride=stride, padding=padding)

@@ -33,7 +33,7 @@ NODES = 32  # Gauss-Legendre nodes of a piece
 PIECES = 8  # pieces at least
 
 
-def nodes(low, high, breaks=(), waves=0.0):
+def quadrature_nodes(low, high, breaks=(), waves=0.0):
     """Nodes and weights of an integral from low to high, for `waves` oscillations."""
     cuts = np.unique(np.r_[low, [b for b in breaks if low < b < high], high])
     many = PIECES + int(np.ceil(waves / 4))
@@ -66,7 +66,8 @@ def trapezoid(f, a=None, b=None, n=100, *, dx=1.0):
         if a is None or b is None or n < 1:
             raise ValueError("a function needs the ends a and b, and n of at least 1.")
         x = np.linspace(a, b, n + 1)
-        y, dx = np.array([f(v) for v in x], dtype=float), (b - a) / n
+        y = np.array([f(v) for v in x], dtype=float)
+        dx = (b - a) / n
     else:
         y = np.asarray(f, dtype=float)
     return float(dx * (y.sum() - (y[0] + y[-1]) / 2)) if len(y) > 1 else 0.0
@@ -98,13 +99,13 @@ class FourierSeries:
     def a(self):
         """a_0..a_N of eq. (1)."""
         up, down = self.c[self.order :], self.c[self.order :: -1]
-        return plain(up + down)
+        return real_where_close(up + down)
 
     @property
     def b(self):
         """b_1..b_N of eq. (1)."""
         up, down = self.c[self.order + 1 :], self.c[: self.order][::-1]
-        return plain(1j * (up - down))
+        return real_where_close(1j * (up - down))
 
     @property
     def parseval(self) -> float:
@@ -118,10 +119,10 @@ class FourierSeries:
         c = self.c[self.order - N : self.order + N + 1]
         x = np.asarray(x, dtype=float)
         waves = np.exp(2j * np.pi / self.period * x[..., None] * n)
-        return plain(waves @ c)
+        return real_where_close(waves @ c)
 
 
-def plain(z):
+def real_where_close(z):
     """Real numbers as such where the imaginary part is rounding."""
     small = np.abs(z.imag).max(initial=0) <= 1e-9 * max(1.0, np.abs(z).max(initial=0))
     return z.real if small else z
@@ -163,8 +164,8 @@ def fourier_series(f, order=10, *, period=2 * np.pi, start=None, breaks=()):
     start = -period / 2 if start is None else start
     n = np.arange(-order, order + 1)
     if callable(f):
-        x, w = nodes(start, start + period, breaks, waves=order)
-        y = values(f, x)
+        x, w = quadrature_nodes(start, start + period, breaks, waves=order)
+        y = evaluate_at(f, x)
         if not np.isfinite(y).all():
             raise ValueError("f is not finite over its period: it has no series.")
     else:
@@ -180,7 +181,7 @@ def fourier_series(f, order=10, *, period=2 * np.pi, start=None, breaks=()):
     return FourierSeries(c, float(period), float(np.sum(w * np.abs(y) ** 2) / period))
 
 
-def values(f: Callable, x):
+def evaluate_at(f: Callable, x):
     """f at places x, called once with all of them if it can."""
     try:
         y = np.asarray(f(x))
@@ -213,18 +214,19 @@ def fourier_transform(f, w, *, bounds=(-50.0, 50.0), convention="angular", break
     >>> F.real.round(6)
     array([1.      , 0.958851, 0.63662 ])
     """
-    return transform(f, w, bounds, convention, breaks, sign=-1)
+    return fourier_integral(f, w, bounds, convention, breaks, sign=-1)
 
 
 def inverse_fourier_transform(
     F, t, *, bounds=(-50.0, 50.0), convention="angular", breaks=()
 ):
     """f(t) from its spectrum, eq. (5) or (6), which is 0 outside bounds."""
-    out = transform(F, t, bounds, convention, breaks, sign=1)
+    out = fourier_integral(F, t, bounds, convention, breaks, sign=1)
     return out / (2 * np.pi) if convention == "angular" else out
 
 
-def transform(f, w, bounds, convention, breaks, sign):
+def fourier_integral(f, w, bounds, convention, breaks, sign):
+    """Integral of f(x) exp(sign i w x), or with 2 pi w, over the bounds."""
     if convention not in ("angular", "cycles"):
         raise ValueError(
             f'convention must be "angular" or "cycles", got {convention!r}.'
@@ -233,11 +235,11 @@ def transform(f, w, bounds, convention, breaks, sign):
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
     w = np.asarray(w, dtype=float)
-    turn = 1.0 if convention == "angular" else 2 * np.pi
-    fastest = turn * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
-    x, weight = nodes(low, high, breaks, waves=fastest + (high - low))
-    y = weight * values(f, x)
-    out = [np.exp(sign * 1j * turn * v * x) @ y for v in w.ravel()]
+    cycle = 1.0 if convention == "angular" else 2 * np.pi
+    fastest = cycle * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
+    x, weight = quadrature_nodes(low, high, breaks, waves=fastest + (high - low))
+    y = weight * evaluate_at(f, x)
+    out = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
     return np.array(out).reshape(w.shape)
 
 

@@ -1,45 +1,49 @@
-"""Models of hidden states that change over time."""
+"""State-space models: hidden Markov models, Kalman and particle filters, chains."""
 
-from .alignment import Alignment, forced_align
 from .autoregressive import AutoRegressive
 from .autoregressive_hmm import AutoregressiveHMM
 from .categorical_hmm import CategoricalHMM
-from .chains import (
-    Classes,
-    absorption,
-    classify,
-    convergence,
+from .dynamic_system import DynamicSystem
+from .forced_alignment import Alignment, forced_align
+from .gaussian_hmm import GaussianHMM
+from .gmm_hmm import GMMHMM
+from .hmm_inference import (
+    backward_messages,
+    enumerate_paths,
+    forward_messages,
+    k_best_paths,
+)
+from .kalman_filter import KalmanFilter
+from .lti import StateSpace, companion_system, discretize, mass_spring_damper, poles
+from .markov_chain import MarkovChain, MarkovTest, choose_order
+from .mixed_hmm import MixedHMM
+from .multinomial_hmm import MultinomialHMM
+from .nonlinear_kalman import ExtendedKalmanFilter, UnscentedKalmanFilter
+from .particle_filter import ParticleFilter
+from .poisson_hmm import PoissonHMM
+from .state_selection import StateChoice, choose_states
+from .structural_time_series import StructuralTimeSeries
+from .switching_kalman_filter import SwitchingKalmanFilter
+from .transition_matrix import (
+    CommunicatingClasses,
+    absorption_probabilities,
+    communicating_classes,
+    distance_to_stationary,
     hitting_times,
     is_reversible,
     mixing_time,
-    n_step,
-    reverse,
+    n_step_transitions,
     second_eigenvalue,
-    stationary,
+    stationary_distribution,
+    time_reversal,
 )
-from .choice import StateChoice, choose_states
-from .decoding import backward, enumerate_paths, forward, k_best
-from .dynamic_system import DynamicSystem
-from .gaussian_hmm import GaussianHMM
-from .gmm_hmm import GMMHMM
-from .histories import MarkovTest, choose_order
-from .kalman import KalmanFilter
-from .lti import StateSpace, companion, discretize, mass_spring_damper, poles
-from .markov_chain import MarkovChain
-from .mixed_hmm import MixedHMM
-from .multinomial_hmm import MultinomialHMM
-from .nonlinear import ExtendedKalmanFilter, UnscentedKalmanFilter
-from .particle import ParticleFilter
-from .poisson_hmm import PoissonHMM
-from .structural import StructuralTimeSeries
-from .switching_kalman import SwitchingKalmanFilter
 
 __all__ = [
     "Alignment",
     "AutoRegressive",
     "AutoregressiveHMM",
     "CategoricalHMM",
-    "Classes",
+    "CommunicatingClasses",
     "DynamicSystem",
     "ExtendedKalmanFilter",
     "GMMHMM",
@@ -56,25 +60,25 @@ __all__ = [
     "StructuralTimeSeries",
     "SwitchingKalmanFilter",
     "UnscentedKalmanFilter",
-    "absorption",
-    "backward",
+    "absorption_probabilities",
+    "backward_messages",
     "choose_order",
     "choose_states",
-    "classify",
-    "companion",
-    "convergence",
+    "communicating_classes",
+    "companion_system",
+    "distance_to_stationary",
     "discretize",
     "enumerate_paths",
     "forced_align",
-    "forward",
+    "forward_messages",
     "hitting_times",
     "is_reversible",
-    "k_best",
+    "k_best_paths",
     "mass_spring_damper",
     "mixing_time",
-    "n_step",
+    "n_step_transitions",
     "poles",
-    "reverse",
+    "time_reversal",
     "second_eigenvalue",
-    "stationary",
+    "stationary_distribution",
 ]

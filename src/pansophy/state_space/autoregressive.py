@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.least_squares import least_squares
-from ..core.random import rng_from
-from ..params import Count, Flag, NonNegative, check_params
-from .forecast import Forecast, check_level, steps_ahead
-from .sequences import stacked
+from ..core.random import make_rng
+from ..params import Count, Flag, NonNegative, check_count, check_params
+from .forecast import Forecast, check_interval_level
+from .sequences import stack_sequences
 
 
 def lag_matrix(X, ends, p):
@@ -58,7 +58,7 @@ class AutoRegressive(Estimator):
         A_1..A_p; row i of A_l says what column i takes from the columns l rows before.
     intercept_ : array of shape (d,)
     covariance_ : array of shape (d, d)
-        Covariance S of the errors, the likeliest one (divided by the rows used).
+        Covariance S of the errors, the most likely one (divided by the rows used).
     n_rows_ : int
         Rows that had p whole rows before them.
     last_ : array of shape (p, d)
@@ -82,9 +82,10 @@ class AutoRegressive(Estimator):
     def fit(self, X, lengths=None, y=None):
         """Fit to one series (n,) or (n, d), or to several (see `lengths`)."""
         check_params(self)
-        X, ends = stacked(X, lengths)
+        X, ends = stack_sequences(X, lengths)
         lags, Y = lag_matrix(X, ends, self.order)
-        p, d = self.order, X.shape[1]
+        p = self.order
+        d = X.shape[1]
         if len(Y) == 0:
             raise ValueError(
                 f"no row of X has {p} whole rows before it in its sequence: order is "
@@ -94,8 +95,10 @@ class AutoRegressive(Estimator):
         B, b = fit.coef, fit.intercept
         E = Y - lags @ B - b
         self.coef_ = np.ascontiguousarray(B.reshape(p, d, d).transpose(0, 2, 1))
-        self.intercept_, self.covariance_ = b, E.T @ E / len(E)
-        self.n_rows_, self.n_features_in_ = len(Y), d
+        self.intercept_ = b
+        self.covariance_ = E.T @ E / len(E)
+        self.n_rows_ = len(Y)
+        self.n_features_in_ = d
         self.last_ = X[-p:]
         return self
 
@@ -106,8 +109,9 @@ class AutoRegressive(Estimator):
     def predict(self, X, lengths=None):
         """Mean of each row given those before it (n, d); NaN for the first p rows."""
         check_is_fitted(self)
-        X, ends = stacked(X, lengths)
-        p, out = self.order, np.full(X.shape, np.nan)
+        X, ends = stack_sequences(X, lengths)
+        p = self.order
+        out = np.full(X.shape, np.nan)
         begins = np.repeat(np.r_[0, ends[:-1]], np.diff(ends, prepend=0))
         t = np.arange(len(X))
         t = t[t - begins >= p]
@@ -122,12 +126,14 @@ class AutoRegressive(Estimator):
         start : array of at least p rows, optional
             What came before; None goes on from the end of the data fitted.
         """
-        n, past = steps_ahead(n), self._start(start)
-        check_level(level)
-        p, d = self.order, len(self.intercept_)
+        n, past = check_count("n", n), self._start(start)
+        check_interval_level(level)
+        p = self.order
+        d = len(self.intercept_)
         F = self.companion()
         means, covs = np.empty((n, d)), np.empty((n, d, d))
-        V, power = np.zeros((d, d)), np.eye(p * d)
+        V = np.zeros((d, d))
+        power = np.eye(p * d)
         for h in range(n):
             means[h] = self._next(past)
             past = np.vstack([past[1:], means[h]])
@@ -139,7 +145,8 @@ class AutoRegressive(Estimator):
 
     def sample(self, n, start=None, random_state=None):
         """n rows drawn from the model."""
-        past, rng = self._start(start), rng_from(random_state)
+        past = self._start(start)
+        rng = make_rng(random_state)
         noise = rng.multivariate_normal(
             np.zeros(len(self.intercept_)), self.covariance_, n, method="eigh"
         )
@@ -151,7 +158,11 @@ class AutoRegressive(Estimator):
 
     def _start(self, start):
         check_is_fitted(self)
-        past = self.last_ if start is None else stacked(np.asarray(start, float))[0]
+        past = (
+            self.last_
+            if start is None
+            else stack_sequences(np.asarray(start, float))[0]
+        )
         past = past[-self.order :]
         if past.shape != (self.order, len(self.intercept_)):
             raise ValueError(

@@ -7,14 +7,14 @@ The chain is that of `hmm`; in state j a row depends on the p rows before it,
 so that states differ in dynamics where their means need not. Sequences are given
 their first p rows: these have no past, and say nothing about their states. With the
 lags put beside x_t as y_t, and means and scatters C under the posteriors g_t(j), the
-M-step is weighted least squares, which is likeliest whatever S is,
+M-step is weighted least squares, which is most likely whatever S is,
 
     A_j = C_xy C_yy^-1,   b_j = mean of x - A_j mean of y                        (2)
 
 and S_j as for any Normals (`gaussian_hmm`) from the scatter about (1). p = 0 is
 `GaussianHMM`. A row with a value missing, in itself or its lags, says nothing.
 
-Time O(n k (k + (p d)^2)) a turn, memory O(n k).
+Time O(n k (k + (p d)^2)) for each iteration, memory O(n k).
 
 Shapes    X (n, d)   A (k, p, d, d)   b (k, d)   with lags (n, (p + 1) d)
 Refs      [Hamilton1989]; [Rabiner1989]
@@ -27,28 +27,37 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.filtering import Chain, Evidence, filtered
+from ..core.filtering import Chain, Evidence, filter_chain
 from ..core.numerics import LOG_2PI
-from ..core.rows import rows
-from ..distributions import natural
+from ..core.rows import as_rows
+from ..distributions import natural_parameters
 from ..distributions.covariance import SHAPES
-from ..distributions.modes import NormalPrior
 from ..distributions.normal import Moments, Normal
-from ..params import Count, Natural, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .forecast import Forecast, check_level, steps_ahead
-from .gaussian_hmm import compact, covariance_prior
-from .hmm import evidence
-from .normal_emission import EMPTY, NormalEmission, table_of
-from .sequences import stacked
-from .starts import centres, covariance, in_shape, letters
-from .switching import Model, Regimes, forecast
+from ..distributions.normal_prior import NormalPrior
+from ..params import Count, Natural, NonNegative, Verbosity, check_count
+from ..typing import ListLike, Matrix, Seed
+from .forecast import Forecast, check_interval_level
+from .gaussian_hmm import (
+    EMPTY_STATE,
+    NormalEmission,
+    covariance_prior,
+    prepare_rows,
+    stored_covariances,
+)
+from .hmm import AbstractHMM, emission_evidence
+from .hmm_initialization import (
+    covariance_in_shape,
+    data_covariance,
+    kmeans_centers,
+    letters_rule,
+)
+from .sequences import stack_sequences
+from .switching_kalman_filter import RegimeBeliefs, SwitchingModel, forecast_regimes
 
-Letters = Annotated[str, letters("stmc")]
+Letters = Annotated[str, letters_rule("stmc")]
 
 
-def lagged(X, ends, p: int):
+def with_lags(X, ends, p: int):
     """X with its p rows before beside it (n, (p + 1) d), NaN where there are none."""
     n, d = X.shape
     out = np.full((n, (p + 1) * d), np.nan)
@@ -66,20 +75,21 @@ class RegressionEmission:
 
     noise: NormalEmission  # means b (k, d) and covariances S
     slopes: np.ndarray  # (k, d, p d), A with its lags side by side
-    memory: list = field(default_factory=list)  # of one table
+    cache: list = field(default_factory=list)  # of one table
 
     @property
     def notes(self):
         return self.noise.notes
 
     def table(self, X):
-        if not self.memory or self.memory[0].X is not X:
-            self.memory[:] = [table_of(X, "full")]
-        return self.memory[0]
+        if not self.cache or self.cache[0].X is not X:
+            self.cache[:] = [prepare_rows(X, "full")]
+        return self.cache[0]
 
     def log_prob(self, X):
         """log of eq. (1) for each state: (n, k); 0 for rows that say nothing."""
-        t, q = self.table(X), self.noise.normal
+        t = self.table(X)
+        q = self.noise.normal
         P = np.broadcast_to(q.part.dense(q.covs, q.k, q.d), (q.k, q.d, q.d))
         P = SHAPES["full"].factor(np.ascontiguousarray(P))
         half = np.log(np.diagonal(P, axis1=1, axis2=2)).sum(axis=1)
@@ -93,10 +103,10 @@ class RegressionEmission:
             return half - 0.5 * (q.d * LOG_2PI + np.einsum("nkd,nkd->nk", E, E))
 
         if t.whole is None:
-            return rows(X).map(part)
+            return as_rows(X).map(part)
         out = np.zeros((len(X), q.k))
         if len(t.rows):
-            out[t.whole] = rows(t.rows).map(part)
+            out[t.whole] = as_rows(t.rows).map(part)
         return out
 
     def evidence(self, X, ends) -> Evidence:
@@ -106,24 +116,28 @@ class RegressionEmission:
         """Full `Moments` of rows with their lags, under weights R (n, k)."""
         t = self.table(X)
         if t.frame is None:
-            k, D = len(self.slopes), X.shape[1]
+            k = len(self.slopes)
+            D = X.shape[1]
             return Moments(np.zeros(k), np.zeros((k, D)), np.zeros((k, D, D)), "full")
         R = R if t.whole is None else R[t.whole]
-        S = natural.weighted_features(t.rows, R, t.frame)
-        return natural.moments_of(S, t.frame, "full")
+        S = natural_parameters.weighted_features(t.rows, R, t.frame)
+        return natural_parameters.moments_from_features(S, t.frame, "full")
 
     def expected(self, X, counts) -> Moments:
         return self.stats(X, counts)
 
     def learn(self, stats: Moments, prior, letters) -> "RegressionEmission":
         """M-step of the regressions ("m"), the covariances ("c") or all ("e")."""
-        q, N = self.noise.normal, stats.weight
-        d, S = q.d, stats.scatter
-        A, b = self.slopes, q.mean
+        q = self.noise.normal
+        N = stats.weight
+        d = q.d
+        S = stats.scatter
+        A = self.slopes
+        b = q.mean
         mx, my = stats.mean[:, :d], stats.mean[:, d:]
         if {"m", "e"} & set(letters):
             new = S[:, :d, d:] @ np.linalg.pinv(S[:, d:, d:], hermitian=True)
-            empty = N < EMPTY
+            empty = N < EMPTY_STATE
             A = np.where(empty[:, None, None], A, new)
             b = np.where(empty[:, None], b, mx - (A @ my[:, :, None])[:, :, 0])
         G = np.concatenate([np.broadcast_to(np.eye(d), (len(A), d, d)), -A], axis=2)
@@ -131,7 +145,7 @@ class RegressionEmission:
         C = G @ S @ np.swapaxes(G, 1, 2)
         C = C + N[:, None, None] * off[:, :, None] * off[:, None, :]
         own = Moments(N, b, SHAPES[q.shape].compress(C), q.shape)
-        self.noise.memory[:] = self.memory
+        self.noise.cache[:] = self.cache
         noise = self.noise.learn(own, prior, letters)
         return replace(self, noise=noise, slopes=A)
 
@@ -140,7 +154,8 @@ class RegressionEmission:
 
     def draw(self, z, rng):
         """One row after the other, from where the first state would come to rest."""
-        q, (_, d, width) = self.noise.normal, self.slopes.shape
+        q = self.noise.normal
+        (_, d, width) = self.slopes.shape
         shocks = q.draw(z, rng) - q.mean[z]
         total = self.slopes.reshape(-1, d, max(width // d, 1) * bool(width), d).sum(2)
         rest = np.linalg.lstsq(np.eye(d) - total[z[0]], q.mean[z[0]])[0]
@@ -180,13 +195,14 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covars_weight : float, default=1
         How many rows that is worth, as in `GaussianHMM`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stmc"
@@ -218,7 +234,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -239,9 +256,9 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    covars_prior: NonNegative | Matrix | Words = 1e-2
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    covars_prior: NonNegative | Matrix | ListLike = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
@@ -261,7 +278,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     def _sequences(self, X, lengths, *, reset=False):
         """Rows with their lags beside them, and where the sequences end."""
         X, ends = super()._sequences(X, lengths, reset=reset)
-        return lagged(X, ends, self.order), ends
+        return with_lags(X, ends, self.order), ends
 
     def _check_columns(self, X, fitting):
         given = not fitting or "m" not in self.init_params
@@ -284,17 +301,19 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
             raise ValueError(f"coef_ must have shape {(k, p, d, d)}, got {A.shape}.")
         if not np.isfinite(b).all() or not np.isfinite(A).all():
             raise ValueError("intercept_ and coef_ must hold finite numbers.")
-        C = compact(self.covars_, self.covariance_type, k, d)
+        C = stored_covariances(self.covars_, self.covariance_type, k, d)
         noise = NormalEmission(Normal(b, C, self.covariance_type), self.min_covar)
         return RegressionEmission(noise, np.swapaxes(A, 1, 2).reshape(k, d, p * d))
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         """Groups of rows with lags by k-means of how they move; a regression each."""
         k, p, shape = self.n_components, self.order, self.covariance_type
         d = X.shape[1] // (p + 1)
         own = X[:, :d]
-        C = covariance(own, self.min_covar)
-        noise = Normal(centres(own, k, rng), in_shape(C, shape, k), shape)
+        C = data_covariance(own, self.min_covar)
+        noise = Normal(
+            kmeans_centers(own, k, rng), covariance_in_shape(C, shape, k), shape
+        )
         first = RegressionEmission(NormalEmission(noise, self.min_covar),
                                    np.zeros((k, d, p * d)))  # fmt: skip
         whole = ~np.isnan(X).any(axis=1)
@@ -307,17 +326,18 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         for j, run in enumerate(runs):
             R[run, j] = 1.0
         tried = replace(first, slopes=np.zeros((len(runs), d, p * d)),
-                        noise=many(first.noise, len(runs)))  # fmt: skip
+                        noise=shared_noise(first.noise, len(runs)))  # fmt: skip
         found = tried.learn(tried.stats(X, R), None, "m")
         maps = np.c_[found.noise.normal.mean, found.slopes.reshape(len(runs), -1)]
         scale = np.where(maps.std(axis=0) > 0, maps.std(axis=0), 1.0)
-        M = centres(maps / scale, k, rng) * scale
-        noise = Normal(M[:, :d], in_shape(C, shape, k), shape)
+        M = kmeans_centers(maps / scale, k, rng) * scale
+        noise = Normal(M[:, :d], covariance_in_shape(C, shape, k), shape)
         return replace(first, noise=replace(first.noise, normal=noise),
                        slopes=M[:, d:].reshape(k, d, p * d))  # fmt: skip
 
-    def _store_emission(self, emission):
-        q, p = emission.noise.normal, self.order
+    def _emission_attributes(self, emission):
+        q = emission.noise.normal
+        p = self.order
         A = emission.slopes.reshape(q.k, q.d, p, q.d)
         return {
             "intercept_": q.mean,
@@ -329,8 +349,8 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         """Where the last sequence ends, from where `forecast` goes on."""
         X = X[np.append(0, ends)[-2] :]
         p = self._params()
-        seen = evidence(p.emission, X, np.array([len(X)]))
-        self.last_regimes_ = filtered(Chain(p.start, p.trans), seen)[0][-1]
+        seen = emission_evidence(p.emission, X, np.array([len(X)]))
+        self.last_regimes_ = filter_chain(Chain(p.start, p.trans), seen)[0][-1]
         d = X.shape[1] // (self.order + 1)
         self.last_ = X[-max(self.order, 1) :, :d].copy()
 
@@ -340,29 +360,35 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         Means and covariances are exact, over all paths of the regimes; intervals take
         them for a normal.
         """
-        n = steps_ahead(n)
-        check_level(level)
+        n = check_count("n", n)
+        check_interval_level(level)
         if X is None:
             check_is_fitted(self, "last_")
             past, prob = self.last_, self.last_regimes_
         else:
             prob = self.filter(X)[-1]
-            past = stacked(X)[0][-max(self.order, 1) :]
+            past = stack_sequences(X)[0][-max(self.order, 1) :]
         if len(past) < self.order or (self.order and np.isnan(past).any()):
             raise ValueError(
                 f"a forecast goes on from {self.order} rows without missing values."
             )
-        k, d, width = self.n_components, past.shape[1], past.size
-        p, F = self._params(), np.tile(np.eye(width, k=-d), (k, 1, 1))
+        k = self.n_components
+        d = past.shape[1]
+        width = past.size
+        p = self._params()
+        F = np.tile(np.eye(width, k=-d), (k, 1, 1))
         q = p.emission.noise.normal
         F[:, :d] = p.emission.slopes if self.order else 0.0
         c, Q = np.zeros((k, width)), np.zeros((k, width, width))
         c[:, :d], Q[:, :d, :d] = q.mean, q.dense
-        H, none = np.tile(np.eye(d, width), (k, 1, 1)), np.zeros((k, d))
-        start = Regimes(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
+        H = np.tile(np.eye(d, width), (k, 1, 1))
+        none = np.zeros((k, d))
+        start = RegimeBeliefs(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
         R = none[:, :, None] * none[:, None, :]
-        model = Model(p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov)
-        found = forecast(model, start, n, level)
+        model = SwitchingModel(
+            p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov
+        )
+        found = forecast_regimes(model, start, n, level)
         return found._replace(state_mean=None, state_cov=None)  # the same as the rows
 
     def _emission_prior(self, emission):
@@ -370,7 +396,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         return NormalPrior(0.0, 0.0, *covariance_prior(self, q.k, q.d, q.shape))
 
 
-def many(noise: NormalEmission, k: int) -> NormalEmission:
+def shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
     """The same noise for k states of mean 0."""
     q = noise.normal
     C = np.diagonal(q.dense[0])

@@ -18,15 +18,15 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..distributions.categorical import Categorical, simplex
+from ..distributions.categorical import Categorical, checked_probabilities
 from ..distributions.priors import Dirichlet
-from ..params import Count, NonNegative, Rule, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
+from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..typing import ListLike, Matrix, Seed
+from .hmm import AbstractHMM
 
 Letters = Annotated[
     str,
-    Rule(
+    ParameterRule(
         'made of the letters "s", "t" and "e"',
         lambda v: isinstance(v, str) and set(v) <= set("ste"),
     ),
@@ -50,13 +50,14 @@ class CategoricalHMM(AbstractHMM, Estimator):
     n_features : int, optional
         Number of symbols, m. None takes the largest symbol seen plus 1.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the total log-likelihood by no more than this.
+        Stop when an iteration changes the total log-likelihood by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -78,7 +79,8 @@ class CategoricalHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood (plus log-prior, if any) reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X: 1.
 
@@ -98,10 +100,10 @@ class CategoricalHMM(AbstractHMM, Estimator):
     """
 
     n_components: Count = 1
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
     _: KW_ONLY
-    emissionprob_prior: NonNegative | Matrix | Words = 1.0
+    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
     n_features: Count | None = None
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
@@ -141,7 +143,9 @@ class CategoricalHMM(AbstractHMM, Estimator):
             )
 
     def _emission(self):
-        B = simplex(np.asarray(self.emissionprob_, dtype=float), "emissionprob_")
+        B = checked_probabilities(
+            np.asarray(self.emissionprob_, dtype=float), "emissionprob_"
+        )
         m = self.n_features or B.shape[-1]
         if B.shape != (self.n_components, m):
             raise ValueError(
@@ -150,13 +154,13 @@ class CategoricalHMM(AbstractHMM, Estimator):
             )
         return Categorical(B)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         x = X[~np.isnan(X)]
         m = self.n_features or (int(x.max()) + 1 if x.size else 1)
         B = rng.random((self.n_components, m)) + 0.1
         return Categorical(B / B.sum(axis=1, keepdims=True))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"emissionprob_": emission.prob}
 
     def _emission_prior(self, emission):

@@ -1,4 +1,4 @@
-"""A system of any form with noise: x_t+1 = f(x_t, w_t), seen as z_t = h(x_t, v_t).
+"""Simulator of a noisy dynamic system: x_t+1 = f(x_t, w_t), seen as z_t = h(x_t, v_t).
 
 Many paths run at once: f and h take states (m, k) and noises drawn for all of them, so
 that a Monte Carlo study is one call. With f and h linear and normal noises this is the
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..params import check_params
 
 
@@ -57,7 +57,8 @@ class DynamicSystem(Estimator):
     def simulate(self, n, x0, *, paths=1, random_state=None) -> Trajectories:
         """n steps of some paths from a state (k,), or from states (m, k)."""
         check_params(self)
-        rng, x = rng_from(random_state), np.asarray(x0, dtype=float)
+        rng = make_rng(random_state)
+        x = np.asarray(x0, dtype=float)
         x = np.repeat(x[None], paths, axis=0) if x.ndim == 1 else x
         if x.ndim != 2 or n < 0:
             raise ValueError("x0 must be a state (k,) or states (m, k), n 0 or more.")

@@ -1,4 +1,4 @@
-"""Beliefs and forecasts: what every filter says of its states and of rows to come.
+"""Results of filters: beliefs in the states, and forecasts of later rows.
 
 A forecast is the filter over further rows in which every entry is missing: belief in
 the state at h steps ahead, of mean a and covariance P, and of what will be observed
@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .repeated import Repeated
+from .repeated_array import RepeatedArray
 
 
-class Pair(NamedTuple):
+class MeansAndCovariances(NamedTuple):
     means: np.ndarray  # (n, k)
     covs: np.ndarray  # (n, k, k)
 
 
-class Beliefs(Pair):
+class Beliefs(MeansAndCovariances):
     """Beliefs in the state of each row; a pair of means (n, k) and covs (n, k, k).
 
-    `covs` of a long series whose covariances settle is a `Repeated`, which reads like
+    `covs` of a long series whose covariances converge is a `Repeated`, which reads like
     an array, cannot be written to, and becomes a plain one with `numpy.array(covs)`.
     `loglik` is the log-likelihood of the rows where a filter went over them, and
     `regimes` (n, K) are the probabilities of the regimes where a chain switches.
@@ -45,11 +45,11 @@ class Beliefs(Pair):
     @property
     def sd(self):
         """Standard deviations (n, k)."""
-        return deviations(self.covs)
+        return standard_deviations(self.covs)
 
     def interval(self, level=0.95):
         """Bounds (n, k) that hold each coordinate with this probability."""
-        return band(self.means, self.sd, level)
+        return normal_interval(self.means, self.sd, level)
 
 
 class Forecast(NamedTuple):
@@ -65,11 +65,13 @@ class Forecast(NamedTuple):
     @property
     def sd(self):
         """Standard deviations (n, p)."""
-        return deviations(self.cov)
+        return standard_deviations(self.cov)
 
     def interval(self, level=None):
         """Bounds (n, p) that hold each value with this probability."""
-        return band(self.mean, self.sd, self.level if level is None else level)
+        return normal_interval(
+            self.mean, self.sd, self.level if level is None else level
+        )
 
     @property
     def low(self):
@@ -82,34 +84,27 @@ class Forecast(NamedTuple):
         return self.interval()[1]
 
 
-def deviations(cov):
+def standard_deviations(cov):
     """Square roots of the diagonals."""
-    if isinstance(cov, Repeated):
-        return deviations(cov.table)[cov.which]
+    if isinstance(cov, RepeatedArray):
+        return standard_deviations(cov.table)[cov.which]
     d = np.diagonal(cov, axis1=-2, axis2=-1)
     return np.sqrt(np.maximum(d, 0.0))
 
 
-def check_level(level):
+def check_interval_level(level):
     if not 0 < level < 1:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}.")
 
 
-def steps_ahead(n) -> int:
-    """A number of rows to forecast, checked."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"forecast needs a whole number of at least 1 step, got {n}.")
-    return int(n)
-
-
-def band(mean, sd, level):
+def normal_interval(mean, sd, level):
     """Ends of the central interval of a Normal."""
-    check_level(level)
+    check_interval_level(level)
     wide = ndtri((1 + level) / 2) * sd
     return mean - wide, mean + wide
 
 
-def observed(H, R, d, mean, cov):
+def observation_moments(H, R, d, mean, cov):
     """Eq. (1): mean and covariance of x for beliefs (n, k), (n, k, k)."""
     x = np.einsum("...ij,...j->...i", H, mean) + d
     H = np.broadcast_to(H, (len(mean), *H.shape[-2:]))

@@ -18,29 +18,269 @@ The log of this prior is part of the objective, which never falls. These are the
 formulas of hmmlearn but for a number as `covars_prior` of full or tied covariances:
 it means a multiple of the identity, not a matrix of equal entries.
 
-`normal_emission` has missing values, states without rows and covariances that
-collapse. Time O(n k (k + d^2)) a turn (d for diagonals), memory O(n k).
+Log-densities of complete rows are one matrix product for all states, and so are their
+statistics (`distributions.natural_parameters`), where that keeps nine digits; else they
+are computed state by state. Of a row with some values missing the density of the others
+counts, and its statistics are expected ones (`distributions.missing`). A row without
+any value says nothing about its state.
+
+Two rules keep the M-step sound. A state to which no row belongs keeps its parameters.
+A covariance that collapses stays above a floor, S - diag(f) >= 0: the most likely S of
+that kind has the eigenvalues of f^-1/2 S f^-1/2 below 1 raised to 1, so that EM never
+decreases its objective. f is `min_covar`, or 1e-8 of the variance of the column if that
+is less. Both are reported as warnings.
+
+Time O(n k (k + d^2)) for each iteration (d for diagonals), memory O(n k).
 
 Shapes    X (n, d)   m (k, d)   S by covariance_type
-Refs      [Rabiner1989]; [GauvainLee1994] priors
+Refs      [Rabiner1989]; [GauvainLee1994] priors; [LittleRubin2002] missing values
 """
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from ..base import Estimator
+from ..core.filtering import Evidence
+from ..core.rows import as_rows
+from ..distributions import natural_parameters
 from ..distributions.covariance import ALL_SHAPES, factor_analysis
-from ..distributions.modes import NormalPrior
-from ..distributions.normal import Normal
+from ..distributions.missing import expected_moments, observed_log_prob
+from ..distributions.normal import Moments, Normal
+from ..distributions.normal_prior import NormalPrior, normal_log_prior, posterior_modes
 from ..params import Count, NonNegative, Number, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .normal_emission import NormalEmission
-from .starts import centres, covariance, in_shape, letters
+from ..typing import ListLike, Matrix, Seed
+from .hmm import AbstractHMM
+from .hmm_initialization import (
+    covariance_in_shape,
+    data_covariance,
+    kmeans_centers,
+    letters_rule,
+)
 
-Letters = Annotated[str, letters("stmc")]
+EMPTY_STATE = 1e-8  # rows that belong to a state, below which it keeps what it has
+COLLAPSED = 1e-8  # of the variance of a column
+
+
+class PreparedRows(NamedTuple):
+    """Rows made ready for E-steps."""
+
+    X: np.ndarray  # as given
+    whole: np.ndarray | None  # rows without gaps, None for all of them
+    broken: np.ndarray  # rows with some values, not all
+    rows: np.ndarray  # X[whole]
+    frame: natural_parameters.Coordinates | None  # None where no row is whole
+    variance: np.ndarray  # (d,) of what was seen of each column
+
+
+def prepare_rows(X, shape: str) -> PreparedRows:
+    """Which rows are whole, and the coordinates for them."""
+    gone = np.isnan(X)
+    if gone.any():
+        whole = np.flatnonzero(~gone.any(axis=1))
+        broken = np.flatnonzero(gone.any(axis=1) & ~gone.all(axis=1))
+        some = np.maximum((~gone).sum(axis=0), 1)
+        D = np.where(gone, 0.0, X - np.where(gone, 0.0, X).sum(axis=0) / some)
+        variance = (D * D).sum(axis=0) / some
+        part = X[whole]
+    else:
+        whole = None
+        broken = np.zeros(0, np.int64)
+        part = X
+        variance = None
+    frame = None
+    if len(part):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = natural_parameters.pooled_moments(as_rows(part), shape)
+        if not np.isfinite(total.scatter).all():
+            raise ValueError("values of X are too large to square: scale its columns.")
+        frame = natural_parameters.standard_coordinates(as_rows(part), shape, total)
+        if variance is None:
+            S = total.scatter / total.weight
+            variance = np.diagonal(S) if S.ndim == 2 else S
+    return PreparedRows(X, whole, broken, part, frame, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEmission:
+    """A batch of k Normals as the emission of a hidden Markov model."""
+
+    normal: Normal
+    min_covar: float = 0.0
+    log_weights: Any = 0.0  # added to the log-densities: weights of mixtures
+    notes: tuple = ()
+    cache: list = field(default_factory=list)  # of one table, handed on by `learn`
+    names: tuple = ()  # of the Normals in notes; "state 0", ... if there are none
+
+    @cached_property
+    def wide(self) -> Normal:
+        """The same Normals, each with a covariance of its own."""
+        q = self.normal
+        return Normal(q.mean, q.dense, "full") if q.shape == "tied" else q
+
+    def table(self, X) -> PreparedRows:
+        """X made ready, once for all iterations of a fit."""
+        if not self.cache or self.cache[0].X is not X:
+            self.cache[:] = [prepare_rows(X, self.wide.shape)]
+        return self.cache[0]
+
+    @cached_property
+    def _coefficients(self) -> dict:
+        return {}
+
+    def quick(self, frame):
+        """Natural parameters where they keep nine digits, else None."""
+        if id(frame) not in self._coefficients:
+            B, _, error = natural_parameters.natural_coefficients(
+                self.wide, self.log_weights, frame
+            )
+            self._coefficients[id(frame)] = (
+                B if error <= natural_parameters.ERROR else None
+            )
+        return self._coefficients[id(frame)]
+
+    def log_prob(self, X):
+        """log-densities (n, k) of what was seen of each row."""
+        t = self.table(X)
+        found = None
+        if t.frame is not None:
+            B = self.quick(t.frame)
+            if B is not None:
+                found = natural_parameters.log_densities(t.rows, t.frame, B)
+            else:
+                found = as_rows(t.rows).map(self.normal.log_prob) + self.log_weights
+        if t.whole is None:
+            return found
+        out = np.zeros((len(X), self.normal.k))
+        out[t.broken] = observed_log_prob(self.normal, X[t.broken]) + self.log_weights
+        if found is not None:
+            out[t.whole] = found
+        return out
+
+    def evidence(self, X, ends) -> Evidence:
+        return Evidence(self.log_prob(X), None, ends)
+
+    def stats(self, X, R) -> Moments:
+        """`Moments` of all states under weights R (n, k)."""
+        t = self.table(X)
+        parts = []
+        if t.frame is not None:
+            Rw = R if t.whole is None else R[t.whole]
+            if self.quick(t.frame) is not None:
+                S = natural_parameters.weighted_features(t.rows, Rw, t.frame)
+                parts.append(
+                    natural_parameters.moments_from_features(
+                        S, t.frame, self.normal.shape
+                    )
+                )
+            else:
+                parts.append(as_rows(t.rows, Rw).sum(self.normal.stats))
+        if len(t.broken):
+            parts.append(expected_moments(self.normal, X[t.broken], R[t.broken]))
+        if not parts:  # nothing was seen at all: no row, the means as they are
+            none = np.zeros((1, self.normal.d))
+            parts.append(self.normal.stats(none, np.zeros((1, self.normal.k))))
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def expected(self, X, counts) -> Moments:
+        return self.stats(X, counts)
+
+    @property
+    def floor(self) -> np.ndarray:
+        """f: what variances may not fall below, for each column."""
+        low = np.full(self.normal.d, float(self.min_covar))
+        V = self.cache[0].variance[: len(low)] if self.cache else 0 * low
+        return np.where(V > 0, np.minimum(low, COLLAPSED * V), low)
+
+    def learn(self, stats: Moments, prior, letters) -> "NormalEmission":
+        """M-step of the means ("m"), the covariances ("c") or all ("e")."""
+        q, prior = self.normal, NormalPrior() if prior is None else prior
+        learn_means = bool({"m", "e"} & set(letters))
+        learn_covariances = bool({"c", "e"} & set(letters))
+        mean, cov = posterior_modes(stats, prior, None if learn_means else q.mean)
+        empty = stats.weight < EMPTY_STATE
+        mean = np.where(empty[:, None], q.mean, mean)
+        notes = list(empty_state_notes(empty, self.names))
+        if learn_covariances:
+            cov, raised = raise_to_floor(cov, stats.shape, self.floor)
+            cov = keep_empty_covariances(cov, q, empty, stats.shape)
+            raised = raised if stats.shape == "tied" else raised & ~empty
+            notes += variance_floor_notes(raised, stats.shape, self.names)
+            if q.shape == "low_rank":
+                psi = q.cov[..., -1]
+                rank = q.cov.shape[-1] - 1
+                cov = factor_analysis(cov, rank, psi, floor=self.floor.min())
+        else:
+            cov = q.cov
+        new = Normal(mean, cov, q.shape)
+        return replace(self, normal=new, notes=tuple(notes))
+
+    def log_prior(self, prior) -> float:
+        return 0.0 if prior is None else normal_log_prior(self.normal, prior)
+
+    def draw(self, z, rng):
+        return self.normal.draw(z, rng)
+
+    @property
+    def free(self) -> dict:
+        """Free numbers by letter."""
+        q = self.normal
+        return {"m": q.k * q.d, "c": q.free - q.k * q.d}
+
+
+def marked_states(which, names):
+    """The Normals marked, in words."""
+    at = np.flatnonzero(which)
+    return (
+        ", ".join(names[j] for j in at) if names else f"state {', '.join(map(str, at))}"
+    )
+
+
+def empty_state_notes(empty, names=()):
+    if empty.any():
+        states = marked_states(empty, names)
+        yield f"no row belongs to {states}, which keeps its old parameters."
+
+
+def variance_floor_notes(raised, shape, names=()):
+    if raised.any():
+        whose = "tied" if shape == "tied" else f"of {marked_states(raised, names)}"
+        yield f"covariance {whose} has collapsed and is kept at the floor, min_covar."
+
+
+def keep_empty_covariances(cov, old: Normal, empty, shape):
+    """Covariances, those of states without rows as they were."""
+    if not empty.any():
+        return cov
+    if shape == "tied":
+        return old.cov if empty.all() else cov
+    was = old.dense if old.shape == "low_rank" else old.cov
+    return np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), was, cov)
+
+
+def raise_to_floor(cov, shape, floor):
+    """The most likely covariances above diag(floor), and for which that mattered."""
+    k = 1 if shape == "tied" else len(cov)
+    if not floor.any():
+        return cov, np.zeros(k, bool)
+    if shape in ("diag", "spherical"):
+        low = floor if shape == "diag" else floor.mean()
+        below = cov < low
+        return np.maximum(cov, low), below.any(axis=1) if shape == "diag" else below
+    root = np.sqrt(np.maximum(floor, np.finfo(float).tiny))
+    scale = root[:, None] * root
+    values, U = np.linalg.eigh(cov / scale)
+    below = (values < 1).any(axis=-1).reshape(k)
+    if not below.any():
+        return cov, below
+    C = (U * np.maximum(values, 1.0)[..., None, :]) @ np.swapaxes(U, -1, -2) * scale
+    C = 0.5 * (C + np.swapaxes(C, -1, -2))
+    return np.where(below[:, None, None], C, cov).reshape(cov.shape), below
+
+
+Letters = Annotated[str, letters_rule("stmc")]
 
 
 def covariance_prior(model, k: int, d: int, shape: str):
@@ -50,25 +290,28 @@ def covariance_prior(model, k: int, d: int, shape: str):
     extra = max(float(model.covars_weight) - (1 if flat else d), 0.0)
     if shape == "spherical":
         each = given if given.ndim < 2 else given.mean(axis=1)
-        return d * fitting(each, (k,), "covars_prior"), extra
+        return d * broadcast_prior(each, (k,), "covars_prior"), extra
     if shape == "diag":
-        return fitting(given, (k, d), "covars_prior"), extra
+        return broadcast_prior(given, (k, d), "covars_prior"), extra
     psi = given * np.eye(d) if given.ndim == 0 else given
     if shape == "tied":
-        return fitting(psi, (d, d), "covars_prior"), extra / k
-    return fitting(psi, (k, d, d), "covars_prior"), extra
+        return broadcast_prior(psi, (d, d), "covars_prior"), extra / k
+    return broadcast_prior(psi, (k, d, d), "covars_prior"), extra
 
 
-def prior_of(model, k: int, d: int, shape: str) -> NormalPrior:
+def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
     """What the parameters of an estimator say about k Normals in d columns."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
     kappa = kappa[:, 0] if kappa.shape == (k, 1) else kappa
-    m0, kappa = fitting(m0, (k, d), "means_prior"), fitting(kappa, (k,), "means_weight")
+    m0, kappa = (
+        broadcast_prior(m0, (k, d), "means_prior"),
+        broadcast_prior(kappa, (k,), "means_weight"),
+    )
     return NormalPrior(m0, kappa, *covariance_prior(model, k, d, shape))
 
 
-def fitting(value, shape, name):
+def broadcast_prior(value, shape, name):
     """A prior spread over the shape it is for."""
     try:
         return np.broadcast_to(value, shape)
@@ -78,7 +321,7 @@ def fitting(value, shape, name):
         ) from error
 
 
-def compact(value, shape: str, k: int, d: int, name="covars_"):
+def stored_covariances(value, shape: str, k: int, d: int, name="covars_"):
     """Covariances in the storage of a shape, from that storage or from matrices."""
     value = np.array(value, dtype=float)
     want = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
@@ -129,13 +372,14 @@ class GaussianHMM(AbstractHMM, Estimator):
     covars_weight : float, default=1
         How many rows Psi is worth: see the module text.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stmc"
@@ -163,7 +407,8 @@ class GaussianHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -184,11 +429,11 @@ class GaussianHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied", "low_rank"] = "diag"
     min_covar: NonNegative = 1e-3
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    means_prior: Number | Matrix | Words = 0.0
-    means_weight: NonNegative | Matrix | Words = 0.0
-    covars_prior: NonNegative | Matrix | Words = 1e-2
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    means_prior: Number | Matrix | ListLike = 0.0
+    means_weight: NonNegative | Matrix | ListLike = 0.0
+    covars_prior: NonNegative | Matrix | ListLike = 1e-2
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
@@ -208,7 +453,7 @@ class GaussianHMM(AbstractHMM, Estimator):
         if not hasattr(self, "_covars_"):
             raise AttributeError("covars_ is neither fitted nor set.")
         k, d = np.shape(self.means_)
-        C = compact(self._covars_, self.covariance_type, k, d)
+        C = stored_covariances(self._covars_, self.covariance_type, k, d)
         return np.array(ALL_SHAPES[self.covariance_type].dense(C, k, d))
 
     @covars_.setter
@@ -235,20 +480,23 @@ class GaussianHMM(AbstractHMM, Estimator):
             raise ValueError(
                 f"means_ must hold finite numbers in {k} rows, got shape {M.shape}."
             )
-        C = compact(self._covars_, self.covariance_type, k, M.shape[1])
+        C = stored_covariances(self._covars_, self.covariance_type, k, M.shape[1])
         return NormalEmission(Normal(M, C, self.covariance_type), self.min_covar)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         k, shape = self.n_components, self.covariance_type
-        M, C = centres(X, k, rng), covariance(X, self.min_covar)
+        M = kmeans_centers(X, k, rng)
+        C = data_covariance(X, self.min_covar)
         if shape == "low_rank":
-            C = factor_analysis(in_shape(C, "full", k), min(self.rank, X.shape[1]))
+            C = factor_analysis(
+                covariance_in_shape(C, "full", k), min(self.rank, X.shape[1])
+            )
             return NormalEmission(Normal(M, C, shape))
-        return NormalEmission(Normal(M, in_shape(C, shape, k), shape))
+        return NormalEmission(Normal(M, covariance_in_shape(C, shape, k), shape))
 
-    def _store_emission(self, emission):
+    def _emission_attributes(self, emission):
         return {"means_": emission.normal.mean, "covars_": emission.normal.cov}
 
     def _emission_prior(self, emission):
         q = emission.normal
-        return prior_of(self, q.k, q.d, q.shape)
+        return normal_prior(self, q.k, q.d, q.shape)

@@ -1,4 +1,4 @@
-"""Hidden Markov models with emissions of any distribution.
+"""Hidden Markov models: Baum-Welch and the methods that all of them share.
 
 A chain z_1, z_2, ... of k states starts in pi and moves by A; state j emits x_t from
 the j-th component of a batch of distributions, b_j:
@@ -14,27 +14,59 @@ and expected transitions from `core.filtering`, the M-step is counting,
 plus the pseudo-counts of Dirichlet priors. Nothing here depends on what b is: any
 `Distribution` with stats and from_stats will do. An x_t that is NaN is missing: it
 says nothing about z_t, and its likelihood is 1 in every state. Hard EM, or Viterbi
-training, counts along the likeliest path instead, and raises max_z log p(x, z). A
+training, counts along the most likely path instead, and raises max_z log p(x, z). A
 state that is never visited keeps its parameters.
 
-Time O(n k^2) a turn beyond log b. Sequences run on threads.
+A zero of A stays zero under counting, so that a topology of allowed transitions is
+nothing but the zeros that a fit starts with.
+
+`AbstractHMM` has what every HMM does: sequences in their various forms, fitting,
+decoding, sampling. A final class gives the emission by a few small methods, see
+`categorical_hmm`. The recursions are in `core.filtering` and `core.viterbi`.
+
+Time O(n k^2) for each iteration beyond log b. Sequences run on threads.
 
 Shapes    X (n, d) all sequences one after the other, ends (s,)   pi (k,)   A (k, k)
 Refs      [Baum1970]; [Rabiner1989]
 """
 
-from typing import Any, NamedTuple
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..core.filtering import Chain, Evidence, Expected, expected_counts, viterbi
+from ..base import Density, Estimator
+from ..core.em import em
+from ..core.filtering import (
+    Chain,
+    Evidence,
+    Expected,
+    expected_counts,
+    filter_chain,
+    sequence_log_likelihoods,
+    smooth_chain,
+    viterbi,
+)
+from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_divide, safe_log
-from ..distributions.base import Sums
-from ..distributions.categorical import Categorical, pick_rows
+from ..core.random import make_rng, spawn_rngs
+from ..distributions.base import SufficientStatistics
+from ..distributions.categorical import Categorical, checked_probabilities, pick_rows
 from ..distributions.priors import Dirichlet
+from ..params import check_count
+from .hmm_inference import (
+    fixed_lag_smoother,
+    k_best_paths,
+    pair_marginals,
+    require_possible,
+)
+from .sequences import join_sequences, stack_sequences
+from .transition_matrix import stationary_distribution
 
 
-class Params(NamedTuple):
+class HMMParams(NamedTuple):
     """What Baum-Welch estimates."""
 
     start: np.ndarray  # pi
@@ -42,7 +74,7 @@ class Params(NamedTuple):
     emission: Any  # b, a batch of k distributions
 
 
-class Stats(NamedTuple):
+class HMMStats(NamedTuple):
     """Expected counts, eq. (2) and (3)."""
 
     start: np.ndarray
@@ -50,7 +82,7 @@ class Stats(NamedTuple):
     emission: Any  # statistics of the emission's own kind
 
 
-class Priors(NamedTuple):
+class HMMPriors(NamedTuple):
     """Pseudo-counts of the Dirichlet priors; 1 adds nothing."""
 
     start: Any = 1.0
@@ -58,23 +90,25 @@ class Priors(NamedTuple):
     emission: Any = None  # a conjugate prior of the emission, or None
 
 
-def evidence(emission, X, ends) -> Evidence:
+def emission_evidence(emission, X, ends) -> Evidence:
     """log b_j(x_t) as the loops take it: by symbol if there are any, else by step."""
-    if hasattr(emission, "evidence"):  # see `emissions`: reads gaps, has a quick way
+    if hasattr(
+        emission, "evidence"
+    ):  # see `distribution_emission`: reads gaps, has a quick way
         return emission.evidence(X, ends)
     if isinstance(emission, Categorical):
         none = np.zeros((1, len(emission.prob)))
         table = np.vstack([safe_log(emission.prob.T), none])
-        return Evidence(table, codes(emission, X), ends)
+        return Evidence(table, symbol_codes(emission, X), ends)
     gone = np.isnan(X).any(axis=1)
     table = emission.log_prob(np.where(gone[:, None], 0.0, X))
     return Evidence(np.where(gone[:, None], 0.0, table), None, ends)
 
 
-def codes(emission: Categorical, X) -> np.ndarray:
+def symbol_codes(emission: Categorical, X) -> np.ndarray:
     """Symbols (n,) as small whole numbers, m where one is missing; codes as they are.
 
-    A fit makes them once and hands them to every turn in place of X.
+    A fit makes them once and hands them to every iteration in place of X.
     """
     if X.ndim == 1:
         return X
@@ -84,9 +118,10 @@ def codes(emission: Categorical, X) -> np.ndarray:
     return x.astype(np.int32)
 
 
-def with_stop(seen: Evidence, stop) -> Evidence:
+def with_stop_factor(seen: Evidence, stop) -> Evidence:
     """Evidence in which each sequence ends: the last step has the factor stop (k,)."""
-    last, log_stop = seen.ends - 1, safe_log(np.asarray(stop, dtype=float))
+    last = seen.ends - 1
+    log_stop = safe_log(np.asarray(stop, dtype=float))
     if seen.index is None:
         table = np.array(seen.log_table, dtype=float)
         table[last] += log_stop
@@ -97,8 +132,8 @@ def with_stop(seen: Evidence, stop) -> Evidence:
     return Evidence(table, index, seen.ends)
 
 
-def path_counts(chain: Chain, seen: Evidence) -> Expected:
-    """Counts along the likeliest paths, and the log-probability of those: hard EM."""
+def viterbi_counts(chain: Chain, seen: Evidence) -> Expected:
+    """Counts along the most likely paths, and the log-probability of those: hard EM."""
     path, scores = viterbi(chain, seen)
     k, n = len(chain.start), len(path)
     begins = np.r_[0, seen.ends[:-1]]
@@ -114,39 +149,48 @@ def path_counts(chain: Chain, seen: Evidence) -> Expected:
     return Expected(start, trans.astype(float), counts.astype(float), total)
 
 
-def expect(p: Params, X, ends, *, log=False, hard=False) -> tuple[Stats, float]:
+def baum_welch_e_step(
+    p: HMMParams, X, ends, *, log=False, hard=False
+) -> tuple[HMMStats, float]:
     """E-step: expected counts under p, and log p(x).
 
-    If `hard`, counts along the likeliest paths, and log p(x, path).
+    If `hard`, counts along the most likely paths, and log p(x, path).
     """
-    seen, chain = evidence(p.emission, X, ends), Chain(p.start, p.trans)
-    E = path_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
+    seen = emission_evidence(p.emission, X, ends)
+    chain = Chain(p.start, p.trans)
+    E = viterbi_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
     if hasattr(p.emission, "evidence"):
-        return Stats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
+        return HMMStats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
     if seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
-        return Stats(E.start, E.trans, Sums(counts.sum(1), (counts,))), E.loglik
+        return HMMStats(
+            E.start, E.trans, SufficientStatistics(counts.sum(1), (counts,))
+        ), E.loglik
     here = ~np.isnan(X).any(axis=1)
-    return Stats(E.start, E.trans, p.emission.stats(X[here], E.counts[here])), E.loglik
+    return HMMStats(
+        E.start, E.trans, p.emission.stats(X[here], E.counts[here])
+    ), E.loglik
 
 
-def maximise(stats: Stats, old: Params, priors: Priors, letters: str) -> Params:
+def baum_welch_m_step(
+    stats: HMMStats, old: HMMParams, priors: HMMPriors, letters: str
+) -> HMMParams:
     """M-step, eq. (2) and (3), of the parameters named by letters s, t and e."""
     start, trans, emission = old
     if "s" in letters:
-        start = likeliest(stats.start, start, priors.start)
+        start = map_probabilities(stats.start, start, priors.start)
     if "t" in letters:
-        trans = likeliest(stats.trans, trans, priors.trans)
+        trans = map_probabilities(stats.trans, trans, priors.trans)
     own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
     if own and hasattr(emission, "learn"):
         emission = emission.learn(stats.emission, priors.emission, own)
     elif own:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
-        emission = kept(emission, new, stats.emission, priors.emission)
-    return Params(start, trans, emission)
+        emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
+    return HMMParams(start, trans, emission)
 
 
-def kept(old, new, stats, prior):
+def keep_unseen_symbols(old, new, stats, prior):
     """The new emission; symbols of a state that emits nothing keep their old one."""
     if not isinstance(new, Categorical) or prior is not None:
         return new
@@ -154,7 +198,7 @@ def kept(old, new, stats, prior):
     return Categorical(np.where(empty[:, None], old.prob, new.prob))
 
 
-def likeliest(counts, old, prior):
+def map_probabilities(counts, old, prior):
     """Relative frequencies with pseudo-counts; what was impossible stays so.
 
     A row without counts or prior keeps what it was.
@@ -165,7 +209,7 @@ def likeliest(counts, old, prior):
     return np.where(total > 0, safe_divide(p, total + 0 * p), old)
 
 
-def log_prior(p: Params, priors: Priors, letters: str) -> float:
+def hmm_log_prior(p: HMMParams, priors: HMMPriors, letters: str) -> float:
     """The part of the objective that comes from the priors, up to a constant."""
 
     def dirichlet(prob, a):
@@ -182,9 +226,9 @@ def log_prior(p: Params, priors: Priors, letters: str) -> float:
     return value
 
 
-def simulate(p: Params, n: int, rng, first=None):
+def simulate_hmm(p: HMMParams, n: int, rng, first=None):
     """n steps of the chain and what it emits: X (n, d), z (n,)."""
-    from ._walk import walk
+    from ._markov_chain import follow_chain
 
     edges = np.cumsum(p.trans, axis=1)
     edges = np.where(edges >= edges[:, -1:], 1.0, edges)  # a walk that does not end
@@ -192,5 +236,410 @@ def simulate(p: Params, n: int, rng, first=None):
     z[0] = (
         pick_rows(p.start[None], np.zeros(1, int), rng)[0] if first is None else first
     )
-    walk(edges, z[0], len(edges), rng.random(n - 1), z[1:])
+    follow_chain(edges, z[0], len(edges), rng.random(n - 1), z[1:])
     return p.emission.draw(z, rng), z
+
+
+def allowed_transitions(topology, k: int) -> np.ndarray | None:
+    """Which moves a topology allows (k, k); None for all."""
+    if topology is None or (isinstance(topology, str) and topology == "ergodic"):
+        return None
+    if isinstance(topology, str):
+        if topology != "left-right":
+            raise ValueError(
+                'topology must be "ergodic", "left-right" or a matrix of moves, got '
+                f"{topology!r}."
+            )
+        return np.triu(np.ones((k, k), bool)) & ~np.triu(np.ones((k, k), bool), 2)
+    mask = np.asarray(topology, dtype=bool)
+    if mask.shape != (k, k) or not mask.any(axis=1).all():
+        raise ValueError(
+            f"a topology of {k} states must be a ({k}, {k}) matrix with a move in "
+            "every row."
+        )
+    return mask
+
+
+def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
+    """Parameters without the moves that are not allowed; zeros stay zeros."""
+    if mask is None:
+        return p
+    trans = np.where(mask, p.trans, 0.0)
+    trans = np.where(trans.sum(1, keepdims=True) > 0, trans, mask)
+    start = np.eye(len(p.start))[0] if ordered else p.start
+    return HMMParams(start, trans / trans.sum(1, keepdims=True), p.emission)
+
+
+class ConvergenceMonitor(NamedTuple):
+    """How a fit went, in the words of hmmlearn."""
+
+    converged: bool
+    iter: int
+    history: list  # log-likelihood after each iteration
+
+
+class AbstractHMM(Density, Estimator):
+    """Hidden Markov model with any emission, which a final class provides."""
+
+    # attribute of the emission -> its letter in `params`, where that is not "e"
+    _letters: ClassVar[dict[str, str]] = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @abstractmethod
+    def _emission(self) -> Any:
+        """The fitted emission, a batch of k distributions."""
+
+    @abstractmethod
+    def _initial_emission(self, X, rng) -> Any:
+        """An emission to start from."""
+
+    @abstractmethod
+    def _emission_attributes(self, emission) -> dict:
+        """The fitted attributes that say the same as the emission."""
+
+    @abstractmethod
+    def _emission_prior(self, emission) -> Any:
+        """The conjugate prior of the emission, or None."""
+
+    def fit(self, X, lengths=None, y=None, *, hard=False, n_init=1, topology=None):
+        """Fit by Baum-Welch.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (n,), list of arrays, or grouped dataframe
+            Observations, sequences one after the other; NaN where one is missing. A
+            list of arrays, or a dataframe after groupby, has one sequence each.
+        lengths : array of int, optional
+            Length of each sequence; None for a single one.
+        y : None
+            Ignored; present for compatibility with scikit-learn.
+        hard : bool, default=False
+            Viterbi training: count along the most likely paths, not in expectation.
+        n_init : int, default=1
+            Random starts, of which the best is kept.
+        topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
+            Moves that are allowed. "left-right" starts in the first state, and stays
+            or goes to the next. Zeros of `transmat_` stay zeros anyway.
+
+        Returns
+        -------
+        self : object
+        """
+        X, ends = self._sequences(X, lengths, reset=True)
+        n_init = check_count("n_init", n_init)
+        if getattr(self, "stopprob_", None) is not None:
+            raise ValueError(
+                "fit does not learn when to stop: delete stopprob_, or add a state and "
+                "a symbol for the end."
+            )
+        rng = make_rng(self.random_state)
+        rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
+        mask = allowed_transitions(topology, self.n_components)
+        ordered = isinstance(topology, str) and topology == "left-right"
+        initial = [
+            mask_transitions(self._initial_params(X, rng), mask, ordered)
+            for rng in rngs
+        ]
+        priors = self._priors(initial[0])
+        letters = self.params
+        log = self.implementation == "log"
+        symbols = isinstance(initial[0].emission, Categorical)
+        rows = symbol_codes(initial[0].emission, X) if symbols else X
+
+        def e_step(params):
+            stats, loglik = baum_welch_e_step(params, rows, ends, log=log, hard=hard)
+            return (stats, params), loglik  # what is not estimated stays as it is
+
+        def m_step(stats_and_params):
+            stats, params = stats_and_params
+            return baum_welch_m_step(stats, params, priors, letters)
+
+        def run_from(i, task):
+            return em(
+                e_step,
+                m_step,
+                initial[i],
+                log_prior=lambda params: hmm_log_prior(params, priors, letters),
+                max_iter=self.n_iter,
+                tol=self.tol,
+                task=task,
+            )
+
+        result = self._run_driver(
+            run_from,
+            n_init=n_init,
+            total=self.n_iter,
+            X=X,
+            snapshot=lambda state: self._attributes(state.params),
+        )
+        self._set_attributes(result.state.params)
+        self.log_likelihood_ = -result.objective
+        self._warn_of_degenerate_states(
+            result.state.params.emission, result.state.stats[0], len(X)
+        )
+        self._finish(X, ends)
+        return self
+
+    def fit_labeled(self, X, states, lengths=None, *, stop=False):
+        """Fit by counting, where the states are known (n,).
+
+        With `stop`, where sequences end is counted too: `stopprob_` (k,) and the rows
+        of `transmat_` then sum to 1 together.
+        """
+        X, ends = self._sequences(X, lengths, reset=True)
+        z = np.asarray(states)
+        k = self.n_components
+        if (
+            z.shape != (len(X),)
+            or z.dtype.kind not in "iu"
+            or z.min() < 0
+            or z.max() >= k
+        ):
+            raise ValueError(
+                f"states must be {len(X)} whole numbers from 0 to {k - 1}."
+            )
+        emission = self._initial_emission(X, make_rng(0))
+        old = HMMParams(np.full(k, 1 / k), np.full((k, k), 1 / k), emission)
+        R = (z[:, None] == np.arange(k)).astype(float)
+        inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
+        begins = np.concatenate([[0], ends[:-1]])
+        here = ~np.isnan(X).any(axis=1)
+        stats = HMMStats(
+            R[begins].sum(0),
+            R[inner - 1].T @ R[inner],
+            old.emission.stats(X[here], R[here]),
+        )
+        p = baum_welch_m_step(stats, old, self._priors(old), self.params)
+        if hasattr(self, "stopprob_"):
+            del self.stopprob_
+        if stop:
+            self.stopprob_ = R[ends - 1].sum(0) / np.maximum(R.sum(0), 1)
+            p = p._replace(trans=p.trans * (1 - self.stopprob_)[:, None])
+        self._set_attributes(p)
+        self._warn_of_degenerate_states(p.emission, stats, len(X))
+        self._finish(X, ends)
+        return self
+
+    def _finish(self, X, ends):
+        """What else a final class keeps of its training data: by default nothing."""
+
+    def _set_attributes(self, p: HMMParams):
+        for name, value in self._attributes(p).items():
+            setattr(self, name, value)
+
+    @property
+    def monitor_(self) -> ConvergenceMonitor:
+        """How the fit went, as hmmlearn tells it."""
+        check_is_fitted(self, "history_")
+        history = [-float(v) for v in self.history_["objective"]]
+        return ConvergenceMonitor(self.converged_, self.n_iter_, history)
+
+    def _sequences(self, X, lengths, *, reset=False):
+        """Checked X (n, d) in floating point, and where the sequences end."""
+        X, lengths = join_sequences(X, lengths)
+        check = {"ensure_all_finite": "allow-nan", "dtype": np.float64}
+        if reset:
+            X, _ = self._check_training_data(X, **check)
+        else:
+            X = self._check_new_data(X, **check)
+        X, ends = stack_sequences(X, lengths)
+        if reset and (gone := np.isnan(X).all(axis=0)).any():
+            raise ValueError(f"column {gone.argmax()} of X has no value that is seen.")
+        self._check_columns(X, reset)
+        return X, ends
+
+    @abstractmethod
+    def _check_columns(self, X, fitting):
+        """Raise if X cannot be what this model emits."""
+
+    def _initial_params(self, X, rng) -> HMMParams:
+        """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
+        k = self.n_components
+        found = {
+            "s": ("startprob_", rng.dirichlet(np.ones(k))),
+            "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
+        }
+        for letter, (name, value) in found.items():
+            if letter in self.init_params:
+                setattr(self, name, value)
+        if set(self.init_params) - set("st"):
+            emission = self._initial_emission(X, rng)
+            for name, value in self._emission_attributes(emission).items():
+                if self._letters.get(name, "e") in self.init_params:
+                    setattr(self, name, value)
+        return self._params()
+
+    def _params(self) -> HMMParams:
+        """The parameters as they stand in the attributes, checked."""
+        k = self.n_components
+        given = []
+        stop = getattr(self, "stopprob_", None)
+        for name, shape in (("startprob_", (k,)), ("transmat_", (k, k))):
+            if not hasattr(self, name):
+                raise ValueError(f"{name} is neither fitted nor set: see init_params.")
+            value = np.asarray(getattr(self, name), dtype=float)
+            if name == "transmat_" and stop is not None:
+                checked_probabilities(np.c_[value, stop], "transmat_ with stopprob_")
+            else:
+                value = checked_probabilities(value, name)
+            if value.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
+            given.append(value)
+        return HMMParams(given[0], given[1], self._emission())
+
+    def _warn_of_degenerate_states(self, emission, stats, n):
+        """Warn of what the last M-step met: states without rows, floors reached."""
+        notes = list(getattr(emission, "notes", ()))
+        visits = stats.start + stats.trans.sum(axis=0)
+        if not hasattr(emission, "notes") and (visits < 1e-9 * n).any():
+            empty = ", ".join(map(str, np.flatnonzero(visits < 1e-9 * n)))
+            notes.append(f"no step belongs to state {empty}, which keeps what it had.")
+        for note in notes:
+            warnings.warn(f"{type(self).__name__}: {note}", stacklevel=3)
+
+    def _priors(self, p: HMMParams) -> HMMPriors:
+        prior = self._emission_prior(p.emission)
+        return HMMPriors(self.startprob_prior, self.transmat_prior, prior)
+
+    def _attributes(self, p: HMMParams) -> dict:
+        emission = self._emission_attributes(p.emission)
+        return {"startprob_": p.start, "transmat_": p.trans, **emission}
+
+    def _chain_and_evidence(self, X, lengths):
+        """Chain and evidence for given observations."""
+        check_is_fitted(self, "startprob_")
+        X, ends = self._sequences(X, lengths)
+        p = self._params()
+        seen = emission_evidence(p.emission, X, ends)
+        stop = getattr(self, "stopprob_", None)
+        seen = seen if stop is None else with_stop_factor(seen, stop)
+        return Chain(p.start, p.trans), seen
+
+    def score_samples(self, X, lengths=None):
+        """Total log-likelihood, and the posterior of the states at every step."""
+        chain, seen = self._chain_and_evidence(X, lengths)
+        G, logliks = smooth_chain(chain, seen, log=self.implementation == "log")
+        return float(logliks.sum()), require_possible(G, seen.ends)
+
+    def score(self, X, lengths=None):
+        """Total log-likelihood of the sequences."""
+        return float(
+            sequence_log_likelihoods(*self._chain_and_evidence(X, lengths)).sum()
+        )
+
+    def predict_proba(self, X, lengths=None):
+        """Posterior of the states at every step, given whole sequences: (n, k)."""
+        return self.score_samples(X, lengths)[1]
+
+    def filter(self, X, lengths=None):
+        """Belief in the states at every step, given the past only: (n, k)."""
+        chain, seen = self._chain_and_evidence(X, lengths)
+        return require_possible(filter_chain(chain, seen)[0], seen.ends)
+
+    def smooth(self, X, lengths=None, lag=None):
+        """Posterior of the states at every step (n, k): given whole sequences, or
+        with `lag` given the past and that many steps ahead."""
+        if lag is None:
+            return self.predict_proba(X, lengths)
+        return fixed_lag_smoother(*self._chain_and_evidence(X, lengths), lag)
+
+    def pair_marginals(self, X, lengths=None):
+        """p(z_t, z_t+1 | x) of the steps that have a next one: (n - s, k, k)."""
+        return pair_marginals(*self._chain_and_evidence(X, lengths))
+
+    def decode(self, X, lengths=None, algorithm=None, *, method=None, k=None):
+        """Log-probability and states (n,) of all sequences.
+
+        Parameters
+        ----------
+        X, lengths :
+            As in `fit`.
+        algorithm : {"viterbi", "map"}, optional
+            The most likely path, or the most likely state of every step and the sum of
+            their posteriors; None takes the parameter `algorithm`.
+        method : {"viterbi", "posterior"}, optional
+            The same, by its other name.
+        k : int, optional
+            The k most likely paths of one sequence: log-probabilities (k,) and states
+            (k, n), best first.
+        """
+        names = {"viterbi": "viterbi", "map": "map", "posterior": "map"}
+        asked = method or algorithm or self.algorithm
+        if asked not in names:
+            raise ValueError(
+                f'algorithm must be "viterbi" or "map" (or "posterior"), got {asked!r}.'
+            )
+        if names[asked] == "map":
+            G = self.predict_proba(X, lengths)
+            return float(G.max(axis=1).sum()), G.argmax(axis=1)
+        chain, seen = self._chain_and_evidence(X, lengths)
+        if k is None:
+            path, scores = viterbi(chain, seen)
+            return float(require_possible(scores, seen.ends).sum()), path
+        if len(seen.ends) > 1:
+            raise ValueError("k is for the paths of one sequence: pass just that one.")
+        L = seen.log_table if seen.index is None else seen.log_table[seen.index]
+        paths, scores = k_best_paths(*chain, L, k, log=True)
+        return scores, paths
+
+    def predict(self, X, lengths=None):
+        """States of the steps, by `algorithm`."""
+        return self.decode(X, lengths)[1]
+
+    def sample(self, n_samples=1, random_state=None, currstate=None):
+        """A sequence of observations (n, d) and its states (n,)."""
+        check_is_fitted(self, "startprob_")
+        n_samples = check_count("n_samples", n_samples)
+        seed = self.random_state if random_state is None else random_state
+        p = self._params()
+        rng = make_rng(seed)
+        first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
+        return simulate_hmm(p, n_samples, rng, first)
+
+    def fill(self, X, lengths=None):
+        """X with missing values filled in: the most likely symbol, or the mean, given
+        everything seen."""
+        G = self.predict_proba(X, lengths)
+        X, _ = self._sequences(X, lengths)
+        emission = self._emission()
+        for name in ("normal", "distribution"):  # emissions that wrap a distribution
+            if hasattr(emission, name):
+                emission = getattr(emission, name)
+                break
+        if isinstance(emission, Categorical):
+            guess = (G @ emission.prob).argmax(axis=1)[:, None]
+        elif hasattr(emission, "mean"):
+            guess = G @ np.asarray(emission.mean).reshape(G.shape[1], -1)
+        else:
+            raise TypeError(f"{type(self).__name__} has no one mean to fill in.")
+        return np.where(np.isnan(X), guess, X)
+
+    def get_stationary_distribution(self):
+        """The distribution of states that the chain leaves as it is.
+
+        Of a chain that can end up in several sets of states, the mean over the sets.
+        """
+        A = self._params().trans
+        pi = stationary_distribution(A / A.sum(axis=1, keepdims=True))
+        return np.atleast_2d(pi).mean(axis=0)
+
+    def _n_parameters(self) -> int:
+        """Free numbers of the letters in `params`."""
+        k, p = self.n_components, self.params
+        own = self._emission().free
+        own = own if isinstance(own, dict) else {"e": own}
+        free = {"s": k - 1, "t": k * (k - 1), **own}
+        return sum(n for letter, n in free.items() if letter in p)
+
+    def bic(self, X, lengths=None):
+        """Bayesian information criterion, to be minimised."""
+        n = self._sequences(X, lengths)[1][-1]
+        return float(bic(self.score(X, lengths), self._n_parameters(), n))
+
+    def aic(self, X, lengths=None):
+        """Akaike information criterion, to be minimised."""
+        return aic(self.score(X, lengths), self._n_parameters())

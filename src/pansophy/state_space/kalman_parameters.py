@@ -1,4 +1,4 @@
-"""The matrices of a linear Gaussian chain as users give them: defaults and checks.
+"""Parameters of a linear Gaussian model as users give them: defaults and checks.
 
 An array with a leading time axis has an entry for every row of the data, and may have
 more, for forecasts. Those that lead from row to row (transition matrices, their
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .linear_gaussian import Model, covariance, stationary
+from .linear_gaussian import LinearGaussianModel, check_covariance, stationary_moments
 
 # public name -> letter, its shape without time, the default
-NAMES = {
+PARAMETERS = {
     "transition_matrices": ("F", "kk", "eye"),
     "observation_matrices": ("H", "pk", "eye"),
     "transition_covariance": ("Q", "kk", "eye"),
@@ -28,12 +28,12 @@ NAMES = {
     "control_matrices": ("B", "kl", "zeros"),
     "observation_control_matrices": ("D", "pl", "zeros"),
 }
-BY_LETTER = {letter: name for name, (letter, _, _) in NAMES.items()}
-LEADING = "FQc"  # arrays that may have one entry less than there are rows
-TIMELESS = "mPBD"
+NAME_OF_LETTER = {letter: name for name, (letter, _, _) in PARAMETERS.items()}
+TRANSITION_LETTERS = "FQc"  # arrays that may have one entry less than there are rows
+CONSTANT_LETTERS = "mPBD"
 
 
-class Parameters(NamedTuple):
+class KalmanParameters(NamedTuple):
     """All letters, B and D of the control input included."""
 
     F: np.ndarray
@@ -48,13 +48,15 @@ class Parameters(NamedTuple):
     D: np.ndarray
     start: str = "known"
 
-    def model(self, n: int, u=None) -> Model:
+    def model(self, n: int, u=None) -> LinearGaussianModel:
         """The model of n rows with control input u (n, l)."""
-        arrays = {x: rows_of(getattr(self, x), n, x) for x in "FQHRcd"}
+        arrays = {x: entries_in_time(getattr(self, x), n, x) for x in "FQHRcd"}
         F, Q, H, R, c, d = arrays.values()
         if u is not None:
             c, d = c + u @ self.B.T, d + u @ self.D.T
-        m, P, diffuse = self.m, self.P, None
+        m = self.m
+        P = self.P
+        diffuse = None
         if self.start == "diffuse":
             diffuse, P = np.eye(len(m)), np.zeros_like(P)
         elif self.start == "stationary":
@@ -63,38 +65,38 @@ class Parameters(NamedTuple):
                     'start="stationary" needs transition_matrices and '
                     "transition_covariance that do not change with time."
                 )
-            m, P = stationary(F, Q, self.c if self.c.ndim == 1 else self.c[0])
-        return Model(F, Q, H, R, c, d, m, P, diffuse)
+            m, P = stationary_moments(F, Q, self.c if self.c.ndim == 1 else self.c[0])
+        return LinearGaussianModel(F, Q, H, R, c, d, m, P, diffuse)
 
 
-def rows_of(a, n, letter):
+def entries_in_time(a, n, letter):
     """The entries of n rows; the array itself where it has no time axis."""
-    if a.ndim == len(NAMES[BY_LETTER[letter]][1]):
+    if a.ndim == len(PARAMETERS[NAME_OF_LETTER[letter]][1]):
         return a
-    if letter in LEADING and len(a) == n - 1:
+    if letter in TRANSITION_LETTERS and len(a) == n - 1:
         a = np.concatenate([a[:1], a])
     if len(a) < n:
-        less = " (or one less)" if letter in LEADING else ""
+        less = " (or one less)" if letter in TRANSITION_LETTERS else ""
         raise ValueError(
-            f"{BY_LETTER[letter]} has {len(a)} entries in time, but X has {n} rows: "
-            f"it needs as many{less}."
+            f"{NAME_OF_LETTER[letter]} has {len(a)} entries in time, but X has {n} "
+            f"rows: it needs as many{less}."
         )
     return a[:n]
 
 
-def sizes(given: dict, n_state, n_obs, columns):
+def infer_sizes(given: dict, n_state, n_obs, columns):
     """k, p and l as the arrays, the numbers given and the data say."""
     found: dict[str, Any] = {"k": n_state, "p": n_obs, "l": None}
     said = {"k": "n_dim_state", "p": "n_dim_obs"}
-    for name, (letter, shape, _) in NAMES.items():
+    for name, (letter, shape, _) in PARAMETERS.items():
         a = given.get(name)
         if a is None:
             continue
         a = np.asarray(a)
         if a.ndim == 0 and len(shape) == 2:
             continue  # a number times the identity
-        if a.ndim not in (len(shape), len(shape) + (letter not in TIMELESS)):
-            more = "" if letter in TIMELESS else " (one more with time)"
+        if a.ndim not in (len(shape), len(shape) + (letter not in CONSTANT_LETTERS)):
+            more = "" if letter in CONSTANT_LETTERS else " (one more with time)"
             raise ValueError(
                 f"{name} must have {len(shape)} dimensions{more}, got {a.ndim}."
             )
@@ -104,7 +106,7 @@ def sizes(given: dict, n_state, n_obs, columns):
             elif found[axis] != size:
                 raise ValueError(
                     f"{name} has shape {a.shape}, but {said[axis]} says that there are "
-                    f"{found[axis]} {WORDS[axis]}."
+                    f"{found[axis]} {AXIS_WORDS[axis]}."
                 )
     k, p, m = found["k"], found["p"], found["l"]
     p = p or columns or k or 1
@@ -116,15 +118,17 @@ def sizes(given: dict, n_state, n_obs, columns):
     return k or p, p, m or 0
 
 
-WORDS = {"k": "states", "p": "observed numbers", "l": "control inputs"}
+AXIS_WORDS = {"k": "states", "p": "observed numbers", "l": "control inputs"}
 
 
-def read(given: dict, *, n_state=None, n_obs=None, columns=None, start="known"):
+def read_parameters(
+    given: dict, *, n_state=None, n_obs=None, columns=None, start="known"
+):
     """Checked Parameters from arrays by public name; None is the default."""
-    k, p, m = sizes(given, n_state, n_obs, columns)
+    k, p, m = infer_sizes(given, n_state, n_obs, columns)
     long = {"k": k, "p": p, "l": m}
     out = {}
-    for name, (letter, shape, default) in NAMES.items():
+    for name, (letter, shape, default) in PARAMETERS.items():
         want = tuple(long[axis] for axis in shape)
         a = given.get(name)
         if a is None:
@@ -134,11 +138,11 @@ def read(given: dict, *, n_state=None, n_obs=None, columns=None, start="known"):
             a = a * np.eye(*want)
         if not np.all(np.isfinite(a)):
             raise ValueError(f"{name} contains NaN or infinity.")
-        out[letter] = covariance(a, name) if letter in "QRP" else a
-    return Parameters(**out, start=start)
+        out[letter] = check_covariance(a, name) if letter in "QRP" else a
+    return KalmanParameters(**out, start=start)
 
 
-def guess(given: dict, learned, X, begins, k) -> dict:
+def initial_guess(given: dict, learned, X, begins, k) -> dict:
     """Given arrays, and starts from the spread of X for those that are learned.
 
     Half the variance of a step goes to each noise, the first row to the mean.

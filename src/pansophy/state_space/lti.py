@@ -37,7 +37,9 @@ from scipy.linalg import expm
 
 from ..signal.convolution import fft_convolve
 
-EDGE = 1e-9  # a pole this near the edge of stability, relative to the largest, is on it
+MARGINAL = (
+    1e-9  # a pole this near the edge of stability, relative to the largest, is on it
+)
 
 
 class Stability(NamedTuple):
@@ -50,7 +52,7 @@ class Stability(NamedTuple):
         return self.verdict == "stable"
 
 
-def matrix(value, name, rows=None, columns=None):
+def check_matrix(value, name, rows=None, columns=None):
     """A float matrix of the shape asked for; a vector is one column, or one row."""
     M = np.asarray(value, dtype=float)
     if M.ndim < 2:
@@ -94,14 +96,14 @@ def discretize(A, B=None, dt: Any = None, method="zoh"):
         return A.discretized(dt, method)
     if B is None:
         raise ValueError("B, the matrix of the input, is needed beside A.")
-    return in_steps(A, B, dt, method)
+    return discretized_matrices(A, B, dt, method)
 
 
-def in_steps(A, B, dt, method):
+def discretized_matrices(A, B, dt, method):
     """A_d and B_d of eq. (4), (5) or (6)."""
-    A = matrix(A, "A")
+    A = check_matrix(A, "A")
     k = len(A)
-    A, B = matrix(A, "A", k, k), matrix(B, "B", k)
+    A, B = check_matrix(A, "A", k, k), check_matrix(B, "B", k)
     number = np.ndim(dt) == 0 and np.asarray(dt).dtype.kind in "iuf"
     if not (number and 0 < dt < np.inf):
         raise ValueError(f"dt must be a positive number, got {dt!r}.")
@@ -153,12 +155,13 @@ class StateSpace:
     dt: float | None = None
 
     def __post_init__(self):
-        k = matrix(self.A, "A").shape[0]
-        self.A = matrix(self.A, "A", k, k)
-        self.B = matrix(self.B, "B", k)
-        self.C = np.eye(k) if self.C is None else matrix(self.C, "C", None, k)
-        q, p = len(self.C), self.B.shape[1]
-        self.D = np.zeros((q, p)) if self.D is None else matrix(self.D, "D", q, p)
+        k = check_matrix(self.A, "A").shape[0]
+        self.A = check_matrix(self.A, "A", k, k)
+        self.B = check_matrix(self.B, "B", k)
+        self.C = np.eye(k) if self.C is None else check_matrix(self.C, "C", None, k)
+        q = len(self.C)
+        p = self.B.shape[1]
+        self.D = np.zeros((q, p)) if self.D is None else check_matrix(self.D, "D", q, p)
         if self.dt is not None and not 0 < self.dt < np.inf:
             raise ValueError(f"dt must be a positive number or None, got {self.dt!r}.")
 
@@ -171,7 +174,7 @@ class StateSpace:
     def stability(self) -> Stability:
         """Whether every state dies out by itself."""
         poles = self.poles()
-        scale = EDGE * max(1.0, np.abs(poles).max())
+        scale = MARGINAL * max(1.0, np.abs(poles).max())
         over = np.abs(poles) - 1 if self.dt else poles.real
         if (over > scale).any():
             verdict = "unstable"
@@ -184,7 +187,8 @@ class StateSpace:
 
     def _simple(self, poles) -> bool:
         """Whether each of these poles has as many eigenvectors as its multiplicity."""
-        k, size = len(self.A), max(1.0, np.abs(self.A).max())
+        k = len(self.A)
+        size = max(1.0, np.abs(self.A).max())
         for pole in poles:
             many = (np.abs(self.poles() - pole) <= 1e-6 * size).sum()
             s = np.linalg.svd(self.A - pole * np.eye(k), compute_uv=False)
@@ -195,7 +199,7 @@ class StateSpace:
     def discretized(self, dt, method="zoh") -> "StateSpace":
         """The system in steps of length dt, see `discretize`."""
         self._only("discretized", continuous=True)
-        A, B = in_steps(self.A, self.B, dt, method)
+        A, B = discretized_matrices(self.A, self.B, dt, method)
         return StateSpace(A, B, C=self.C, D=self.D, dt=dt)
 
     def _only(self, what, continuous):
@@ -237,15 +241,16 @@ class StateSpace:
             raise ValueError(f"x0 must have shape ({k},), got {x0.shape}.")
         if method == "recurrence":
             X = np.empty((len(u), k))
-            drive, x = u @ self.B.T, x0
+            drive = u @ self.B.T
+            x = x0
             for t in range(len(u)):
                 x = self.A @ x + drive[t]
                 X[t] = x
         elif method == "convolution":
-            whole = powers(self.A, self.B, len(u))  # C = I: the states
-            X = convolved(whole, u)
+            whole = matrix_powers(self.A, self.B, len(u))  # C = I: the states
+            X = convolve_inputs(whole, u)
             if x0.any():
-                X += powers(self.A, (self.A @ x0)[:, None], len(u))[:, :, 0]
+                X += matrix_powers(self.A, (self.A @ x0)[:, None], len(u))[:, :, 0]
         else:
             raise ValueError(
                 f'method must be "recurrence" or "convolution", got {method!r}.'
@@ -256,7 +261,7 @@ class StateSpace:
     def kernel(self, n):
         """Impulse response K of eq. (3) for n steps, D left out: (n, q, p)."""
         self._only("kernel", continuous=False)
-        return np.einsum("qk,nkp->nqp", self.C, powers(self.A, self.B, n))
+        return np.einsum("qk,nkp->nqp", self.C, matrix_powers(self.A, self.B, n))
 
     def step_response(self, n, *, dt=None):
         """Output for an input that is 1 from the first step on: (n, q, p)."""
@@ -271,7 +276,7 @@ class StateSpace:
             if dt is None:
                 raise ValueError("dt, the length of a step, is needed.")
             return np.einsum(
-                "qk,nkp->nqp", self.C, powers(expm(dt * self.A), self.B, n)
+                "qk,nkp->nqp", self.C, matrix_powers(expm(dt * self.A), self.B, n)
             )
         K = self.kernel(n)
         K[0] += self.D
@@ -286,16 +291,17 @@ class StateSpace:
             raise ValueError("a pole at rest: the output grows without end.") from None
 
 
-def powers(A, B, n):
+def matrix_powers(A, B, n):
     """A^i B for i < n, by doubling: (n, k, p)."""
-    out, step = B[None], A
+    out = B[None]
+    step = A
     while len(out) < n:
         out = np.concatenate([out, step @ out])
         step = step @ step
     return out[:n]
 
 
-def convolved(K, u):
+def convolve_inputs(K, u):
     """Sum over inputs of K (n, q, p) and u (n, p) convolved, the first n rows."""
     n, _, p = K.shape
     return sum(fft_convolve(K[:, :, j], u[:, j, None], axis=0)[:n] for j in range(p))
@@ -312,17 +318,17 @@ def poles(A):
     """
     if isinstance(A, StateSpace):
         return A.poles()
-    A = matrix(A, "A")
+    A = check_matrix(A, "A")
     return StateSpace(A, np.zeros((len(A), 1))).poles()
 
 
-def companion(coefficients, gain=1.0) -> StateSpace:
+def companion_system(coefficients, gain=1.0) -> StateSpace:
     """The system of eq. (7), from a_1..a_n; its poles are the roots of the equation.
 
     Examples
     --------
-    >>> from pansophy.state_space import companion
-    >>> companion([3, 2]).A
+    >>> from pansophy.state_space import companion_system
+    >>> companion_system([3, 2]).A
     array([[ 0.,  1.],
            [-2., -3.]])
     """
@@ -337,4 +343,4 @@ def mass_spring_damper(m=1.0, c=0.0, k=1.0) -> StateSpace:
     """m x'' + c x' + k x = u: a mass m on a spring k with damping c, shown by x."""
     if not m > 0:
         raise ValueError(f"m must be positive, got {m!r}.")
-    return companion([c / m, k / m], 1 / m)
+    return companion_system([c / m, k / m], 1 / m)

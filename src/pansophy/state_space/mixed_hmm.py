@@ -12,25 +12,32 @@ Shapes    X (n, d)
 Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..base import Estimator
+from ..core.filtering import Evidence
 from ..distributions.categorical import Categorical
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
-from ..params import Count, NonNegative, Rule, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .emissions import Group, PartEmission, ProductEmission
-from .normal_emission import NormalEmission
-from .starts import centres, covariance, filled, letters, nearest
+from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..typing import ListLike, Matrix, Seed
+from .distribution_emission import DistributionEmission
+from .gaussian_hmm import NormalEmission
+from .hmm import AbstractHMM
+from .hmm_initialization import (
+    data_covariance,
+    impute_column_means,
+    kmeans_centers,
+    letters_rule,
+    nearest_center,
+)
 
 KINDS = ("normal", "poisson", "categorical", "bernoulli", "gamma")
-MUST = {
+VALUE_CHECKS = {
     "poisson": ("counts of at least 0", lambda x: x >= 0),
     "bernoulli": ("0 or 1", lambda x: (x == 0) | (x == 1)),
     "categorical": ("whole numbers from 0", lambda x: (x >= 0) & (np.floor(x) == x)),
@@ -38,7 +45,7 @@ MUST = {
 }
 Kinds = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         f"one of {', '.join(KINDS)}, or a list with one of them for each column",
         lambda v: (
             v in KINDS
@@ -47,10 +54,10 @@ Kinds = Annotated[
         ),
     ),
 ]
-Letters = Annotated[str, letters("ste")]
+Letters = Annotated[str, letters_rule("ste")]
 
 
-def first_part(kind, x, z, k):
+def initial_distribution(kind, x, z, k):
     """A start for one column that is not Normal: groups z, a tenth of them all."""
     R = 0.9 * (z[:, None] == np.arange(k)) + 0.1 / k
     if kind == "categorical":
@@ -66,6 +73,68 @@ def first_part(kind, x, z, k):
         (k, 1), float(np.clip(mean.mean() ** 2 / max(x.var(), 1e-12), 1, 100))
     )
     return Gamma(shape, shape / mean[:, None])
+
+
+class ColumnGroup(NamedTuple):
+    """Columns and what they are."""
+
+    columns: np.ndarray
+    emission: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ProductEmission:
+    """Groups of columns, independent of one another given the state."""
+
+    groups: tuple  # of Group
+    cache: list = field(default_factory=list)
+
+    def parts(self, X):
+        """The columns of each group, cut once for all iterations of a fit."""
+        if not self.cache or self.cache[0] is not X:
+            cut = [np.ascontiguousarray(X[:, g.columns]) for g in self.groups]
+            self.cache[:] = [X, *cut]
+        return zip(self.groups, self.cache[1:], strict=True)
+
+    @property
+    def notes(self):
+        return tuple(dict.fromkeys(n for g in self.groups for n in g.emission.notes))
+
+    def log_prob(self, X):
+        return sum(g.emission.log_prob(part) for g, part in self.parts(X))
+
+    def evidence(self, X, ends) -> Evidence:
+        return Evidence(self.log_prob(X), None, ends)
+
+    def stats(self, X, R):
+        return tuple(g.emission.stats(part, R) for g, part in self.parts(X))
+
+    def expected(self, X, counts):
+        return self.stats(X, counts)
+
+    def learn(self, stats, prior, letters):
+        priors = prior or (None,) * len(self.groups)
+        groups = [
+            ColumnGroup(g.columns, g.emission.learn(s, p, letters))
+            for g, s, p in zip(self.groups, stats, priors, strict=True)
+        ]
+        return replace(self, groups=tuple(groups))
+
+    def log_prior(self, prior) -> float:
+        pairs = zip(self.groups, prior or (), strict=bool(prior))
+        return sum(g.emission.log_prior(p) for g, p in pairs)
+
+    def draw(self, z, rng):
+        d = sum(len(g.columns) for g in self.groups)
+        out = np.empty((len(z), d))
+        for g in self.groups:
+            out[:, g.columns] = g.emission.draw(z, rng)
+        return out
+
+    @property
+    def free(self) -> int:
+        counts = (g.emission.free for g in self.groups)
+        return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
 @dataclass(eq=False, repr=False)
@@ -85,13 +154,14 @@ class MixedHMM(AbstractHMM, Estimator):
     startprob_prior, transmat_prior : float or array, default=1
         Dirichlet priors of `startprob_` and of the rows of `transmat_`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -114,7 +184,8 @@ class MixedHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -134,8 +205,8 @@ class MixedHMM(AbstractHMM, Estimator):
     kinds: Kinds = "normal"
     _: KW_ONLY
     min_covar: NonNegative = 1e-3
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10
@@ -154,7 +225,7 @@ class MixedHMM(AbstractHMM, Estimator):
 
     def _check_columns(self, X, fitting):
         for a, kind in enumerate(self._kinds(X.shape[1])):
-            says, holds = MUST.get(kind, ("", None))
+            says, holds = VALUE_CHECKS.get(kind, ("", None))
             x = X[~np.isnan(X[:, a]), a]
             if holds is not None and not holds(x).all():
                 raise ValueError(f"column {a} of X is {kind}: values must be {says}.")
@@ -165,28 +236,35 @@ class MixedHMM(AbstractHMM, Estimator):
         groups = []
         for columns, part in self.emissions_:
             normal = isinstance(part, Normal)
-            own = NormalEmission(part, self.min_covar) if normal else PartEmission(part)
-            groups.append(Group(np.asarray(columns), own))
+            own = (
+                NormalEmission(part, self.min_covar)
+                if normal
+                else DistributionEmission(part)
+            )
+            groups.append(ColumnGroup(np.asarray(columns), own))
         return ProductEmission(tuple(groups))
 
-    def _first_emission(self, X, rng):
-        k, kinds, F = self.n_components, np.array(self._kinds(X.shape[1])), filled(X)
+    def _initial_emission(self, X, rng):
+        k = self.n_components
+        kinds = np.array(self._kinds(X.shape[1]))
+        F = impute_column_means(X)
         scale = np.where(F.std(axis=0) > 0, F.std(axis=0), 1.0)
-        C = centres(F / scale, k, rng)
-        z = nearest(F / scale, C)
-        groups, normal = [], np.flatnonzero(kinds == "normal")
+        C = kmeans_centers(F / scale, k, rng)
+        z = nearest_center(F / scale, C)
+        groups = []
+        normal = np.flatnonzero(kinds == "normal")
         if len(normal):
-            V = np.diagonal(covariance(X[:, normal], self.min_covar))
+            V = np.diagonal(data_covariance(X[:, normal], self.min_covar))
             q = Normal(C[:, normal] * scale[normal], np.tile(V, (k, 1)), "diag")
-            groups.append(Group(normal, NormalEmission(q, self.min_covar)))
+            groups.append(ColumnGroup(normal, NormalEmission(q, self.min_covar)))
         for a in np.flatnonzero(kinds != "normal"):
             seen = ~np.isnan(X[~np.isnan(X).all(axis=1), a])
-            part = first_part(kinds[a], F[seen, a], z[seen], k)
-            groups.append(Group(np.array([a]), PartEmission(part)))
+            part = initial_distribution(kinds[a], F[seen, a], z[seen], k)
+            groups.append(ColumnGroup(np.array([a]), DistributionEmission(part)))
         return ProductEmission(tuple(groups))
 
-    def _store_emission(self, emission):
-        part = lambda e: e.normal if isinstance(e, NormalEmission) else e.part
+    def _emission_attributes(self, emission):
+        part = lambda e: e.normal if isinstance(e, NormalEmission) else e.distribution
         return {"emissions_": [(g.columns, part(g.emission)) for g in emission.groups]}
 
     def _emission_prior(self, emission):

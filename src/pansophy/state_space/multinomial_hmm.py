@@ -18,15 +18,15 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ..base import Estimator
-from ..distributions.categorical import Multinomial, simplex
+from ..distributions.categorical import Multinomial, checked_probabilities
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .emissions import PartEmission
-from .starts import centres, letters, refuse_negative
+from ..typing import ListLike, Matrix, Seed
+from .distribution_emission import DistributionEmission
+from .hmm import AbstractHMM
+from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 
-Letters = Annotated[str, letters("ste")]
+Letters = Annotated[str, letters_rule("ste")]
 
 
 @dataclass(eq=False, repr=False)
@@ -44,13 +44,14 @@ class MultinomialHMM(AbstractHMM, Estimator):
     emissionprob_prior : float or array of shape (k, m), default=1
         Dirichlet prior of the rows of `emissionprob_`.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="ste"
@@ -75,7 +76,8 @@ class MultinomialHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -90,11 +92,11 @@ class MultinomialHMM(AbstractHMM, Estimator):
     """
 
     n_components: Count = 1
-    n_trials: Count | Matrix | Words | None = None
+    n_trials: Count | Matrix | ListLike | None = None
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    emissionprob_prior: NonNegative | Matrix | Words = 1.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10
@@ -130,14 +132,16 @@ class MultinomialHMM(AbstractHMM, Estimator):
             raise ValueError(
                 "emissionprob_ is neither fitted nor set: see init_params."
             )
-        B = simplex(np.asarray(self.emissionprob_, dtype=float), "emissionprob_")
+        B = checked_probabilities(
+            np.asarray(self.emissionprob_, dtype=float), "emissionprob_"
+        )
         if B.ndim != 2 or len(B) != self.n_components:
             raise ValueError(
                 f"emissionprob_ must have {self.n_components} rows, got {B.shape}."
             )
         same = self.n_trials if np.size(self.n_trials) == 1 else None
         trials = getattr(self, "n_trials_", None) if same is None else int(same)
-        return PartEmission(Multinomial(B, 1 if trials is None else trials))
+        return DistributionEmission(Multinomial(B, 1 if trials is None else trials))
 
     def sample(self, n_samples=1, random_state=None, currstate=None):
         """A sequence of counts (n, m) and its states (n,)."""
@@ -146,17 +150,20 @@ class MultinomialHMM(AbstractHMM, Estimator):
             raise ValueError("to sample, give n_trials as one number.")
         return super().sample(n_samples, random_state, currstate)
 
-    def _first_emission(self, X, rng):
+    def _initial_emission(self, X, rng):
         total = X.sum(axis=1, keepdims=True)
         share = X / np.where(total > 0, total, 1.0)
-        B = np.maximum(centres(share, self.n_components, rng), 0.0) + 0.1 / X.shape[1]
-        return PartEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
+        B = (
+            np.maximum(kmeans_centers(share, self.n_components, rng), 0.0)
+            + 0.1 / X.shape[1]
+        )
+        return DistributionEmission(Multinomial(B / B.sum(axis=1, keepdims=True)))
 
-    def _store_emission(self, emission):
-        return {"emissionprob_": emission.part.prob}
+    def _emission_attributes(self, emission):
+        return {"emissionprob_": emission.distribution.prob}
 
     def _emission_prior(self, emission):
         a = np.asarray(self.emissionprob_prior, dtype=float)
         if a.ndim == 0 and a == 1:
             return None
-        return Dirichlet(np.broadcast_to(a, emission.part.prob.shape))
+        return Dirichlet(np.broadcast_to(a, emission.distribution.prob.shape))

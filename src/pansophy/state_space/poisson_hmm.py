@@ -1,4 +1,4 @@
-"""Hidden Markov model whose states emit counts at a rate.
+"""Hidden Markov model whose states emit Poisson counts.
 
 The model and its fit are those of `hmm`; the emission is a batch of k Poissons in d
 independent columns, x_ta | z_t = j ~ Poisson(l_ja). With N_j = sum_t g_t(j) and S_j =
@@ -25,12 +25,12 @@ import numpy as np
 from ..base import Estimator
 from ..distributions.counts import Poisson
 from ..params import Count, NonNegative, Verbosity
-from ..typing import Matrix, Seed, Words
-from .abstract_hmm import AbstractHMM
-from .emissions import PartEmission, Pseudo
-from .starts import centres, letters, refuse_negative
+from ..typing import ListLike, Matrix, Seed
+from .distribution_emission import DistributionEmission, GammaPseudoCounts
+from .hmm import AbstractHMM
+from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 
-Letters = Annotated[str, letters("stl")]
+Letters = Annotated[str, letters_rule("stl")]
 
 
 @dataclass(eq=False, repr=False)
@@ -46,13 +46,14 @@ class PoissonHMM(AbstractHMM, Estimator):
     lambdas_prior, lambdas_weight : float or array, default=0
         Events a and steps b that the rates are believed to have had before.
     algorithm : {"viterbi", "map"}, default="viterbi"
-        What `predict` gives: the likeliest path, or the likeliest state of each step.
+        What `predict` gives: the most probable path, or the most probable state of
+        each step.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Most turns of Baum-Welch.
+        Greatest number of iterations of Baum-Welch.
     tol : float, default=1e-2
-        Stop when a turn changes the objective by no more than this.
+        Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
         1 shows a progress bar.
     params : str, default="stl"
@@ -75,7 +76,8 @@ class PoissonHMM(AbstractHMM, Estimator):
     log_likelihood_ : float
         Log-likelihood plus log-prior reached.
     n_iter_, converged_, history_ : int, bool, dict
-        How the fit went; history_["objective"] is minus the above after each turn.
+        Convergence of the fit; history_["objective"] is minus the above after each
+        iteration.
     n_features_in_ : int
         Number of columns of X.
 
@@ -91,10 +93,10 @@ class PoissonHMM(AbstractHMM, Estimator):
 
     n_components: Count = 1
     _: KW_ONLY
-    startprob_prior: NonNegative | Matrix | Words = 1.0
-    transmat_prior: NonNegative | Matrix | Words = 1.0
-    lambdas_prior: NonNegative | Matrix | Words = 0.0
-    lambdas_weight: NonNegative | Matrix | Words = 0.0
+    startprob_prior: NonNegative | Matrix | ListLike = 1.0
+    transmat_prior: NonNegative | Matrix | ListLike = 1.0
+    lambdas_prior: NonNegative | Matrix | ListLike = 0.0
+    lambdas_weight: NonNegative | Matrix | ListLike = 0.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
     n_iter: Count = 10
@@ -129,19 +131,23 @@ class PoissonHMM(AbstractHMM, Estimator):
                 f"lambdas_ must hold {self.n_components} rows of numbers of at least "
                 f"0, got shape {rate.shape}."
             )
-        return PartEmission(Poisson(rate))
+        return DistributionEmission(Poisson(rate))
 
-    def _first_emission(self, X, rng):
-        M = centres(X, self.n_components, rng)
-        return PartEmission(Poisson(np.maximum(M, 0.05 * M.mean(axis=0) + 1e-3)))
+    def _initial_emission(self, X, rng):
+        M = kmeans_centers(X, self.n_components, rng)
+        return DistributionEmission(
+            Poisson(np.maximum(M, 0.05 * M.mean(axis=0) + 1e-3))
+        )
 
-    def _store_emission(self, emission):
-        return {"lambdas_": emission.part.rate}
+    def _emission_attributes(self, emission):
+        return {"lambdas_": emission.distribution.rate}
 
     def _emission_prior(self, emission):
         a, b = np.asarray(self.lambdas_prior, float), np.asarray(self.lambdas_weight)
         if not a.any() and not b.any():
             return None
         lift = lambda v: v[:, None] if v.ndim == 1 else v  # a number for each state
-        shape = emission.part.rate.shape
-        return Pseudo(*(np.broadcast_to(lift(v), shape) for v in (a + 1, b * 1.0)))
+        shape = emission.distribution.rate.shape
+        return GammaPseudoCounts(
+            *(np.broadcast_to(lift(v), shape) for v in (a + 1, b * 1.0))
+        )

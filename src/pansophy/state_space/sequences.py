@@ -1,8 +1,8 @@
-"""Sequences in their various forms, as one array and where each sequence ends.
+"""Input of sequences in any form, as one array and the end of each sequence.
 
 Users hold sequences as one array, as an array with `lengths`, as a list of arrays of
 unequal length, or as a dataframe grouped by the sequence a row belongs to. Every
-model of sequences reads them through `stacked`; NaN is a missing observation.
+model of sequences reads them through `stack_sequences`; NaN is a missing observation.
 
 Shapes    X (n, d) all sequences one after the other, ends (s,) where each ends
 """
@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse
 
 from ..core import arrays
-from ..core.rows import is_dataset, rows
+from ..core.rows import as_rows, is_dataset
 
 
-def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
+def stack_sequences(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     """All rows (n, d) in floating point, and where each sequence ends (s,).
 
     X is one array, an array with `lengths`, a list of arrays, a table on disk, or a
@@ -24,16 +24,16 @@ def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.state_space.sequences import stacked
-    >>> X, ends = stacked([np.array([1.0, 2.0]), np.array([3.0])])
+    >>> from pansophy.state_space.sequences import stack_sequences
+    >>> X, ends = stack_sequences([np.array([1.0, 2.0]), np.array([3.0])])
     >>> X.shape, ends
     ((3, 1), array([2, 3]))
     """
-    X, lengths = joined(X, lengths)
+    X, lengths = join_sequences(X, lengths)
     if is_dataset(X):
-        table = rows(X)
+        table = as_rows(X)
         X = table.take(np.arange(table.n))
-    X = np.asarray(column(arrays.to_numpy(X)))
+    X = np.asarray(vector_as_column(arrays.to_numpy(X)))
     if X.ndim != 2:
         raise ValueError(f"sequences have rows and columns, got {X.ndim} dimensions.")
     if X.dtype.kind == "c":
@@ -46,22 +46,22 @@ def stacked(X, lengths=None) -> tuple[np.ndarray, np.ndarray]:
     return X, sequence_ends(len(X), lengths)
 
 
-def joined(X, lengths=None):
+def join_sequences(X, lengths=None):
     """Lists and groups put one after the other, with their lengths; the rest as is.
 
-    What comes back is still to be checked: `stacked` does, and so do estimators, by
+    The result is not checked yet: `stack_sequences` does that, and estimators do by
     scikit-learn's rules.
     """
-    if is_groups(X):
-        refuse_both(lengths, "grouped dataframe")
-        frames = group_frames(X)
+    if is_grouped_frame(X):
+        refuse_lengths(lengths, "grouped dataframe")
+        frames = grouped_frames(X)
         import narwhals as nw
 
         return nw.concat(frames).to_native(), [len(f) for f in frames]
     if is_list_of_arrays(X):
         if lengths is not None and len(np.atleast_1d(lengths)) != sum(map(len, X)):
-            refuse_both(lengths, "list of sequences")
-        X = [arrays.to_numpy(column(x)) for x in X]
+            refuse_lengths(lengths, "list of sequences")
+        X = [arrays.to_numpy(vector_as_column(x)) for x in X]
         counts = [x.shape[0] for x in X]
         if 0 in counts:
             raise ValueError(
@@ -73,20 +73,20 @@ def joined(X, lengths=None):
                 f"every sequence must have the same columns, got {widths} of them."
             )
         return np.concatenate(X), counts
-    return column(X), lengths
+    return vector_as_column(X), lengths
 
 
-def refuse_both(lengths, what):
+def refuse_lengths(lengths, what):
     if lengths is not None:
         raise ValueError(f"a {what} has its lengths already: leave out `lengths`.")
 
 
-def is_groups(X) -> bool:
+def is_grouped_frame(X) -> bool:
     """Whether X is a dataframe, or a column of one, after `groupby`."""
     return type(X).__name__ in ("DataFrameGroupBy", "SeriesGroupBy", "GroupBy")
 
 
-def group_frames(X):
+def grouped_frames(X):
     """The groups as frames of the columns that were not grouped by.
 
     Polars gives groups in any order unless asked: here, as each first appears.
@@ -114,7 +114,7 @@ def is_list_of_arrays(X) -> bool:
     return listed and all(getattr(x, "ndim", 0) > 0 for x in X)
 
 
-def column(X):
+def vector_as_column(X):
     """A vector as one column, masked entries as NaN; anything else as it is."""
     if isinstance(X, np.ma.MaskedArray):
         X = X.astype(float).filled(np.nan)

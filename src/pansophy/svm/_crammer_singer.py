@@ -1,24 +1,48 @@
-"""Loops of the joint multi-class machine: rows one after the other, all classes.
+"""Compiled epochs of the Crammer-Singer dual: row by row, all classes together.
 
-W is kept as (d + 1, k), a line for each column of X and the last for the intercept,
-so that dense and CSR rows add up lines. Rows at rest leave the passes as in `_dual`.
+W is kept as (d + 1, k), a line for each column of X and the last for the intercept, so
+that dense and CSR rows add up lines. Rows that would not change leave the epochs as in
+`_dual_coordinate_descent.py`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ._dual import FAST, shuffle
+from ..core.compiled import FASTMATH
+from ._dual_coordinate_descent import shuffle_active
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def row_step(alpha, G, own, q, C, D):
+class RowConstants(NamedTuple):
+    """What the dual needs to know of every row."""
+
+    labels: np.ndarray  # y, 0..k-1
+    costs: np.ndarray  # C
+    squared_norms: np.ndarray  # |a_i|^2
+
+
+class CSRArrays(NamedTuple):
+    """The three arrays of a CSR matrix."""
+
+    data: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def row_multiplier_change(alpha, G, own, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
 
     G holds the slopes. Returns the violation and how far the row is from moving;
     where the violation is 0 or less the change is 0.
     """
     k = alpha.shape[0]
-    top, second, low, loose, at = -np.inf, -np.inf, np.inf, 0, 0
+    top = -np.inf
+    second = -np.inf
+    low = np.inf
+    loose = 0
+    at = 0
     for m in range(k):
         g = G[m]
         if g > top:
@@ -39,12 +63,14 @@ def row_step(alpha, G, own, q, C, D):
         G[m] = D[m]
     D[own] += q * C
     for a in range(1, k):  # k is small: insertion sort, largest first
-        x, b = D[a], a - 1
+        x = D[a]
+        b = a - 1
         while b >= 0 and D[b] < x:
             D[b + 1] = D[b]
             b -= 1
         D[b + 1] = x
-    level, r = D[0] - q * C, 1
+    level = D[0] - q * C
+    r = 1
     while r < k and level < r * D[r]:
         level += D[r]
         r += 1
@@ -55,15 +81,20 @@ def row_step(alpha, G, own, q, C, D):
     return far, 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
-    """At most n passes over order[:size]; returns size, cut, violation, passes."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n):
+    """At most n epochs over order[:size]; returns size, cut, violation and epochs.
+
+    A (n, k) holds the multipliers. A and W are updated in place.
+    """
+    own, C, square = rows
     d, k = X.shape[1], A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
-    worst, count = np.inf, 0
+    worst = np.inf
+    count = 0
     while count < n:
         count += 1
-        shuffle(order, size, seed)
+        shuffle_active(order, size, seed)
         worst, p = 0.0, 0
         while p < size:
             i = order[p]
@@ -76,7 +107,7 @@ def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
                 x, line = row[j], W[j]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -98,17 +129,19 @@ def dense_epochs(X, s, own, C, square, A, W, order, size, cut, seed, tol, n):
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_epochs(
-    data, columns, starts, s, own, C, square, A, W, order, size, cut, seed, tol, n
-):
-    """The same for CSR rows."""
-    d, k = W.shape[0] - 1, A.shape[1]
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol, n):
+    """`dense_crammer_singer_epochs` for CSR rows."""
+    data, columns, starts = csr
+    own, C, square = rows
+    d = W.shape[0] - 1
+    k = A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
-    worst, count = np.inf, 0
+    worst = np.inf
+    count = 0
     while count < n:
         count += 1
-        shuffle(order, size, seed)
+        shuffle_active(order, size, seed)
         worst, p = 0.0, 0
         while p < size:
             i = order[p]
@@ -120,7 +153,7 @@ def sparse_epochs(
                 x, line = data[t], W[columns[t]]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_step(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -142,14 +175,18 @@ def sparse_epochs(
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def project(G, C, q, rho, p):
-    """Eq. (2) of `joint.py` into p; returns sum p G, sum C max G and |p - q|^2."""
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def project_onto_simplices(G, C, q, rho, p):
+    """Write eq. (2) of `crammer_singer_newton.py` into p.
+
+    Returns sum p G, sum C max G and |p - q|^2.
+    """
     n, k = G.shape
     D = np.empty(k)
     own, psi, off = 0.0, 0.0, 0.0
     for i in range(n):
-        c, top = C[i], -np.inf
+        c = C[i]
+        top = -np.inf
         for m in range(k):
             x, b = q[i, m] + G[i, m] / rho, m - 1
             p[i, m] = x
@@ -158,7 +195,8 @@ def project(G, C, q, rho, p):
                 D[b + 1] = D[b]
                 b -= 1
             D[b + 1] = x
-        level, r = D[0] - c, 1
+        level = D[0] - c
+        r = 1
         while r < k and level < r * D[r]:
             level += D[r]
             r += 1

@@ -1,4 +1,4 @@
-"""The joint multi-class support vector machine, and a sequential dual method for it.
+"""The multi-class support vector machine of Crammer and Singer, by its dual.
 
 With a weight vector w_m for each of k classes, rows a_i of A = [X, s 1] and labels y,
 
@@ -15,17 +15,18 @@ multipliers are
 
     alpha_m = min(C_i [m = y_i], (level - (G_m - q alpha_m)) / q)                (3)
 
-with the level at which they add up to 0, found by sorting. D never falls, rows visit
-in random order, and rows at rest leave the passes until the others have settled. The
-run ends when no slope of a multiplier that could fall is below the largest slope of
-its row by more than tol; P - D is the gap. The last digits can take very many passes:
-where Newton's systems are small (`joint.py`), it takes over after a few.
+with the level at which they add up to 0, found by sorting. D never falls. Rows are
+visited in random order; rows that would not change leave the epochs until the others
+have converged. The run ends when no slope of a multiplier that could fall is below the
+largest slope of its row by more than tol; P - D is the gap. The last digits can take
+very many epochs: where its systems are small, Newton's method
+(`crammer_singer_newton.py`) takes over after a few.
 
 The gradient of the loss adds up to 0 over classes, so the w_m do too. With two classes
-and w_1 = -w_2, v = w_2 - w_1 has P = |v|^2 / 4 + the hinge losses: the binary machine
-of twice the cost.
+and w_1 = -w_2, v = w_2 - w_1 has P = |v|^2 / 4 + the hinge losses: the binary problem
+with twice the cost.
 
-Time O(k nnz) a pass, memory O(n k).
+Time O(k nnz) an epoch, memory O(n k).
 
 Shapes    X (n, d)   y, C (n,)   alpha (n, k)   W (k, d + 1)
 Refs      [Crammer2001] [Keerthi2008] the sequential dual method
@@ -40,14 +41,14 @@ from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..losses import multiclass_hinge
 from . import _crammer_singer as loops
-from . import joint
-from .dual import EPOCHS, row_squares
+from . import crammer_singer_newton
+from .dual_coordinate_descent import EPOCHS_PER_CHECK, augmented_row_norms
 
-WARM = 25  # passes before Newton takes over
+DUAL_PASSES_BEFORE_NEWTON = 25
 
 
-class State(NamedTuple):
-    """A point of the primal, one of the dual, and which rows are in the passes."""
+class CrammerSingerState(NamedTuple):
+    """A primal point, a dual point, and which rows are still in the epochs."""
 
     W: np.ndarray  # (k, d + 1), the last column 0 without an intercept
     alpha: np.ndarray
@@ -62,12 +63,12 @@ class State(NamedTuple):
 
     @property
     def best(self):
-        """The W to keep."""
+        """The W to keep, as in `crammer_singer_newton.JointState`."""
         return self.W
 
 
-def primal_dual(X, y, C, scale, W, alpha):
-    """Eqs. (1) and (2)."""
+def primal_and_dual_values(X, y, C, scale, W, alpha):
+    """P and D, eqs. (1) and (2)."""
     F = X @ W[:, :-1].T + scale * W[:, -1]
     half = 0.5 * float(np.sum(W * W))
     n = len(y)
@@ -75,53 +76,100 @@ def primal_dual(X, y, C, scale, W, alpha):
     return half + float(C @ multiclass_hinge.value(y, F)), -half - rest
 
 
-def solve(X, y, C, k, rng, *, scale, dual, max_iter, tol, task=SILENT) -> Result:
-    """Solve the machine: dual=True by eq. (3), False by Newton, "auto" by the shape."""
+def solve_crammer_singer(
+    X, y, C, k, rng, *, scale, dual, max_iter, tol, task=SILENT
+) -> Result:
+    """Solve the problem: dual=True by eq. (3), False by Newton, "auto" by the shape."""
     n, d = X.shape
-    how = {"scale": scale, "max_iter": max_iter, "tol": tol, "task": task}
-    if dual is True or (dual == "auto" and min(d + 1, n) * k > joint.DIRECT):
-        return minimise(X, y, C, k, rng, **how)
-    first = minimise(X, y, C, k, rng, **{**how, "max_iter": WARM, "task": SILENT})
-    s = first.state
-    return joint.minimise(X, y, C, k, W=s.W, alpha=s.alpha, **how)
+    large = min(d + 1, n) * k > crammer_singer_newton.MAX_FACTORED
+    if dual is True or (dual == "auto" and large):
+        return minimise_crammer_singer(
+            X, y, C, k, rng, scale=scale, max_iter=max_iter, tol=tol, task=task
+        )
+    first = minimise_crammer_singer(
+        X, y, C, k, rng, scale=scale, max_iter=DUAL_PASSES_BEFORE_NEWTON, tol=tol
+    )
+    return crammer_singer_newton.minimise_joint(
+        X,
+        y,
+        C,
+        k,
+        scale=scale,
+        W=first.state.W,
+        alpha=first.state.alpha,
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
 
 
-def minimise(X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> Result:
-    """Maximise eq. (2); `max_iter` counts passes over the rows."""
+def minimise_crammer_singer(
+    X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT
+) -> Result:
+    """Maximise eq. (2) row by row, eq. (3); `max_iter` counts epochs."""
     n, d = X.shape
     if sp.issparse(X):
         index = X.indices.view(f"u{X.indices.itemsize}")
-        epochs, rows = loops.sparse_epochs, (X.data, index, X.indptr)
+        epochs = loops.sparse_crammer_singer_epochs
+        matrix = loops.CSRArrays(X.data, index, X.indptr)
     else:
-        epochs, rows = loops.dense_epochs, (np.ascontiguousarray(X),)
-    square = np.maximum(row_squares(X, scale), 1e-300)
-    seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
+        epochs = loops.dense_crammer_singer_epochs
+        matrix = np.ascontiguousarray(X)
     y = y.astype(np.int64)
+    square = np.maximum(augmented_row_norms(X, scale), 1e-300)
+    rows = loops.RowConstants(y, C, square)
+    seed = rng.integers(1, 2**63, size=1).astype(np.uint64)
 
     def step(s):
-        alpha, V = s.alpha.copy(), np.ascontiguousarray(s.W.T)
-        many = min(max(EPOCHS, s.passes), max_iter - s.passes)
+        alpha = s.alpha.copy()
+        V = np.ascontiguousarray(s.W.T)
+        n_epochs = min(max(EPOCHS_PER_CHECK, s.passes), max_iter - s.passes)
         size, cut, worst, count = epochs(
-            *(*rows, scale, y, C, square, alpha, V),
-            *(s.order, s.size, s.cut, seed, tol, many),
+            matrix,
+            scale,
+            rows,
+            alpha,
+            V,
+            s.order,
+            s.size,
+            s.cut,
+            seed,
+            tol,
+            n_epochs,
         )
-        whole = size == n
-        if worst <= tol and not whole:  # all rows again
-            size, cut = n, np.inf
-        P, D = primal_dual(X, y, C, scale, V.T, alpha)
+        all_rows = size == n
+        if worst <= tol and not all_rows:  # check all rows again
+            size = n
+            cut = np.inf
+        P, D = primal_and_dual_values(X, y, C, scale, V.T, alpha)
         dual = max(D, s.dual)
-        return State(
-            *(np.ascontiguousarray(V.T), alpha, P, max(P - dual, 0.0), dual),
-            worst if whole else max(worst, 2 * tol),
-            *(s.order, size, cut, s.passes + count),
+        return CrammerSingerState(
+            W=np.ascontiguousarray(V.T),
+            alpha=alpha,
+            objective=P,
+            gap=max(P - dual, 0.0),
+            dual=dual,
+            violation=worst if all_rows else max(worst, 2 * tol),
+            order=s.order,
+            size=size,
+            cut=cut,
+            passes=s.passes + count,
         )
 
     def change(old, new):
         return 0.0 if new.violation <= tol or new.passes >= max_iter else 1.0
 
-    start = State(
-        *(np.zeros((k, d + 1)), np.zeros((n, k)), np.inf, np.inf, -np.inf, np.inf),
-        *(np.arange(n), n, np.inf, 0),
+    start = CrammerSingerState(
+        W=np.zeros((k, d + 1)),
+        alpha=np.zeros((n, k)),
+        objective=np.inf,
+        gap=np.inf,
+        dual=-np.inf,
+        violation=np.inf,
+        order=np.arange(n),
+        size=n,
+        cut=np.inf,
+        passes=0,
     )
     run = iterate(
         step,

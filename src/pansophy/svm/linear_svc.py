@@ -1,4 +1,4 @@
-"""Linear support vector classifier: wide margins, few rows that matter.
+"""Linear support vector classifier: hinge losses with an L2 or L1 penalty.
 
 With costs C_i = C times sample and class weights, signs y_i and A = [X, s 1],
 
@@ -6,15 +6,17 @@ With costs C_i = C times sample and class weights, signs y_i and A = [X, s 1],
     minimise  |w|_1     + sum_i C_i max(0, 1 - y_i a_i w)^2                      (2)
 
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
-scikit-learn, whose optimum this is. Raise s to free it. More than two classes are
-one-against-rest problems, solved on threads, or one joint problem
-(`crammer_singer.py`). Eq. (1) and its solvers are told in `machine.py`, `primal.py`
-and `dual.py`, eq. (2) in `l1.py`. Weight k is k repeated rows, since C_i is.
+scikit-learn, whose optimum this is. A large s leaves it nearly free. More than two
+classes are one-against-rest problems, solved on threads, or one joint problem
+(`crammer_singer.py`). `svm_problem.py` has the dual of eq. (1) and the choice of its
+solver, `l1_proximal_newton.py` the solver of eq. (2). A weight k equals k repeated
+rows, since C_i is proportional to it.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
 Refs      [Cortes1995] [Fan2008]
 """
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Literal
@@ -23,19 +25,60 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from, spawn
+from ..core.class_weight import compute_class_weight
+from ..core.iterate import Result
+from ..core.progress import SILENT
+from ..core.random import make_rng, spawn_rngs
 from ..core.rows import DatasetRows
-from ..linear_model.scores import AbstractLinearClassifier, class_factors, encode
+from ..linear_model.base import AbstractLinearClassifier, encode_two_or_more_classes
 from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import Seed
-from . import machine as machines
-from .solve import solve as solve_one
-from .solve import stack, together
+from .svm_problem import classification_problem, solve_svm, stack_coefficients
+
+
+def solve_classes(runs, task=SILENT) -> Result:
+    """Run independent fits, one for each class, on threads; returns one `Result`.
+
+    `runs` are functions of a progress task. The state is the tuple of their states.
+    """
+    if len(runs) == 1:
+        run = runs[0](task)
+        return run._replace(state=ClassStates((run.state,)))
+    done = []
+    for i, run in enumerate(threads.run_tasks(partial(r, SILENT) for r in runs)):
+        done.append(run)
+        if task.child(f"class {i}").end():
+            break
+    if len(done) < len(runs):  # stopped by a callback: the other classes are needed too
+        done += [r(SILENT) for r in runs[len(done) :]]
+    reasons = [run.reason for run in done]
+    reason = next((r for r in reasons if r != "tolerance"), "tolerance")
+    longest = max(len(run.history["objective"]) for run in done)
+    padded = [
+        np.pad(
+            run.history["objective"],
+            (0, longest - len(run.history["objective"])),
+            mode="edge",
+        )
+        for run in done
+    ]
+    history = {"objective": np.sum(padded, axis=0)}
+    states = ClassStates(run.state for run in done)
+    most = max(run.n_iter for run in done)
+    return Result(states, most, reason, history, math.fsum(r.seconds for r in done))
+
+
+class ClassStates(tuple):
+    """The states of the fits of all classes, with the sum of their objectives."""
+
+    @property
+    def objective(self) -> float:
+        return math.fsum(state.objective for state in self)
 
 
 @dataclass(eq=False, repr=False)
 class LinearSVC(AbstractLinearClassifier):
-    """Linear support vector classifier. The module text gives the method.
+    """Linear support vector classifier. See the module text.
 
     Parameters
     ----------
@@ -106,20 +149,21 @@ class LinearSVC(AbstractLinearClassifier):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and labels y."""
-        X, y, w = self._begin(
-            *(X, y, sample_weight), y_kind="class", accept_sparse="csr"
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
         if isinstance(X, DatasetRows):
             raise TypeError("LinearSVC takes rows in memory, not a table.")
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode_two_or_more_classes(y)
         joint = self.multi_class == "crammer_singer"
         if self.penalty == "l1":
             self._check_l1(X)
-        runs = self._joint if joint else self._one_by_one
+        fit = self._fit_joint if joint else self._fit_one_against_rest
         with threads.single_blas():
-            W, b = runs(X, arrays.to_numpy(codes), w)
+            W, b = fit(X, arrays.to_numpy(codes), w)
         if joint and len(self.classes_) == 2:
-            W, b = W[1:] - W[:1], b[1:] - b[:1]
+            W = W[1:] - W[:1]
+            b = b[1:] - b[:1]
         as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
         self.coef_ = as_x(W.astype(np.float32) if X.dtype == np.float32 else W)
         self.intercept_ = as_x(b) if self.fit_intercept else 0.0
@@ -143,11 +187,11 @@ class LinearSVC(AbstractLinearClassifier):
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _costs(self, X, codes, w):
-        """Weights of the rows, factors of the classes, rows of weight above 0."""
+        """The rows of weight above 0, their codes and costs, and the class factors."""
         n = len(codes)
         w = np.ones(n) if w is None else arrays.to_numpy(w).astype(float)
-        factors = class_factors(
-            self.class_weight, arrays.to_numpy(self.classes_), codes, w
+        factors = compute_class_weight(
+            self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
         )
         rows = None if (w > 0).all() else np.flatnonzero(w)
         if rows is None:
@@ -155,57 +199,82 @@ class LinearSVC(AbstractLinearClassifier):
         X = arrays.namespace(X).take(X, rows) if arrays.is_foreign(X) else X[rows]
         return X, codes[rows], self.C * w[rows], factors
 
-    def _one_by_one(self, X, codes, w):
-        """W and b, one problem for each class; two classes make one problem."""
+    def _fit_one_against_rest(self, X, codes, w):
+        """W and b by one problem for each class; two classes make one problem."""
         X, codes, C, factors = self._costs(X, codes, w)
-        k, rngs = len(factors), spawn(rng_from(self.random_state), len(factors))
-        if k == 2:
+        rngs = spawn_rngs(make_rng(self.random_state), len(factors))
+        if len(factors) == 2:
             problems = [(np.where(codes == 1, 1.0, -1.0), C * factors[codes])]
         else:
             problems = [
                 (np.where(codes == c, 1.0, -1.0), C * np.where(codes == c, f, 1.0))
                 for c, f in enumerate(factors)
             ]
-        runs = [self._run(X, *p, rng) for p, rng in zip(problems, rngs, strict=False)]
-        return self._finish(runs, X, codes)
+        runs = [
+            self._binary_fit(X, *p, rng) for p, rng in zip(problems, rngs, strict=False)
+        ]
+        result = self._run_driver(
+            partial(solve_classes, runs), total=None, X=X, y=codes
+        )
+        self.dual_gap_ = np.array([s.gap for s in result.state])
+        return stack_coefficients(result.state, self._scale, int(X.shape[1]))
 
-    def _run(self, X, sign, C, rng):
-        """The fit of one problem as a function of a task."""
-        how = {"max_iter": self.max_iter, "tol": self.tol}
+    def _binary_fit(self, X, sign, C, rng):
+        """The fit of one binary problem, as a function of a progress task."""
         if self.penalty == "l1":
-            from .l1 import minimise
+            from .l1_proximal_newton import minimise_l1_svm
 
-            return lambda task: minimise(
-                X, sign, C, scale=self._scale, **how, task=task
+            return lambda task: minimise_l1_svm(
+                X,
+                sign,
+                C,
+                scale=self._scale,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
             )
         if arrays.is_foreign(X):
-            sign, C = arrays.asarray(sign, like=X), arrays.asarray(C, like=X)
+            sign = arrays.asarray(sign, like=X)
+            C = arrays.asarray(C, like=X)
         squared = self.loss == "squared_hinge"
-        problem = machines.classifier(X, sign, C, squared=squared, scale=self._scale)
-        return lambda task: solve_one(problem, rng, dual=self.dual, **how, task=task)
+        problem = classification_problem(X, sign, C, squared=squared, scale=self._scale)
+        return lambda task: solve_svm(
+            problem,
+            rng,
+            dual=self.dual,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            task=task,
+        )
 
-    def _joint(self, X, codes, w):
-        """W and b of the joint problem."""
-        from .crammer_singer import solve
+    def _fit_joint(self, X, codes, w):
+        """W and b of the joint problem of Crammer and Singer."""
+        from .crammer_singer import solve_crammer_singer
 
         if arrays.is_foreign(X):
             raise TypeError(
                 "multi_class='crammer_singer' takes NumPy arrays and sparse matrices."
             )
         X, codes, C, factors = self._costs(X, codes, w)
-        rng = rng_from(self.random_state)
-        how = {"scale": self._scale, "max_iter": self.max_iter, "tol": self.tol}
-        fit = lambda task: solve(
-            *(X, codes, C * factors[codes], len(factors), rng),
-            **(how | {"dual": self.dual, "task": task}),
+        rng = make_rng(self.random_state)
+        run = self._run_driver(
+            lambda task: solve_crammer_singer(
+                X,
+                codes,
+                C * factors[codes],
+                len(factors),
+                rng,
+                scale=self._scale,
+                dual=self.dual,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                task=task,
+            ),
+            total=None,
+            X=X,
+            y=codes,
         )
-        run = self._drive(fit, total=None, X=X, y=codes)
         self.dual_gap_ = np.array([run.state.gap])
         W = run.state.best
         d = X.shape[1]
         return W[:, :d], self._scale * W[:, d]
-
-    def _finish(self, runs, X, codes):
-        result = self._drive(partial(together, runs), total=None, X=X, y=codes)
-        self.dual_gap_ = np.array([s.gap for s in result.state])
-        return stack(result.state, self._scale, int(X.shape[1]))

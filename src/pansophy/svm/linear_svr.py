@@ -1,12 +1,12 @@
-"""Linear support vector regression: errors within epsilon cost nothing.
+"""Linear support vector regression: epsilon-insensitive losses with an L2 penalty.
 
 With costs C_i = C times sample weights and A = [X, s 1],
 
     minimise  1/2 |w|^2 + sum_i C_i max(0, |y_i - a_i w| - epsilon)^p, p = 1 or 2  (1)
 
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
-scikit-learn, whose optimum this is. The problem and its solvers are told in
-`machine.py`, `primal.py` and `dual.py`. Weight k is k repeated rows.
+scikit-learn, whose optimum this is. `svm_problem.py` has the dual and the choice of the
+solver. A weight k equals k repeated rows.
 
 Shapes    X (n, d)   y (n,)   w (d + 1,)
 Refs      [Drucker1997] [Ho2012]
@@ -20,18 +20,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, threads
-from ..core.random import rng_from
+from ..core.random import make_rng
 from ..core.rows import DatasetRows
-from ..linear_model.linear import AbstractLinearRegressor
+from ..linear_model.base import AbstractLinearRegressor
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from . import machine as machines
-from .solve import solve, stack
+from .svm_problem import regression_problem, solve_svm, stack_coefficients
 
 
 @dataclass(eq=False, repr=False)
 class LinearSVR(AbstractLinearRegressor):
-    """Linear support vector regression. The module text gives the method.
+    """Linear support vector regression. See the module text.
 
     Parameters
     ----------
@@ -95,19 +94,25 @@ class LinearSVR(AbstractLinearRegressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X and numbers y."""
-        X, y, w = self._begin(
-            *(X, y, sample_weight), y_kind="number", accept_sparse="csr"
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="number", accept_sparse="csr"
         )
         if isinstance(X, DatasetRows):
             raise TypeError("LinearSVR takes rows in memory, not a table.")
         scale = float(self.intercept_scaling) if self.fit_intercept else 0.0
         problem = self._problem(X, y, w, scale)
-        rng = rng_from(self.random_state)
-        how = {"dual": self.dual, "max_iter": self.max_iter, "tol": self.tol}
-        run = lambda task: solve(problem, rng, **how, task=task)
+        rng = make_rng(self.random_state)
+        run = lambda task: solve_svm(
+            problem,
+            rng,
+            dual=self.dual,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            task=task,
+        )
         with threads.single_blas():
-            result = self._drive(run, total=None, X=X, y=y)
-        W, b = stack([result.state], scale, int(X.shape[1]))
+            result = self._run_driver(run, total=None, X=X, y=y)
+        W, b = stack_coefficients([result.state], scale, int(X.shape[1]))
         as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
         self.coef_ = as_x(W[0].astype(np.float32) if X.dtype == np.float32 else W[0])
         self.intercept_ = as_x(b) if self.fit_intercept else 0.0
@@ -115,7 +120,7 @@ class LinearSVR(AbstractLinearRegressor):
         return self
 
     def _problem(self, X, y, w, scale):
-        """The machine, without rows of weight 0."""
+        """The optimisation problem, without rows of weight 0."""
         foreign = arrays.is_foreign(X)
         y = arrays.as_float(y) if foreign else np.asarray(y, dtype=float)
         n = int(X.shape[0])
@@ -125,12 +130,20 @@ class LinearSVR(AbstractLinearRegressor):
             w = w[rows]
             if foreign:
                 xp = arrays.namespace(X)
-                X, y = xp.take(X, rows, axis=0), xp.take(y, rows)
+                X = xp.take(X, rows, axis=0)
+                y = xp.take(y, rows)
             else:
-                X, y = X[rows], y[rows]
+                X = X[rows]
+                y = y[rows]
         C = self.C * w
         if foreign:
-            y, C = arrays.asarray(y, like=X), arrays.asarray(C, like=X)
-        squared = self.loss == "squared_epsilon_insensitive"
-        how = {"squared": squared, "scale": scale, "epsilon": float(self.epsilon)}
-        return machines.regressor(X, y, C, **how)
+            y = arrays.asarray(y, like=X)
+            C = arrays.asarray(C, like=X)
+        return regression_problem(
+            X,
+            y,
+            C,
+            squared=self.loss == "squared_epsilon_insensitive",
+            scale=scale,
+            epsilon=float(self.epsilon),
+        )

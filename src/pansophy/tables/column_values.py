@@ -7,20 +7,22 @@ import pyarrow.compute as pc
 from . import number_formats
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")
-HUGE = 1e150
+HUGE = 1e150  # larger numbers count as missing
 NO = ("no", "n", "false", "f", "off", "0", "0.0")
 
 
 class TableError(ValueError):
-    """A table cannot be read, or does not fit what is asked of it."""
+    """A table that cannot be read, or does not fit the schema or the request."""
 
 
 def is_numeric_type(kind) -> bool:
+    """Whether an Arrow type is integer, floating or decimal."""
     t = pa.types
     return t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind)
 
 
 def is_text(kind) -> bool:
+    """Whether an Arrow type is text, or a dictionary of texts."""
     t = pa.types
     if t.is_dictionary(kind):
         kind = kind.value_type
@@ -32,7 +34,7 @@ def is_date(kind) -> bool:
 
 
 def without_dictionary(column):
-    """A column without a dictionary."""
+    """A dictionary-encoded column as plain values; others unchanged."""
     kind = column.type
     return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
@@ -40,11 +42,12 @@ def without_dictionary(column):
 def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     """A column as float64: dates and times in seconds, missing and infinite as NaN.
 
-    So are numbers beyond HUGE, whose squares no method can add up.
-    Texts are read by `form` (see `forms`); the words in `missing` count as missing.
+    Numbers beyond HUGE are NaN too, since their squares would overflow. Texts are
+    parsed by `form` (see `number_formats`); the words in `missing` count as missing.
     """
     column = without_dictionary(column)
-    kind, t = column.type, pa.types
+    kind = column.type
+    t = pa.types
     if t.is_null(kind):
         return np.full(len(column), np.nan)
     if is_text(kind):
@@ -55,7 +58,8 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
         return from_text(column.cast(pa.string()), name, form, missing)
     per_second = 1.0
     if t.is_date(kind):
-        column, per_second = column.cast(pa.date32()).cast(pa.int32()), 1 / 86400
+        column = column.cast(pa.date32()).cast(pa.int32())
+        per_second = 1 / 86400
     elif t.is_timestamp(kind) or t.is_duration(kind) or t.is_time(kind):
         per_second = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
         column = column.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
@@ -75,7 +79,7 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
 
 
 def arrow_to_numpy(values) -> np.ndarray:
-    """A float column as an array of its own."""
+    """A float column as a writable NumPy array."""
     if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:
         values = values.chunk(0)
     if isinstance(values, pa.Array):
@@ -84,7 +88,7 @@ def arrow_to_numpy(values) -> np.ndarray:
 
 
 def from_text(column, name, form, missing) -> np.ndarray:
-    """Numbers (or dates) that a table holds as text."""
+    """Numbers or dates parsed from a text column."""
     column = column.cast(pa.string())
     if missing:
         gone = pc.is_in(column, value_set=pa.array(list(missing), pa.string()))
@@ -109,7 +113,7 @@ def from_text(column, name, form, missing) -> np.ndarray:
 
 
 def column_as_texts(column, name) -> pa.ChunkedArray:
-    """A column as strings; whole numbers look alike whatever their type."""
+    """A column as strings; 3 and 3.0 both become "3"."""
     try:
         column = without_dictionary(column)
         if pa.types.is_decimal(column.type):
@@ -123,7 +127,7 @@ def column_as_texts(column, name) -> pa.ChunkedArray:
 
 
 def level_codes(column, levels, name) -> np.ndarray:
-    """Positions in `levels`; -1 for a level never seen, NaN for missing."""
+    """Codes of a column in `levels`; -1 for an unknown level, NaN for missing."""
     values = column_as_texts(column, name)
     found = pc.index_in(values, value_set=pa.array(levels, pa.string()))
     out = arrow_to_numpy(pc.fill_null(found, -1).cast(pa.float64()))
@@ -133,10 +137,10 @@ def level_codes(column, levels, name) -> np.ndarray:
 
 
 def column_as_booleans(column, name) -> np.ndarray:
-    """1 and 0 of a column of yes and no, true and false, 1 and 0."""
-    said = pc.utf8_lower(pc.utf8_trim_whitespace(column_as_texts(column, name)))
-    yes = pc.is_in(said, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
-    no = pc.is_in(said, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
+    """A column of yes/no, true/false or 1/0 as integers 1 and 0."""
+    answers = pc.utf8_lower(pc.utf8_trim_whitespace(column_as_texts(column, name)))
+    yes = pc.is_in(answers, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
+    no = pc.is_in(answers, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
     bad = np.flatnonzero(~(yes | no))
     if len(bad):
         value = column[int(bad[0])].as_py()

@@ -2,10 +2,9 @@
 
 The first part of the file is parsed with each separator (quotes respected); the one
 that gives the most records the width of the first line wins, and among equals the one
-with more columns. A decimal comma is believed where the separator is not a comma, some
-fields are digits, comma, digits and none are digits, point, digits. Before the names
-there may be lines of comment (`# ...`) and the line by which spreadsheets say their
-separator (`sep=;`).
+with more columns. The decimal mark is a comma if the separator is not a comma, some
+fields look like 1,5 and none like 1.5. Before the header there may be comment lines
+(`# ...`) and the line by which spreadsheets declare their separator (`sep=;`).
 """
 
 import csv
@@ -16,7 +15,7 @@ import pyarrow as pa
 
 from .column_values import TableError
 
-HEAD = 1 << 18  # bytes looked at
+HEAD = 1 << 18  # bytes examined
 RECORDS = 200
 SEPARATORS = ",;\t|"
 MAGIC = {
@@ -34,13 +33,13 @@ KINDS = {
     b"\x80\x04": "a pickle",
 }
 MARKUP = {b"<!doctype": "a web page", b"<html": "a web page", b"<?xml": "an XML file"}
-TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # by a spreadsheet
+DECLARED = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # by a spreadsheet
 COMMA = re.compile(r"[-+]?\d+,\d+")
 POINT = re.compile(r"[-+]?\d*\.\d+")
 
 
 class Dialect(NamedTuple):
-    """What is known of a text file before it is read."""
+    """Encoding, separator and column names of a text file."""
 
     names: tuple[str, ...]  # as they stand in the first line
     separator: str
@@ -52,7 +51,7 @@ class Dialect(NamedTuple):
 
 
 def open_bytes(path):
-    """The bytes of a file, unpacked if it is compressed, whatever it is called."""
+    """Opens a file for reading bytes; decompresses it by its magic number."""
     with open(path, "rb") as file:
         first = file.read(4)
     for magic, name in MAGIC.items():
@@ -67,7 +66,7 @@ def head_of(path) -> bytes:
 
 
 def refuse_binary(head, path):
-    """Raise one sentence if the bytes are no text."""
+    """Raises TableError if the bytes are not text."""
     for magic, what in KINDS.items():
         if head.startswith(magic):
             raise TableError(f"{path} is {what}.")
@@ -81,7 +80,7 @@ def refuse_binary(head, path):
 
 
 def encoding_of(head) -> str:
-    """By the mark at the beginning, else UTF-8 if the head is; see `read_text`."""
+    """Encoding by the byte order mark, else UTF-8 if the head decodes, else western."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     try:
@@ -93,7 +92,7 @@ def encoding_of(head) -> str:
 
 
 def fallback_encoding(head) -> str:
-    """Windows' or the plain western encoding."""
+    """cp1252 if the head decodes as that, else latin-1."""
     try:
         head.decode("cp1252")
     except UnicodeDecodeError:
@@ -102,26 +101,28 @@ def fallback_encoding(head) -> str:
 
 
 def sniff_dialect(path, encoding=None) -> Dialect:
+    """Detects the dialect of a text file from its first part."""
     head = head_of(path)
-    told = encoding or encoding_of(head)
-    if told != "utf-16":
+    encoding_used = encoding or encoding_of(head)
+    if encoding_used != "utf-16":
         refuse_binary(head, path)
-    text = head.decode("utf-8-sig" if told == "utf-8" else told, errors="replace")
+    codec = "utf-8-sig" if encoding_used == "utf-8" else encoding_used
+    text = head.decode(codec, errors="replace")
     if not text.strip():
         raise TableError(f"{path} is empty.")
     cut = len(head) == HEAD  # then the last line may be half a line
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    skip, said = preamble_length(text)
+    skip, declared = preamble_length(text)
     text = "\n".join(text.split("\n")[skip:]).lstrip("\n")
-    tried = {s: records_of(text, s, cut) for s in said or SEPARATORS}
+    tried = {s: records_of(text, s, cut) for s in declared or SEPARATORS}
     separator = max(tried, key=lambda s: record_width_consistency(tried[s]))
     records = tried[separator]
     notes = []
-    if skip and not said:
+    if skip and not declared:
         lines = "1 line" if skip == 1 else f"{skip} lines"
         notes.append(f"{lines} of comment at the beginning of {path} were left out.")
-    if told not in ("utf-8", "utf-16"):
-        notes.append(f"{path} is not UTF-8 text; it was read as {told}.")
+    if encoding_used not in ("utf-8", "utf-16"):
+        notes.append(f"{path} is not UTF-8 text; it was read as {encoding_used}.")
     names = records[0]
     if len(names) > 1 and all(re.fullmatch(r"[-+\d.,]+", n.strip()) for n in names):
         notes.append(
@@ -129,30 +130,35 @@ def sniff_dialect(path, encoding=None) -> Dialect:
             "names before it, or it is no row of the table."
         )
     return Dialect(
-        tuple(names), separator, decimal_of(records, separator), told,
-        columns_with_leading_zeros(records), tuple(notes), skip,
-    )  # fmt: skip
+        tuple(names),
+        separator,
+        decimal=decimal_of(records, separator),
+        encoding=encoding_used,
+        codes=columns_with_leading_zeros(records),
+        notes=tuple(notes),
+        skip=skip,
+    )
 
 
 def preamble_length(text) -> tuple[int, str]:
-    """How many lines come before the names, and the separator they tell, if any.
+    """Number of lines before the header, and the separator they declare, if any.
 
-    A last line of comment that is as wide as what follows holds the names.
+    A last comment line with as many fields as the next line is the header.
     """
     lines = text.split("\n")
-    if told := TOLD.fullmatch(lines[0]):
-        return 1, told[1]
+    if declared := DECLARED.fullmatch(lines[0]):
+        return 1, declared[1]
     k = next((i for i, v in enumerate(lines) if v.strip() and v[0] != "#"), 0)
     if k == 0 or not any(v.startswith("#") for v in lines[:k]):
         return 0, ""
     last = max(i for i, v in enumerate(lines[:k]) if v.startswith("#"))
-    widths = {s: [len(next(csv.reader([v], delimiter=s), [])) for v in
-                  (lines[last], lines[k])] for s in SEPARATORS}  # fmt: skip
-    named = any(a == b > 1 for a, b in widths.values())
+    width = lambda line, s: len(next(csv.reader([line], delimiter=s), []))
+    named = any(width(lines[last], s) == width(lines[k], s) > 1 for s in SEPARATORS)
     return (last if named else k), ""
 
 
 def records_of(text, separator, cut) -> list[list[str]]:
+    """The first records of a text; the last is dropped if the text was cut."""
     found = []
     lines = ((line + "\n") for line in text.split("\n"))
     reader = csv.reader(lines, delimiter=separator)
@@ -168,7 +174,7 @@ def records_of(text, separator, cut) -> list[list[str]]:
 
 
 def record_width_consistency(records) -> tuple[float, int]:
-    """The share of records as wide as the first, and its width."""
+    """Share of records as wide as the first, and the width of the first."""
     width = len(records[0])
     if width == 1:
         return 0.0, 1
@@ -176,6 +182,7 @@ def record_width_consistency(records) -> tuple[float, int]:
 
 
 def decimal_of(records, separator) -> str:
+    """The decimal mark: a comma if fields have decimal commas and no points."""
     if separator == ",":
         return "."
     fields = [f.strip() for r in records[1:] for f in r]
@@ -185,22 +192,23 @@ def decimal_of(records, separator) -> str:
 
 
 def columns_with_leading_zeros(records) -> tuple[str, ...]:
-    """Names of columns with whole numbers that begin with 0."""
+    """Names of columns with digits that begin with 0."""
     width = len(records[0])
     even = [r for r in records[1:] if len(r) == width]
     return tuple(
-        name for j, name in enumerate(records[0])
+        name
+        for j, name in enumerate(records[0])
         if any(re.fullmatch(r"0\d+", r[j].strip()) for r in even)
-    )  # fmt: skip
+    )
 
 
 def first_ragged(path, dialect) -> tuple[int, int] | None:
-    """Line and number of values of the first record of another width."""
+    """Line number and width of the first record of another width than the header."""
     import io
 
-    told = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
+    codec = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, encoding=told, errors="replace", newline="")
+        text = io.TextIOWrapper(stream, encoding=codec, errors="replace", newline="")
         for _ in range(dialect.skip):
             next(text)
         reader = csv.reader(text, delimiter=dialect.separator)

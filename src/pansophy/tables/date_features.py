@@ -1,9 +1,9 @@
 """Features of dates and angles: calendar parts, cyclic sine and cosine pairs.
 
-A date gives the days elapsed since 1970, the year, and where it stands in the year, in
-the week and in the day; an angle, where it stands in its period. What comes round is
-the point (sin 2 pi t, cos 2 pi t) on a circle, so that December lies next to January,
-or, for trees, the plain number. Only parts that vary in the training rows are kept.
+A date gives the days since 1970, the year, and its position in the year, the week and
+the day; an angle gives its position in its period. A cyclic position t is encoded as
+(sin 2 pi t, cos 2 pi t), so that December is next to January, or for trees as the plain
+number. Only parts that vary in the training rows are kept.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ CIRCLES = (
     "hour sin", "hour cos",
 )  # fmt: skip
 PLAIN = ("elapsed", "year", "month", "weekday", "hour")
-SOURCE = (0, 1, 2, 2, 3, 3, 4, 4)  # which plain part each part on a circle shows
+SOURCE = (0, 1, 2, 2, 3, 3, 4, 4)  # the plain part of each cyclic part
 
 
 def plain_parts(seconds) -> list[np.ndarray]:
-    """Days elapsed, year, month (0 to 11), weekday (0 is Monday), hour; NaN stays."""
+    """Days since 1970, year, month (0-11), weekday (0 is Monday), hour; NaN stays."""
     gone = np.isnan(seconds)
     s = np.where(gone, 0.0, seconds)
     days = np.floor(s / DAY)
@@ -34,7 +34,7 @@ def plain_parts(seconds) -> list[np.ndarray]:
 
 
 def date_parts(seconds, plain) -> np.ndarray:
-    """All parts of k columns of dates, (n, parts x k): part by part."""
+    """Features of k date columns as a matrix (n, parts * k), grouped by part."""
     elapsed, year, month, weekday, hour = parts = plain_parts(seconds)
     if plain:
         return np.concatenate(parts, axis=1)
@@ -47,7 +47,7 @@ def date_parts(seconds, plain) -> np.ndarray:
 
 
 def varying_date_parts(seconds, plain) -> list[tuple[int, int]]:
-    """(part, column) of every part that takes more than one value."""
+    """Pairs (part, column) of the date parts that are not constant."""
     found = plain_parts(seconds)
     source = range(len(PLAIN)) if plain else SOURCE
     return [
@@ -64,6 +64,6 @@ def takes_two_values(x) -> bool:
 
 
 def cyclic_features(x, period) -> np.ndarray:
-    """sin and cos of k columns with their periods, (n, 2k): all sines first."""
-    turn = x * (2 * np.pi / period)
-    return np.concatenate([np.sin(turn), np.cos(turn)], axis=1)
+    """Sines, then cosines, of k columns with their periods: (n, 2k)."""
+    radians = x * (2 * np.pi / period)
+    return np.concatenate([np.sin(radians), np.cos(radians)], axis=1)

@@ -13,7 +13,7 @@ LINES = 1 << 23  # bytes of lines read at a time
 
 
 def read_json(path) -> pa.Table:
-    """The table of a JSON file, types decided over all rows."""
+    """Reads a JSON file as a table, with types inferred over all rows."""
     blocks = list(json_blocks(path))
     if not blocks:
         raise TableError(f"{path} is empty.")
@@ -28,23 +28,24 @@ def read_json(path) -> pa.Table:
 
 
 def json_blocks(path):
-    """Tables of some lines each; types may differ from block to block."""
+    """Yields tables of some lines each; types may differ between blocks."""
     with csv_dialect.open_bytes(path) as stream:
         head = stream.read(1 << 12)
         csv_dialect.refuse_binary(head, path)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             yield one_list(head + stream.read(), path)
             return
-        rest, line = head.removeprefix(b"\xef\xbb\xbf"), 1
+        rest = head.removeprefix(b"\xef\xbb\xbf")
+        line = 1
         while True:
-            more = stream.read(LINES)
+            chunk = stream.read(LINES)
             lines, _, tail = (
-                (rest + more).rpartition(b"\n") if more else (rest, b"", b"")
+                (rest + chunk).rpartition(b"\n") if chunk else (rest, b"", b"")
             )
             if lines.strip():
                 yield parse_block(lines, path, line)
             line += lines.count(b"\n") + 1
-            if not more:
+            if not chunk:
                 return
             rest = tail
 
@@ -58,7 +59,7 @@ def one_list(text, path) -> pa.Table:
 
 
 def parse_block(lines, path, line) -> pa.Table:
-    """A table of lines; by Python where Arrow gives up (values of mixed types)."""
+    """Parses lines as a table; by Python where Arrow fails (values of mixed types)."""
     try:
         return arrow_json.read_json(
             io.BytesIO(lines),
@@ -88,7 +89,7 @@ def from_rows(rows, path) -> pa.Table:
 
 
 def unify_schemas(schemas) -> pa.Schema:
-    """One type for each column of all blocks: texts where nothing else fits all."""
+    """A common type for each column of all blocks; text if there is no other."""
     kinds: dict[str, pa.DataType] = {}
     for schema in schemas:
         for field in schema:
@@ -112,7 +113,7 @@ def wider_type(a, b) -> pa.DataType:
 
 
 def cast_block(table, schema) -> pa.Table:
-    """A block with the columns and types of all."""
+    """A block cast to the common schema, with nulls for absent columns."""
     made = []
     for field in schema:
         if field.name not in table.column_names:
@@ -122,6 +123,6 @@ def cast_block(table, schema) -> pa.Table:
         try:
             made.append(column.cast(field.type))
         except pa.ArrowException:
-            said = [None if v is None else str(v) for v in column.to_pylist()]
-            made.append(pa.array(said, pa.string()).cast(field.type))
+            texts = [None if v is None else str(v) for v in column.to_pylist()]
+            made.append(pa.array(texts, pa.string()).cast(field.type))
     return pa.table(made, schema=schema)

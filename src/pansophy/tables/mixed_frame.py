@@ -3,8 +3,8 @@
 A frame is made from a table once (`Schema.frame`) and then only sliced: nothing in it
 has been learned from other rows. Codes of levels are positions in the levels of the
 schema, -1 for a level the schema does not know and NaN for a missing value; dates are
-seconds since 1970. Whatever is learned (means, encodings, vocabularies) is learned
-from the rows of a training part by `Preparation`.
+seconds since 1970. Means, encodings and vocabularies are learned by `Preparation` from
+training rows.
 """
 
 import zlib
@@ -42,25 +42,29 @@ class MixedFrame:
         )
 
     def digits(self) -> np.ndarray:
-        """A number in [0, 1) for each row: a fixed one, as good as drawn at random.
+        """A hash of each row as a number in [0, 1), uniform like a random draw.
 
-        The same for the same row in any frame; values count to seven digits.
+        Equal rows have equal numbers in any frame; values are rounded to float32.
         """
         h = np.zeros(len(self), dtype=np.uint64)
         with np.errstate(over="ignore", invalid="ignore"):
-            V = np.where(np.isnan(self.values), np.nan, self.values) + 0.0  # one NaN, 0
+            V = (
+                np.where(np.isnan(self.values), np.nan, self.values) + 0.0
+            )  # one NaN, one zero
             bits = np.ascontiguousarray(V, dtype=np.float32).view(np.uint32)
             for column in bits.T:
                 h = splitmix64(h ^ column)
             for text in self.texts:
-                said = (0 if t is None else zlib.crc32(t.encode()) + 1
-                        for t in text.to_pylist())  # fmt: skip
-                h = splitmix64(h ^ np.fromiter(said, np.uint64, len(self)))
+                hashes = (
+                    0 if t is None else zlib.crc32(t.encode()) + 1
+                    for t in text.to_pylist()
+                )
+                h = splitmix64(h ^ np.fromiter(hashes, np.uint64, len(self)))
         return (h >> np.uint64(11)) * 2.0**-53
 
 
 def splitmix64(h):
-    """Every bit of 64 made to depend on all others (the steps of SplitMix64)."""
+    """The SplitMix64 mixing function of 64-bit words."""
     h = h + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-LOOK = 500  # values looked at before all are tried
+LOOK = 500  # values tried before all are parsed
 LONG = 40  # numbers have fewer characters
 SIGNS = "$€£¥₹"
 UNIT = r"[^\W\d_eE][^\W\d_]{0,8}(?:/[^\W\d_]{1,6})?[²³]?|[°º][CFK]?"
@@ -44,7 +44,7 @@ EPOCHS = {"epoch": 1.0, "epoch ms": 1e3}  # parts of a second
 
 
 class DetectedFormat(NamedTuple):
-    """A form, why, and the words of the column that count as missing."""
+    """A detected form, the reason, and the words that count as missing."""
 
     form: str
     why: str
@@ -60,14 +60,14 @@ def is_date_form(form) -> bool:
 
 
 def format_reader(form):
-    """The function that reads texts of a form."""
+    """The function that parses texts of a form."""
     if form == "clock":
         return read_clock
     return read_dates if is_date_form(form) else read_numbers
 
 
 def parse_value(text, form) -> float | None:
-    """One text in a form, or None where `format_reader` has to be asked."""
+    """Fast parser of one text; None where `format_reader` must be used."""
     if form == "clock":
         return None
     if not is_date_form(form):
@@ -79,10 +79,10 @@ def parse_value(text, form) -> float | None:
             )
         if not pattern.match(bare):
             return None
-        if thousands:
-            bare = re.sub(r"[ \u00a0\u202f]", "", bare) if thousands == " " else (
-                bare.replace(thousands, "")
-            )  # fmt: skip
+        if thousands == " ":
+            bare = re.sub(r"[ \u00a0\u202f]", "", bare)
+        elif thousands:
+            bare = bare.replace(thousands, "")
         return float(bare.replace(decimal, "."))
     try:
         if form in EPOCHS:
@@ -117,7 +117,7 @@ def number_form(pre, thousands, decimal, post) -> str:
 
 
 def number_format_parts(form) -> tuple[str, str, str, str] | None:
-    """Prefix, thousands, decimal mark and suffix of a form, or None if it is none."""
+    """Prefix, thousands mark, decimal mark and suffix of a form; None if invalid."""
     found = EXAMPLE.fullmatch(form or "1.5")
     if found is None:
         return None
@@ -125,7 +125,7 @@ def number_format_parts(form) -> tuple[str, str, str, str] | None:
 
 
 def number_regex(thousands, decimal) -> str:
-    """The regular expression (RE2) of a number of a style."""
+    """Regular expression (RE2) of numbers with these marks."""
     d = re.escape(decimal)
     whole = r"\d+"
     if thousands:
@@ -135,7 +135,7 @@ def number_regex(thousands, decimal) -> str:
 
 
 def strip_currency(texts, pre, post):
-    """Texts without blanks around them and without their sign of currency."""
+    """Texts without surrounding blanks, prefix and suffix."""
     texts = pc.utf8_trim_whitespace(texts)
     for sign in {pre.strip(), post.strip()} - {""}:
         texts = pc.replace_substring_regex(
@@ -145,7 +145,7 @@ def strip_currency(texts, pre, post):
 
 
 def read_numbers(texts, form):
-    """Float column of texts in a form; null where one is not in it."""
+    """Parses numbers of a form as floats; null where a text does not match."""
     pre, thousands, decimal, post = number_format_parts(form) or ("", "", ".", "")
     if not thousands and decimal == "." and not pre and not post:
         try:
@@ -169,7 +169,7 @@ def read_numbers(texts, form):
 
 
 def find_number(texts) -> DetectedFormat | None:
-    """The form of a column of numbers written as text (no nulls), or None."""
+    """Detects the form of numbers written as text (no nulls); None if there is none."""
     head = texts[:LOOK].to_pylist()
     matches = [AFFIXED.fullmatch(v) if len(v) < LONG else None for v in head]
     held = [m for m in matches if m]
@@ -204,7 +204,7 @@ def find_number(texts) -> DetectedFormat | None:
 
 
 def codes_not_numbers(texts, fits) -> bool:
-    """Digits that begin with 0, such as postal codes."""
+    """Whether some digits begin with 0, as in postal codes."""
     return pc.any(pc.match_substring_regex(texts.filter(fits), r"^0\d")).as_py() is True
 
 
@@ -228,7 +228,7 @@ DAYS = [  # a pattern of the day, and what it may mean; {s} is its separator
 
 @lru_cache(maxsize=64)
 def day_pattern(form) -> str:
-    """A regular expression (RE2) that finds the day in texts of a format."""
+    """Regular expression (RE2) that captures the day in dates of a format."""
     codes = {"%d": r"(?P<day>\d{1,2})", "%Y": r"\d{4}"}
     codes |= dict.fromkeys(["%b", "%B", "%p"], r"\pL+\.?")
     parts = re.split(r"(%\w)", form)
@@ -237,7 +237,7 @@ def day_pattern(form) -> str:
 
 
 def read_dates(texts, form):
-    """Seconds since 1970 of texts in a form; null where one is not in it."""
+    """Parses dates of a form as seconds since 1970; null where one does not match."""
     if form in EPOCHS:
         return pc.divide(read_numbers(texts, "1.5"), EPOCHS[form])
     if form != "ISO":
@@ -265,7 +265,7 @@ CLOCK = r"^\s*\d\d?:\d\d(:\d\d(\.\d{1,6})?)?\s*$"
 
 
 def read_clock(texts, form="clock"):
-    """Seconds since midnight of texts such as 14:30 or 14:30:05."""
+    """Parses times such as 14:30 or 14:30:05 as seconds since midnight."""
     fits = pc.match_substring_regex(texts, CLOCK)
     texts = pc.utf8_trim_whitespace(pc.if_else(fits, texts, None))
     texts = pc.replace_substring_regex(texts, r"^(\d:)", r"0\1")
@@ -273,7 +273,7 @@ def read_clock(texts, form="clock"):
 
 
 def find_clock(texts) -> DetectedFormat | None:
-    """Whether all texts (no nulls) are times of the day."""
+    """Detects a column of times of the day (no nulls); None if it is not one."""
     if not re.fullmatch(CLOCK, texts[0].as_py(), re.ASCII):
         return None
     if read_clock(texts).null_count:
@@ -282,7 +282,7 @@ def find_clock(texts) -> DetectedFormat | None:
 
 
 def find_date(texts) -> DetectedFormat | None:
-    """The form of a column of dates written as text (no nulls), or None."""
+    """Detects the form of dates written as text (no nulls); None if there is none."""
     first = texts[0].as_py().strip()
     if not 6 <= len(first) <= 35 or not re.search(r"\d", first):
         return None
@@ -305,7 +305,7 @@ def find_date(texts) -> DetectedFormat | None:
 
 
 def epoch_of(low, high) -> str:
-    """Whether numbers from low to high can be moments from 1990 to 2100, and how."""
+    """The epoch form by which low to high are dates of 1990 to 2100, or ""."""
     for form, parts in EPOCHS.items():
         if 631152000 * parts <= low < high < 4102444800 * parts:
             return form
@@ -313,7 +313,7 @@ def epoch_of(low, high) -> str:
 
 
 def all_match_date_format(texts, form) -> bool:
-    """Whether all texts are dates of a form, of years that dates have."""
+    """Whether all texts are dates of a form, with plausible years."""
     for part in (texts[:LOOK], texts):
         seconds = read_dates(part, form)
         if seconds.null_count:
@@ -323,7 +323,7 @@ def all_match_date_format(texts, form) -> bool:
 
 
 def common_format(ways, texts, separator) -> DetectedFormat:
-    """One of the forms that all texts have."""
+    """Chooses among the date forms that fit all texts."""
     if len(ways) == 1:
         return DetectedFormat(
             ways[0], f"dates written as {format_description(ways[0])}"
@@ -346,9 +346,9 @@ def common_format(ways, texts, separator) -> DetectedFormat:
 
 
 def format_description(form) -> str:
-    """A format as people say it."""
-    said = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
+    """A date format in words, such as day/month/year."""
+    words = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
     day = form.split("%H")[0].split("%I")[0].rstrip(" T")
-    for code, word in said.items():
+    for code, word in words.items():
         day = day.replace(code, word)
     return day

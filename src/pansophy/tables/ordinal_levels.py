@@ -50,13 +50,13 @@ MORE = re.compile(
 
 
 def order_of(levels, name="") -> list[str] | None:
-    """The levels in their order, if they have one."""
-    said = {re.sub(r"[\s_-]+", " ", v).strip().lower(): v for v in levels}
-    if len(said) < len(levels) or len(levels) < 2:
+    """The levels in their natural order; None if there is none."""
+    normalized = {re.sub(r"[\s_-]+", " ", v).strip().lower(): v for v in levels}
+    if len(normalized) < len(levels) or len(levels) < 2:
         return None
     for order in ORDERS:
-        if said.keys() <= set(order):
-            return [said[w] for w in order if w in said]
+        if normalized.keys() <= set(order):
+            return [normalized[w] for w in order if w in normalized]
     grades = {v.strip().upper(): v for v in levels}
     if GRADE_NAME.search(name) and grades.keys() <= set(GRADES) and len(grades) > 2:
         return [grades[g] for g in GRADES if g in grades]
@@ -64,12 +64,13 @@ def order_of(levels, name="") -> list[str] | None:
 
 
 def sort_range_levels(levels) -> list[str] | None:
-    """Levels such as "18-25", "26-35", "36+", sorted by where they begin."""
+    """Levels such as "18-25", "26-35", "36+" sorted by lower end; None if not such."""
     if len(levels) < 3 or max(map(len, levels)) > 40:
         return None
     starts = []
     for level in levels:
-        more, found = MORE.fullmatch(level), RANGE.fullmatch(level)
+        more = MORE.fullmatch(level)
+        found = RANGE.fullmatch(level)
         if more:
             starts.append((float(more[1].replace(",", ".")), 1))
         elif found and not level.strip().isdigit():

@@ -3,10 +3,9 @@
 Methods come in two kinds. *Native* ones take categories as codes and missing values as
 NaN: their categories come first, as columns 0 .. k-1. All others get numbers imputed by
 the median, with an indicator where values were missing; ordinals as numbers; dates and
-angles as in `dates`; categories of few levels as one column a level and of many levels
-by their mean target (`levels`); texts by their main directions (`words`); all scaled on
-request. Whatever is learned comes from the rows given to `fit` and from nothing else;
-`transform` only reads it.
+angles by `date_features`; categories of few levels one-hot and of many levels by their
+mean target (`target_encoding`); texts by `text_features`; all scaled on request. All
+parameters are learned from the rows given to `fit`; `transform` only applies them.
 
 Output columns stand in blocks: numbers, dates, angles | indicators | levels | mean
 targets | texts; for native methods codes | numbers, dates, angles | texts.
@@ -18,15 +17,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import Estimator
+from ..core.weighted import weighted_median
 from . import date_features, target_encoding, text_features
 from .roles import Column
 
 ONE_HOT = 10  # categories with more levels are encoded by their mean target
-ROWS = 4096  # rows transformed at a time: what they make stays in the cache
+ROWS = 4096  # rows transformed at a time, so that a block stays in the cache
 
 
 class DenseColumns(NamedTuple):
-    """Numbers, parts of dates and of angles: how they are filled and scaled."""
+    """How numbers, date parts and angles are imputed and scaled."""
 
     number: np.ndarray  # columns of the frame
     ordinal: np.ndarray  # which of these numbers are codes in order
@@ -42,7 +42,7 @@ class DenseColumns(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Preparation(Estimator):
-    """Fill, scale and encode the columns of a frame.
+    """Impute, scale and encode the columns of a MixedFrame.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class Preparation(Estimator):
     n_classes : int
         Classes of a classification.
     scale : bool
-        Whether columns are brought to like size.
+        Whether columns are standardised.
     full_rank : bool
         Whether one level of each category is left out.
     native : bool
-        Whether categories stay codes and missing values stay NaN.
+        Whether categories stay integer codes and missing values stay NaN.
     random_state : int
         Of the parts of cross-fitting.
 
@@ -79,12 +79,12 @@ class Preparation(Estimator):
     random_state: int = 0
 
     def fit(self, frame, y=None, sample_weight=None):
-        """Learn from the rows of a frame; weights count as repeated rows."""
+        """Fit to the rows of a frame; a row of weight k counts as k rows."""
         self._fit(frame, y, sample_weight)
         return self
 
     def fit_transform(self, frame, y=None, sample_weight=None) -> np.ndarray:
-        """Not `fit` then `transform`: encodings by the target are cross-fitted."""
+        """Fit and transform; unlike `transform`, mean targets are cross-fitted."""
         Y, w = self._fit(frame, y, sample_weight)
         out = self.transform(frame)
         if self.means_ is not None:
@@ -106,9 +106,8 @@ class Preparation(Estimator):
         if w is not None and not w.all():  # rows of weight 0 are not there
             kept = w > 0
             self._fit(frame[kept], None if y is None else np.asarray(y)[kept], w[kept])
-            return target_matrix(
-                y, self.task, self.n_classes
-            ) if self.long_ else None, w
+            Y = target_matrix(y, self.task, self.n_classes) if self.long_ else None
+            return Y, w
         V = frame.values
         self.n_features_in_ = len(self.columns)
         names = Names(self.columns)
@@ -119,7 +118,9 @@ class Preparation(Estimator):
             names.add(category, [""] * len(category))
         self.dense_ = fit_dense(V, plain, w, self.native, self.scale, names)
         a = b = c = d = len(names)
-        self.means_, self.long_, Y = None, (), None
+        self.means_ = None
+        self.long_ = ()
+        Y = None
         if not self.native:
             names.add(self.dense_.gap, [" missing"] * len(self.dense_.gap))
             b = len(names)
@@ -133,7 +134,8 @@ class Preparation(Estimator):
             text_features.fit_words(t, self.scale, seed) for t in frame.texts
         )
         names.add_texts(self.words_)
-        self.columns_of_, self.names_ = np.asarray(names.of, dtype=np.intp), names.said
+        self.columns_of_ = np.asarray(names.of, dtype=np.intp)
+        self.names_ = names.names
         return Y, w
 
     def _fit_levels(self, V, plain, category, w, names):
@@ -142,10 +144,12 @@ class Preparation(Estimator):
         self.one_hot_, made = target_encoding.fit_one_hot(
             V, short, sizes, w, self.full_rank
         )
-        said = lambda j, slot: (
+        level_name = lambda j, slot: (
             f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
         )
-        names.add([short[j] for j, _ in made], [f"={said(j, s)}" for j, s in made])
+        names.add(
+            [short[j] for j, _ in made], [f"={level_name(j, s)}" for j, s in made]
+        )
 
     def _fit_means(self, V, plain, category, y, w, names):
         long = [j for j in category if len(plain[j].levels) > ONE_HOT]
@@ -166,17 +170,19 @@ class Preparation(Estimator):
             self.mean_scale_ = np.maximum(
                 size, np.tile(mean_standard_errors(Y, w), len(long))
             )
-        names.add(np.repeat(long, K), [" mean" + (f" {k}" if K > 1 else "")
-                                       for _ in long for k in range(K)])  # fmt: skip
+        endings = [f" mean {k}" for k in range(K)] if K > 1 else [" mean"]
+        names.add(np.repeat(long, K), endings * len(long))
         return Y
 
     def transform(self, frame) -> np.ndarray:
-        """The matrix of a frame; float64, one row for each of the frame's."""
-        n, (a, b, c, d) = len(frame), self.edges_
+        """The float64 matrix of a frame, with as many rows."""
+        n = len(frame)
+        (a, b, c, d) = self.edges_
         V = frame.values
         out = np.zeros((n, len(self.columns_of_)))
         for i in range(0, n, ROWS):
-            v, o = V[i : i + ROWS], out[i : i + ROWS]
+            v = V[i : i + ROWS]
+            o = out[i : i + ROWS]
             if self.native:
                 k = len(self.one_hot_.where)
                 if k:
@@ -195,7 +201,7 @@ class Preparation(Estimator):
         return out
 
     def _put(self, v, o, a, b, c, d):
-        """Everything but texts, of methods that are not native."""
+        """Writes all columns except texts, for methods that are not native."""
         dense = self.dense_
         if a:
             X = dense_values(dense, v, plain=False)
@@ -218,7 +224,7 @@ class Preparation(Estimator):
 
     @property
     def categories(self) -> list[int] | None:
-        """Which columns of a native matrix are codes."""
+        """Columns of a native matrix that are category codes; None without any."""
         k = sum(c.role == "category" for c in self.columns)
         return list(range(k)) or None
 
@@ -233,14 +239,14 @@ class Preparation(Estimator):
 
 
 class Names:
-    """Output columns so far: the place of their source in `columns`, their names."""
+    """Collects the output columns: positions of their sources, and their names."""
 
     def __init__(self, columns):
         self.columns = columns
         self.plain = [i for i, c in enumerate(columns) if c.role != "text"]
         self.text = [i for i, c in enumerate(columns) if c.role == "text"]
         self.of: list[int] = []
-        self.said: list[str] = []
+        self.names: list[str] = []
 
     def __len__(self):
         return len(self.of)
@@ -248,17 +254,17 @@ class Names:
     def add(self, frame_columns, endings):
         for j, ending in zip(frame_columns, endings, strict=True):
             self.of.append(self.plain[j])
-            self.said.append(self.columns[self.plain[j]].name + ending)
+            self.names.append(self.columns[self.plain[j]].name + ending)
 
     def add_texts(self, blocks):
         for i, block in zip(self.text, blocks, strict=True):
             for k in range(block.V.shape[1]):
                 self.of.append(i)
-                self.said.append(f"{self.columns[i].name} topic {k + 1}")
+                self.names.append(f"{self.columns[i].name} topic {k + 1}")
 
 
 def target_matrix(y, task, n_classes) -> np.ndarray:
-    """(n, K): a column of y for each number, class (of three or more) or label."""
+    """y as a matrix (n, K): one column, or one for each class or label."""
     y = np.asarray(y)
     if y.ndim == 2:
         return y.astype(float)
@@ -268,10 +274,10 @@ def target_matrix(y, task, n_classes) -> np.ndarray:
 
 
 def mean_standard_errors(Y, w) -> np.ndarray:
-    """Standard errors of the means of Y (n, K): no mean target is better known.
+    """Standard errors of the column means of Y (n, K), the least scale of encodings.
 
-    Levels that say nothing all have the same mean, but for noise: rows encoded without
-    their own part would differ by far more than that.
+    Uninformative levels have nearly equal mean targets; scaling by their tiny spread
+    would blow up the noise of cross-fitted encodings.
     """
     m = np.average(Y, axis=0, weights=w)
     n = len(Y) if w is None else target_encoding.as_counts(w).sum()
@@ -279,7 +285,7 @@ def mean_standard_errors(Y, w) -> np.ndarray:
 
 
 def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
-    """Which parts vary, what fills gaps, how large they are."""
+    """Fits the dense columns: the varying date parts, imputed values and scales."""
     of = lambda *roles: np.asarray(
         [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
     )
@@ -294,10 +300,17 @@ def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     gap = used[np.isnan(V).any(axis=0)[used]]
     width = len(number) + len(part) + 2 * len(angle)
     block = DenseColumns(
-        number, np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
-        date, part, angle, np.asarray([plain[j].period for j in angle], dtype=float),
-        gap, np.zeros(width), np.zeros(width), np.ones(width),
-    )  # fmt: skip
+        number=number,
+        ordinal=np.asarray([plain[j].role == "ordinal" for j in number], dtype=bool),
+        date=date,
+        part=part,
+        angle=angle,
+        period=np.asarray([plain[j].period for j in angle], dtype=float),
+        gap=gap,
+        fill=np.zeros(width),
+        shift=np.zeros(width),
+        scale=np.ones(width),
+    )
     if native or width == 0:
         return block
     comes_round = [0.0 if "sin" in p or "cos" in p else np.nan for p in parts]
@@ -307,7 +320,7 @@ def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
 
 
 def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
-    """What fills each column (a median, where nothing is fixed) and its size."""
+    """Fits imputed values (medians where `fixed` is NaN), means and scales."""
     X = np.empty((len(fixed), len(V)))  # one row a column: they are read one by one
     for i in range(0, len(V), ROWS):
         X[:, i : i + ROWS] = dense_values(block, V[i : i + ROWS], plain=False).T
@@ -317,12 +330,13 @@ def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
         if scale:
             x[gone] = block.fill[j]
             shift, size = means_and_scales(x[:, None], w)
-            block.shift[j], block.scale[j] = shift[0], 1.0 / size[0]
+            block.shift[j] = shift[0]
+            block.scale[j] = 1.0 / size[0]
     return block
 
 
 def dense_values(block, v, plain) -> np.ndarray:
-    """Numbers, parts of dates, parts of angles; NaN where missing."""
+    """Matrix of numbers, date parts and angles; NaN where missing."""
     X = v[:, block.number]
     if block.ordinal.any():
         X = np.where(block.ordinal & (X < 0), np.nan, X)  # levels never seen
@@ -335,18 +349,13 @@ def dense_values(block, v, plain) -> np.ndarray:
 
 
 def known_median(x, w) -> float:
-    """The median of what is known, 0 if nothing is; weights count as repetition."""
-    known = ~np.isnan(x)
-    if w is None:
-        return float(np.median(x[known])) if known.any() else 0.0
-    known &= w > 0
+    """Median of the values that are not missing; 0 if there are none."""
+    known = ~np.isnan(x) if w is None else ~np.isnan(x) & (w > 0)
     if not known.any():
         return 0.0
-    order = np.argsort(x[known], kind="stable")
-    x, total = x[known][order], np.cumsum(w[known][order])
-    half = total[-1] / 2
-    low, high = np.searchsorted(total, half), np.searchsorted(total, half, "right")
-    return float((x[low] + x[min(high, len(x) - 1)]) / 2)
+    if w is None:
+        return float(np.median(x[known]))  # selects, where weights need a sort
+    return float(weighted_median(x[known], w[known]))
 
 
 def means_and_scales(X, w) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from ..core.codes import is_missing
 from . import csv_dialect
 from .column_values import TableError
 from .text_file import read_text_file
@@ -19,14 +20,14 @@ FORMATS = {
 
 
 def read_table(source) -> pa.Table:
-    """An Arrow table from a file, a dataframe or a dict of columns.
+    """Read a file, a dataframe or a dict of columns as an Arrow table.
 
-    Files are told apart by their names and first bytes: Parquet, Feather (Arrow), JSON
+    File formats are recognised by name and first bytes: Parquet, Feather (Arrow), JSON
     lines (`.jsonl`, `.ndjson`, `.json`); all else is text with a line of names, whose
-    separator, decimal mark and encoding are found out. Each may be compressed (`.gz`,
-    `.zst`, `.bz2`). pandas, polars, Arrow and whatever narwhals understands is taken
-    as it is; so are dicts of columns and lists of dicts. What was noticed on the way is
-    told by `reading_notes`.
+    separator, decimal mark and encoding are detected. Each may be compressed (`.gz`,
+    `.zst`, `.bz2`). Dataframes of pandas, polars and other libraries that narwhals
+    knows, Arrow tables, dicts of columns and lists of dicts are converted. Notes made
+    while reading are returned by `reading_notes`.
     """
     if isinstance(source, (str, os.PathLike)):
         table = read_file(Path(source))
@@ -36,20 +37,21 @@ def read_table(source) -> pa.Table:
 
 
 def reading_notes(table) -> list[str]:
-    """What was noticed while a table was read."""
+    """Notes made while a table was read, such as a guessed encoding."""
     kept = (table.schema.metadata or {}).get(NOTES)
     return json.loads(kept) if kept else []
 
 
-def with_note(table, said) -> pa.Table:
-    if not said:
+def with_note(table, notes) -> pa.Table:
+    """The table with notes in its metadata, for `reading_notes`."""
+    if not notes:
         return table
-    kept = {**(table.schema.metadata or {}), NOTES: json.dumps(list(said)).encode()}
+    kept = {**(table.schema.metadata or {}), NOTES: json.dumps(list(notes)).encode()}
     return table.replace_schema_metadata(kept)
 
 
 def from_memory(source) -> pa.Table:
-    """Tables that are in memory already."""
+    """An Arrow table from objects in memory."""
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -65,6 +67,7 @@ def from_memory(source) -> pa.Table:
 
 
 def from_columns(columns) -> pa.Table:
+    """An Arrow table from a dict of columns."""
     made = {}
     for name, values in columns.items():
         made[str(name)] = from_values(values, name)
@@ -75,40 +78,36 @@ def from_columns(columns) -> pa.Table:
 
 
 def from_values(values, name):
-    """One column; values of mixed types become texts."""
+    """An Arrow array of one column; values of mixed types become text."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     if isinstance(values, range):
         values = list(values)
-    values = without_spans(values)
+    values = intervals_as_text(values)
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
         try:
-            said = [None if is_missing_cell(v) else str(v) for v in values]
+            texts = [None if is_missing(v) else str(v) for v in values]
         except TypeError:
             kind = type(values).__name__
             raise TableError(f"Column {name!r} is a {kind}, not values.") from error
-        return pa.array(said, pa.string())
+        return pa.array(texts, pa.string())
 
 
-def without_spans(values):
-    """pandas' intervals as texts (their order kept), its periods as dates."""
+def intervals_as_text(values):
+    """pandas intervals as texts (in their order), periods as dates."""
     kind = getattr(values, "dtype", None)
-    said = str(getattr(getattr(kind, "categories", None), "dtype", kind))
-    if said.startswith("interval") and hasattr(kind, "categories"):
+    dtype_name = str(getattr(getattr(kind, "categories", None), "dtype", kind))
+    if dtype_name.startswith("interval") and hasattr(kind, "categories"):
         return values.cat.rename_categories(lambda v: str(v))
-    if said.startswith("interval"):
+    if dtype_name.startswith("interval"):
         return values.astype("str").where(values.notna(), None)
-    return values.dt.to_timestamp() if said.startswith("period[") else values
-
-
-def is_missing_cell(value) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+    return values.dt.to_timestamp() if dtype_name.startswith("period[") else values
 
 
 def table_from_frame(source) -> pa.Table:
-    """pandas, polars and the like, through narwhals."""
+    """An Arrow table from a dataframe of any library that narwhals knows."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
@@ -156,6 +155,7 @@ def format_of(path) -> str:
 
 
 def check_file(path):
+    """Raises TableError if a path is not a file with content."""
     if path.is_dir():
         raise TableError(f"{path} is a folder, not a table.")
     if not path.exists():
@@ -165,8 +165,9 @@ def check_file(path):
 
 
 def read_file(path) -> pa.Table:
+    """Reads a file of any supported format."""
     check_file(path)
-    said = ()
+    notes = ()
     try:
         kind = format_of(path)
         if kind == "parquet":
@@ -180,12 +181,12 @@ def read_file(path) -> pa.Table:
 
             table = read_json(path)
         else:
-            table, said = read_text_file(path)
+            table, notes = read_text_file(path)
         if kind != "text":
             table.validate(full=True)  # a damaged file must not crash what comes later
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise unreadable_file(path, error) from error
-    return with_note(table, said)
+    return with_note(table, notes)
 
 
 def unreadable_file(path, error) -> TableError:
@@ -194,7 +195,7 @@ def unreadable_file(path, error) -> TableError:
 
 
 def source_of(path):
-    """Something to seek in: the file, or its unpacked bytes."""
+    """A seekable source: the file, or its decompressed bytes."""
     stream = csv_dialect.open_bytes(path)
     if isinstance(stream, pa.CompressedInputStream):
         with stream:
@@ -220,7 +221,7 @@ def arrow_reader(path):
 
 
 def with_unique_names(table) -> pa.Table:
-    """A table whose columns all have names, all different."""
+    """The table with stripped, non-empty names and simple types; names must differ."""
     names = [n.strip() or f"column {i + 1}" for i, n in enumerate(table.column_names)]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
@@ -234,7 +235,7 @@ def with_unique_names(table) -> pa.Table:
 
 
 def simpler_type(kind) -> pa.DataType | None:
-    """The common type of values of a type that Arrow computes little with."""
+    """A basic type in place of one that Arrow hardly computes with; None if basic."""
     t = pa.types
     if isinstance(kind, pa.BaseExtensionType):
         return kind.storage_type

@@ -1,10 +1,9 @@
 """Infers the role of each input column, with the reason.
 
 Used: *number*; *category* (levels without order); *ordinal* (levels with one); *date*
-(seconds since 1970); *angle* (a number that comes back to where it began after a
-period: bearings, hours of the day, months); *text*. Left out: *id* (a name for each
-row), *constant*, *other* (lists, bytes). A user may also say *ignore*, and *group* and
-*weight* are given by name.
+(seconds since 1970); *angle* (a cyclic number: bearings, hours of the day, months);
+*text*. Left out: *id* (a name for each row), *constant*, *other* (lists, bytes). A user
+may also set *ignore*; *group* and *weight* are given by name.
 """
 
 import math
@@ -39,7 +38,7 @@ CLOCKED = re.compile(  # what counts time rather than rows
     r"($|[_\s.-])",
     re.IGNORECASE,
 )
-TURN = re.compile(
+ANGLE_NAME = re.compile(
     r"(^|[_\s.-])(angle|bearing|heading|azimuth|wind[_\s-]?dir(ection)?|wdir|direction)"
     r"($|[_\s.-])",
     re.IGNORECASE,
@@ -56,19 +55,19 @@ SINCE = {"epoch": "seconds since 1970", "epoch ms": "milliseconds since 1970"}
 
 
 class Column(NamedTuple):
-    """One input column: its role, why, and what is needed to read it."""
+    """Role of one input column, the reason, and how to read its values."""
 
     name: str
     role: str
     why: str
     levels: tuple[str, ...] = ()  # of a category; of an ordinal, in order
     period: float = 0.0  # of an angle
-    form: str = ""  # how its texts stand for numbers or dates; see `forms`
+    form: str = ""  # of numbers or dates written as text; see `number_formats`
     missing: tuple[str, ...] = ()  # words that count as missing
 
 
 def column_format(c) -> str:
-    """How texts of a column are read: dates are ISO unless said otherwise."""
+    """The form by which texts of a column are parsed; dates are ISO by default."""
     if c.form or c.role not in ("date", "angle"):
         return c.form
     if c.role == "date":
@@ -77,8 +76,9 @@ def column_format(c) -> str:
 
 
 def find_role(column, name) -> Column:
-    """What one input column is for."""
-    kind, t = column.type, pa.types
+    """Infer the role of one input column."""
+    kind = column.type
+    t = pa.types
     value = kind.value_type if t.is_dictionary(kind) else kind
     if t.is_nested(value) or t.is_binary(value) or t.is_large_binary(value):
         return Column(name, "other", f"values of type {kind}")
@@ -116,7 +116,7 @@ def find_role(column, name) -> Column:
 
 
 def has_fractions(present) -> bool:
-    """Whether some are no whole numbers, and they are not all the same."""
+    """Whether a column varies and has values that are not whole numbers."""
     for part in (present[:1000], present):
         x = np.asarray(part.to_numpy(), dtype=float)
         if np.any(x != np.floor(x)):
@@ -125,7 +125,7 @@ def has_fractions(present) -> bool:
 
 
 def fraction_role(present, name) -> Column:
-    """Of numbers with fractions: they are neither ids nor levels."""
+    """Role of a column of numbers with fractions."""
     ends = pc.min_max(present)
     low, high = ends["min"].as_py(), ends["max"].as_py()
     if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
@@ -142,9 +142,10 @@ def ordered_levels(column) -> tuple[str, ...]:
 
 
 def number_role(present, found, n, name) -> Column:
-    """Of a column of numbers: its present values, the different ones, all rows."""
+    """Role of a column of whole numbers, from its values and distinct values."""
     distinct = np.asarray(found.cast(pa.float64(), safe=False).to_numpy())
-    low, high = distinct.min(), distinct.max()
+    low = distinct.min()
+    high = distinct.max()
     whole = np.all(distinct == np.floor(distinct))
     if whole and n > 20 and len(found) == n:
         steps = np.diff(np.asarray(present.to_numpy(), dtype=float))
@@ -180,28 +181,29 @@ def number_role(present, found, n, name) -> Column:
 
 
 def period_of(name, low, high, whole, count) -> float:
-    """The period of a column whose name and range say that it has one, else 0."""
+    """The period of a cyclic column, by its name and range; 0 if it has none."""
     for words, first, last, period in CYCLES:
         if re.search(rf"(^|[_\s.-])({words})$", name, re.IGNORECASE):
             wide = high - low > 0.45 * (last - first) and count > 3
             return period if whole and first <= low and high <= last and wide else 0.0
-    if TURN.search(name):
-        for start, period in ((0, 2 * math.pi), (-math.pi, 2 * math.pi),
-                              (0, 360.0), (-180, 360.0)):  # fmt: skip
+    if ANGLE_NAME.search(name):
+        circle = 2 * math.pi
+        starts = ((0, circle), (-math.pi, circle), (0, 360.0), (-180, 360.0))
+        for start, period in starts:
             if start <= low and high <= start + period * (1 + 1e-6):
                 return period if high - low > period / 2 else 0.0
     return 0.0
 
 
 def text_role(present, n, name) -> Column:
-    """Of a column of texts without nulls, in a table of n rows."""
+    """Role of a column of texts (without nulls) in a table of n rows."""
     counts = pc.value_counts(present)
     found = counts.field("values")
     if len(found) == 1 and len(present) == n:
         return Column(name, "constant", "one value throughout")
     kept = pa.chunked_array([found])
     number = number_formats.find_number(kept)
-    if number and not (number.form == "1.5" and few_whole(kept)):
+    if number and not (number.form == "1.5" and few_whole_numbers(kept)):
         return read_as_number(present, number, n, name)
     date = number_formats.find_date(kept)
     if date:
@@ -225,13 +227,14 @@ def text_role(present, n, name) -> Column:
     return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
 
 
-def few_whole(found) -> bool:
-    """A few different whole numbers that somebody chose to keep as text."""
+def few_whole_numbers(found) -> bool:
+    """Whether texts are a few distinct whole numbers, which are kept as categories."""
     digits = pc.all(pc.match_substring_regex(found, r"^\s*\d+\s*$")).as_py()
     return digits and len(found) <= 20
 
 
 def read_as_number(present, number, n, name) -> Column:
+    """Role of a column of numbers written as text."""
     x = column_values.column_as_floats(present, name, number.form, number.missing)
     known = pa.chunked_array([pa.array(x[~np.isnan(x)])])
     role = number_role(known, pc.unique(known), n, name)
@@ -252,7 +255,7 @@ def sorted_levels(found) -> tuple[str, ...]:
 
 
 def as_role(column, name, role) -> Column:
-    """A column in the role that the user wants, or a reason why not.
+    """A column in the role that the user asked for.
 
     A list of levels instead of a role makes an ordinal of them, in that order.
     """
@@ -282,7 +285,7 @@ def as_role(column, name, role) -> Column:
 
 
 def numeric_format(column, made, found) -> Column:
-    """The form and period of a column asked to be a number, date or angle."""
+    """A column requested as number, date or angle, with its form and period."""
     present = column_values.without_dictionary(column.drop_null())
     if column_values.is_text(column.type) and len(present):
         find = (
@@ -290,9 +293,9 @@ def numeric_format(column, made, found) -> Column:
             if made.role == "date"
             else number_formats.find_number
         )
-        how = find(column_values.column_as_texts(present, made.name))
-        if how:
-            made = made._replace(form=how.form, missing=how.missing)
+        detected = find(column_values.column_as_texts(present, made.name))
+        if detected:
+            made = made._replace(form=detected.form, missing=detected.missing)
     x = column_values.column_as_floats(column, made.name, made.form, made.missing)
     if made.role == "angle":
         width = np.nanmax(x) - np.nanmin(x) if np.isfinite(x).any() else 0.0

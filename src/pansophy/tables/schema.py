@@ -1,8 +1,8 @@
 """Schema: the inputs and the target of a table, enough to read new rows the same way.
 
-`infer_schema` reads a `Schema` off a table (roles of columns by `roles`, the task by
-`targets`), the user may change it, in Python or in a file (`schema_file`), and from
-then on the schema alone decides how a table becomes a `Frame` and an answer y.
+`infer_schema` infers a `Schema` from a table (roles of columns by `roles`, the task by
+`targets`); the user may change it, in Python or in a file (`schema_file`). The schema
+alone then decides how a table becomes a `MixedFrame` and a target y.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from . import column_values, targets
 from .column_values import TableError
 from .mixed_frame import MixedFrame
 from .roles import USED, Column, as_role, column_format, find_role
-from .single_row import short_frame
+from .single_row import frame_from_values
 from .targets import require_columns, unknown_column_message
 
 SHORT = 32  # rows that are read one by one
@@ -23,7 +23,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Schema:
-    """Roles of all columns, the task, and what groups, orders and weighs the rows."""
+    """Roles of all columns, the task, and the group, time and weight columns."""
 
     target: str  # several labels: their names, separated by commas; "" without one
     task: str  # "classification", "regression", "count", "multilabel", "unsupervised"
@@ -42,7 +42,7 @@ class Schema:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The columns that hold the target."""
+        """Names of the columns that hold the target."""
         if self.task == "multilabel" and not self.form:
             return self.labels
         return (self.target,) if self.target else ()
@@ -54,17 +54,17 @@ class Schema:
         raise TableError(unknown_column_message(name, [c.name for c in self.columns]))
 
     def frame(self, table) -> MixedFrame:
-        """The used columns: numbers and codes in one matrix, texts apart."""
-        used, names = self.used, set(table.column_names)
+        """The used columns as a MixedFrame: numbers and codes, and texts."""
+        used = self.used
+        names = set(table.column_names)
         missing = [c.name for c in used if c.name not in names]
         if missing:
             listed = ", ".join(repr(m) for m in missing)
             word = "column" if len(missing) == 1 else "columns"
             raise TableError(f"The table lacks the {word} {listed}.")
         if table.num_rows <= SHORT:
-            return short_frame(used, {
-                c.name: table.column(c.name).to_pylist() for c in used
-            })  # fmt: skip
+            values = {c.name: table.column(c.name).to_pylist() for c in used}
+            return frame_from_values(used, values)
         plain = [c for c in used if c.role != "text"]
         found = [read_column(table.column(c.name), c) for c in plain]
         texts = [
@@ -73,7 +73,7 @@ class Schema:
             if c.role == "text"
         ]
         return MixedFrame(
-            side_by_side(found, table.num_rows), tuple(map(one_array, texts))
+            columns_to_matrix(found, table.num_rows), tuple(map(combined_chunks, texts))
         )
 
     def rows(self, records) -> MixedFrame:
@@ -82,12 +82,12 @@ class Schema:
         For a few rows at a time, such as a request to a server.
         """
         used = self.used
-        return short_frame(
+        return frame_from_values(
             used, {c.name: [r.get(c.name) for r in records] for c in used}
         )
 
     def goal(self, table) -> np.ndarray:
-        """y: numbers, positions in the classes, or (n, L) of 0 and 1 for labels."""
+        """The target y: numbers, class codes, or a 0/1 matrix (n, L) of labels."""
         if not self.targets:
             raise TableError("The schema has no target.")
         require_columns(table, self.targets)
@@ -139,7 +139,7 @@ class Schema:
         return np.asarray(found.indices.to_numpy(), dtype=np.int64)
 
     def times(self, table) -> np.ndarray | None:
-        """When each row was: seconds since 1970, or the number it has; or None."""
+        """The time of each row, in seconds since 1970 or as a number; or None."""
         if self.time is None:
             return None
         return self._numbers(table, self.time, "times")
@@ -160,7 +160,7 @@ class Schema:
         return x
 
     def extra(self, table) -> list[str]:
-        """Columns of a table that nothing here knows."""
+        """Names of columns of a table that are not in the schema."""
         known = {c.name for c in self.columns} | set(self.targets)
         return [n for n in table.column_names if n not in known]
 
@@ -170,9 +170,10 @@ class Schema:
             self[name]
         changed = tuple(
             as_role(table.column(c.name), c.name, roles[c.name])
-            if c.name in roles else c
+            if c.name in roles
+            else c
             for c in self.columns
-        )  # fmt: skip
+        )
         return replace(self, columns=changed)
 
     def write(self, path) -> None:
@@ -194,14 +195,14 @@ class Schema:
 
 
 def read_column(column, c) -> np.ndarray:
-    """One column of a frame."""
+    """Values of one column as floats or level codes."""
     if c.role in ("category", "ordinal"):
         return column_values.level_codes(column, c.levels, c.name)
     return column_values.column_as_floats(column, c.name, column_format(c), c.missing)
 
 
-def side_by_side(columns, n) -> np.ndarray:
-    """Columns as a matrix, written block by block so that it stays in the cache."""
+def columns_to_matrix(columns, n) -> np.ndarray:
+    """Columns as a matrix, copied in blocks of rows that stay in the cache."""
     X = np.empty((n, len(columns)))
     for i in range(0, n, BLOCK):
         part = X[i : i + BLOCK]
@@ -210,18 +211,25 @@ def side_by_side(columns, n) -> np.ndarray:
     return X
 
 
-def one_array(column):
-    """Texts in one array, as frames are sliced by rows."""
+def combined_chunks(column):
+    """A chunked column as one array, which is faster to slice."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return column
 
 
 def infer_schema(
-    table, target=None, task="auto", *, group=None, time=None, weight=None, ignore=(),
+    table,
+    target=None,
+    task="auto",
+    *,
+    group=None,
+    time=None,
+    weight=None,
+    ignore=(),
     roles=None,
-) -> Schema:  # fmt: skip
-    """Read the roles of all columns off a table.
+) -> Schema:
+    """Infer the schema of a table: roles of columns and task.
 
     Parameters
     ----------
@@ -240,14 +248,15 @@ def infer_schema(
         ordinal with that order.
     """
     target, group, time, weight = map(targets.text_name, (target, group, time, weight))
-    ignore, asked = targets.as_name_list(ignore), targets.as_name_list(target)
+    ignore = targets.as_name_list(ignore)
+    target_names = targets.as_name_list(target)
     roles = {targets.text_name(n): r for n, r in (roles or {}).items()}
     kept = {"group": group, "weight": weight}
-    named = [n for n in (group, time, weight) if n is not None]
+    row_columns = [n for n in (group, time, weight) if n is not None]
     check_size(table, target)
-    require_columns(table, [*asked, *named, *ignore, *roles])
-    for name in [*named, *ignore, *roles]:
-        if name in asked:
+    require_columns(table, [*target_names, *row_columns, *ignore, *roles])
+    for name in [*row_columns, *ignore, *roles]:
+        if name in target_names:
             raise TableError(f"Column {name!r} is the target and cannot be more.")
     found = targets.find_target(table, target, task)
     roles = {
@@ -256,17 +265,29 @@ def infer_schema(
         **{n: role for role, n in kept.items() if n is not None},
     }
     columns = tuple(
-        as_role(table.column(n), n, roles[n]) if n in roles
+        as_role(table.column(n), n, roles[n])
+        if n in roles
         else find_role(table.column(n), n)
-        for n in table.column_names if n not in asked
-    )  # fmt: skip
-    name = target if isinstance(target, str) else ", ".join(asked)
+        for n in table.column_names
+        if n not in target_names
+    )
+    name = target if isinstance(target, str) else ", ".join(target_names)
     schema = Schema(
-        name, found.task, found.why, columns, found.classes, found.labels,
-        group, time, weight, found.form,
-    )  # fmt: skip
+        name,
+        found.task,
+        found.why,
+        columns,
+        found.classes,
+        found.labels,
+        group=group,
+        time=time,
+        weight=weight,
+        form=found.form,
+    )
     check_use(schema)
-    some_weight(schema, table), schema.groups(table), schema.times(table)
+    some_weight(schema, table)  # these three raise where a column cannot serve
+    schema.groups(table)
+    schema.times(table)
     return schema
 
 
@@ -279,7 +300,7 @@ def some_weight(schema, table) -> np.ndarray | None:
 
 
 def check_size(table, target):
-    """A table from which something can be learned has two columns and two rows."""
+    """Raises TableError unless a table has two columns and two rows."""
     if target is None:
         return
     if table.num_columns == 1:
@@ -295,9 +316,9 @@ def check_size(table, target):
 
 
 def check_use(schema):
-    """What predicts needs a column to predict from."""
+    """Raises TableError if no column can be used as an input."""
     if schema.used or not schema.target:
         return
     whys = [f"{c.name!r}: {c.role}, {c.why}" for c in schema.columns[:4]]
-    said = "; ".join(whys) + ("; ..." if len(schema.columns) > 4 else "")
-    raise TableError(f"No column besides the target can be used ({said}).")
+    listed = "; ".join(whys) + ("; ..." if len(schema.columns) > 4 else "")
+    raise TableError(f"No column besides the target can be used ({listed}).")

@@ -11,7 +11,7 @@
 
 Roles may be changed, levels reordered or dropped, a `period` given to an angle and a
 `format` to dates and numbers written as text. What an edited role needs and the file
-does not say (the levels of a new category) is read off the table, if one is given.
+omits (the levels of a new category) is inferred from the table, if one is given.
 """
 
 import difflib
@@ -37,16 +37,17 @@ KEYS = (
 
 
 def toml_string(text) -> str:
-    """A TOML string."""
+    """A text as a TOML string."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return '"' + "".join(
+    escaped = (
         named.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c)
         for c in text
-    ) + '"'  # fmt: skip
+    )
+    return '"' + "".join(escaped) + '"'
 
 
 def toml_value(value) -> str:
-    """A TOML value."""
+    """A value in TOML syntax."""
     if isinstance(value, str):
         return toml_string(value)
     if isinstance(value, bool):
@@ -59,11 +60,12 @@ def toml_value(value) -> str:
 
 
 def write_schema(schema, path) -> None:
+    """Writes a schema as a TOML file."""
     lines = [HEAD]
     for key in KEYS[:-1]:
         value = getattr(schema, "form" if key == "format" else key)
-        said = value is not None if key in ("group", "time", "weight") else value
-        if said not in (False, (), "") or key in ("target", "task"):
+        is_set = value is not None if key in ("group", "time", "weight") else value
+        if is_set not in (False, (), "") or key in ("target", "task"):
             lines.append(f"{key} = {toml_value(value)}")
     for c in schema.columns:
         lines += [
@@ -85,62 +87,68 @@ def write_schema(schema, path) -> None:
 
 
 def read_schema(path, table=None) -> Schema:
-    """The schema of a file; what it leaves open is read off the table."""
+    """Reads a schema file; missing details are inferred from the table."""
     try:
-        told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise TableError(f"There is no file {path}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise TableError(f"{path} is not a schema file: {error}") from error
-    check_keys(told, KEYS, f"{path}")
-    if not isinstance(told.get("columns"), dict) or not told["columns"]:
+    check_keys(settings, KEYS, f"{path}")
+    if not isinstance(settings.get("columns"), dict) or not settings["columns"]:
         raise TableError(f"{path} names no columns.")
     columns = tuple(
-        read_one(name, entry, f"{path}, column {name!r}", table)
-        for name, entry in told["columns"].items()
+        read_column_entry(name, entry, f"{path}, column {name!r}", table)
+        for name, entry in settings["columns"].items()
     )
-    return schema_from_dict(told, columns, path, table)
+    return schema_from_dict(settings, columns, path, table)
 
 
-def check_keys(told, known, where):
-    for key in told:
+def check_keys(settings, known, where):
+    for key in settings:
         if key not in known:
             meant = difflib.get_close_matches(key, known, 1)
             hint = f"; did you mean {meant[0]!r}?" if meant else "."
             raise TableError(f"{where}: there is no setting {key!r}{hint}")
 
 
-def texts_of(told, key, where) -> tuple[str, ...]:
-    value = told.get(key, [])
+def text_list(settings, key, where) -> tuple[str, ...]:
+    value = settings.get(key, [])
     good = isinstance(value, list) and all(isinstance(v, str) for v in value)
     if not good or len(set(value)) < len(value):
         raise TableError(f"{where}: {key} must be a list of different texts.")
     return tuple(value)
 
 
-def read_one(name, told, where, table) -> Column:
-    """One column of the file."""
-    if not isinstance(told, dict) or not isinstance(told.get("role"), str):
+def read_column_entry(name, settings, where, table) -> Column:
+    """Column from its entry in the file."""
+    if not isinstance(settings, dict) or not isinstance(settings.get("role"), str):
         raise TableError(f"{where}: a role is missing.")
-    check_keys(told, COLUMN_KEYS, where)
-    role = told["role"]
+    check_keys(settings, COLUMN_KEYS, where)
+    role = settings["role"]
     if role not in USED + UNUSED:
         meant = difflib.get_close_matches(role, USED + UNUSED, 1)
         hint = f"; did you mean {meant[0]!r}?" if meant else "."
         raise TableError(f"{where}: {role!r} is not a role{hint}")
-    period, form = told.get("period", 0.0), told.get("format", "")
+    period = settings.get("period", 0.0)
+    form = settings.get("format", "")
     number = isinstance(period, (int, float)) and not isinstance(period, bool)
     if not number or not (math.isfinite(period) and period >= 0):
         raise TableError(f"{where}: period must be a number above 0.")
-    if not isinstance(form, str) or not known_form(form, role):
+    if not isinstance(form, str) or not is_known_format(form, role):
         raise TableError(
             f"{where}: format {form!r} is neither an example such as '1,234.5' nor a "
             "date format such as '%d/%m/%Y'."
         )
     c = Column(
-        name, role, str(told.get("why", "")), texts_of(told, "levels", where),
-        float(period), form, texts_of(told, "missing", where),
-    )  # fmt: skip
+        name,
+        role,
+        str(settings.get("why", "")),
+        levels=text_list(settings, "levels", where),
+        period=float(period),
+        form=form,
+        missing=text_list(settings, "missing", where),
+    )
     lacks = role in ("category", "ordinal") and not c.levels
     lacks = lacks or (role == "angle" and not c.period)
     if table is not None and name in table.column_names and role in USED:
@@ -153,34 +161,38 @@ def read_one(name, told, where, table) -> Column:
 
 
 def fill_column_defaults(c, table) -> Column:
-    """A column with what the file does not say."""
+    """A column with details that the file omits inferred from the table."""
     found = as_role(table.column(c.name), c.name, c.role)
     return c._replace(
-        levels=c.levels or found.levels, period=c.period or found.period,
-        form=c.form or found.form, missing=c.missing or found.missing,
+        levels=c.levels or found.levels,
+        period=c.period or found.period,
+        form=c.form or found.form,
+        missing=c.missing or found.missing,
         why=c.why or found.why,
-    )  # fmt: skip
+    )
 
 
-def known_form(form, role) -> bool:
+def is_known_format(form, role) -> bool:
     if not form or form == "clock" or number_formats.is_date_form(form):
         return True
     return number_formats.number_format_parts(form) is not None
 
 
-def schema_from_dict(told, columns, path, table) -> Schema:
-    """The rest of the schema, checked against its columns."""
+def schema_from_dict(settings, columns, path, table) -> Schema:
+    """Schema from the settings of a file, checked against its columns."""
     names = {c.name: c for c in columns}
-    extra = {k: told.get(k) for k in ("group", "time", "weight")}
-    for key, name in extra.items():
+    for key in ("group", "time", "weight"):
+        name = settings.get(key)
         if name is not None and name not in names:
             raise TableError(f"{path}: the {key} column {name!r} is not a column.")
-    task, target = told.get("task", ""), told.get("target", "")
+    task = settings.get("task", "")
+    target = settings.get("target", "")
     if task not in (*targets.TASKS, "unsupervised") or not isinstance(target, str):
         listed = ", ".join(targets.TASKS)
         raise TableError(f"{path}: task must be one of {listed}, got {task!r}.")
-    classes = told.get("classes", [])
-    labels, form = texts_of(told, "labels", path), str(told.get("format", ""))
+    classes = settings.get("classes", [])
+    labels = text_list(settings, "labels", path)
+    form = str(settings.get("format", ""))
     if task == "classification" and not classes and table is not None:
         targets.require_columns(table, [target])
         classes = targets.classes_of(table.column(target), target, table.num_rows)
@@ -193,9 +205,17 @@ def schema_from_dict(told, columns, path, table) -> Schema:
     if target in names or (not form and set(labels) & set(names)):
         raise TableError(f"{path}: the target is among the columns.")
     schema = Schema(
-        target, task, str(told.get("why", "")), columns, tuple(classes), labels,
-        form=form, **extra,
-    )  # fmt: skip
+        target,
+        task,
+        str(settings.get("why", "")),
+        columns,
+        tuple(classes),
+        labels,
+        group=settings.get("group"),
+        time=settings.get("time"),
+        weight=settings.get("weight"),
+        form=form,
+    )
     if not schema.used:
         raise TableError(f"{path}: no column is in use.")
     return schema

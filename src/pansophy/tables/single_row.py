@@ -1,8 +1,8 @@
 """Fast reader of a few rows, value by value, as a server needs for each request.
 
 The same frame as `Schema.frame` makes of many rows, without the cost of an Arrow call
-for each column; whatever is not a plain Python value of the expected kind goes the
-long way.
+for each column. Values that are not plain Python values of the expected type are
+converted by Arrow.
 """
 
 import math
@@ -24,11 +24,12 @@ NAN = math.nan
 
 @lru_cache(maxsize=1024)
 def level_positions(levels) -> dict[str, int]:
+    """Positions of levels, cached between requests."""
     return {level: i for i, level in enumerate(levels)}
 
 
-def short_frame(used, columns) -> MixedFrame:
-    """A frame of lists of Python values by column name."""
+def frame_from_values(used, columns) -> MixedFrame:
+    """A MixedFrame from lists of Python values by column name."""
     plain = [c for c in used if c.role != "text"]
     n = len(columns[used[0].name])
     X = np.empty((n, len(plain)))
@@ -48,17 +49,17 @@ def short_frame(used, columns) -> MixedFrame:
                 else:
                     X[i, j] = number_from_value(v, kind, c)
     texts = [c for c in used if c.role == "text"]
-    said = [
+    text_columns = [
         column_values.column_as_texts(
             pa.array(columns[c.name], from_pandas=True), c.name
         )
         for c in texts
     ]
-    return MixedFrame(X, tuple(said))
+    return MixedFrame(X, tuple(text_columns))
 
 
 def level_code(value, c, place) -> float:
-    """Of a level that is no text."""
+    """Code of a level that is not a text."""
     if value is None or value != value:
         return NAN
     if type(value) is int:
@@ -69,7 +70,7 @@ def level_code(value, c, place) -> float:
 
 
 def number_from_value(value, kind, c) -> float:
-    """Of a number, date or angle."""
+    """A value of a number, date or angle column as a float."""
     if value is None:
         return NAN
     if kind is str:

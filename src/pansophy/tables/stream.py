@@ -6,7 +6,7 @@ Types of text files are decided once for all batches, by a first pass over the f
 
 `sample_table_rows` gives every row an independent uniform key and keeps the rows with
 the k smallest: all sets of k rows are equally likely, in one pass, with O(k) memory,
-and the rows drawn depend on the seed alone, not on how the table is cut into batches.
+and the rows drawn depend on the seed alone, not on the sizes of batches.
 """
 
 import os
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..params import check_count
 from . import read
 from .column_values import TableError
 from .json_lines import cast_block, json_blocks, unify_schemas
@@ -26,7 +27,7 @@ SPARE = 10000  # rows beyond twice the sample that are held before some are drop
 
 
 def table_batches(source, size=SIZE, *, schema=None):
-    """A table as Arrow tables of at most `size` rows, all with the same types.
+    """Iterate over a table as Arrow tables of at most `size` rows and equal types.
 
     Parameters
     ----------
@@ -37,8 +38,7 @@ def table_batches(source, size=SIZE, *, schema=None):
     schema : Schema or None
         Where the batches go to `schema.frame`, text files need one pass instead of two.
     """
-    if size < 1:
-        raise ValueError(f"size must be at least 1, got {size}.")
+    size = check_count("size", size)
     made = rechunk(typed_tables(source, schema), size)
     first = next(made, None)
     if first is None:
@@ -48,7 +48,7 @@ def table_batches(source, size=SIZE, *, schema=None):
 
 
 def count_table_rows(source) -> int:
-    """The number of rows; a file is not held in memory for it."""
+    """Count the rows of a table without loading a file into memory."""
     if not is_path(source):
         return sum(t.num_rows for t in typed_tables(source))
     path = Path(source)
@@ -63,7 +63,7 @@ def count_table_rows(source) -> int:
 
 
 def sample_table_rows(source, rows, seed=0) -> pa.Table:
-    """Rows drawn without repetition, every set of them equally likely, in table order.
+    """Draw rows uniformly without replacement; they keep their order.
 
     Parameters
     ----------
@@ -71,40 +71,46 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
     rows : int
         How many; all of them if the table has fewer.
     seed : int
-        The same seed draws the same rows, however the table is cut.
+        The same seed draws the same rows, whatever the batches.
     """
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, got {rows}.")
+    rows = check_count("rows", rows)
     if is_path(source):
         path = Path(source)
         read.check_file(path)
         if read.format_of(path) == "text":
             return read.checked_table(sample_text(path, rows, seed))
-    pool = Pool(rows, seed)
+    reservoir = Reservoir(rows, seed)
     for table in typed_tables(source):
-        pool.add(table)
-    return read.checked_table(pool.drawn())
+        reservoir.add(table)
+    return read.checked_table(reservoir.drawn())
 
 
 def sample_text(path, rows, seed) -> pa.Table:
-    """Of a text file: the types are those of all rows."""
-    pool, types, said = Pool(rows, seed), None, ()
+    """A random sample of a text file, with types inferred over all rows."""
+    reservoir = Reservoir(rows, seed)
+    types = None
+    notes = ()
     for block, dialect in guarded_blocks(text_blocks(path), path):
-        types, said = types or Types(dialect), dialect.notes
+        types = types or Types(dialect)
+        notes = dialect.notes
         types.see(block)
-        pool.add(block)
+        reservoir.add(block)
     if types is None:
         raise TableError("The table has no rows.")
-    return read.with_note(types.apply(pool.drawn()), said)
+    return read.with_note(types.apply(reservoir.drawn()), notes)
 
 
-class Pool:
-    """The rows with the k smallest keys so far."""
+class Reservoir:
+    """Reservoir of the rows with the k smallest random keys so far."""
 
     def __init__(self, k, seed):
-        self.k, self.rng, self.seen = k, np.random.default_rng(seed), 0
+        self.k = k
+        self.rng = np.random.default_rng(seed)
+        self.seen = 0
         self.limit = 1.0
-        self.keys, self.places, self.tables = [], [], []
+        self.keys = []
+        self.places = []
+        self.tables = []
 
     def add(self, table):
         keys = self.rng.random(table.num_rows)
@@ -122,7 +128,8 @@ class Pool:
         if len(keys) > self.k:
             best = np.sort(np.argpartition(keys, self.k - 1)[: self.k])
             rows = pa.concat_tables(self.tables).take(pa.array(best))
-            self.keys, self.places = [keys[best]], [places[best]]
+            self.keys = [keys[best]]
+            self.places = [places[best]]
             self.tables = [rows.combine_chunks()]
             self.limit = float(keys[best].max())
 
@@ -138,7 +145,7 @@ def is_path(source) -> bool:
 
 
 def guarded_blocks(blocks, path):
-    """Blocks of a file, with one sentence where it cannot be read."""
+    """Yields blocks of a file; raises TableError where it cannot be read."""
     try:
         yield from blocks
     except (pa.ArrowException, OSError, UnicodeError) as error:
@@ -146,7 +153,7 @@ def guarded_blocks(blocks, path):
 
 
 def typed_tables(source, schema=None):
-    """The tables that a source is made of, with one type a column."""
+    """Yields the tables of a source, all with the same types."""
     if is_path(source):
         path = Path(source)
         read.check_file(path)
@@ -162,6 +169,7 @@ def typed_tables(source, schema=None):
 
 
 def file_tables(path, schema=None, columns=None):
+    """Yields the tables of a file of any supported format."""
     kind = read.format_of(path)
     if kind == "parquet":
         import pyarrow.parquet
@@ -185,21 +193,19 @@ def file_tables(path, schema=None, columns=None):
 
 
 def validated_batch(batch) -> pa.Table:
-    """A batch of a file as a table, once it is known not to be damaged."""
+    """A batch of a file as a table, after a check for damage."""
     batch.validate(full=True)
     return read.with_unique_names(pa.Table.from_batches([batch]))
 
 
 def text_tables(path, schema):
-    """Blocks of a text file: two passes, or one with a schema."""
+    """Yields blocks of a text file: two passes, or one with a schema."""
     if schema is not None:
         for block, dialect in text_blocks(path):
             block = read.with_unique_names(block)
-            yield (
-                decimal_commas_to_points(block, schema)
-                if dialect.decimal == ","
-                else block
-            )
+            if dialect.decimal == ",":
+                block = decimal_commas_to_points(block, schema)
+            yield block
         return
     types: Types | None = None
     for block, dialect in text_blocks(path):
@@ -211,9 +217,10 @@ def text_tables(path, schema):
 
 
 def decimal_commas_to_points(table, schema) -> pa.Table:
-    """Decimal commas of columns of plain numbers as points."""
-    plain = {c.name for c in schema.used
-             if c.role in ("number", "angle") and not c.form}  # fmt: skip
+    """Replaces decimal commas by points in columns of plain numbers."""
+    plain = {
+        c.name for c in schema.used if c.role in ("number", "angle") and not c.form
+    }
     if not schema.form:
         plain |= set(schema.targets)
     made = [
@@ -226,8 +233,9 @@ def decimal_commas_to_points(table, schema) -> pa.Table:
 
 
 def rechunk(tables, size):
-    """Tables of exactly `size` rows, but for the last."""
-    held, n = [], 0
+    """Yields tables of exactly `size` rows, except for the last."""
+    held = []
+    n = 0
     for table in tables:
         held.append(table)
         n += table.num_rows

@@ -5,19 +5,19 @@ missing one. Level c of a column with L levels has *slot* c + 1 in the tables he
 slot 0 is for unknown levels and slot L + 1 for missing ones, which count as a level
 of their own where the training rows have some.
 
-The mean target of a level is drawn towards the mean of all rows (1) as in a one-way
-analysis of variance with random levels: with n_i the weight and m_i the mean of level
+The mean target of a level is shrunk towards the mean of all rows (1), as in a one-way
+analysis of variance with random effects: with n_i the weight and m_i the mean of level
 i, N and m those of all rows, k the number of levels seen,
 
     e_i = m + n_i / (n_i + s2 / t2) (m_i - m)                                    (1)
     s2  = sum_i sum_{rows of i} (y - m_i)^2 / (N - k)                            (2)
     t2  = max(0, sum_i n_i (m_i - m)^2 - (k - 1) s2) / (N - sum_i n_i^2 / N)     (3)
 
-so a level seen once keeps little of its own answer, and levels that tell nothing all
-get m. Training rows are encoded by means of the other four parts of five
-(`cross_fitted`): no row sees its own answer. scikit-learn's TargetEncoder does the
-same for one target without weights; here weights count as repeated rows, and several
-labels or classes are encoded at once.
+so a level seen once keeps little of its own target, and uninformative levels all get m.
+Training rows are encoded by the means of the other four of five folds (`cross_fitted`),
+so that no row uses its own target. scikit-learn's TargetEncoder does the same for one
+target without weights; here weights count as repeated rows, and several labels or
+classes are encoded at once.
 
 Refs: [MicciBarreca2001], [Searle1992].
 """
@@ -27,13 +27,13 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold
 
-RARE = 5  # levels with fewer training rows are put together, in large tables
-MOST = 250  # levels that a native method is shown; the rest are put together
-PARTS = 5
+RARE = 5  # levels with fewer training rows are pooled, in large tables
+MOST = 250  # codes of a column for native methods; rarer levels are pooled
+PARTS = 5  # folds of cross-fitting
 
 
 class OneHot(NamedTuple):
-    """k columns of codes as columns of 0 and 1, by slot."""
+    """One-hot encoding of k columns of codes, by slot."""
 
     where: np.ndarray  # (k,) columns of the frame
     start: np.ndarray  # (k,) where the slots of each begin
@@ -43,7 +43,7 @@ class OneHot(NamedTuple):
 
 
 class Means(NamedTuple):
-    """k columns of codes as mean targets, by slot."""
+    """Mean-target encoding of k columns of codes, by slot."""
 
     where: np.ndarray
     start: np.ndarray
@@ -52,29 +52,31 @@ class Means(NamedTuple):
 
 
 def slots_of(values, where, gone, start) -> np.ndarray:
-    """(n, k) slots of codes."""
+    """Slots (n, k) of the codes in columns `where`."""
     v = values[:, where]
     v = np.where(np.isnan(v), gone - 1.0, v)
     return v.astype(np.intp) + (start + 1)
 
 
 def slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
-    """Where slots begin and the slot of missing values, from levels of each column."""
+    """First slot and missing slot of each column, from its number of levels."""
     sizes = np.asarray(counts, dtype=np.intp) + 2
     return np.r_[0, np.cumsum(sizes)[:-1]].astype(np.intp), sizes - 1
 
 
 def slot_weights(slots, n, w) -> np.ndarray:
+    """Total weight of the rows in each of n slots."""
     return np.bincount(slots, weights=w, minlength=n)[:n]
 
 
 def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
-    """Which level gets which column; also (column, slot or "rare") of each."""
+    """Fit one-hot columns; also (column, slot, "rare" or "missing") of each."""
     start, gone = slot_layout(counts)
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
-    made, kept = [], []
+    made = []
+    kept = []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
         seen = slot_weights(slots, gone[j] + 1, w)
@@ -85,10 +87,12 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
         if not columns:
             continue
         first = len(made)
-        at, on = np.full(gone[j] + 1, first), np.zeros(gone[j] + 1)
+        at = np.full(gone[j] + 1, first)
+        on = np.zeros(gone[j] + 1)
         for i, slot in enumerate(columns):
             whom = rare_or_unseen(seen, rare) if slot == "rare" else slot
-            at[whom], on[whom] = first + i, 1.0
+            at[whom] = first + i
+            on[whom] = 1.0
         place[start[j] : start[j] + len(at)] = at
         hit[start[j] : start[j] + len(on)] = on
         made += [(j, slot if slot != gone[j] else "missing") for slot in columns]
@@ -99,7 +103,7 @@ def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
 
 
 def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
-    """Slots of levels too rare for a column of their own, and of the others."""
+    """Slots of levels rarer than `least`, which are pooled, and of the others."""
     slots = np.flatnonzero(seen > 0)
     slots = slots[slots > 0]
     rare = slots[seen[slots] < least]
@@ -109,12 +113,12 @@ def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rare_or_unseen(seen, rare) -> np.ndarray:
-    """Slots of rare levels, of unknown ones and of those not among these rows."""
+    """Slots of rare, unknown and unseen levels."""
     return np.union1d(rare, np.flatnonzero(seen[:-1] == 0))
 
 
 def put_one_hot(block, values, out):
-    """Write the columns of 0 and 1 into `out`, which is 0."""
+    """Write one-hot columns into `out`, which is 0."""
     slots = slots_of(values, block.where, block.gone, block.start)
     at = block.place[slots]
     if len(out) == 1:
@@ -124,7 +128,7 @@ def put_one_hot(block, values, out):
 
 
 def fit_codes(values, where, counts, w) -> OneHot:
-    """Codes 0, 1, ... of the levels seen, NaN for others, for native methods."""
+    """Fit codes 0, 1, ... of seen levels, NaN for others, for native methods."""
     start, gone = slot_layout(counts)
     code = np.full(int((gone + 1).sum()), np.nan)
     for j, column in enumerate(where):
@@ -142,7 +146,7 @@ def fit_codes(values, where, counts, w) -> OneHot:
 
 
 def fit_means(values, where, counts, Y, w) -> Means:
-    """Mean targets by (1); Y is (n, K)."""
+    """Fit shrunk mean targets, eq. (1), of Y (n, K)."""
     start, gone = slot_layout(counts)
     where = np.asarray(where, dtype=np.intp)
     table = np.empty((int((gone + 1).sum()), Y.shape[1]))
@@ -155,16 +159,17 @@ def fit_means(values, where, counts, Y, w) -> Means:
 
 
 def as_counts(w) -> np.ndarray:
-    """Weights that add up to less than their rows cannot be counts: mean 1 then."""
+    """Weights as counts; scaled to mean 1 if they sum to less than their rows."""
     positive = int((w > 0).sum())
     return w * (positive / w.sum()) if w.sum() < positive else w
 
 
 def mean_targets(slots, size, Y, w) -> np.ndarray:
-    """(1) to (3) for one column: (slots, K)."""
+    """Shrunk mean targets (slots, K) of one column, eqs. (1) to (3)."""
     n = np.bincount(slots, weights=w, minlength=size)
     n[0] = 0.0  # unknown levels tell nothing
-    N, k = n.sum(), int((n > 0).sum())
+    N = n.sum()
+    k = int((n > 0).sum())
     out = np.empty((size, Y.shape[1]))
     for c in range(Y.shape[1]):
         y = Y[:, c]
@@ -181,18 +186,19 @@ def mean_targets(slots, size, Y, w) -> np.ndarray:
 
 
 def put_means(block, values, out):
-    """(n, k K) mean targets: all K of the first column, then of the next."""
+    """Write mean targets (n, k K), the K of each column together, into `out`."""
     slots = slots_of(values, block.where, block.gone, block.start)
     out[:] = block.table[slots].reshape(len(values), -1)
 
 
 def cross_fitted(values, where, counts, Y, w, seed) -> np.ndarray:
-    """Each row encoded by the parts of the rows that it is not in."""
+    """Mean targets of training rows, each from the folds that exclude the row."""
     out = np.empty((len(values), len(where) * Y.shape[1]))
     if len(values) < 2:
         out[:] = np.repeat(Y.mean(axis=0)[None], len(where), axis=0).ravel()
         return out
-    values, where = values[:, where], np.arange(len(where))
+    values = values[:, where]
+    where = np.arange(len(where))
     parts = KFold(min(PARTS, len(values)), shuffle=True, random_state=seed)
     for others, own in parts.split(values):
         v = None if w is None else w[others]

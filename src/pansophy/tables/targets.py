@@ -33,7 +33,7 @@ class TargetTask(NamedTuple):
 
 
 class TargetSchema(NamedTuple):
-    """The target part of a schema."""
+    """Task, classes and labels of a target."""
 
     task: str
     why: str
@@ -43,7 +43,7 @@ class TargetSchema(NamedTuple):
 
 
 def detect_task(y=None, name="y") -> TargetTask:
-    """Which task a target asks for, by the rule of the module text.
+    """Infer the task from a target, by the rule of the module text.
 
     Parameters
     ----------
@@ -64,18 +64,20 @@ def detect_task(y=None, name="y") -> TargetTask:
     """
     if y is None:
         return TargetTask("unsupervised", "there is no target")
-    column = as_column(y, name)
-    kind, t = column.type, pa.types
+    column = target_as_arrow(y, name)
+    kind = column.type
+    t = pa.types
     if t.is_dictionary(kind):
         return TargetTask("classification", f"{name} holds categories")
     if column_values.is_text(kind):
         found = number_formats.find_number(pc.unique(column.drop_null()))
         if found is None or found.missing or found.form == "1.5":
-            return TargetTask("classification", f"{name} holds text{lists_in(column)}")
+            hint = label_list_hint(column)
+            return TargetTask("classification", f"{name} holds text{hint}")
         column = pa.chunked_array(
             [column_values.column_as_floats(column, name, found.form)]
         )
-        return whole_or_not(column, found.why, name, floating=True)
+        return numeric_task(column, found.why, name, floating=True)
     if t.is_boolean(kind):
         return TargetTask("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
@@ -84,11 +86,11 @@ def detect_task(y=None, name="y") -> TargetTask:
         return TargetTask("multilabel", f"{name} holds lists")
     if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    return whole_or_not(column, "numbers", name, floating=not t.is_integer(kind))
+    return numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
 
 
-def lists_in(column) -> str:
-    """What to ask for where texts look like lists of labels, such as 'a;b'."""
+def label_list_hint(column) -> str:
+    """A hint where texts look like lists of labels, such as 'a;b', else ""."""
     found = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
         both = found.filter(pc.match_substring(found, mark))
@@ -105,7 +107,7 @@ def is_list(kind) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind)
 
 
-def as_column(y, name) -> pa.ChunkedArray:
+def target_as_arrow(y, name) -> pa.ChunkedArray:
     """A target of any kind as an Arrow column."""
     if isinstance(y, pa.ChunkedArray):
         return y
@@ -121,8 +123,8 @@ def as_column(y, name) -> pa.ChunkedArray:
     return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
 
 
-def whole_or_not(column, what, name, floating) -> TargetTask:
-    """The task of a column of numbers."""
+def numeric_task(column, what, name, floating) -> TargetTask:
+    """Task of a column of numbers."""
     found = pc.unique(column.drop_null())
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     if not floating and len(found) <= FEW:
@@ -145,7 +147,7 @@ def whole_or_not(column, what, name, floating) -> TargetTask:
 
 
 def is_count(x) -> bool:
-    """Small whole numbers of at least 0 with a tail to the right."""
+    """Whether numbers look like counts: from 0 up, small, skewed to the right."""
     if x.min() < 0 or np.median(x) > SMALL or x.std() == 0:
         return False
     skew = np.mean(((x - x.mean()) / x.std()) ** 3)
@@ -153,7 +155,7 @@ def is_count(x) -> bool:
 
 
 def unknown_column_message(name, names) -> str:
-    """Which column was meant."""
+    """Error message for an unknown column, with the nearest name."""
     lower = {n.lower(): n for n in names}
     close = difflib.get_close_matches(str(name).lower(), list(lower), 1, 0.6)
     if close:
@@ -163,19 +165,20 @@ def unknown_column_message(name, names) -> str:
 
 
 def require_columns(table, names):
+    """Raises TableError if a column is not in the table."""
     for name in names:
         if name not in table.column_names:
             raise TableError(unknown_column_message(name, table.column_names))
 
 
 def text_name(name) -> Any:
-    """Names of columns are texts in a table, also those that a dataframe numbers."""
+    """A column name as text; dataframes may have numbers as names."""
     whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
     return str(name) if whole else name
 
 
 def as_name_list(named) -> list[str]:
-    """One name, several or none (None) as a list."""
+    """A name, several names or None as a list of names."""
     named = text_name(named)
     if named is None:
         return []
@@ -205,7 +208,7 @@ def find_target(table, target, task) -> TargetSchema:
 
 
 def multilabel_target(table, labels, task) -> TargetSchema:
-    """One column of yes and no for each label."""
+    """Multilabel target of one yes/no column for each label."""
     if task not in ("auto", "multilabel"):
         raise TableError(f"Several targets make a multilabel task, not {task}.")
     if len(labels) < 2 or len(set(labels)) < len(labels):
@@ -220,9 +223,10 @@ def multilabel_target(table, labels, task) -> TargetSchema:
 
 
 def listed_labels(column, name, why="as asked") -> TargetSchema:
-    """Labels in one column: lists, or texts with a separator."""
+    """Multilabel target in one column of lists, or of texts with a separator."""
     if is_list(column.type):
-        form, parts = "list", pc.list_flatten(column)
+        form = "list"
+        parts = pc.list_flatten(column)
     elif column_values.is_text(column.type):
         texts = column_values.column_as_texts(column, name)
         share = [pc.sum(pc.count_substring(texts, s)).as_py() or 0 for s in SEPARATORS]
@@ -268,7 +272,7 @@ def classes_of(column, name, n) -> tuple:
 
 
 def numbers_target(column, name, task, why) -> TargetSchema:
-    """The form of a target of numbers, which must differ."""
+    """Target of numbers, which must not be constant."""
     form = ""
     if column_values.is_text(column.type):
         found = number_formats.find_number(
@@ -306,16 +310,14 @@ def check_counts(y, name):
 
 
 def target_class_codes(column, name, classes) -> np.ndarray:
-    """Positions in the classes."""
+    """Codes of a target column in its classes."""
     kept = pa.array(list(classes))
     column = column_values.without_dictionary(column)
     try:
         column = column.cast(kept.type)
     except pa.ArrowException:
-        column, kept = (
-            column_values.column_as_texts(column, name),
-            pa.array([str(c) for c in classes]),
-        )
+        column = column_values.column_as_texts(column, name)
+        kept = pa.array([str(c) for c in classes])
     found = pc.index_in(column, value_set=kept)
     if found.null_count:
         bad = column.filter(pc.is_null(found))[0].as_py()
@@ -325,7 +327,7 @@ def target_class_codes(column, name, classes) -> np.ndarray:
 
 
 def label_matrix(column, name, labels, form) -> np.ndarray:
-    """(n, L) of 0 and 1 of a column that lists labels."""
+    """0/1 matrix (n, L) of a column that lists labels."""
     if form != "list":
         column = pc.split_pattern(column_values.column_as_texts(column, name), form)
     out = np.zeros((len(column), len(labels)), dtype=np.int64)
@@ -341,7 +343,7 @@ def label_matrix(column, name, labels, form) -> np.ndarray:
 
 
 def known_rows(table, target) -> np.ndarray:
-    """Which rows have a known target (all of them, if there are several)."""
+    """Mask of the rows whose targets are all known."""
     names = [target] if isinstance(target, str) else list(target)
     known = np.ones(table.num_rows, dtype=bool)
     for name in names:

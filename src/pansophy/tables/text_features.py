@@ -3,8 +3,8 @@
     T_ij = (1 + log count_ij) (1 + log((1 + n) / (1 + df_j))), rows of length 1   (1)
     Z = T V,   V the leading right singular vectors of the training rows          (2)
 
-Vocabulary and V are learned from the training rows: words of two letters or more, in
-small letters, at most `WORDS` of the commonest that at least two rows use. scikit-learn
+Vocabulary and V are learned from the training rows: lower-case words of two letters or
+more that occur in at least two rows, the `WORDS` most frequent at most. scikit-learn
 counts words and its truncated SVD finds V; new rows go through plain arrays.
 
 Refs: [Deerwester1990].
@@ -18,13 +18,13 @@ import pyarrow as pa
 from scipy import sparse
 
 WORDS = 20000
-TOPICS = 30  # at most; and one for every 20 rows, but 5
-ROWS = 50000  # V is found from at most so many rows
+TOPICS = 30  # most directions; one for every 20 rows, but at least 5
+ROWS = 50000  # most rows for the singular value decomposition
 WORD = re.compile(r"(?u)\b\w\w+\b")
 
 
 class Words(NamedTuple):
-    """What was learned from one column of texts."""
+    """Fitted vocabulary and directions of one text column."""
 
     vocabulary: dict[str, int]
     idf: np.ndarray  # (words,)
@@ -32,26 +32,26 @@ class Words(NamedTuple):
 
 
 def fit_words(texts, scale, seed) -> Words:
-    """Learn (1) and (2) from an array of texts."""
+    """Fit TF-IDF weights and their main directions, eqs. (1) and (2)."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    told = [t or "" for t in texts.to_pylist()]
+    documents = [t or "" for t in texts.to_pylist()]
     counter = TfidfVectorizer(
         token_pattern=WORD.pattern,
         max_features=WORDS,
-        min_df=2 if len(told) > 2 else 1,
+        min_df=2 if len(documents) > 2 else 1,
         sublinear_tf=True,
     )
     try:
-        T = counter.fit_transform(told)
+        T = counter.fit_transform(documents)
     except ValueError:  # no word is left
         return Words({}, np.empty(0), np.empty((0, 0)))
     names = counter.get_feature_names_out().tolist()
     vocabulary = {str(w): i for i, w in enumerate(names)}
     if T.shape[0] > ROWS:
         T = T[np.sort(np.random.default_rng(seed).permutation(T.shape[0])[:ROWS])]
-    topics = min(TOPICS, max(5, len(told) // 20), *T.shape)
+    topics = min(TOPICS, max(5, len(documents) // 20), *T.shape)
     if topics == T.shape[1]:
         V = np.eye(topics)
     else:
@@ -66,10 +66,11 @@ def fit_words(texts, scale, seed) -> Words:
 
 
 def put_words(block, texts, out):
-    """Write (2) of the texts into `out`."""
+    """Write the features of texts, eq. (2), into `out`."""
     if not block.vocabulary:
         return
-    find, start = block.vocabulary.get, [0]
+    find = block.vocabulary.get
+    start = [0]
     indices: list[int] = []
     counts: list[int] = []
     for text in texts.to_pylist() if isinstance(texts, pa.Array) else texts:

@@ -1,8 +1,8 @@
 """Reads CSV and its relatives, whole or block by block.
 
-Types are decided over the whole file: a column is whole numbers, numbers, true/false,
-dates or times only if every value is; one late word makes it a column of texts (of
-which `roles` may still read numbers, with that word as missing). Columns whose digits
+Types are inferred over the whole file: a column is integer, floating, boolean, date or
+time only if every value is; a single word makes it a text column (in which `roles` may
+still find numbers, with that word as missing). Columns whose digits
 begin with 0 (postal codes) stay texts.
 """
 
@@ -18,7 +18,9 @@ MISSING = [
     "none", "<NA>", "NaT",
 ]  # fmt: skip
 BLOCK = 4 << 20  # bytes read at a time
-INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
+INT = pa.int64()
+FLOAT = pa.float64()
+TEXT = pa.string()
 NEXT = {  # the type to try where one does not fit all values
     INT: FLOAT, FLOAT: TEXT, pa.bool_(): TEXT, pa.time32("s"): TEXT,
     pa.date32(): pa.timestamp("s"), pa.timestamp("s"): pa.timestamp("us"),
@@ -28,19 +30,18 @@ FIRST = (INT, FLOAT, pa.bool_(), pa.date32(), pa.timestamp("s"), pa.timestamp("u
          pa.time32("s"), TEXT)  # fmt: skip
 
 
-def csv_read_options(dialect, types, columns=None):
-    return {
-        "parse_options": csv.ParseOptions(
-            delimiter=dialect.separator, newlines_in_values=True
-        ),
-        "convert_options": csv.ConvertOptions(
-            null_values=MISSING,
-            strings_can_be_null=True,
-            decimal_point=dialect.decimal,
-            column_types=types,
-            include_columns=columns,
-        ),
-    }
+def parse_options(dialect):
+    return csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+
+
+def convert_options(dialect, types, columns=None):
+    return csv.ConvertOptions(
+        null_values=MISSING,
+        strings_can_be_null=True,
+        decimal_point=dialect.decimal,
+        column_types=types,
+        include_columns=columns,
+    )
 
 
 def read_options(dialect, block):
@@ -49,7 +50,7 @@ def read_options(dialect, block):
 
 
 def read_text_file(path) -> tuple[pa.Table, tuple[str, ...]]:
-    """The table of a text file and what was noticed."""
+    """Reads a text file: the table, and notes about its dialect."""
     dialect = csv_dialect.sniff_dialect(path)
     while True:
         check_names(dialect.names, path)
@@ -59,23 +60,24 @@ def read_text_file(path) -> tuple[pa.Table, tuple[str, ...]]:
                 table = csv.read_csv(
                     stream,
                     read_options=read_options(dialect, BLOCK),
-                    **csv_read_options(dialect, types),
+                    parse_options=parse_options(dialect),
+                    convert_options=convert_options(dialect, types),
                 )
         except pa.ArrowInvalid as error:
-            again = retry_dialect(error, path, dialect)
-            if again is None:
+            retried = retry_dialect(error, path, dialect)
+            if retried is None:
                 raise ragged_line_message(error, path, dialect) from error
-            dialect = again
+            dialect = retried
             continue
         binary = [t for t in table.schema.types if pa.types.is_binary(t)]
-        again = western_dialect(path, dialect) if binary else None
-        if again is None:
+        retried = western_dialect(path, dialect) if binary else None
+        if retried is None:
             return table, dialect.notes
-        dialect = again
+        dialect = retried
 
 
 def western_dialect(path, dialect):
-    """The dialect of a file that turned out not to be UTF-8, late."""
+    """The western dialect of a file that is not UTF-8 after all; None otherwise."""
     if dialect.encoding != "utf-8":
         return None
     with csv_dialect.open_bytes(path) as stream:
@@ -94,7 +96,7 @@ def retry_dialect(error, path, dialect):
 
 
 def ragged_line_message(error, path, dialect) -> TableError:
-    """The sentence about a line with too few or too many values."""
+    """Error about a line with too few or too many values."""
     found = csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
     if found is None:
         first = str(error).strip().splitlines()[0]
@@ -103,10 +105,10 @@ def ragged_line_message(error, path, dialect) -> TableError:
     names = len(dialect.names)
     mark = {"\t": "a tab"}.get(dialect.separator, repr(dialect.separator))
     values = "value" if width == 1 else "values"
-    said = f"{path} cannot be read as a table: line {line} has {width} {values}"
+    message = f"{path} cannot be read as a table: line {line} has {width} {values}"
     named = "1 name" if names == 1 else f"{names} names"
     first = f"line {dialect.skip + 1}" if dialect.skip else "the first line"
-    return TableError(f"{said}, but {first} has {named} (separated by {mark}).")
+    return TableError(f"{message}, but {first} has {named} (separated by {mark}).")
 
 
 def check_names(names, path):
@@ -119,23 +121,24 @@ def check_names(names, path):
 
 
 def text_blocks(path, columns=None):
-    """Blocks of a text file as tables of strings, with its dialect; bounded memory.
+    """Yields blocks of a text file as tables of strings, with the dialect.
 
-    Where a file turns out not to be UTF-8, the rest is read in its other encoding.
+    If a file turns out not to be UTF-8, the rest is read in a western encoding.
     """
-    dialect, done = csv_dialect.sniff_dialect(path), 0
+    dialect = csv_dialect.sniff_dialect(path)
+    done = 0
     check_names(dialect.names, path)
     try:
         for block in plain_blocks(path, dialect, columns):
             done += block.num_rows
             yield block, dialect
     except pa.ArrowInvalid as error:
-        again = retry_dialect(error, path, dialect)
-        if again is None:
+        retried = retry_dialect(error, path, dialect)
+        if retried is None:
             raise ragged_line_message(error, path, dialect) from error
-        for block in plain_blocks(path, again, columns):
+        for block in plain_blocks(path, retried, columns):
             if done < block.num_rows:
-                yield block.slice(done), again
+                yield block.slice(done), retried
             done = max(0, done - block.num_rows)
 
 
@@ -146,20 +149,22 @@ def plain_blocks(path, dialect, columns):
         reader = csv.open_csv(
             stream,
             read_options=read_options(dialect, BLOCK),
-            **csv_read_options(dialect, types, kept),
+            parse_options=parse_options(dialect),
+            convert_options=convert_options(dialect, types, kept),
         )
         for batch in reader:
             yield pa.Table.from_batches([batch])
 
 
 class Types:
-    """The types of columns of texts, narrowed down block by block."""
+    """Infers the types of text columns block by block."""
 
     def __init__(self, dialect):
         self.decimal = dialect.decimal
         self.found = [TEXT if n in dialect.codes else None for n in dialect.names]
 
     def see(self, table):
+        """Widens the types so that they fit all values of a block."""
         for j, column in enumerate(table.columns):
             kind = self.found[j]
             if kind == TEXT or column.null_count == len(column):

@@ -5,6 +5,18 @@ scikit-learn's checks one is known not to pass, with the reason; the batteries u
 `tests/common` run over both.
 """
 
-from .estimators import OPTIONAL, all_estimators, expected_failures, quick, roles
+from .estimators import (
+    OPTIONAL,
+    all_estimators,
+    expected_failures,
+    quick_instance,
+    role_names,
+)
 
-__all__ = ["OPTIONAL", "all_estimators", "expected_failures", "quick", "roles"]
+__all__ = [
+    "OPTIONAL",
+    "all_estimators",
+    "expected_failures",
+    "quick_instance",
+    "role_names",
+]

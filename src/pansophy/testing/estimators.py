@@ -1,4 +1,4 @@
-"""Every estimator of the package, and what scikit-learn's checks may say of it."""
+"""List of all estimators, and which of scikit-learn's checks they may fail and why."""
 
 import importlib
 import inspect
@@ -151,7 +151,7 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
-# checks fits a dozen times, and a hundred trees say no more than ten.
+# checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
 QUICK: dict[str, dict] = {
     "AdaBoostClassifier": FEW,
@@ -202,7 +202,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
         raise ValueError(f"role must be one of {', '.join(ROLES)} or None, got {role}.")
     wanted = tuple(ROLES.values()) if role is None else (ROLES[role],)
     found = {}
-    for module in domains():
+    for module in estimator_packages():
         for name, cls in inspect.getmembers(module, inspect.isclass):
             final = issubclass(cls, Estimator) and issubclass(cls, wanted)
             if (
@@ -214,7 +214,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     return sorted(found.items())
 
 
-def domains():
+def estimator_packages():
     """The imported subpackages that may hold estimators."""
     for info in pkgutil.iter_modules(pansophy.__path__):
         if info.name.startswith("_") or info.name in ELSEWHERE:
@@ -227,12 +227,12 @@ def domains():
                 raise
 
 
-def roles(cls) -> list[str]:
+def role_names(cls) -> list[str]:
     """The names of the roles a class has."""
     return [name for name, role in ROLES.items() if issubclass(cls, role)]
 
 
-def quick(cls):
+def quick_instance(cls):
     """An instance whose fits are short enough to be checked hundreds of times."""
     return cls(**QUICK.get(cls.__name__, {}))
 

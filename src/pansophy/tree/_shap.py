@@ -1,4 +1,4 @@
-"""Compiled walks that share out a prediction among features; see `shap.py`.
+"""Compiled path-dependent SHAP values; the equations are those of `shap.py`.
 
 A tree is laid out in preorder, so that one pass over its nodes goes down every path
 and a stack by depth holds what the path to the present node needs. The edge into a
@@ -8,15 +8,16 @@ node belongs to the feature that its parent tests. Columns of the node table:
 import numpy as np
 from numba import njit
 
+from ..core.compiled import FASTMATH, LOOP
+
 DEPTH, SIDE, EDGE, PREVIOUS, TEST, BY_SET, MISSING, POPS = range(8)
 LANES = 16  # rows that are handled together
-FAST = {"contract", "reassoc", "nsz", "arcp"}
 COLUMNS = 8  # PREVIOUS: depth of the last edge of the same feature, 0 if none
 START, STOP, POINTS, FIRST, WIDTH, VALUES, DEEPEST, DISTINCT = range(8)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def lay_out(left, right, feature, order, nodes):
+@njit(**LOOP)
+def preorder_tree(left, right, feature, order, nodes):
     """One tree in preorder; its depth and the most features on one path.
 
     order[v] becomes the place of node v.
@@ -32,8 +33,10 @@ def lay_out(left, right, feature, order, nodes):
         top -= 1
         v, d = stack[top, 0], stack[top, 1]
         order[v] = i
-        nodes[i, DEPTH], nodes[i, SIDE] = d, stack[top, 2]
-        nodes[i, EDGE], nodes[i, PREVIOUS] = edge[d], 0
+        nodes[i, DEPTH] = d
+        nodes[i, SIDE] = stack[top, 2]
+        nodes[i, EDGE] = edge[d]
+        nodes[i, PREVIOUS] = 0
         for k in range(d - 1, 0, -1):
             if edge[k] == edge[d]:
                 nodes[i, PREVIOUS] = k
@@ -45,7 +48,9 @@ def lay_out(left, right, feature, order, nodes):
         if left[v] >= 0:
             nodes[i, TEST] = edge[d + 1] = feature[v]
             for side, child in enumerate((right[v], left[v])):
-                stack[top, 0], stack[top, 1], stack[top, 2] = child, d + 1, side
+                stack[top, 0] = child
+                stack[top, 1] = d + 1
+                stack[top, 2] = side
                 top += 1
         i += 1
     for i in range(n):  # after a leaf, edges are done up to where the next one starts
@@ -54,18 +59,20 @@ def lay_out(left, right, feature, order, nodes):
     return deepest, widest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def shares(left, right, cover, order, nodes, share, reach):
+@njit(**LOOP)
+def edge_row_shares(left, right, cover, order, nodes, share, reach):
     """(z, z') of every edge: the share of rows that would keep to the path if its
     feature were unknown, by all edges of the feature so far and by all but this.
     reach is the share of rows that pass a node."""
     n = left.size
-    path, part = np.empty(n + 1, np.int64), np.ones(n)
+    path = np.empty(n + 1, np.int64)
+    part = np.ones(n)
     for v in range(n):
         if left[v] >= 0:
             whole = cover[left[v]] + cover[right[v]]
             p = cover[left[v]] / whole if whole > 0 else 0.5
-            part[order[left[v]]], part[order[right[v]]] = p, 1.0 - p
+            part[order[left[v]]] = p
+            part[order[right[v]]] = 1.0 - p
     for i in range(n):
         path[nodes[i, DEPTH]] = i
         p = nodes[i, PREVIOUS]
@@ -74,8 +81,8 @@ def shares(left, right, cover, order, nodes, share, reach):
         share[i, 0] = share[i, 1] * part[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def goes_left(x, i, nodes, threshold, sets):
+@njit(**LOOP)
+def value_goes_left(x, i, nodes, threshold, sets):
     """Which way a value goes at a node."""
     if x != x:
         return nodes[i, MISSING]
@@ -85,8 +92,8 @@ def goes_left(x, i, nodes, threshold, sets):
     return np.int32(x <= threshold[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def tabulate(nodes, share, start, stop, t, w, m, table):
+@njit(**LOOP)
+def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
     """Factors of eq. (4) and terms of eq. (5) for each edge, by kind of edge.
 
     table[i, 0], [i, 1]: what the product is multiplied by where the row goes along
@@ -104,8 +111,8 @@ def tabulate(nodes, share, start, stop, t, w, m, table):
             row[3, k] = -w[k] / s - c
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def step(i, d, p, m, z, side, T, table, left, on, off, P):
+@njit(**LOOP, fastmath=FASTMATH)
+def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
     """Eq. (4) along the edge into a node at depth d, LANES rows at once.
 
     on is 1 where the row keeps to the edges of the feature, off where it has left
@@ -123,9 +130,10 @@ def step(i, d, p, m, z, side, T, table, left, on, off, P):
             P[d, k, r] = T[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def climb(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi):
+@njit(**LOOP, fastmath=FASTMATH)
+def ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi):
     """Eq. (5) from a leaf at depth d up to where the next path branches off."""
+    T, _, on, off, _, G, path = work
     for e in range(d, d - pops, -1):
         i = path[e]
         f = nodes[i + start, EDGE]
@@ -144,14 +152,14 @@ def climb(path, d, pops, m, T, table, on, off, G, nodes, start, at, column, phi)
                 G[e - 1, k, r] = T[r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, phi):
+@njit(**LOOP, fastmath=FASTMATH)
+def explain_lanes(X, at, nodes, threshold, share, sets, V, tree, o, table, work, phi):
     """Adds output o of one tree for LANES rows, from `at`, to phi (d, outputs, n).
 
     X is transposed, (d, n). P[d], G[d] hold the product down to depth d and the sum
     below it, at the points of the integral.
     """
-    T, left, on, off, P, G = work
+    T, left, on, off, P, G, path = work
     start, m, width = tree[START], tree[POINTS], tree[WIDTH]
     for r in range(LANES):
         on[0, r] = 1.0
@@ -164,11 +172,11 @@ def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, ph
         if i:
             z = share[v, 0] / share[v, 1] if share[v, 1] > 0 else 0.0
             p, side = nodes[v, PREVIOUS], nodes[v, SIDE]
-            step(i, d, p, m, z, side, T, table, left, on, off, P)
+            descend_edge(i, d, p, m, z, side, T, table, left, on, off, P)
         f = nodes[v, TEST]
         if f >= 0:
             for r in range(LANES):
-                left[d, r] = goes_left(X[f, at + r], v, nodes, threshold, sets)
+                left[d, r] = value_goes_left(X[f, at + r], v, nodes, threshold, sets)
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = 0.0
@@ -177,12 +185,13 @@ def walk(X, at, nodes, threshold, share, sets, V, tree, o, table, work, path, ph
             for k in range(m):
                 for r in range(LANES):
                     G[d, k, r] = y * P[d, k, r]
-            climb(path, d, nodes[v, POPS], m, T, table, on, off, G, nodes, start, at,
-                  tree[FIRST] + o, phi)  # fmt: skip
+            column = tree[FIRST] + o
+            pops = nodes[v, POPS]
+            ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
+@njit(**LOOP)
+def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
     """Path-dependent values of the rows of X under every tree, into out (n, d, K)."""
     n, d = X.shape
     largest = deep = points = 0
@@ -193,7 +202,7 @@ def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
     left, on = np.zeros((deep, LANES)), np.zeros((deep, LANES))
     off = np.zeros((deep, LANES))
     P, G = np.ones((deep, points, LANES)), np.ones((deep, points, LANES))
-    work = (np.zeros(LANES), left, on, off, P, G)
+    work = (np.zeros(LANES), left, on, off, P, G, path)
     full = -(-n // LANES) * LANES
     turned, phi = np.zeros((d, full), X.dtype), np.zeros((d, out.shape[2], full))
     for r in range(n):
@@ -204,19 +213,33 @@ def explain(X, nodes, threshold, share, sets, V, trees, t, w, out):
         if tree[DEEPEST] == 0:
             continue
         m = tree[POINTS]
-        tabulate(nodes, share, tree[START], tree[STOP], t[m], w[m], m, table)
+        tabulate_edge_factors(
+            nodes, share, tree[START], tree[STOP], t[m], w[m], m, table
+        )
         for o in range(tree[WIDTH]):
             for at in range(0, full, LANES):
-                walk(turned, at, nodes, threshold, share, sets, V, tree, o, table, work,
-                     path, phi)  # fmt: skip
+                explain_lanes(
+                    turned,
+                    at,
+                    nodes,
+                    threshold,
+                    share,
+                    sets,
+                    V,
+                    tree,
+                    o,
+                    table,
+                    work,
+                    phi,
+                )
     for r in range(n):
         for f in range(d):
             for k in range(out.shape[2]):
                 out[r, f, k] = phi[f, k, r]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def total(X, nodes, threshold, share, sets, V, trees, out):
+@njit(**LOOP)
+def predict_block(X, nodes, threshold, share, sets, V, trees, out):
     """Sum of the leaf values of every tree, by row: (rows, outputs)."""
     for j in range(trees.shape[0]):
         tree = trees[j]
@@ -224,7 +247,7 @@ def total(X, nodes, threshold, share, sets, V, trees, out):
         for r in range(X.shape[0]):
             i = start
             while nodes[i, TEST] >= 0:
-                left = goes_left(X[r, nodes[i, TEST]], i, nodes, threshold, sets)
+                left = value_goes_left(X[r, nodes[i, TEST]], i, nodes, threshold, sets)
                 d = nodes[i, DEPTH] + 1
                 i += 1
                 while not left and (nodes[i, DEPTH] != d or nodes[i, SIDE]):

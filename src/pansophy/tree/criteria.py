@@ -1,4 +1,4 @@
-"""Criteria: what a node still has to explain, and what a split explains of it.
+"""Split criteria: the impurity of a node, and the gain of a split.
 
 A node with weights w_i and targets y_i, of total weight W, has the impurity I (1):
 
@@ -30,14 +30,14 @@ weighted targets, on the left u, r = s - u, and X(v) = sum v log v,
 
 (2) holds for both: Gini impurity is the variance of the one-hot coded class. Of two
 classes one sum is enough; then (2) is counted twice. Absolute error and quantiles need
-order, see `_absolute.py`. friedman_mse ranks splits as squared_error does and is
+order, see `_quantile_split.py`. friedman_mse ranks splits as squared_error does and is
 another name for it here. In (5), used by boosting, the targets are minus the first
 derivatives of a loss and the weights its second derivatives; a node's value is
 s / (W + l2) and I is not computed.
 
 (7) is the entropy's gain over the entropy of the split itself, times W I: the most it
 can be. It is taken of every split (C4.5 takes it only of those that gain no less than
-the average), so small sides are liked; keep leaves above a few rows.
+the average), which favours small sides; use leaves of more than a few rows.
 
 (8) and (9) are the falls of the entropy of a normal distribution with the node's
 moments. That of a single value would be minus infinity: a variance (in (9) what the
@@ -52,7 +52,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import distributions
-from ._layout import (
+from ._structures import (
     ABSOLUTE,
     DIRECTION,
     ERRORS,
@@ -86,41 +86,41 @@ class Criterion(NamedTuple):
     """A criterion and the outputs it is for, as data."""
 
     kind: int
-    m: int  # outputs
+    n_outputs: int  # outputs
     classes: tuple[int, ...] = ()  # how many classes each output has, if classes
     l2: float = 0.0  # of eq. (5)
-    up: float = 1.0  # price of a unit above the value, for absolute errors
-    down: float = 1.0  # and below; a and 1 - a for the quantile at a
+    cost_above: float = 1.0  # price of a unit above the value, for absolute errors
+    cost_below: float = 1.0  # and below; a and 1 - a for the quantile at a
 
     @property
     def is_class(self) -> bool:
         return bool(self.classes)
 
     @property
-    def one(self) -> bool:
+    def binary_gini(self) -> bool:
         """Two classes under Gini: the weight of the second one is enough."""
         return self.kind == SQUARE and self.classes == (2,)
 
     @property
-    def sums(self) -> int:
+    def n_sums(self) -> int:
         """M, the number of sums kept by node."""
-        if self.one:
+        if self.binary_gini:
             return 1
         if self.kind == JOINT:
-            return self.m + self.m * (self.m + 1) // 2
+            return self.n_outputs + self.n_outputs * (self.n_outputs + 1) // 2
         if self.kind in (GAUSS, DIRECTION):
-            return 2 * self.m
-        return sum(self.classes) if self.is_class else self.m
+            return 2 * self.n_outputs
+        return sum(self.classes) if self.is_class else self.n_outputs
 
     @property
     def scale(self) -> float:
         """From (2) to (10) to W I - W_l I_l - W_r I_r."""
-        if self.one:
+        if self.binary_gini:
             return 2.0
         if self.kind in (GAUSS, JOINT):
             return 1.0
         logs = self.kind in (XLOGX, RATIO)
-        return 1.0 / (self.m * (np.log(2.0) if logs else 1.0))
+        return 1.0 / (self.n_outputs * (np.log(2.0) if logs else 1.0))
 
     def columns(self, y):
         """The targets (n, m) as the columns that the sums of the criterion are of."""
@@ -130,7 +130,7 @@ class Criterion(NamedTuple):
         if self.kind == GAUSS:
             return np.concatenate([y, y * y], axis=1)
         if self.kind == JOINT:
-            a, b = np.tril_indices(self.m)
+            a, b = np.tril_indices(self.n_outputs)
             return np.concatenate([y, y[:, a] * y[:, b]], axis=1)
         return y
 
@@ -145,10 +145,10 @@ class Criterion(NamedTuple):
             return np.arctan2(stat[:, 1::2], stat[:, ::2])[:, :, None]
         share = stat / weight[:, None]
         if not self.is_class:
-            return (share + offset)[:, : self.m, None]
-        if self.one:
+            return (share + offset)[:, : self.n_outputs, None]
+        if self.binary_gini:
             return np.stack([1.0 - share, share], axis=2)
-        value = np.zeros((len(stat), self.m, max(self.classes)))
+        value = np.zeros((len(stat), self.n_outputs, max(self.classes)))
         start = 0
         for o, k in enumerate(self.classes):
             value[:, o, :k] = share[:, start : start + k]
@@ -165,7 +165,7 @@ class Criterion(NamedTuple):
         return np.stack([1.0 - share, share], axis=1)[:, None, :]
 
 
-def shares(counts):
+def class_fractions(counts):
     """p_c of eq. (1), of counts along the last axis."""
     counts = np.asarray(counts, float)
     total = counts.sum(axis=-1, keepdims=True)
@@ -178,7 +178,7 @@ def gini(counts):
     >>> float(gini([5, 3]))
     0.46875
     """
-    return 1.0 - np.sum(shares(counts) ** 2, axis=-1)
+    return 1.0 - np.sum(class_fractions(counts) ** 2, axis=-1)
 
 
 def entropy(counts, base=2.0):
@@ -187,7 +187,7 @@ def entropy(counts, base=2.0):
     >>> round(float(entropy([9, 5])), 6)
     0.940286
     """
-    p = shares(counts)
+    p = class_fractions(counts)
     p[..., 0] += ~p.any(axis=-1)  # nothing at all is a sure thing
     return distributions.entropy(p, base=base)
 
@@ -250,7 +250,9 @@ def split_curve(x, y, criterion="gini", sample_weight=None):
         impurity = {"gini": gini, "entropy": entropy}[criterion]
         weight = lambda s: s.sum(axis=1)
     cut = np.flatnonzero(np.diff(x))
-    left, right, whole = sums[cut], sums[-1] - sums[cut], sums[-1:]
+    left = sums[cut]
+    right = sums[-1] - sums[cut]
+    whole = sums[-1:]
     after = weight(left) * impurity(left) + weight(right) * impurity(right)
     gains = impurity(whole) - after / weight(whole)
     return x[cut] / 2 + x[cut + 1] / 2, gains

@@ -1,14 +1,14 @@
 """Decision trees: CART for classes and for numbers.
 
-A tree asks at each node whether one column is at most a threshold, whether a level is
-in a set or whether an angle is in a half circle, and answers at a leaf with the
-weighted class shares, mean or quantile of the training rows there. It is grown from the
+A tree tests at each node whether one column is at most a threshold, whether a level is
+in a set or whether an angle is in a half circle, and predicts at a leaf the weighted
+class shares, mean or quantile of the training rows there. It is grown from the
 root by the split that lowers the summed impurity most,
 
     gain = W I - W_l I_l - W_r I_r                                              (1)
 
 over all features and all midpoints between neighbouring values (criteria.py has I,
-grow.py the search). No look-ahead: finding the smallest tree is NP-hard, one greedy
+grower.py the search). No look-ahead: finding the smallest tree is NP-hard, one greedy
 step is a sort.
 
 Details that matter
@@ -42,22 +42,187 @@ Refs      [Breiman1984]; [Fisher1958] sets by means; [Coppersmith1999] main dire
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from ..params import Count, NonNegative, OpenFraction
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Classifier, Regressor
+from ..core.class_weight import apply_class_weight
+from ..core.weighted import check_sample_weight
+from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from .abstract import (
-    Angles,
-    Bins,
-    Columns,
+from ._structures import GAUSS, JOINT
+from .abstract_decision_tree import (
+    AbstractDecisionTree,
+    AngleSelection,
+    BinCount,
+    ClassWeightOption,
+    ColumnSelection,
     HalfAtMost,
-    OpenShare,
-    Share,
-    Signs,
-    TwoOrMore,
-    Weights,
+    MonotoneSigns,
+    PositiveFraction,
+    ProperFraction,
+    check_monotonic_cst,
+    fit_tree,
+    leaf_values_of_rows,
+    validate_training_data,
 )
-from .roles import AbstractTreeClassifier, AbstractTreeRegressor
+from .criteria import KINDS, Criterion
+
+ONE_OUTPUT_CRITERIA = (
+    "zero_one",
+    "gain_ratio",
+)  # criteria for one column of classes only
+
+
+class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
+    """Shares of classes at the leaves."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the tree for the classes y, one column or several."""
+        weigh = lambda y: class_weighted_rows(self, y, sample_weight)
+        X, y = validate_training_data(self, X, y, "labels", weigh)
+        w = weigh(y)
+        target = classification_target(self, y, X.shape[1])
+        if self.n_outputs_ > 1 and self.criterion in ONE_OUTPUT_CRITERIA:
+            raise ParameterError(
+                f"criterion={self.criterion!r} is for one column of classes, got "
+                f"{self.n_outputs_}."
+            )
+        if target.signs is not None and self.smoothing > 0:
+            raise ParameterError(
+                "smoothing must be 0 with monotonic_cst: shares drawn to 1 / K by the "
+                f"size of their leaf lose their order, got {self.smoothing}."
+            )
+        self.tree_ = fit_tree(self, X, target.Y, w, target.criterion, target.signs)
+        return self
+
+    def predict(self, X):
+        """The most likely class; of equals the first."""
+        check_is_fitted(self)
+        if self.missing != "both" and self.n_outputs_ == 1:
+            labels = lambda tree: self.classes_[tree.value[:, 0].argmax(axis=1)]
+            return leaf_values_of_rows(self, X, labels)
+        best = leaf_values_of_rows(self, X, lambda tree: tree.value).argmax(axis=2)
+        if self.n_outputs_ == 1:
+            return self.classes_[best[:, 0]]
+        return np.stack([c[b] for c, b in zip(self.classes_, best.T)], axis=1)
+
+    def predict_proba(self, X):
+        """Class shares in the leaf, a list of arrays if there are several outputs."""
+        p = leaf_values_of_rows(
+            self, X, lambda tree: smoothed_probabilities(self, tree)
+        )
+        if self.n_outputs_ == 1:
+            return p
+        return np.split(p, np.cumsum(self.n_classes_)[:-1], axis=1)
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        p = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(p) if self.n_outputs_ == 1 else [np.log(q) for q in p]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TreeTarget(NamedTuple):
+    """Targets as the engine reads them."""
+
+    Y: np.ndarray  # (n, m) numbers, or classes from 0
+    criterion: Criterion
+    signs: np.ndarray | None  # (d,) monotone constraints
+
+
+def classification_target(model, y, d, accept=lambda counts: None) -> TreeTarget:
+    """Codes of the classes y, X having d columns; sets what the model says of them.
+
+    `accept` may refuse the numbers of classes before anything is set.
+    """
+    Y = y[:, None] if y.ndim == 1 else y
+    pairs = [np.unique(column, return_inverse=True) for column in Y.T]
+    counts = tuple(len(classes) for classes, _ in pairs)
+    accept(counts)
+    model.n_outputs_ = len(pairs)
+    one = len(pairs) == 1
+    model.classes_ = pairs[0][0] if one else [classes for classes, _ in pairs]
+    model.n_classes_ = counts[0] if one else np.array(counts)
+    signs = check_monotonic_cst(model.monotonic_cst, d, len(pairs), counts[0])
+    codes = np.stack([code for _, code in pairs], axis=1).astype(float)
+    return TreeTarget(
+        codes, Criterion(KINDS[model.criterion], len(pairs), counts), signs
+    )
+
+
+def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget:
+    """The same for the numbers y with weights w."""
+    Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
+    sums = Y.sum(axis=0) if w is None else w @ Y
+    if model.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
+        raise ValueError(
+            "criterion='poisson' needs y without negative values and with a positive "
+            "sum in every column."
+        )
+    accept(Y.shape[1])
+    model.n_outputs_ = Y.shape[1]
+    signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
+    criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
+    if model.criterion == "quantile":
+        criterion = criterion._replace(
+            cost_above=model.quantile, cost_below=1 - model.quantile
+        )
+    return TreeTarget(Y, criterion, signs)
+
+
+def class_weighted_rows(model, y, sample_weight):
+    """Row weights times the factors of their classes, or None."""
+    w = check_sample_weight(sample_weight, len(y))
+    return apply_class_weight(model.class_weight, y, w)
+
+
+def smoothed_probabilities(model, tree):
+    """(nodes, K) shares (n_c + a) / (n + a K), n and n_c by weight, by output."""
+    a = getattr(model, "smoothing", 0.0)
+    n = tree.weighted_n_node_samples[:, None]
+    counts = np.atleast_1d(model.n_classes_)
+    parts = [tree.value[:, o, :k] for o, k in enumerate(counts)]
+    if a > 0:
+        parts = [(p * n + a) / (n + a * k) for p, k in zip(parts, counts)]
+    return np.concatenate(parts, axis=1)
+
+
+class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
+    """Means, medians or quantiles at the leaves."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Grow the tree for the numbers y, one column or several."""
+        weigh = lambda y: check_sample_weight(sample_weight, len(y))
+        X, y = validate_training_data(self, X, y, "numbers", weigh)
+        w = weigh(y)
+        Y, criterion, signs = regression_target(self, y, w, X.shape[1])
+        fit = fit_standardized_tree if criterion.kind in (GAUSS, JOINT) else fit_tree
+        self.tree_ = fit(self, X, Y, w, criterion, signs)
+        return self
+
+    def predict(self, X):
+        """The value of the leaf: (n,), or (n, outputs) if there are several."""
+        one = lambda tree: tree.value[:, 0, 0]
+        all_of = lambda tree: tree.value[:, :, 0]
+        check_is_fitted(self)
+        return leaf_values_of_rows(self, X, one if self.n_outputs_ == 1 else all_of)
+
+
+def fit_standardized_tree(model, X, Y, w, criterion, signs):
+    """The tree for targets of mean 0 and variance 1, its values taken back."""
+    mean = np.average(Y, axis=0, weights=w)
+    spread = np.sqrt(np.average((Y - mean) ** 2, axis=0, weights=w))
+    spread[spread == 0] = 1.0
+    tree = fit_tree(model, X, (Y - mean) / spread, w, criterion, signs)
+    return tree._replace(value=tree.value * spread[:, None] + mean[:, None])
 
 
 @dataclass(eq=False, repr=False)
@@ -140,19 +305,19 @@ default="gini"
     _: KW_ONLY
     splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = None
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = None
     random_state: Seed = None
     max_leaf_nodes: TwoOrMore | None = None
     min_impurity_decrease: NonNegative = 0.0
-    class_weight: Weights | None = None
+    class_weight: ClassWeightOption | None = None
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Signs | None = None
-    max_bins: Bins | None = None
-    categorical_features: Columns | Literal["from_dtype"] | None = None
-    directional_features: Angles | None = None
+    monotonic_cst: MonotoneSigns | None = None
+    max_bins: BinCount | None = None
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
+    directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
     missing: Literal["default", "both"] = "default"
     smoothing: NonNegative = 0.0
@@ -240,18 +405,18 @@ class DecisionTreeRegressor(AbstractTreeRegressor):
     _: KW_ONLY
     splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = None
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = None
     random_state: Seed = None
     max_leaf_nodes: TwoOrMore | None = None
     min_impurity_decrease: NonNegative = 0.0
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Signs | None = None
-    max_bins: Bins | None = None
-    categorical_features: Columns | Literal["from_dtype"] | None = None
-    directional_features: Angles | None = None
+    monotonic_cst: MonotoneSigns | None = None
+    max_bins: BinCount | None = None
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
+    directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
     missing: Literal["default", "both"] = "default"
     quantile: OpenFraction = 0.5

@@ -1,13 +1,13 @@
-"""A tree in words and as a graph: an indented listing, and DOT for Graphviz."""
+"""Export of trees: indented text, and DOT for Graphviz."""
 
 import html
 from typing import NamedTuple
 
 import numpy as np
 
-from .colors import fills
-from .multiway import MultiwayTree
-from .view import is_multiway, name_classes, tree_of, view
+from .multiway_tree import MultiwayTree
+from .tree_drawing import node_colors, return_or_write
+from .tree_view import class_names_of, fitted_tree, has_branch_per_level, view_tree
 
 
 def export_text(
@@ -50,7 +50,7 @@ def export_text(
     |--- size >  2.50
     |   |--- class: b
     """
-    seen = view(decision_tree, feature_names)
+    seen = view_tree(decision_tree, feature_names)
     leaf = leaf_writer(decision_tree, class_names, decimals, show_weights)
     how = {"decimals": decimals, "pad": " ", "missing": show_missing}
     bar, edge = "|" + " " * spacing, "|" + "-" * spacing
@@ -59,12 +59,13 @@ def export_text(
         node, head = stack.pop()
         if head:
             lines.append(head)
-        level, below = int(seen.depth[node]), seen.children[node]
+        level = int(seen.depth[node])
+        below = seen.children[node]
         lead = bar * level + edge
         if not below:
             lines.append(f"{lead} {leaf(node)}")
         elif level > max_depth:
-            depth = height(seen.children, node)
+            depth = subtree_height(seen.children, node)
             lines.append(f"{lead} truncated branch of depth {depth}")
         else:
             words = lambda c: seen.tests[c].words(seen.names, seen.tables, **how)
@@ -72,9 +73,10 @@ def export_text(
     return "\n".join(lines) + "\n"
 
 
-def height(children, node):
+def subtree_height(children, node):
     """Levels below and including a node."""
-    levels, row = 0, [node]
+    levels = 0
+    row = [node]
     while row:
         levels += 1
         row = [c for t in row for c in children[t]]
@@ -83,7 +85,8 @@ def height(children, node):
 
 def leaf_writer(model, class_names=None, decimals=2, show_weights=False):
     """A function that puts a leaf into words."""
-    tree, names = tree_of(model), name_classes(model, class_names)
+    tree = fitted_tree(model)
+    names = class_names_of(model, class_names)
     several = isinstance(getattr(model, "classes_", None), list)
 
     def write(node):
@@ -213,14 +216,14 @@ def export_graphviz(
     """
     if label not in ("all", "root", "none"):
         raise ValueError(f"label must be 'all', 'root' or 'none', got {label!r}.")
-    seen = view(decision_tree, feature_names, prefix="x[{}]")
+    seen = view_tree(decision_tree, feature_names, prefix="x[{}]")
     write = Dot(label, impurity, node_ids, proportion, special_characters, precision)
     if class_names is True:
-        names = name_classes(decision_tree) or []
+        names = class_names_of(decision_tree) or []
         class_names = [f"y[{i}]" for i in range(len(names))]
     named = class_names is not None
-    classes = name_classes(decision_tree, class_names) if named else None
-    colors = fills(decision_tree) if filled else []
+    classes = class_names_of(decision_tree, class_names) if named else None
+    colors = node_colors(decision_tree) if filled else []
     style = ", ".join(w for w, on in (("filled", filled), ("rounded", rounded)) if on)
     look = f', style="{style}", color="black"' if style else ""
     lines = [
@@ -230,12 +233,14 @@ def export_graphviz(
         f'edge [fontname="{fontname}"] ;',
         *(["rankdir=LR ;"] if rotate else []),
     ]
-    ranks, stack = {}, [(0, -1)]
+    ranks = {}
+    stack = [(0, -1)]
     while stack:
         node, parent = stack.pop()
-        below, deep = seen.children[node], int(seen.depth[node])
+        below = seen.children[node]
+        deep = int(seen.depth[node])
         cut = max_depth is not None and deep > max_depth
-        question = asks(seen, node, precision) if below else ""
+        question = node_question(seen, node, precision) if below else ""
         fill = f', fillcolor="{"#C0C0C0" if cut else colors[node]}"' if filled else ""
         text = '"(...)"' if cut else write.node(node, decision_tree, question, classes)
         lines.append(f"{node} [label={text}{fill}] ;")
@@ -251,14 +256,14 @@ def export_graphviz(
         groups = [ranks[k] for k in sorted(ranks)] + [ends]
         lines += [f"{{rank=same ; {'; '.join(map(str, g))}}} ;" for g in groups]
     text = "\n".join([*lines, "}"])
-    return deliver(text, out_file)
+    return return_or_write(text, out_file)
 
 
-def asks(seen, node, precision):
+def node_question(seen, node, precision):
     """What a node asks: the test of its left side, or the column with many branches."""
     below = seen.children[node]
     test = seen.tests[below[0]]
-    if is_multiway(seen, node):
+    if has_branch_per_level(seen, node):
         return f"{seen.names[test.feature]}?"
     if test.sign == "in":
         return test.words(seen.names, seen.tables, precision)
@@ -267,7 +272,7 @@ def asks(seen, node, precision):
 
 def edge_label(seen, parent, node, rotate):
     """Attributes of an edge: the level, or True and False below the root."""
-    if is_multiway(seen, parent):
+    if has_branch_per_level(seen, parent):
         words = seen.tests[node].words(seen.names, seen.tables)
         level = words.partition(" = ")[2].replace('"', '\\"')
         return f' [label="{level}"]'
@@ -276,15 +281,3 @@ def edge_label(seen, parent, node, rotate):
     left = node == seen.children[parent][0]
     angle = 45 if left != rotate else -45
     return f' [labeldistance=2.5, labelangle={angle}, headlabel="{left}"]'
-
-
-def deliver(text, out_file):
-    """Return a text, or write it to a path or an open file."""
-    if out_file is None:
-        return text
-    if hasattr(out_file, "write"):
-        out_file.write(text)
-        return None
-    with open(out_file, "w", encoding="utf-8") as file:
-        file.write(text)
-    return None

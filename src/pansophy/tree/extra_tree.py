@@ -1,4 +1,4 @@
-"""Extremely randomised trees: one random split per feature, the best of them taken.
+"""Extremely randomised trees: the best of one random split per feature.
 
 At a node each of `max_features` features drawn gets one split at random (a threshold
 evenly between its extremes, a coin for each level, one of the half circles) and the
@@ -14,20 +14,19 @@ Refs      [Geurts2006]
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from ..params import Count, NonNegative, OpenFraction
+from ..params import Count, NonNegative, OpenFraction, TwoOrMore
 from ..typing import Seed
-from .abstract import (
-    Angles,
-    Bins,
-    Columns,
+from .abstract_decision_tree import (
+    AngleSelection,
+    BinCount,
+    ClassWeightOption,
+    ColumnSelection,
     HalfAtMost,
-    OpenShare,
-    Share,
-    Signs,
-    TwoOrMore,
-    Weights,
+    MonotoneSigns,
+    PositiveFraction,
+    ProperFraction,
 )
-from .roles import AbstractTreeClassifier, AbstractTreeRegressor
+from .decision_tree import AbstractTreeClassifier, AbstractTreeRegressor
 
 
 @dataclass(eq=False, repr=False)
@@ -83,19 +82,19 @@ default="gini"
     _: KW_ONLY
     splitter: Literal["random", "best"] = "random"
     max_depth: Count | None = None
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = "sqrt"
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = "sqrt"
     random_state: Seed = None
     max_leaf_nodes: TwoOrMore | None = None
     min_impurity_decrease: NonNegative = 0.0
-    class_weight: Weights | None = None
+    class_weight: ClassWeightOption | None = None
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Signs | None = None
-    max_bins: Bins | None = None
-    categorical_features: Columns | Literal["from_dtype"] | None = None
-    directional_features: Angles | None = None
+    monotonic_cst: MonotoneSigns | None = None
+    max_bins: BinCount | None = None
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
+    directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
     missing: Literal["default", "both"] = "default"
     smoothing: NonNegative = 0.0
@@ -158,18 +157,18 @@ class ExtraTreeRegressor(AbstractTreeRegressor):
     _: KW_ONLY
     splitter: Literal["random", "best"] = "random"
     max_depth: Count | None = None
-    min_samples_split: TwoOrMore | Share = 2
-    min_samples_leaf: Count | OpenShare = 1
+    min_samples_split: TwoOrMore | PositiveFraction = 2
+    min_samples_leaf: Count | ProperFraction = 1
     min_weight_fraction_leaf: HalfAtMost = 0.0
-    max_features: Count | Share | Literal["sqrt", "log2"] | None = 1.0
+    max_features: Count | PositiveFraction | Literal["sqrt", "log2"] | None = 1.0
     random_state: Seed = None
     min_impurity_decrease: NonNegative = 0.0
     max_leaf_nodes: TwoOrMore | None = None
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Signs | None = None
-    max_bins: Bins | None = None
-    categorical_features: Columns | Literal["from_dtype"] | None = None
-    directional_features: Angles | None = None
+    monotonic_cst: MonotoneSigns | None = None
+    max_bins: BinCount | None = None
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
+    directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
     missing: Literal["default", "both"] = "default"
     quantile: OpenFraction = 0.5

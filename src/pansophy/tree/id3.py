@@ -1,7 +1,7 @@
-"""ID3 and C4.5: trees with one branch per level, for columns of words.
+"""ID3 and C4.5: multiway trees for categorical columns.
 
 At each node the column that tells most about the class is asked, by information gain
-or gain ratio (`multiway.py` has the mathematics), and each of its levels gets a
+or gain ratio (`multiway_tree.py` has the mathematics), and each of its levels gets a
 branch. A column of levels is asked at most once on a way from the root to a leaf,
 because below it all rows agree on it.
 
@@ -24,28 +24,28 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import Classifier, Estimator, check_weights
+from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.rows import is_dataset
-from ..params import Count, NonNegative, Rule, number
-from . import multiway
-from .additive import of_multiway, whole
-from .inputs import Inputs
+from ..core.weighted import check_sample_weight
+from ..params import Count, NonNegative, ParameterRule, TwoOrMore, number_rule
+from . import multiway_tree
+from .additive_trees import additive_multiway_tree, refuse_missing_values
+from .input_encoding import InputEncoder
 
-TwoOrMore = Annotated[int, number("a whole number of at least 2", 2, whole=True)]
-HalfAtMost = Annotated[
-    float, number("a number above 0, up to 0.5", 0, 0.5, open_low=True)
+PositiveUpToHalf = Annotated[
+    float, number_rule("a number above 0, up to 0.5", 0, 0.5, open_low=True)
 ]
-Columns = Annotated[
+CategoricalColumns = Annotated[
     Any,
-    Rule(
+    ParameterRule(
         "'from_dtype' or a list of columns",
         lambda v: v == "from_dtype" or isinstance(v, (list, tuple, np.ndarray)),
     ),
 ]
 
 
-def table_of(X):
+def readable_table(X):
     """X in a form whose columns can be read: a data frame or a NumPy array."""
     if sp.issparse(X):
         raise TypeError("a multiway tree takes no sparse X: pass it dense.")
@@ -62,7 +62,7 @@ def table_of(X):
     return np.array(X, dtype=object) if words else np.asarray(X)
 
 
-def is_plain(X):
+def is_numpy_array(X):
     """Whether scikit-learn's checks of an array apply (a data frame has its own)."""
     return isinstance(X, np.ndarray)
 
@@ -70,11 +70,11 @@ def is_plain(X):
 CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 
-def begin(model, X, y, sample_weight):
+def validate_multiway_data(model, X, y, sample_weight):
     """Checked X, class codes and weights, rows of weight 0 left out; sets classes_."""
-    X = table_of(X)
-    if is_plain(X):
-        X, y, _ = model._begin(X, y, y_kind="class", **CHECKS)
+    X = readable_table(X)
+    if is_numpy_array(X):
+        X, y, _ = model._check_training_data(X, y, y_kind="class", **CHECKS)
     else:
         if min(np.shape(X)) == 0:
             raise ValueError(
@@ -82,34 +82,34 @@ def begin(model, X, y, sample_weight):
                 f"0 in shape {np.shape(X)}: the minimum is 1 sample and 1 feature."
             )
         rows = np.zeros((np.shape(X)[0], 1))
-        _, y, _ = model._begin(rows, y, y_kind="class")
+        _, y, _ = model._check_training_data(rows, y, y_kind="class")
         validate_data(model, X, skip_check_array=True)
-    w = check_weights(sample_weight, np.empty((len(y), 0)))
+    w = check_sample_weight(sample_weight, len(y))
     if w is not None and not np.all(w > 0):
         keep = np.flatnonzero(w > 0)
         y, w = y[keep], w[keep]
-        X = X[keep] if is_plain(X) else take(X, keep)
+        X = X[keep] if is_numpy_array(X) else frame_rows(X, keep)
     model.classes_, codes = np.unique(y, return_inverse=True)
     return X, codes, w
 
 
-def take(frame, rows):
+def frame_rows(frame, rows):
     """Some rows of a data frame."""
     import narwhals as nw
 
     return nw.from_native(frame, eager_only=True)[rows.tolist()].to_native()
 
 
-def words_in(X):
+def text_columns(X):
     """Columns that hold text: by type in a data frame, by content in an array."""
-    if not is_plain(X):
+    if not is_numpy_array(X):
         return "from_dtype"
     if X.dtype.kind in "biuf":
         return None
     return [f for f in range(X.shape[1]) if any(isinstance(v, str) for v in X[:, f])]
 
 
-def counts_of(inputs: Inputs):
+def level_counts(inputs: InputEncoder):
     """How many codes each column has, 0 if it holds numbers."""
     tables = inputs.tables or [None] * len(inputs.forms)
     return [0 if t is None else int(t.codes.max(initial=0)) + 1 for t in tables]
@@ -121,9 +121,9 @@ class AbstractMultiwayTree(Estimator):
     def _codes(self, X):
         """X checked for a prediction, as float32 codes and numbers."""
         check_is_fitted(self)
-        X = table_of(X)
-        if is_plain(X):
-            X = self._ready(X, **CHECKS)
+        X = readable_table(X)
+        if is_numpy_array(X):
+            X = self._check_new_data(X, **CHECKS)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.inputs_.encode(X)
@@ -210,12 +210,12 @@ class ID3Classifier(Classifier, AbstractMultiwayTree):
 
     def fit(self, X, y, sample_weight=None):
         """Grow the tree."""
-        X, y, w = begin(self, X, y, sample_weight)
+        X, y, w = validate_multiway_data(self, X, y, sample_weight)
         every = np.ones(self.n_features_in_, bool)
-        inputs = Inputs.learn(X, every, w=w)
-        self.tree_ = multiway.grow(
+        inputs = InputEncoder.learn(X, every, w=w)
+        self.tree_ = multiway_tree.grow_multiway_tree(
             inputs.encode(X),
-            counts_of(inputs),
+            level_counts(inputs),
             y,
             w,
             len(self.classes_),
@@ -238,7 +238,7 @@ class ID3Classifier(Classifier, AbstractMultiwayTree):
 
     def _additive(self):
         """The model as a tree of two branches a node, for explanations."""
-        return of_multiway(self, self._codes)
+        return additive_multiway_tree(self, self._codes)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -292,20 +292,22 @@ class C45Classifier(Classifier, AbstractMultiwayTree):
 
     criterion: Literal["gain_ratio", "information_gain"] = "gain_ratio"
     _: KW_ONLY
-    categorical_features: Columns = "from_dtype"
+    categorical_features: CategoricalColumns = "from_dtype"
     max_depth: Count | None = None
     min_samples_split: TwoOrMore = 2
     min_samples_leaf: NonNegative = 2
-    confidence: HalfAtMost | None = 0.25
+    confidence: PositiveUpToHalf | None = 0.25
 
     def fit(self, X, y, sample_weight=None):
         """Grow and prune the tree."""
-        X, y, w = begin(self, X, y, sample_weight)
+        X, y, w = validate_multiway_data(self, X, y, sample_weight)
         given = self.categorical_features
-        inputs = Inputs.learn(X, words_in(X) if isinstance(given, str) else given, w=w)
-        tree = multiway.grow(
+        inputs = InputEncoder.learn(
+            X, text_columns(X) if isinstance(given, str) else given, w=w
+        )
+        tree = multiway_tree.grow_multiway_tree(
             inputs.encode(X),
-            counts_of(inputs),
+            level_counts(inputs),
             y,
             w,
             len(self.classes_),
@@ -316,7 +318,9 @@ class C45Classifier(Classifier, AbstractMultiwayTree):
             eager=False,
         )
         cut = self.confidence is not None
-        self.tree_ = multiway.prune(tree, self.confidence) if cut else tree
+        self.tree_ = (
+            multiway_tree.prune_pessimistic(tree, self.confidence) if cut else tree
+        )
         self.inputs_ = inputs
         return self
 
@@ -327,4 +331,6 @@ class C45Classifier(Classifier, AbstractMultiwayTree):
 
     def _additive(self):
         """The model as a tree of two branches a node, for explanations."""
-        return of_multiway(self, lambda X: whole(self._codes(X)))
+        return additive_multiway_tree(
+            self, lambda X: refuse_missing_values(self._codes(X))
+        )

@@ -1,4 +1,4 @@
-"""A tree as rules: one per leaf, to be read, tabulated, pruned and used.
+"""Rules of a tree: one conjunction of conditions per leaf, and their pruning.
 
 The way from the root to a leaf is a conjunction of tests; the tree is the disjunction
 of its ways. Several tests of one column are drawn together to the tightest, so the
@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base import check_weights
+from ..core.weighted import check_sample_weight
 from .export import leaf_writer
-from .view import codes_of, name_classes, tree_of, view
+from .tree_view import class_names_of, fitted_tree, rows_as_codes, view_tree
 
 
-class Rule(NamedTuple):
+class LeafRule(NamedTuple):
     """If all tests hold, then the value of a leaf."""
 
     tests: tuple
@@ -98,16 +98,17 @@ class RuleList:
 
     def covers(self, X):
         """(n, rules) mask: which rules fit which rows."""
-        codes = codes_of(self.model, X)
+        codes = rows_as_codes(self.model, X)
         return np.stack([rule.covers(codes) for rule in self.rules], axis=1)
 
     def apply(self, X):
         """The number of the first rule that fits each row, -1 if none does."""
-        return self.first(codes_of(self.model, X))
+        return self.first(rows_as_codes(self.model, X))
 
     def first(self, codes):
         """The same for rows of codes; a rule looks only at rows still unanswered."""
-        out, left = np.full(len(codes), -1), np.arange(len(codes))
+        out = np.full(len(codes), -1)
+        left = np.arange(len(codes))
         for i, rule in enumerate(self.rules):
             fits = rule.covers(codes[left])
             out[left[fits]] = i
@@ -117,7 +118,7 @@ class RuleList:
     def predict(self, X):
         """What the first fitting rule says."""
         values = np.stack([*(rule.value for rule in self.rules), self.default])
-        return outcomes(self.model, values)[self.apply(X)]
+        return predictions_of_values(self.model, values)[self.apply(X)]
 
     def score(self, X, y, sample_weight=None):
         """Accuracy, or the coefficient of determination for numbers."""
@@ -128,10 +129,12 @@ class RuleList:
 
     def table(self) -> dict:
         """Columns by name, ready for a data frame."""
-        classes = name_classes(self.model)
+        classes = class_names_of(self.model)
         what = "value" if classes is None else "class"
         out = self.rules
-        shown = outcomes(self.model, np.stack([r.value for r in out])).tolist()
+        shown = predictions_of_values(
+            self.model, np.stack([r.value for r in out])
+        ).tolist()
         return {
             "conditions": [" and ".join(self.conditions(r)) for r in out],
             what: shown,
@@ -152,7 +155,7 @@ class RuleList:
         return "\n".join(lines + ([f"never used: {', '.join(unused)}"] * bool(unused)))
 
 
-def outcomes(model, values):
+def predictions_of_values(model, values):
     """What leaves of these values predict."""
     classes = getattr(model, "classes_", None)
     if classes is None:
@@ -163,7 +166,7 @@ def outcomes(model, values):
     return np.stack([c[b] for c, b in zip(classes, best.T)], axis=1)
 
 
-def drawn_together(tests):
+def merge_conditions(tests):
     """Tests of the same column and sign as one, in the order of the way."""
     merged = {}
     for test in tests:
@@ -188,14 +191,15 @@ def extract_rules(
     -------
     RuleList
     """
-    seen, tree = view(decision_tree, feature_names), tree_of(decision_tree)
+    seen = view_tree(decision_tree, feature_names)
+    tree = fitted_tree(decision_tree)
     says = leaf_writer(decision_tree, class_names, decimals)
     weight, impurity, value = tree.weighted_n_node_samples, tree.impurity, tree.value
     rows = getattr(tree, "n_node_samples", weight)
     is_class = hasattr(decision_tree, "classes_")
     rules = [
-        Rule(
-            drawn_together(way),
+        LeafRule(
+            merge_conditions(way),
             value[leaf],
             rows[leaf].item(),
             float(weight[leaf]),
@@ -283,14 +287,15 @@ def prune_rules(
     classes = getattr(model, "classes_", None)
     if classes is None or isinstance(classes, list):
         raise TypeError("prune_rules takes a classification tree with one output.")
-    codes, y = codes_of(model, X_val), np.asarray(y_val)
-    w = check_weights(sample_weight, np.empty((len(codes), 0)))
+    codes = rows_as_codes(model, X_val)
+    y = np.asarray(y_val)
+    w = check_sample_weight(sample_weight, len(codes))
     w = np.ones(len(codes)) if w is None else w
     codes, y, w = codes[w > 0], y[w > 0], w[w > 0]
     short = {}
     for rule in rules:
         right = w * (y == classes[int(rule.value[0].argmax())])
-        new = shortened(rule, codes, w, right, len(classes))
+        new = shorten_rule(rule, codes, w, right, len(classes))
         key = (frozenset(new.tests), new.says)
         if key not in short or short[key].confidence < new.confidence:
             short[key] = new
@@ -308,7 +313,7 @@ def prune_rules(
     return pruned
 
 
-def shortened(rule, codes, w, right, K) -> Rule:
+def shorten_rule(rule, codes, w, right, K) -> LeafRule:
     """A rule without the tests whose absence does not lower its estimate, eq. (1)."""
     tests = list(rule.tests)
     fails = np.array([~t.holds(codes) for t in tests]).reshape(len(tests), len(codes))

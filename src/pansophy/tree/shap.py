@@ -1,4 +1,4 @@
-"""SHAP values of trees, forests and boosters: a prediction shared out exactly.
+"""SHAP values of trees, forests and boosters: exact Shapley values of a prediction.
 
 Let f_S(x) be what a tree predicts when only the features S of x are known. The value
 of feature j is its Shapley value in the game S -> f_S(x),
@@ -54,7 +54,7 @@ import numpy as np
 from scipy.special import beta
 
 from ..core import threads
-from .additive import Additive, trees_of
+from .additive_trees import AdditiveTrees, as_additive_trees
 
 BLOCK = 256  # rows handed to a thread at a time
 TOLERANCE = 1e-8  # of the largest answer: far above rounding, far below an error
@@ -105,7 +105,7 @@ class Explanation(NamedTuple):
         return "\n".join(lines + (["  ..."] if d > 10 else []))
 
 
-class Layout(NamedTuple):
+class ShapLayout(NamedTuple):
     """Every tree in preorder, one after the other; see `_shap.py`."""
 
     nodes: np.ndarray
@@ -118,9 +118,14 @@ class Layout(NamedTuple):
 
 
 def shap_values(
-    model, X, *, background=None, groups=None, check_additivity=True,
+    model,
+    X,
+    *,
+    background=None,
+    groups=None,
+    check_additivity=True,
     interactions=False,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """Exact SHAP values of a tree, a forest or a booster.
 
     They share out the probability of each class for classifying trees and forests, the
@@ -168,13 +173,13 @@ def shap_values(
         raise ValueError("interactions=True is for background=None.")
     if groups is not None and background is None:
         raise ValueError("groups take a background.")
-    parts = trees_of(model)
+    parts = as_additive_trees(model)
     rows = parts.rows(X)
     Z = None if background is None else parts.rows(background)
-    groups = None if groups is None else checked(groups, rows.shape[1])
-    values, base, pairs = explain(parts, rows, Z, interactions, groups)
+    groups = None if groups is None else check_feature_groups(groups, rows.shape[1])
+    values, base, pairs = explain_rows(parts, rows, Z, interactions, groups)
     if check_additivity:
-        check(parts.answer(X), values.sum(axis=1) + base)
+        check_additivity_holds(parts.answer(X), values.sum(axis=1) + base)
     if len(base) == 1:
         values, base = values[:, :, 0], base[0]
         pairs = None if pairs is None else pairs[..., 0]
@@ -184,7 +189,7 @@ def shap_values(
     return Explanation(values, base, X, names, parts.names, pairs, parts.scale)
 
 
-def checked(groups, d) -> np.ndarray:
+def check_feature_groups(groups, d) -> np.ndarray:
     """Groups as whole numbers, or one clear sentence."""
     found = np.asarray(groups)
     if found.shape != (d,) or found.dtype.kind not in "iu" or found.min(initial=0) < 0:
@@ -192,26 +197,28 @@ def checked(groups, d) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def explain(parts: Additive, X, Z=None, interactions=False, groups=None):
+def explain_rows(parts: AdditiveTrees, X, Z=None, interactions=False, groups=None):
     """Values (n, d, K), base values (K,) and interactions (n, d, d, K) or None."""
     from . import _shap as loops
 
-    K, values = len(parts.offset), parts.values
+    K = len(parts.offset)
+    values = parts.values
     # shares of classes add up to a constant: the first class is minus the others
     spare = K > 1 and all(
         v.shape[1] == K and np.ptp(v.sum(axis=1)) <= 1e-12 for v in values
     )
-    lay = layout(
+    lay = shap_layout(
         parts.trees, [v[:, spare:] for v in values], parts.first, parts.counted, groups
     )
-    t, w = quadrature(int(lay.trees[:, loops.POINTS].max(initial=1)))
+    t, w = gauss_legendre_points(int(lay.trees[:, loops.POINTS].max(initial=1)))
     pairs = None
     if Z is None:
-        phi, base = path_dependent(X, lay, K - spare, t, w), expected(lay, K - spare)
+        phi = path_dependent_values(X, lay, K - spare, t, w)
+        base = expected_prediction(lay, K - spare)
         pairs = interaction_values(X, lay, phi, t, w) if interactions else None
     else:
         d = X.shape[1] if groups is None else int(groups.max(initial=-1)) + 1
-        phi, base = interventional(X, Z, lay, K - spare, d)
+        phi, base = interventional_values(X, Z, lay, K - spare, d)
     if spare:
         phi = np.concatenate([-phi.sum(axis=2, keepdims=True), phi], axis=2)
         constant = sum(float(v[0].sum()) for v in values)
@@ -221,7 +228,7 @@ def explain(parts: Additive, X, Z=None, interactions=False, groups=None):
     return phi, base + parts.offset, pairs
 
 
-def check(answer, total):
+def check_additivity_holds(answer, total):
     """Raise if values do not add up to the model's answer."""
     size = np.maximum(1.0, np.abs(answer).max(initial=0.0))
     worst = float(np.abs(answer - total).max(initial=0.0))
@@ -232,7 +239,7 @@ def check(answer, total):
         )
 
 
-def layout(trees, values, first, counted=False, groups=None) -> Layout:
+def shap_layout(trees, values, first, counted=False, groups=None) -> ShapLayout:
     """Trees in preorder, with the shares of eq. (2) along their edges."""
     from . import _shap as loops
 
@@ -243,7 +250,8 @@ def layout(trees, values, first, counted=False, groups=None) -> Layout:
     share, reach = np.ones((total, 2)), np.ones(total)
     threshold, sets = np.zeros(total), np.zeros((total, 4), np.uint64)
     table = np.zeros((len(trees), loops.COLUMNS), np.int64)
-    flat, at = [], 0
+    flat = []
+    at = 0
     for j, (tree, value) in enumerate(zip(trees, values, strict=True)):
         own = slice(int(ends[j] - sizes[j]), int(ends[j]))
         left, right = (np.asarray(c, np.int64) for c in tree[:2])
@@ -252,10 +260,10 @@ def layout(trees, values, first, counted=False, groups=None) -> Layout:
         N = nodes[own]
         feature = np.asarray(tree.feature, np.int64)
         known = feature if groups is None else groups[feature]  # of a leaf: not read
-        deepest, widest = loops.lay_out(left, right, known, order, N)
+        deepest, widest = loops.preorder_tree(left, right, known, order, N)
         N[order, loops.TEST] = np.where(left >= 0, feature, -1)
         cover = np.asarray(cover, float)
-        loops.shares(left, right, cover, order, N, share[own], reach[own])
+        loops.edge_row_shares(left, right, cover, order, N, share[own], reach[own])
         threshold[own][order] = tree.threshold
         N[order, loops.MISSING] = tree.missing_go_to_left
         if getattr(tree, "sets", None) is not None:
@@ -268,10 +276,10 @@ def layout(trees, values, first, counted=False, groups=None) -> Layout:
         facts = (points, first[j], value.shape[1], at, deepest, widest)
         table[j] = (own.start, own.stop, *facts)
         at += value.size
-    return Layout(nodes, threshold, share, sets, np.concatenate(flat), table, reach)
+    return ShapLayout(nodes, threshold, share, sets, np.concatenate(flat), table, reach)
 
 
-def quadrature(points):
+def gauss_legendre_points(points):
     """Gauss-Legendre on [0, 1] with up to so many points, by their number."""
     t, w = np.zeros((points + 1, points)), np.zeros((points + 1, points))
     for m in range(1, points + 1):
@@ -280,24 +288,24 @@ def quadrature(points):
     return t, w
 
 
-def in_blocks(X, shape, run):
+def accumulate_row_blocks(X, shape, run):
     """run(rows, out) for blocks of X on threads; out starts at zero."""
     out = np.zeros((len(X), *shape))
     cuts = [slice(i, i + BLOCK) for i in range(0, len(X), BLOCK)]
-    for _ in threads.run((lambda c=c: run(X[c], out[c])) for c in cuts):
+    for _ in threads.run_tasks((lambda c=c: run(X[c], out[c])) for c in cuts):
         pass
     return out
 
 
-def path_dependent(X, lay: Layout, K, t, w):
+def path_dependent_values(X, lay: ShapLayout, K, t, w):
     """Eq. (3) for every row: (n, d, K)."""
     from . import _shap as loops
 
-    run = lambda rows, out: loops.explain(rows, *lay[:6], t, w, out)
-    return in_blocks(X, (X.shape[1], K), run)
+    run = lambda rows, out: loops.explain_block(rows, *lay[:6], t, w, out)
+    return accumulate_row_blocks(X, (X.shape[1], K), run)
 
 
-def expected(lay: Layout, K):
+def expected_prediction(lay: ShapLayout, K):
     """f of no known feature: leaf values weighted by the rows that reach them."""
     from . import _shap as loops
 
@@ -312,21 +320,21 @@ def expected(lay: Layout, K):
     return base
 
 
-def interaction_values(X, lay: Layout, phi, t, w):
+def interaction_values(X, lay: ShapLayout, phi, t, w):
     """Eq. (6): (n, d, d, K)."""
-    from . import _shap_pairs as loops
+    from . import _shap_interactions as loops
 
     d, K = phi.shape[1:]
-    run = lambda rows, out: loops.interact(rows, *lay[:6], t, w, out)
-    pairs = in_blocks(X, (K, d, d), run).transpose(0, 2, 3, 1)
+    run = lambda rows, out: loops.interaction_block(rows, *lay[:6], t, w, out)
+    pairs = accumulate_row_blocks(X, (K, d, d), run).transpose(0, 2, 3, 1)
     own = np.arange(d)
     pairs[:, own, own] = phi - pairs.sum(axis=2)
     return pairs
 
 
-def interventional(X, Z, lay: Layout, K, d):
+def interventional_values(X, Z, lay: ShapLayout, K, d):
     """Eq. (7), averaged over the rows of Z: (n, d, K), and the mean of f over Z."""
-    from . import _shap_pairs as loops
+    from . import _shap_interactions as loops
 
     most = int(lay.trees[:, -1].max(initial=0))
     if most > WORD:
@@ -334,21 +342,25 @@ def interventional(X, Z, lay: Layout, K, d):
             f"a path of a tree tests {most} features, and a background set is for at "
             f"most {WORD}: grow shallower trees or pass background=None."
         )
-    weight = lone_weights(most + 1)
+    weight = background_weights(most + 1)
     parts = (lay.nodes, lay.threshold, lay.sets, lay.values, lay.trees)
-    run = lambda rows, out: loops.against(rows, Z, *parts, weight, out)
-    return in_blocks(X, (d, K), run) / len(Z), means(Z, lay, K)
+    run = lambda rows, out: loops.explain_against_background(
+        rows, Z, *parts, weight, out
+    )
+    return accumulate_row_blocks(X, (d, K), run) / len(Z), mean_prediction(Z, lay, K)
 
 
-def means(Z, lay: Layout, K):
+def mean_prediction(Z, lay: ShapLayout, K):
     """The mean over Z of the sum of trees: (K,)."""
     from . import _shap as loops
 
-    out = in_blocks(Z, (K,), lambda rows, out: loops.total(rows, *lay[:6], out))
+    out = accumulate_row_blocks(
+        Z, (K,), lambda rows, out: loops.predict_block(rows, *lay[:6], out)
+    )
     return out.mean(axis=0)
 
 
-def lone_weights(most):
+def background_weights(most):
     """(a-1)! b! / (a+b)! of eq. (7), by a and b."""
     a = np.arange(1, most + 1)[:, None]
     b = np.arange(most + 1)[None, :]

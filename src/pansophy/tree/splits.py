@@ -1,16 +1,16 @@
-"""What a node asks, in words: thresholds, sets of levels and half circles.
+"""Descriptions of splits: thresholds, sets of levels and half circles.
 
-A tree holds its splits as numbers and bits; with the tables of its inputs each can be
-read, written as text and put to a value by hand.
+A tree holds its splits as numbers and bits. With the tables of its inputs each split
+can be read, written as text, and tested on values.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ._layout import HALF
-from .inputs import Inputs
-from .structure import LEAF, Tree
+from ._structures import HALF
+from .input_encoding import InputEncoder
+from .tree import LEAF, Tree
 
 
 class ThresholdSplit(NamedTuple):
@@ -83,19 +83,21 @@ class DirectionalSplit(NamedTuple):
         return f"column {self.feature} {quarter} of {self.direction:.6g}"
 
 
-def bits(row):
+def unpack_code_set(row):
     """(256,) mask of the codes that go left, of a row of `Tree.sets`."""
     return np.unpackbits(row.astype("<u8").view(np.uint8), bitorder="little") > 0
 
 
-def split_of(tree: Tree, inputs: Inputs, node):
-    """What a node asks, or None at a leaf."""
+def describe_split(tree: Tree, inputs: InputEncoder, node):
+    """The split of a node, or None at a leaf."""
     if tree.children_left[node] == LEAF:
         return None
-    f, missing_left = int(tree.feature[node]), bool(tree.missing_go_to_left[node])
+    f = int(tree.feature[node])
+    missing_left = bool(tree.missing_go_to_left[node])
     if inputs.plain or inputs.tables[f] is None or tree.sets is None:
         return ThresholdSplit(f, float(tree.threshold[node]), missing_left)
-    table, left = inputs.tables[f], bits(tree.sets[node])
+    table = inputs.tables[f]
+    left = unpack_code_set(tree.sets[node])
     if inputs.forms[f] == HALF:
         k = len(table.edges) // 2
         # the first arc of the half circle is the one whose forerunner stays right
@@ -107,6 +109,6 @@ def split_of(tree: Tree, inputs: Inputs, node):
     return LevelSplit(f, names(goes), names(~goes), missing_left)
 
 
-def splits_of(tree: Tree, inputs: Inputs) -> list:
-    """What each node asks, None at leaves."""
-    return [split_of(tree, inputs, node) for node in range(tree.node_count)]
+def describe_splits(tree: Tree, inputs: InputEncoder) -> list:
+    """The split of each node, None at leaves."""
+    return [describe_split(tree, inputs, node) for node in range(tree.node_count)]

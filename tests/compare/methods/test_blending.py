@@ -9,13 +9,18 @@ from sklearn.pipeline import Pipeline
 
 import pansophy
 from pansophy.compare.methods.blending import (
-    ENOUGH,
+    MAX_WEIGHT_ROWS,
     Blend,
-    blend_of,
     greedy_weights,
+    make_blend,
 )
-from pansophy.compare.methods.choice import Setting, choose, wants_blend
-from pansophy.compare.methods.pipelines import decided, fit_pipeline, pipeline
+from pansophy.compare.methods.method import FitContext
+from pansophy.compare.methods.method_choice import choose_methods, wants_blend
+from pansophy.compare.methods.pipelines import (
+    fit_pipeline,
+    learned_choices,
+    make_pipeline,
+)
 from pansophy.naive_bayes import GaussianNB
 from pansophy.tables import Column, MixedFrame, Schema
 
@@ -43,7 +48,7 @@ def test_never_worse_than_the_best_member_and_never_more_than_wanted(seed, m, mo
     rng = np.random.default_rng(seed)
     y = rng.normal(size=30)
     P = y + rng.normal(size=(m, 30)) * rng.uniform(0.1, 2, (m, 1))
-    a = greedy_weights(P, y, squared, most=most)
+    a = greedy_weights(P, y, squared, max_members=most)
     assert a.min() >= 0 and a.sum() == pytest.approx(1)
     assert 1 <= np.sum(a > 0) <= most
     assert squared(y, a @ P) <= min(squared(y, p) for p in P) + 1e-12
@@ -51,7 +56,7 @@ def test_never_worse_than_the_best_member_and_never_more_than_wanted(seed, m, mo
 
 def test_many_rows_are_thinned_and_a_greater_score_is_as_good_as_a_lower_loss():
     rng = np.random.default_rng(0)
-    y = rng.normal(size=3 * ENOUGH)
+    y = rng.normal(size=3 * MAX_WEIGHT_ROWS)
     P = y + rng.normal(size=(3, len(y))) * [[1.0], [1.0], [3.0]]
     asked = []
 
@@ -60,7 +65,7 @@ def test_many_rows_are_thinned_and_a_greater_score_is_as_good_as_a_lower_loss():
         return -1 / (1 + squared(y, p))  # below 0, as a score turned round is
 
     a = greedy_weights(P, y, loss)
-    assert set(asked) == {ENOUGH}
+    assert set(asked) == {MAX_WEIGHT_ROWS}
     assert a == pytest.approx([0.47, 0.47, 0.06], abs=0.04)  # inverse variances
 
 
@@ -74,7 +79,7 @@ def test_a_blend_is_the_weighted_mean_of_its_members(tmp_path):
     p, q = (m.fit(X, y).predict_proba(X) for _, m in members)
     assert np.allclose(model.predict_proba(X), p / 4 + 3 * q / 4)
     assert np.array_equal(model.predict(X), (p / 4 + 3 * q / 4).argmax(1))
-    assert decided(model) == {"weights": {"logit": 0.25, "bayes": 0.75}}
+    assert learned_choices(model) == {"weights": {"logit": 0.25, "bayes": 0.75}}
     pansophy.save(model, tmp_path / "b.pansophy")
     again = pansophy.load(tmp_path / "b.pansophy")
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -85,13 +90,13 @@ def test_a_blend_is_the_weighted_mean_of_its_members(tmp_path):
 def test_the_blend_is_a_method_like_the_others():
     columns = (Column("x", "number", ""), Column("z", "number", ""))
     schema = Schema("y", "regression", "", columns)
-    run, _ = choose(schema, 100, ["ridge", "extra trees", "lasso", "blend"])
+    run, _ = choose_methods(schema, 100, ["ridge", "extra trees", "lasso", "blend"])
     assert [m.name for m in run] == ["dummy", "ridge", "lasso", "extra trees"]
-    made = blend_of(run[1:], (0.5, 0.0, 0.5), "regression")
+    made = make_blend(run[1:], (0.5, 0.0, 0.5), "regression")
     assert [m.name for m in made.members] == ["ridge", "extra trees"]
     assert made.weights == (0.5, 0.5) and made.origin == "pansophy"
     X = np.random.default_rng(0).normal(size=(80, 2))
-    model = pipeline(made, schema, Setting("regression", 80, 0))
+    model = make_pipeline(made, schema, FitContext("regression", 80, 0))
     fit_pipeline(model, MixedFrame(X), X[:, 0])
     assert model.weights_ == {"ridge": 0.5, "extra trees": 0.5}
     assert squared(X[:, 0], model.predict(MixedFrame(X))) < 0.1
@@ -101,17 +106,19 @@ def test_members_share_what_prepares_their_rows(tmp_path):
     columns = (Column("x", "number", ""), Column("z", "number", ""))
     schema, setting = (
         Schema("y", "regression", "", columns),
-        Setting("regression", 80, 0),
+        FitContext("regression", 80, 0),
     )
-    run, _ = choose(schema, 100, ["ridge", "lasso", "gradient boosting"])
+    run, _ = choose_methods(schema, 100, ["ridge", "lasso", "gradient boosting"])
     X = np.random.default_rng(0).normal(size=(80, 2))
     X[::7, 1] = np.nan
-    made = blend_of(run[1:], (0.5, 0.25, 0.25), "regression")
-    model = fit_pipeline(pipeline(made, schema, setting), MixedFrame(X), X[:, 0])
+    made = make_blend(run[1:], (0.5, 0.25, 0.25), "regression")
+    model = fit_pipeline(make_pipeline(made, schema, setting), MixedFrame(X), X[:, 0])
     ridge, lasso, trees = (m[0] for m in model.members_)
     assert ridge is lasso and ridge is not trees
-    alone = [fit_pipeline(pipeline(m, schema, setting), MixedFrame(X), X[:, 0])
-             for m in made.members]  # fmt: skip
+    alone = [
+        fit_pipeline(make_pipeline(m, schema, setting), MixedFrame(X), X[:, 0])
+        for m in made.members
+    ]
     parts = [a * m.predict(MixedFrame(X)) for a, m in zip(made.weights, alone)]
     assert np.array_equal(model.predict(MixedFrame(X)), np.sum(parts, axis=0))
     pansophy.save(model, tmp_path / "b.pansophy")
@@ -120,13 +127,16 @@ def test_members_share_what_prepares_their_rows(tmp_path):
     assert np.array_equal(again.predict(MixedFrame(X)), model.predict(MixedFrame(X)))
 
 
-@pytest.mark.parametrize(("blend", "methods", "wanted"), [
-    (None, None, True),
-    (None, ["ridge", "lasso"], False),
-    (None, ["ridge", "Blend"], True),
-    (None, {"own": LinearRegression()}, False),
-    (True, ["ridge", "lasso"], True),
-    (False, None, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("blend", "methods", "wanted"),
+    [
+        (None, None, True),
+        (None, ["ridge", "lasso"], False),
+        (None, ["ridge", "Blend"], True),
+        (None, {"own": LinearRegression()}, False),
+        (True, ["ridge", "lasso"], True),
+        (False, None, False),
+    ],
+)
 def test_when_a_blend_is_tried(blend, methods, wanted):
     assert wants_blend(blend, methods) is wanted

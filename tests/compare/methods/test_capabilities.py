@@ -9,8 +9,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.utils import get_tags
 
-from pansophy.compare.methods.capabilities import FLAGS, capability, estimators, find
-from pansophy.testing import all_estimators, quick
+from pansophy.compare.methods.capabilities import (
+    FLAGS,
+    capability_of,
+    estimator_classes,
+    find_estimators,
+)
+from pansophy.testing import all_estimators, quick_instance
 
 N, D = 80, 4
 rng = np.random.default_rng(0)
@@ -22,12 +27,24 @@ LABELS = np.c_[CODES, rng.integers(0, 2, N)]
 # need something that this small table does not have (a symbol column, steps, bags)
 SPECIAL = {"CategoricalHMM", "ExhaustiveSelector", "SequentialFeatureSelector"}
 FAST = [
-    "LinearRegression", "Ridge", "LogisticRegression", "GaussianNB", "BernoulliNB",
-    "DecisionTreeClassifier", "DecisionTreeRegressor", "KNeighborsClassifier",
-    "RandomForestClassifier", "LinearSVC", "RidgeClassifier", "Lasso",
-    "QuadraticDiscriminantAnalysis", "PoissonRegressor", "KMeans", "PCA",
+    "LinearRegression",
+    "Ridge",
+    "LogisticRegression",
+    "GaussianNB",
+    "BernoulliNB",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "KNeighborsClassifier",
+    "RandomForestClassifier",
+    "LinearSVC",
+    "RidgeClassifier",
+    "Lasso",
+    "QuadraticDiscriminantAnalysis",
+    "PoissonRegressor",
+    "KMeans",
+    "PCA",
     "HistGradientBoostingRegressor",
-]  # fmt: skip
+]
 
 
 def attempts(c, path):
@@ -35,9 +52,9 @@ def attempts(c, path):
     y = CODES if c.kind == "classifier" else VALUES
     if c.name.startswith("MultiTask"):
         y = SEVERAL
-    cls = estimators()[c.name]
+    cls = estimator_classes()[c.name]
     args = (y,) if get_tags(cls()).target_tags.required else ()
-    new = lambda: quick(cls)
+    new = lambda: quick_instance(cls)
     holes = X.copy()
     holes[3, 1] = np.nan
     first = {"classes": np.unique(y)} if c.kind == "classifier" else {}
@@ -62,7 +79,7 @@ def path(tmp_path_factory):
 
 
 def check(name, path):
-    c = capability(estimators()[name])
+    c = capability_of(estimator_classes()[name])
     for flag, try_it in attempts(c, path).items():
         if not getattr(c, flag):
             continue
@@ -86,11 +103,19 @@ def test_claims_of_all_are_true(name, path):
 
 
 @pytest.mark.parametrize(
-    "name", ["LinearSVC", "KNeighborsClassifier", "LassoCV", "KMedoids", "DBSCAN",
-             "KernelDensity", "StabilitySelection"]
-)  # fmt: skip
+    "name",
+    [
+        "LinearSVC",
+        "KNeighborsClassifier",
+        "LassoCV",
+        "KMedoids",
+        "DBSCAN",
+        "KernelDensity",
+        "StabilitySelection",
+    ],
+)
 def test_files_are_refused_where_not_claimed(name, path):
-    c = capability(estimators()[name])
+    c = capability_of(estimator_classes()[name])
     assert not c.files
     for source in (path, pq.read_table(path)):
         with pytest.raises((TypeError, ValueError, AttributeError), match="in memory"):
@@ -98,16 +123,23 @@ def test_files_are_refused_where_not_claimed(name, path):
 
 
 def test_every_estimator_is_known():
-    assert set(estimators()) >= {name for name, _ in all_estimators()}
+    assert set(estimator_classes()) >= {name for name, _ in all_estimators()}
 
 
 def test_finding():
-    assert all(c.weights and c.files for c in find("count", weights=True, files=True))
-    assert "PoissonRegressor" in {c.name for c in find("count", weights=True)}
-    assert {c.name for c in find("regression", missing=True, categories=True)} >= {
+    assert all(
+        c.weights and c.files
+        for c in find_estimators("count", weights=True, files=True)
+    )
+    assert "PoissonRegressor" in {
+        c.name for c in find_estimators("count", weights=True)
+    }
+    assert {
+        c.name for c in find_estimators("regression", missing=True, categories=True)
+    } >= {
         "DecisionTreeRegressor",
         "HistGradientBoostingRegressor",
     }
     with pytest.raises(ValueError, match="no capability 'wings'"):
-        find(wings=True)
-    assert set(FLAGS) <= set(capability(estimators()["PCA"])._fields)
+        find_estimators(wings=True)
+    assert set(FLAGS) <= set(capability_of(estimator_classes()["PCA"])._fields)

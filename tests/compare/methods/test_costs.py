@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from pansophy.compare.methods import costs
-from pansophy.compare.methods.choice import FOREIGN, Limits, Setting
 from pansophy.compare.methods.costs import (
-    duration,
-    growth,
+    format_duration,
+    power_law,
     predict_cost,
-    speed,
-    width,
-    work,
+    prepared_width,
+    relative_slowness,
+    time_reference_work,
 )
-from pansophy.compare.methods.pipelines import fit_pipeline, pipeline
+from pansophy.compare.methods.method import EXTERNAL_LIBRARIES, FitContext
+from pansophy.compare.methods.method_choice import FitLimits
+from pansophy.compare.methods.pipelines import fit_pipeline, make_pipeline
 from pansophy.compare.methods.portfolio import METHODS
 from pansophy.core import threads
 from pansophy.tables import Column, MixedFrame, Schema
@@ -27,8 +28,8 @@ def method(name, task="regression"):
 
 
 def test_growth_by_hand():
-    assert growth((1.0, 2.0, 1.0, 0.0, 0.0), 3000, 50, 7) == 1 + 2 * 3
-    assert growth((0.0, 1.0, 2.0, 1.0, 0.5), 2000, 20, 8) == pytest.approx(4 * 2 * 2)
+    assert power_law((1.0, 2.0, 1.0, 0.0, 0.0), 3000, 50, 7) == 1 + 2 * 3
+    assert power_law((0.0, 1.0, 2.0, 1.0, 0.5), 2000, 20, 8) == pytest.approx(4 * 2 * 2)
 
 
 def test_every_method_has_a_cost_that_grows():
@@ -38,7 +39,7 @@ def test_every_method_has_a_cost_that_grows():
         assert 0 < small.fit_seconds <= large.fit_seconds
         assert 0 < small.megabytes <= large.megabytes
         assert small.fit_seconds < 10 and small.predict_seconds < 0.01
-    table = costs.table()
+    table = costs.measured_costs()
     known = {f"{m.task}/{m.name}" for m in METHODS}
     assert set(table["methods"]) <= known and 0 < table["reference"] < 1
 
@@ -69,9 +70,9 @@ def test_settings_and_labels_multiply():
 
 def test_the_machine_is_measured_in_a_moment():
     begun = time.process_time()
-    work()
+    time_reference_work()
     assert time.process_time() - begun < 0.2
-    assert 0.1 <= speed() <= 10
+    assert 0.1 <= relative_slowness() <= 10
 
 
 def test_the_factor_of_the_machine_scales_seconds_only():
@@ -86,8 +87,8 @@ def test_width_of_the_prepared_rows():
         Column("many", "category", "", tuple(map(str, range(50)))),
     )
     schema = Schema("y", "classification", "", columns, (0, 1, 2))
-    assert width(schema, native=True) == 3
-    assert width(schema, native=False) == 1 + 3 + 3
+    assert prepared_width(schema, native=True) == 3
+    assert prepared_width(schema, native=False) == 1 + 3 + 3
 
 
 def test_reasons_carry_the_number_and_the_option():
@@ -95,16 +96,16 @@ def test_reasons_carry_the_number_and_the_option():
         "y", "classification", "", (Column("x", "number", ""),) * 30, (0, 1)
     )
     rbf = method("RBF support vectors", "classification")
-    reason = costs.over_limits(rbf, schema, 3_000_000, Limits(300.0, None))
+    reason = costs.over_limits(rbf, schema, 3_000_000, FitLimits(300.0, None))
     assert reason.startswith("one fit would take about ")
     assert "over the limit of 5 minutes (--time-limit" in reason
     forest = method("random forest", "classification")
-    reason = costs.over_limits(forest, schema, 5_000_000, Limits(None, 200e6))
+    reason = costs.over_limits(forest, schema, 5_000_000, FitLimits(None, 200e6))
     assert "over the limit of 200 MB (--memory-limit" in reason
-    assert costs.over_limits(rbf, schema, 500, Limits()) == ""
+    assert costs.over_limits(rbf, schema, 500, FitLimits()) == ""
     running = types.SimpleNamespace(time_limit=None, memory_limit=None, workers=1)
     assert costs.over_limits(forest, schema, 500, running) == ""
-    assert duration(3.2) == "3.2 s" and duration(1e7) == "days"
+    assert format_duration(3.2) == "3.2 s" and format_duration(1e7) == "days"
 
 
 def test_the_whole_is_the_sum_of_its_fits():
@@ -112,16 +113,18 @@ def test_the_whole_is_the_sum_of_its_fits():
     schema = Schema("y", "regression", "", columns)
     two = [method("ridge"), method("random forest")]
     folds = [(np.arange(8000), np.arange(2000))] * 5
-    each = [costs.one_fit(m, schema, 8000, 2000, factor=1.0) for m in two]
+    each = [
+        costs.fit_and_predict_seconds(m, schema, 8000, 2000, factor=1.0) for m in two
+    ]
     cost = predict_cost(two[1], 8000, 20, factor=1.0)
     assert each[1] == pytest.approx(cost.fit_seconds + 2000 * cost.predict_seconds)
     told = schema, folds
-    whole = costs.expected(two, [5, 5], *told, 2, factor=1.0)
+    whole = costs.expected_duration(two, [5, 5], *told, 2, factor=1.0)
     assert whole == (pytest.approx(2.5 * sum(each)), False)
-    rest = costs.expected(two, [0, 1], *told, 2, factor=1.0)  # nobody can help
+    rest = costs.expected_duration(two, [0, 1], *told, 2, factor=1.0)  # nobody can help
     assert rest == (pytest.approx(each[1]), False)
     own = [method("dummy")._replace(estimator=object())]
-    assert costs.expected(own, [5], *told, 1, factor=1.0) == (0.0, True)
+    assert costs.expected_duration(own, [5], *told, 1, factor=1.0) == (0.0, True)
 
 
 def test_what_is_most_of_the_time_is_left_out_by_the_table_alone(monkeypatch):
@@ -130,12 +133,16 @@ def test_what_is_most_of_the_time_is_left_out_by_the_table_alone(monkeypatch):
     forest, boosting = method("extra trees"), method("gradient boosting")
     reasons = []
     for factor in (0.2, 5.0):  # a fast machine and a slow one
-        monkeypatch.setattr(costs, "speed", lambda f=factor: f)
-        reasons.append(costs.too_dear(forest, schema, 9_000_000, Limits(), fits=5))
-        assert not costs.too_dear(boosting, schema, 9_000_000, Limits(), fits=5)
-        assert not costs.too_dear(forest, schema, 3000, Limits(), fits=25)
-        assert not costs.too_dear(forest._replace(trials=50), schema, 3000, Limits())
-        assert not costs.too_dear(forest, schema, 9_000_000, Limits(None))
+        monkeypatch.setattr(costs, "relative_slowness", lambda f=factor: f)
+        reasons.append(
+            costs.too_expensive(forest, schema, 9_000_000, FitLimits(), fits=5)
+        )
+        assert not costs.too_expensive(boosting, schema, 9_000_000, FitLimits(), fits=5)
+        assert not costs.too_expensive(forest, schema, 3000, FitLimits(), fits=25)
+        assert not costs.too_expensive(
+            forest._replace(trials=50), schema, 3000, FitLimits()
+        )
+        assert not costs.too_expensive(forest, schema, 9_000_000, FitLimits(None))
     assert all(r.startswith("would take about ") for r in reasons)
     assert "over the limit" in reasons[0] and reasons[0] != reasons[1]
 
@@ -147,11 +154,12 @@ def seconds(m, n, d):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     y = X[:, 0] + np.sin(X[:, 1]) + rng.normal(size=n)
-    schema = Schema("y", "regression", "", tuple(
-        Column(f"x{j}", "number", "") for j in range(d)))  # fmt: skip
+    schema = Schema(
+        "y", "regression", "", tuple(Column(f"x{j}", "number", "") for j in range(d))
+    )
     best = np.inf
     for _ in range(3):
-        model = pipeline(m, schema, Setting("regression", n, 0))
+        model = make_pipeline(m, schema, FitContext("regression", n, 0))
         begun = time.process_time()
         fit_pipeline(model, MixedFrame(X), y)
         best = min(best, time.process_time() - begun)
@@ -161,15 +169,24 @@ def seconds(m, n, d):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [m.name for m in METHODS if m.task == "regression" and not m.on_request
-     and m.name != "dummy" and m.needs not in FOREIGN],
-)  # fmt: skip
+    [
+        m.name
+        for m in METHODS
+        if m.task == "regression"
+        and not m.on_request
+        and m.name != "dummy"
+        and m.needs not in EXTERNAL_LIBRARIES
+    ],
+)
 def test_predictions_are_good_to_a_factor(name):
     """Ratios between sizes, and to the speed of the machine, within a wide margin."""
     m = method(name)
-    with threads.limited(1):
+    with threads.limit_threads(1):
         for n, d in SIZES:
-            ratio = seconds(m, n, d) / predict_cost(m, n, d, factor=speed()).fit_seconds
+            ratio = (
+                seconds(m, n, d)
+                / predict_cost(m, n, d, factor=relative_slowness()).fit_seconds
+            )
             assert 1 / 5 < ratio < 5, (n, d, ratio)
 
 
@@ -177,7 +194,7 @@ def test_predictions_are_good_to_a_factor(name):
 def test_growth_between_sizes_is_right(name):
     m = method(name)
     small, large = SIZES
-    with threads.limited(1):
+    with threads.limit_threads(1):
         seconds(m, 200, 5)
         found = seconds(m, *large) / seconds(m, *small)
     a, b = (predict_cost(m, n, d, factor=1.0).fit_seconds for n, d in SIZES)

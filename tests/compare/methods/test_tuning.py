@@ -7,11 +7,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 import pansophy
-from pansophy.compare.methods.choice import Setting
-from pansophy.compare.methods.inner import inner_folds
-from pansophy.compare.methods.pipelines import decided, fit_pipeline, pipeline
+from pansophy.compare.methods.method import FitContext
+from pansophy.compare.methods.pipelines import (
+    fit_pipeline,
+    learned_choices,
+    make_pipeline,
+)
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.compare.methods.tuning import Tuned, drawn, from_unit
+from pansophy.compare.methods.tuning import Tuned, sample_setting, value_at_quantile
+from pansophy.compare.splits import inner_folds
 from pansophy.linear_model import LogisticRegression, Ridge
 from pansophy.tables import Column, MixedFrame, Schema
 
@@ -80,7 +84,7 @@ def test_finds_what_is_better_and_is_repeatable(search):
     best = min(t["loss"] for t in a.trials_ if t["finished"])
     assert best < a.trials_[0]["loss"]
     assert a.pipeline_[-1].alpha == a.chosen_["alpha"]
-    assert decided(a) == {"chosen": a.chosen_}
+    assert learned_choices(a) == {"chosen": a.chosen_}
     other = Tuned(piped(Ridge()), SPACE, n_trials=15, random_state=1, search=search)
     assert other.fit(X, y).trials_ != a.trials_
 
@@ -138,14 +142,14 @@ def test_ranges():
         "d": ("choice", (1,), (2, 3)),
         "e": ("linear", -1.0, 1.0),
     }
-    seen = [drawn(space, rng) for _ in range(300)]
+    seen = [sample_setting(space, rng) for _ in range(300)]
     assert {s["b"] for s in seen} == {2, 3, 4}
     assert {s["d"] for s in seen} == {(1,), (2, 3)}
     assert np.mean([s["a"] < 1 for s in seen]) == pytest.approx(0.5, abs=0.1)
     assert all(1 <= s["c"] <= 100 and -1 <= s["e"] <= 1 for s in seen)
-    assert from_unit(("log int", 1, 100), 0.0) == 1
+    assert value_at_quantile(("log int", 1, 100), 0.0) == 1
     with pytest.raises(ValueError, match="no range of kind 'square'"):
-        from_unit(("square", 0, 1), 0.5)
+        value_at_quantile(("square", 0, 1), 0.5)
 
 
 def test_a_setting_that_fails_is_not_chosen_but_the_own_one_must_work():
@@ -174,9 +178,18 @@ def test_tuned_for_classes_with_a_class_missing_in_a_fold_and_saved(tmp_path):
     assert np.array_equal(again.predict_proba(X), p) and again.chosen_ == model.chosen_
 
 
-QUICK = ("ridge", "dummy", "elastic net", "huber", "linear support vectors",
-         "nearest neighbours", "decision tree", "poisson regression",
-         "logistic regression", "naive Bayes")  # fmt: skip
+QUICK = (
+    "ridge",
+    "dummy",
+    "elastic net",
+    "huber",
+    "linear support vectors",
+    "nearest neighbours",
+    "decision tree",
+    "poisson regression",
+    "logistic regression",
+    "naive Bayes",
+)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +225,9 @@ def check_space(method):
     elif method.task == "multilabel":
         y, labels = (np.c_[y, -y + X[:, 1]] > 0).astype(int), ("p", "q")
     schema = Schema("y", method.task, "", columns, classes, labels)
-    tuned = pipeline(method._replace(trials=3), schema, Setting(method.task, n, 0))
+    tuned = make_pipeline(
+        method._replace(trials=3), schema, FitContext(method.task, n, 0)
+    )
     tuned.set_params(search="random", folds=2)
     fit_pipeline(tuned, MixedFrame(X), y)
     changed = {k.rpartition("__")[2] for t in tuned.trials_[1:] for k in t["setting"]}

@@ -1,7 +1,7 @@
-"""What can be tried on a table, and how each method becomes a pipeline.
+"""The methods that can be tried on a table, and how each becomes a pipeline.
 
-listing   `choice` (what a method is, which ones a table gets), `portfolio`, `left_out`,
-          `capabilities`, `costs`
-building  `pipelines`, `wrappers`, `foreign`; `tuning` and `blending` decide inside
-          their own `fit`, on the folds of `inner`
+listing   `method` (what a method is), `portfolio` (all of them), `method_choice` (which
+          ones a table gets), `excluded`, `capabilities`, `costs`
+building  `pipelines`, `wrappers`, `external_boosters`; `tuning` and `blending` decide
+          inside their own `fit`, on inner folds
 """

@@ -1,32 +1,29 @@
-"""An average of several methods, weighted by what they answered out of fold.
+"""A blend: the weighted average of several methods.
 
     p(x) = sum_m a_m p_m(x),   a_m >= 0,  sum_m a_m = 1                          (1)
 
-The weights are found by greedy selection with replacement [Caruana2004]: begin with
-the member whose predictions have the lowest loss, and add, R times, the member (again,
-perhaps) that lowers the loss of the average most; a_m is the share of m among those
-taken, at the length of the list with the lowest loss. It overfits less than free
-weights and leaves most of them at zero; after the first few members no others are let
-in, since each has to be fitted, kept and asked.
+The weights are found by greedy selection with replacement [Caruana2004]: start with the
+member whose predictions have the lowest loss, and add, R times, the member (perhaps
+again) that lowers the loss of the average most; a_m is the share of m in the list, at
+the length of the list with the lowest loss. This overfits less than free weights and
+leaves most of them at zero. After the first few members no others are admitted, since
+each has to be fitted, stored and evaluated.
 
-Nothing is fitted for it: the methods of a comparison have answered for rows out of
-their folds anyway. The blend has a held-out test of its own all the same. Let F be the
-folds of one repeat and P_g the predictions for the rows of fold g:
+No fit is needed: the methods of a comparison have made out-of-fold predictions anyway.
+The blend is still evaluated on held-out rows. Let F be the folds of one repeat and P_g
+the predictions for the rows of fold g:
 
     a(f) = greedy weights on P_g, all g in F but f;    score on f of a(f)        (2)
 
-so that no answer of fold f has a say in the weights that are judged on it; along time
-only folds before f have, and where there are none the members count alike. All methods
-that finished are candidates: to take those with the best scores would choose by the
-rows on which the blend is judged. The one that is kept has weights found on all folds.
+so that no prediction for fold f affects the weights that are evaluated on it; along
+time only folds before f do, and where there are none the members have equal weights.
+All methods that finished are candidates: to take those with the best scores would
+choose by the rows on which the blend is evaluated. The blend that is kept has weights
+found on all folds.
 
-One thread still leads from f to a(f): the models that answered for g have learned from
-f, so that a method for which f and g happen to agree gains weight. Against weights from
-inner folds, which cost as many fits again for each of them, this flatters the blend by
-2 % of its log loss on 100 rows of pure noise, 0.3 % on 300 and 0.13 % on 1000 (eight
-classifiers, 40 tables each); picking the best of the eight methods flatters more on the
-first two. So tables of under 1000 rows get no blend. On 1000 its 95 % interval covered
-in 36 of the 40, those of the eight methods alone in 88 %.
+One dependence of a(f) on f remains: the models that predicted for g were trained on f,
+so that a method for which f and g happen to agree gains weight. The bias is large for
+few rows (`docs/design.md` has the figures); so tables of under 1000 rows get no blend.
 
 Cost      R M evaluations of the loss for each fold, on a sample of its rows
 """
@@ -40,23 +37,31 @@ from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
 from ...tables import Preparation
-from .choice import Method, nothing
-from .pipelines import fit_pipeline, output, recipe
+from .method import Method, empty_parameters
+from .pipelines import fit_pipeline, predict_all_classes, preparation_key
 
 BLEND = "blend"
-ROUNDS = 20  # R, so that no member has a share below 5 %
-MOST = 5  # members with weight
-ENOUGH = 20_000  # rows on which weights are found
+SELECTION_ROUNDS = 20  # R, so that no member has a share below 5 %
+MAX_MEMBERS = 5  # members with weight
+MAX_WEIGHT_ROWS = 20_000  # rows on which weights are found
 
 
-def blend_of(members, weights, task) -> Method:
+def make_blend(members, weights, task) -> Method:
     """The method that averages others; those without weight are left out."""
     kept = [(m, float(a)) for m, a in zip(members, weights) if a > 0]
-    return Method(BLEND, task, "", nothing, members=tuple(m for m, _ in kept),
-                  weights=tuple(a for _, a in kept))  # fmt: skip
+    return Method(
+        BLEND,
+        task,
+        "",
+        empty_parameters,
+        members=tuple(m for m, _ in kept),
+        weights=tuple(a for _, a in kept),
+    )
 
 
-def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
+def greedy_weights(
+    P, y, loss, w=None, rounds=SELECTION_ROUNDS, max_members=MAX_MEMBERS
+) -> np.ndarray:
     """a of eq. (1) from predictions P (M, n, ...) of the same rows.
 
     Examples
@@ -68,26 +73,32 @@ def greedy_weights(P, y, loss, w=None, rounds=ROUNDS, most=MOST) -> np.ndarray:
     >>> greedy_weights(P, y, lambda y, p, w: np.mean((y - p) ** 2))
     array([0.5, 0.5, 0. ])
     """
-    if len(y) > ENOUGH:
-        some = np.linspace(0, len(y) - 1, ENOUGH).astype(int)
+    if len(y) > MAX_WEIGHT_ROWS:
+        some = np.linspace(0, len(y) - 1, MAX_WEIGHT_ROWS).astype(int)
         P, y, w = P[:, some], y[some], None if w is None else w[some]
     alone = [loss(y, p, w) for p in P]
     counts = np.zeros(len(P))
     counts[int(np.argmin(alone))] = 1
     total = P[int(np.argmin(alone))].astype(float)
-    best, kept = min(alone), counts.copy()
+    best = min(alone)
+    kept = counts.copy()
     for r in range(2, rounds + 1):
-        open_to = range(len(P)) if np.sum(counts > 0) < most else np.flatnonzero(counts)
+        open_to = (
+            range(len(P))
+            if np.sum(counts > 0) < max_members
+            else np.flatnonzero(counts)
+        )
         tried = {int(m): loss(y, (total + P[m]) / r, w) for m in open_to}
         m = min(tried, key=tried.__getitem__)
         counts[m] += 1
         total += P[m]
         if tried[m] < best - 1e-9 * abs(best):
-            best, kept = tried[m], counts.copy()
+            best = tried[m]
+            kept = counts.copy()
     return kept / kept.sum()
 
 
-def prepared(model) -> bool:
+def has_preparation(model) -> bool:
     """Whether a model is a preparation and an estimator."""
     two = isinstance(model, Pipeline) and len(model) == 2
     return two and isinstance(model[0], Preparation)
@@ -122,13 +133,14 @@ class Blend(Estimator):
         y = np.asarray(y)
         codes = y.ndim == 1 and self.task == "classification"
         told = sample_weight, groups, times
-        shelf, fitted = {}, []
+        shelf = {}
+        fitted = []
         for _, model in self.members:
             model = clone(model)
-            if not prepared(model):
+            if not has_preparation(model):
                 fitted.append(fit_pipeline(model, frame, y, *told))
                 continue
-            key = recipe(model[0])
+            key = preparation_key(model[0])
             if key not in shelf:
                 made = model[0].fit_transform(frame, y, sample_weight)
                 shelf[key] = model[0], made
@@ -144,15 +156,16 @@ class Blend(Estimator):
         return self
 
     def _average(self, frame):
-        seen, parts = {}, []
+        seen = {}
+        parts = []
         for a, model in zip(self.weights_.values(), self.members_):
             X = frame
-            if prepared(model):  # often one and the same, see `fit`
+            if has_preparation(model):  # often one and the same, see `fit`
                 prepare, model = model[0], model[1]
                 if id(prepare) not in seen:
                     seen[id(prepare)] = prepare.transform(frame)
                 X = seen[id(prepare)].copy()
-            parts.append(a * output(model, X, self.task, self.n_classes_))
+            parts.append(a * predict_all_classes(model, X, self.task, self.n_classes_))
         return np.sum(parts, axis=0)
 
     @property

@@ -22,16 +22,16 @@ from ...base import (
     Regressor,
     Transformer,
 )
-from ...catalogue import read, resolve
-from .left_out import CLASS, COUNT, LABELS, NUMBER
+from ...catalogue import read_catalogue, resolve_name
+from .excluded import CLASS, COUNT, LABELS, NUMBER
 
 
-def listed(names) -> frozenset[str]:
+def name_set(names) -> frozenset[str]:
     return frozenset(names.split())
 
 
 # fit takes a file or dataset of rows (with y as an array)
-FROM_FILES = listed(
+FROM_FILES = name_set(
     """
     ARDRegression AttributeClassifier AutoregressiveHMM BasisFeatures
     BayesianGaussianMixture BayesianLinearRegression BayesianRidge BernoulliNB
@@ -50,7 +50,7 @@ FROM_FILES = listed(
     """
 )
 # regressors whose loss or criterion can be that of counts
-FOR_COUNTS = listed(
+COUNT_REGRESSORS = name_set(
     """
     PoissonRegressor TweedieRegressor GeneralizedLinearModel MLPRegressor
     HistGradientBoostingRegressor GradientBoostingRegressor DecisionTreeRegressor
@@ -79,19 +79,26 @@ class Capability(NamedTuple):
 
 
 FLAGS = (
-    "missing", "categories", "sparse", "weights", "outputs", "labels",
-    "probabilities", "batches", "files",
-)  # fmt: skip
+    "missing",
+    "categories",
+    "sparse",
+    "weights",
+    "outputs",
+    "labels",
+    "probabilities",
+    "batches",
+    "files",
+)
 
 
-def capability(cls) -> Capability:
+def capability_of(cls) -> Capability:
     """What one class takes.
 
     Examples
     --------
-    >>> from pansophy.compare.methods.capabilities import capability
+    >>> from pansophy.compare.methods.capabilities import capability_of
     >>> from pansophy.tree import DecisionTreeClassifier
-    >>> c = capability(DecisionTreeClassifier)
+    >>> c = capability_of(DecisionTreeClassifier)
     >>> c.missing, c.categories, c.labels, c.files
     (True, True, True, False)
     """
@@ -123,27 +130,42 @@ def tasks_of(name, kind, labels) -> tuple[str, ...]:
     if kind == "classifier":
         return (CLASS, LABELS) if labels else (CLASS,)
     if kind == "regressor":
-        return (NUMBER, COUNT) if name in FOR_COUNTS else (NUMBER,)
+        return (NUMBER, COUNT) if name in COUNT_REGRESSORS else (NUMBER,)
     return ()
 
 
 ROLES = (Classifier, Regressor, Clusterer, Transformer, Density, OneClass)
 # parts of the package that hold no estimators of a domain
-ELSEWHERE = {"base", "core", "tables", "datasets", "diagnose", "plot", "compare",
-             "serve", "cli", "losses", "penalties", "kernels", "distances",
-             "distributions", "optim", "graphs"}  # fmt: skip
+NOT_DOMAINS = {
+    "base",
+    "core",
+    "tables",
+    "datasets",
+    "diagnose",
+    "plot",
+    "compare",
+    "serve",
+    "cli",
+    "losses",
+    "penalties",
+    "kernels",
+    "distances",
+    "distributions",
+    "optim",
+    "graphs",
+}
 
 
 @cache
-def estimators() -> dict[str, type]:
+def estimator_classes() -> dict[str, type]:
     """Every estimator class of the catalogue that can be imported here, by name."""
     found = {}
-    for name in sorted({n for entry in read() for n in entry.names}):
+    for name in sorted({n for entry in read_catalogue() for n in entry.names}):
         parts = name.split(".")
-        if len(parts) != 3 or not parts[2][:1].isupper() or parts[1] in ELSEWHERE:
+        if len(parts) != 3 or not parts[2][:1].isupper() or parts[1] in NOT_DOMAINS:
             continue
         try:
-            cls = resolve(name)
+            cls = resolve_name(name)
         except ImportError:  # an extra that is not installed
             continue
         if (
@@ -158,16 +180,17 @@ def estimators() -> dict[str, type]:
 @cache
 def capabilities() -> tuple[Capability, ...]:
     """All of them, sorted by name. Imports the whole library (seconds)."""
-    return tuple(capability(cls) for _, cls in sorted(estimators().items()))
+    return tuple(capability_of(cls) for _, cls in sorted(estimator_classes().items()))
 
 
-def find(task=None, **needs) -> list[Capability]:
+def find_estimators(task=None, **needs) -> list[Capability]:
     """Those that do a task and have every capability asked for.
 
     Examples
     --------
-    >>> from pansophy.compare.methods.capabilities import find
-    >>> [c.name for c in find("classification", labels=True, categories=True)]
+    >>> from pansophy.compare.methods.capabilities import find_estimators
+    >>> found = find_estimators("classification", labels=True, categories=True)
+    >>> [c.name for c in found]
     ['DecisionTreeClassifier', 'ExtraTreeClassifier', 'ExtraTreesClassifier',
      'RandomForestClassifier']
     """

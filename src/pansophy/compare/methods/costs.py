@@ -1,4 +1,4 @@
-"""How long a fit will take and how much memory, before it is begun.
+"""Predicted time and memory of a fit, before it is begun.
 
 With n rows, d columns and k classes, seconds and megabytes of a fit, and microseconds
 of a prediction of one row, follow
@@ -6,21 +6,22 @@ of a prediction of one row, follow
     cost = c0 + c (n / 1000)^a (d / 10)^b (k / 2)^g                              (1)
 
 whose five numbers for every method of the portfolio were measured on this library by
-`tools/calibrate.py` and are kept in `costs.json`. Fitted by hand to a few fits are
-three additions: "many" instead of "fit" from `MANY` rows on, where settings change;
-"categories", added with their number for d / 10, where a method takes them in a way of
-its own that costs more; and "stopped", the times a fit takes longer where rows set
-aside decide when to stop. Seconds are those of the machine they were measured on times
-`speed()`, the ratio of a short fixed piece of work here and there. Predictions are good
-to a factor of about 3, and on large tables their sum over all methods to one of about
-2, which is enough to tell a fit of seconds from one of hours: what exceeds a limit is
-not run, and listed with the number and the option that overrides it. Boosters are
-cheaper than predicted, up to ten times for ten classes, where columns have few
-different values.
+`tools/calibrate.py` and are stored in `costs.json`. Three additions were fitted by hand
+to a few fits: "many" replaces "fit" from `MANY_ROWS` rows on, where settings change;
+"categories" is added, with their number for d / 10, where a method's own treatment of
+them costs more; "stopped" is the factor by which a fit takes longer where a validation
+part decides when to stop. Seconds are those of the machine they were measured on times
+`relative_slowness()`, the ratio of a short fixed piece of work here and there.
 
-A method whose single fit is predicted to take more than `SHARE` of the time limit is
-left out as well, unless it is one of `ALWAYS`: a comparison is the sum of many fits,
-and two or three methods would be most of it. This is decided on the scale of the
+Predictions are good to a factor of about 3, and on large tables their sum over all
+methods to a factor of about 2, which is enough to tell a fit of seconds from one of
+hours. A method that exceeds a limit is not run, and is listed with the number and the
+option that overrides it. Boosters are cheaper than predicted, up to ten times for ten
+classes, where columns have few different values.
+
+A method whose single fit is predicted to take more than `TIME_SHARE` of the time limit
+is skipped as well, unless it is one of `ALWAYS_RUN`: a comparison is the sum of many
+fits, and two or three methods would be most of it. This is decided on the scale of the
 machine that was measured, so that the same table gets the same methods everywhere.
 """
 
@@ -34,19 +35,24 @@ import numpy as np
 
 from ...core.threads import single_blas
 from ...tables.prepare import ONE_HOT
-from ..limits import default_memory, default_workers, shown_bytes
+from ..resource_limits import default_memory, default_workers, format_bytes
 
-INNER = 3  # folds of one setting in a tuned fit
+INNER_FOLDS = 3  # folds of one setting in a tuned fit
 WIDTH = {"date": 6, "angle": 2, "text": 30}  # columns that one of the table becomes
-MANY = 50_000  # rows from which forests have fewer trees and larger leaves
-STOPPED = range(2000, 6000)  # rows of which CatBoost sets some aside
-SHARE = 0.2  # of the time limit is what a fit may take without being asked for
-ALWAYS = ("dummy", "logistic regression", "linear regression", "poisson regression",
-          "gradient boosting")  # fmt: skip
+MANY_ROWS = 50_000  # rows from which forests have fewer trees and larger leaves
+EARLY_STOPPING_ROWS = range(2000, 6000)  # rows of which CatBoost sets some aside
+TIME_SHARE = 0.2  # of the time limit is what a fit may take without being asked for
+ALWAYS_RUN = (
+    "dummy",
+    "logistic regression",
+    "linear regression",
+    "poisson regression",
+    "gradient boosting",
+)
 SLACK = 3.0  # predictions may be wrong by this factor: over a limit only beyond it
 
 
-class Cost(NamedTuple):
+class FitCost(NamedTuple):
     """Of one fit, and of the prediction of one row."""
 
     fit_seconds: float
@@ -55,20 +61,20 @@ class Cost(NamedTuple):
 
 
 @cache
-def table() -> dict:
+def measured_costs() -> dict:
     """What was measured: {"reference": s, "methods": {"task/name": {...}}}."""
     here = resources.files("pansophy.compare.methods")
     text = here.joinpath("costs.json").read_text("utf-8")
     return json.loads(text)
 
 
-def growth(numbers, n, d, k) -> float:
+def power_law(numbers, n, d, k) -> float:
     """Eq. (1)."""
     c0, c, a, b, g = numbers
     return c0 + c * (n / 1000) ** a * (d / 10) ** b * (k / 2) ** g
 
 
-def work() -> float:
+def time_reference_work() -> float:
     """Seconds of a short fixed piece of work: BLAS, memory and the interpreter.
 
     Of this thread alone: what else the machine does now says nothing about a fit later.
@@ -90,19 +96,23 @@ def work() -> float:
 
 
 @cache
-def speed() -> float:
+def relative_slowness() -> float:
     """How many times longer work takes here than where the costs were measured."""
-    return float(np.clip(work() / table()["reference"], 0.1, 10.0))
+    return float(
+        np.clip(time_reference_work() / measured_costs()["reference"], 0.1, 10.0)
+    )
 
 
-def width(schema, native) -> int:
+def prepared_width(schema, native) -> int:
     """About how many columns the preparation makes."""
     d = 0
     for c in schema.used:
         if c.role == "category" and not native:
-            d += len(c.levels) if len(c.levels) <= ONE_HOT else max(
-                1, len(schema.classes) * (len(schema.classes) > 2)
-            )  # fmt: skip
+            d += (
+                len(c.levels)
+                if len(c.levels) <= ONE_HOT
+                else max(1, len(schema.classes) * (len(schema.classes) > 2))
+            )
         else:
             d += WIDTH.get(c.role, 1)
     return max(1, d)
@@ -110,107 +120,122 @@ def width(schema, native) -> int:
 
 def predict_cost(
     method, n, d, k=2, *, labels=1, categories=0, factor=None
-) -> Cost | None:
+) -> FitCost | None:
     """The cost of one fit of a method on n rows, or None if nothing is known."""
     task = "classification" if method.task == "multilabel" else method.task
-    numbers = table()["methods"].get(f"{task}/{method.base_name}")
+    numbers = measured_costs()["methods"].get(f"{task}/{method.base_name}")
     if numbers is None or method.estimator is not None:
         return None
-    times = (labels if method.several == "each" else 1) * (1 + INNER * method.trials)
+    times = (labels if method.multilabel == "each" else 1) * (
+        1 + INNER_FOLDS * method.trials
+    )
     times *= 6 if method.calibrated else 1  # five inner folds, and all rows
-    factor = speed() if factor is None else factor
-    many = n >= MANY and "many" in numbers
-    seconds = growth(numbers["many" if many else "fit"], n, d, k)
+    factor = relative_slowness() if factor is None else factor
+    many = n >= MANY_ROWS and "many" in numbers
+    seconds = power_law(numbers["many" if many else "fit"], n, d, k)
     if categories and "categories" in numbers:
-        seconds += growth(numbers["categories"], n, 10 * categories, k)
-    if n in STOPPED:
+        seconds += power_law(numbers["categories"], n, 10 * categories, k)
+    if n in EARLY_STOPPING_ROWS:
         seconds *= numbers.get("stopped", 1.0)
-    return Cost(
+    return FitCost(
         seconds * times * factor,
-        growth(numbers["megabytes"], n, d, k),
-        growth(numbers["microseconds"], n, d, k) * 1e-6 * factor,
+        power_law(numbers["megabytes"], n, d, k),
+        power_law(numbers["microseconds"], n, d, k) * 1e-6 * factor,
     )
 
 
-def cost_on(method, schema, n, factor=None) -> Cost | None:
+def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
     """`predict_cost` for the columns and classes of a schema."""
-    d = width(schema, method.native)
+    d = prepared_width(schema, method.native)
     k = max(2, len(schema.classes))
-    told = {
-        "labels": max(1, len(schema.labels)),
-        "categories": sum(c.role == "category" for c in schema.used),
-    }
-    return predict_cost(method, n, d, k, **told, factor=factor)
+    return predict_cost(
+        method,
+        n,
+        d,
+        k,
+        labels=max(1, len(schema.labels)),
+        categories=sum(c.role == "category" for c in schema.used),
+        factor=factor,
+    )
 
 
-def one_fit(method, schema, n, tested=0, factor=None) -> float:
+def fit_and_predict_seconds(method, schema, n, tested=0, factor=None) -> float:
     """Seconds of a fit on n rows that answers for `tested` others; 0: not known."""
-    cost = cost_on(method, schema, n, factor)
+    cost = cost_on_schema(method, schema, n, factor)
     return 0.0 if cost is None else cost.fit_seconds + tested * cost.predict_seconds
 
 
-def expected(methods, left, schema, folds, workers, factor=None) -> tuple[float, bool]:
+def expected_duration(
+    methods, left, schema, folds, workers, factor=None
+) -> tuple[float, bool]:
     """Seconds that all fits will take, and whether some are not known.
 
     `left` says how many fits of each method are to be done.
     """
     n, tested = (np.mean([len(rows) for rows in part]) for part in zip(*folds))
-    each = [one_fit(m, schema, n, tested, factor) for m in methods]
+    each = [fit_and_predict_seconds(m, schema, n, tested, factor) for m in methods]
     total = float(np.dot(each, left))
     unknown = any(t == 0 and k for t, k in zip(each, left, strict=True))
     # at the end the others wait for the longest
     return max(total / max(workers, 1), max(each, default=0.0)), unknown
 
 
-def too_dear(method, schema, n, limits, fits=1) -> str:
+def too_expensive(method, schema, n, limits, fits=1) -> str:
     """Why a method is not run unless it is named, with the number, or nothing.
 
     What is asked for besides, settings to try or calibration, does not count.
     """
-    if limits.time_limit is None or method.name in ALWAYS:
+    if limits.time_limit is None or method.name in ALWAYS_RUN:
         return ""
     plain = method._replace(trials=0, calibrated=False, name=method.base_name)
     tested = n / 4
-    if one_fit(plain, schema, n, tested, factor=1.0) <= SHARE * limits.time_limit:
+    if (
+        fit_and_predict_seconds(plain, schema, n, tested, factor=1.0)
+        <= TIME_SHARE * limits.time_limit
+    ):
         return ""
     workers = getattr(limits, "workers", None)
     workers = default_workers() if workers is None else workers
-    seconds = fits * one_fit(method, schema, n, tested) / max(1, min(workers, fits))
+    seconds = (
+        fits
+        * fit_and_predict_seconds(method, schema, n, tested)
+        / max(1, min(workers, fits))
+    )
     return (
-        f"would take about {duration(seconds)}, over the limit of what is not asked "
-        "for (--time-limit, or name it in --methods)"
+        f"would take about {format_duration(seconds)}, over the limit of what is not "
+        "asked for (--time-limit, or name it in --methods)"
     )
 
 
 def over_limits(method, schema, n, limits) -> str:
     """Why a fit is not begun, with the number, or nothing."""
-    cost = cost_on(method, schema, n)
+    cost = cost_on_schema(method, schema, n)
     if cost is None:
         return ""
     most = limits.time_limit
     if most is not None and cost.fit_seconds > SLACK * most:
         return (
-            f"one fit would take about {duration(cost.fit_seconds)}, over the limit "
-            f"of {duration(most)} (--time-limit, or name it in --methods)"
+            f"one fit would take about {format_duration(cost.fit_seconds)}, over the "
+            f"limit of {format_duration(most)} (--time-limit, or name it in --methods)"
         )
     most = limits.memory_limit
     if most is None:
         most = default_memory(getattr(limits, "workers", None) or default_workers())
     if cost.megabytes * 1e6 > most:
         return (
-            f"one fit would take about {shown_bytes(cost.megabytes * 1e6)}, over the "
-            f"limit of {shown_bytes(most)} (--memory-limit, or name it in --methods)"
+            f"one fit would take about {format_bytes(cost.megabytes * 1e6)}, over the "
+            f"limit of {format_bytes(most)} (--memory-limit, or name it in --methods)"
         )
     return ""
 
 
-def duration(seconds) -> str:
+def format_duration(seconds) -> str:
     """In the unit a reader would choose.
 
     Examples
     --------
-    >>> from pansophy.compare.methods.costs import duration
-    >>> duration(42.4), duration(400.0), duration(9000.0)
+    >>> from pansophy.compare.methods.costs import format_duration
+    >>> format_duration(42.4), format_duration(400.0), format_duration(9000.0)
     ('42 s', '7 minutes', '2.5 hours')
     """
     if seconds < 100:

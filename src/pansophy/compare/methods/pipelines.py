@@ -10,10 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ...tables import Preparation
-from .inner import inner_folds
+from ..splits import inner_folds
 
 
-def pipeline(method, schema, setting):
+def make_pipeline(method, schema, setting):
     """An unfitted pipeline that takes frames.
 
     A tuned method decides inside its own `fit`, on inner folds.
@@ -21,7 +21,7 @@ def pipeline(method, schema, setting):
     if method.members:
         from .blending import Blend
 
-        made = [(m.name, pipeline(m, schema, setting)) for m in method.members]
+        made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
         return Blend(made, list(method.weights), task=schema.task)
     prepare = Preparation(
         tuple(schema.used),
@@ -54,7 +54,7 @@ def pipeline(method, schema, setting):
     return model
 
 
-def recipe(prepare):
+def preparation_key(prepare):
     """What tells one unfitted preparation from another."""
     values = prepare.get_params(deep=False).items()
     return type(prepare), repr(sorted(values, key=lambda kv: kv[0]))
@@ -66,7 +66,7 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
         return model.fit(frame, y, sample_weight=weight, groups=group, times=time)
     takes = lambda step: weight is not None and has_fit_parameter(step, "sample_weight")
     extra = {f"{n}__sample_weight": weight for n, step in model.steps if takes(step)}
-    name = inner_name(model[-1]) if group is not None or time is not None else None
+    name = cv_parameter(model[-1]) if group is not None or time is not None else None
     if name is None:
         return model.fit(frame, y, **extra)
     before = model[-1].get_params()[name]
@@ -77,13 +77,13 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
         model[-1].set_params(**{name: before})  # splits are no part of a saved model
 
 
-def inner_name(model) -> str | None:
+def cv_parameter(model) -> str | None:
     """The parameter that says how a model cuts its own folds, if it cuts any."""
     found = [n for n in model.get_params() if n == "cv" or n.endswith("__cv")]
     return found[0] if found else None
 
 
-def answers(model, frame, task) -> np.ndarray:
+def raw_predictions(model, frame, task) -> np.ndarray:
     """Numbers (n,), probabilities of the classes (n, K), or of each label (n, L)."""
     if task in ("regression", "count"):
         return np.asarray(model.predict(frame), dtype=float).reshape(len(frame))
@@ -93,7 +93,7 @@ def answers(model, frame, task) -> np.ndarray:
     return np.asarray(p, dtype=float)
 
 
-def in_full(p, model, n_classes) -> np.ndarray:
+def with_all_classes(p, model, n_classes) -> np.ndarray:
     """A column for each class of the table, also for those the model never saw."""
     if p.ndim != 2 or p.shape[1] == n_classes:
         return p
@@ -105,13 +105,13 @@ def in_full(p, model, n_classes) -> np.ndarray:
     return full
 
 
-def output(model, frame, task, n_classes=0) -> np.ndarray:
-    """What the engine hears: `answers`, with a column for each class."""
-    p = answers(model, frame, task)
-    return in_full(p, model, n_classes) if task == "classification" else p
+def predict_all_classes(model, frame, task, n_classes=0) -> np.ndarray:
+    """What the engine hears: `raw_predictions`, with a column for each class."""
+    p = raw_predictions(model, frame, task)
+    return with_all_classes(p, model, n_classes) if task == "classification" else p
 
 
-def decided(model) -> dict:
+def learned_choices(model) -> dict:
     """What a fitted tuned model or blend chose, for the report; else nothing."""
     for name in ("chosen_", "weights_"):
         if hasattr(model, name):

@@ -1,58 +1,54 @@
-"""The methods a comparison tries: one line each, from simple to elaborate.
+"""The portfolio: the methods that a comparison tries, from simple to elaborate.
 
-Adding a supervised estimator to the comparison is adding a line here; one that is not
-tried is listed in `left_out.py` with the reason. Fields are explained in `methods.py`,
-ranges in `tuning.py`. Settings are functions of what is known before the first fit
-(rows, task), so that a fit is the same wherever it runs.
+To add a supervised estimator to the comparison, add an entry here; one that is not
+tried is listed in `excluded` with the reason. Fields are explained in `method`, ranges
+in `tuning`. Parameters are functions of what is known before the first fit (rows,
+task), so that a fit is the same wherever it runs.
 
-Categories go encoded into all methods but CatBoost, also into those that could split
-them by sets of levels (`native`): such splits fit the noise of columns of many levels.
-On seven tables of 3,000 to 60,000 rows with categories of up to 400 levels, boosting
-has an rmse of 0.85 to 0.96 of that with sets and a log loss of 0.97 to 0.99; LightGBM
-gains less, XGBoost more. Forests gain up to a fifth and lose nothing, and most take
-half the time or less.
+Categories are encoded for all methods but CatBoost, also for those that could split
+them by sets of levels (`native`): such splits fit the noise of columns with many levels
+(`docs/design.md` has the figures).
 """
 
-from .choice import Method
-from .costs import MANY, STOPPED
-from .left_out import CLASS, COUNT, LABELS, NUMBER
+from .costs import EARLY_STOPPING_ROWS, MANY_ROWS
+from .excluded import CLASS, COUNT, LABELS, NUMBER
+from .method import Method
 
-plain = lambda s: {}
-strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
-path = lambda s: {"eps": 1e-3, "cv": 5}
+defaults = lambda s: {}
+ridge_strengths = lambda s: {"alphas": [10.0**k for k in range(-3, 5)]}
+lasso_path_parameters = lambda s: {"eps": 1e-3, "cv": 5}
 # small leaves have empty classes, for which log loss is merciless
-class_leaves = lambda s: {
+classification_leaves = lambda s: {
     "min_samples_leaf": max(5, min(100, s.n // 20)),
     "smoothing": 1.0,
 }
-number_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
+regression_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
 
 
-def number_forest(s):
-    """Many rows: leaves of three, which halves the time for 0 to 2 % more error.
-
-    Very many: still larger leaves and half the trees. Of 160,000 rows with three
-    classes that takes 0.41 of the time, for a log loss of 0.881 instead of 0.877.
-    """
+def regression_forest(s):
+    """Larger leaves for many rows, and half the trees for very many: to save time."""
     leaf = 1 if s.n < 1000 else max(3, s.n // 10_000)
-    return {"min_samples_leaf": leaf, **({} if s.n < MANY else {"n_estimators": 50})}
+    return {
+        "min_samples_leaf": leaf,
+        **({} if s.n < MANY_ROWS else {"n_estimators": 50}),
+    }
 
 
 def count_forest(s):
-    told = number_forest(s)
-    leaf = max(5, told["min_samples_leaf"])
-    return {**told, "criterion": "poisson", "min_samples_leaf": leaf}
+    parameters = regression_forest(s)
+    leaf = max(5, parameters["min_samples_leaf"])
+    return {**parameters, "criterion": "poisson", "min_samples_leaf": leaf}
 
 
-class_forest = number_forest
-# votes may leave a class without any: see `wrappers.Hedged`
-VOTES = {"hedged": True}
+classification_forest = regression_forest
+# votes may leave a class without any: see `wrappers.SmoothedProbabilities`
+SMOOTHED = {"smoothed": True}
 # many enough that a class that is there gets a vote
-neighbours = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
+neighbour_count = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
 
 
 # Rows are set aside at random, to decide when to stop, only if they are exchangeable.
-def boosting(s):
+def boosting_parameters(s):
     """Fewer rows: smaller steps and trees, on some of the columns, held back more."""
     few = {"max_features": 0.5, "l2_regularization": 3.0}
     if s.n < 2000:  # too few to set any aside
@@ -74,7 +70,7 @@ def boosting(s):
     }
 
 
-def net(s):
+def network_parameters(s):
     """Few rows: a strong penalty. Many: some are set aside to decide when to stop."""
     if s.n < 2000:
         return {"alpha": 0.5, "batch_size": min(200, s.n), "max_iter": 1000}
@@ -86,7 +82,7 @@ def net(s):
     }
 
 
-def booster(library, objective=None):
+def external_booster_parameters(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
     But for CatBoost, where rows are neither too few nor so many that it would take most
@@ -97,14 +93,14 @@ def booster(library, objective=None):
 
     def parameters(s):
         told = {"min_samples_leaf": 5 if s.n < 2000 else 20}
-        if library == "catboost" and s.split == "plain" and s.n in STOPPED:
+        if library == "catboost" and s.split == "plain" and s.n in EARLY_STOPPING_ROWS:
             told |= {"n_estimators": 1000, "patience": 30}
         return {"library": library, **told, **given}
 
     return parameters
 
 
-def gaussian_process(s):
+def gaussian_process_parameters(s):
     from sklearn.gaussian_process import kernels
 
     return {
@@ -150,114 +146,377 @@ OURS = "pansophy."
 LINEAR, TREE, ENSEMBLE = OURS + "linear_model.", OURS + "tree.", OURS + "ensemble."
 NETS, NEAR = "pansophy.neural_network.", "pansophy.neighbors."
 DA = "pansophy.discriminant_analysis."
-EACH = {"several": "each"}
+EACH = {"multilabel": "each"}
 SCALED = {"scale": True}
 RANKED = {"scale": True, "full_rank": True}  # columns of like size, none redundant
-AT_ONCE = {"several": "native"}
+AT_ONCE = {"multilabel": "native"}
 
 CLASSES = [
-    Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", plain, **EACH),
-    Method("logistic regression", CLASS, LINEAR + "LogisticRegression", plain,
-           space=PENALTY, **SCALED, **EACH),
-    Method("naive Bayes", CLASS, OURS + "naive_bayes.GaussianNB", plain,
-           space={"var_smoothing": ("log", 1e-10, 1.0)}, **EACH),
-    Method("linear discriminant", CLASS, DA + "LinearDiscriminantAnalysis",
-           lambda s: {"solver": "lsqr", "shrinkage": "auto"}, **RANKED, **EACH),
-    Method("quadratic discriminant", CLASS, DA + "QuadraticDiscriminantAnalysis",
-           lambda s: {"reg_param": 0.1}, space={"reg_param": ("linear", 0.0, 1.0)},
-           **RANKED, **EACH),
-    Method("linear support vectors", CLASS, OURS + "svm.LinearSVC", plain,
-           scores=True, space=PENALTY, **SCALED, **EACH),
-    Method("nearest neighbours", CLASS, NEAR + "KNeighborsClassifier", neighbours,
-           weighted=False, several="native", space=NEIGHBOURS, **VOTES, **SCALED),
-    Method("decision tree", CLASS, TREE + "DecisionTreeClassifier", class_leaves,
-           space=LEAVES, **AT_ONCE),
-    Method("random forest", CLASS, ENSEMBLE + "RandomForestClassifier", class_forest,
-           space=FOREST, **VOTES, **AT_ONCE),
-    Method("extra trees", CLASS, ENSEMBLE + "ExtraTreesClassifier", class_forest,
-           space=FOREST, **VOTES, **AT_ONCE),
-    Method("gradient boosting", CLASS, ENSEMBLE + "HistGradientBoostingClassifier",
-           boosting, space=BOOSTING, **EACH),
-    Method("neural network", CLASS, NETS + "MLPClassifier", net, needs="deep",
-           several="native", space=NET, **SCALED),
-    Method("RBF support vectors", CLASS, "sklearn.svm.SVC",
-           lambda s: {"decision_function_shape": "ovo"}, scores=True, most=5000,
-           space=SVM_SPACE, **SCALED, **EACH),
-    Method("LightGBM", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
-           booster("lightgbm"), needs="lightgbm", space=BOOSTER, **EACH),
-    Method("XGBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
-           booster("xgboost"), needs="xgboost", space=BOOSTER, **EACH),
-    Method("CatBoost", CLASS, OURS + "compare.methods.foreign.BoosterClassifier",
-           booster("catboost"), native=True, needs="catboost", space=BOOSTER, **EACH),
-]  # fmt: skip
+    Method("dummy", CLASS, "sklearn.dummy.DummyClassifier", defaults, **EACH),
+    Method(
+        "logistic regression",
+        CLASS,
+        LINEAR + "LogisticRegression",
+        defaults,
+        space=PENALTY,
+        **SCALED,
+        **EACH,
+    ),
+    Method(
+        "naive Bayes",
+        CLASS,
+        OURS + "naive_bayes.GaussianNB",
+        defaults,
+        space={"var_smoothing": ("log", 1e-10, 1.0)},
+        **EACH,
+    ),
+    Method(
+        "linear discriminant",
+        CLASS,
+        DA + "LinearDiscriminantAnalysis",
+        lambda s: {"solver": "lsqr", "shrinkage": "auto"},
+        **RANKED,
+        **EACH,
+    ),
+    Method(
+        "quadratic discriminant",
+        CLASS,
+        DA + "QuadraticDiscriminantAnalysis",
+        lambda s: {"reg_param": 0.1},
+        space={"reg_param": ("linear", 0.0, 1.0)},
+        **RANKED,
+        **EACH,
+    ),
+    Method(
+        "linear support vectors",
+        CLASS,
+        OURS + "svm.LinearSVC",
+        defaults,
+        lacks_probabilities=True,
+        space=PENALTY,
+        **SCALED,
+        **EACH,
+    ),
+    Method(
+        "nearest neighbours",
+        CLASS,
+        NEAR + "KNeighborsClassifier",
+        neighbour_count,
+        weighted=False,
+        multilabel="native",
+        space=NEIGHBOURS,
+        **SMOOTHED,
+        **SCALED,
+    ),
+    Method(
+        "decision tree",
+        CLASS,
+        TREE + "DecisionTreeClassifier",
+        classification_leaves,
+        space=LEAVES,
+        **AT_ONCE,
+    ),
+    Method(
+        "random forest",
+        CLASS,
+        ENSEMBLE + "RandomForestClassifier",
+        classification_forest,
+        space=FOREST,
+        **SMOOTHED,
+        **AT_ONCE,
+    ),
+    Method(
+        "extra trees",
+        CLASS,
+        ENSEMBLE + "ExtraTreesClassifier",
+        classification_forest,
+        space=FOREST,
+        **SMOOTHED,
+        **AT_ONCE,
+    ),
+    Method(
+        "gradient boosting",
+        CLASS,
+        ENSEMBLE + "HistGradientBoostingClassifier",
+        boosting_parameters,
+        space=BOOSTING,
+        **EACH,
+    ),
+    Method(
+        "neural network",
+        CLASS,
+        NETS + "MLPClassifier",
+        network_parameters,
+        needs="deep",
+        multilabel="native",
+        space=NET,
+        **SCALED,
+    ),
+    Method(
+        "RBF support vectors",
+        CLASS,
+        "sklearn.svm.SVC",
+        lambda s: {"decision_function_shape": "ovo"},
+        lacks_probabilities=True,
+        max_rows=5000,
+        space=SVM_SPACE,
+        **SCALED,
+        **EACH,
+    ),
+    Method(
+        "LightGBM",
+        CLASS,
+        OURS + "compare.methods.foreign.BoosterClassifier",
+        external_booster_parameters("lightgbm"),
+        needs="lightgbm",
+        space=BOOSTER,
+        **EACH,
+    ),
+    Method(
+        "XGBoost",
+        CLASS,
+        OURS + "compare.methods.foreign.BoosterClassifier",
+        external_booster_parameters("xgboost"),
+        needs="xgboost",
+        space=BOOSTER,
+        **EACH,
+    ),
+    Method(
+        "CatBoost",
+        CLASS,
+        OURS + "compare.methods.foreign.BoosterClassifier",
+        external_booster_parameters("catboost"),
+        native=True,
+        needs="catboost",
+        space=BOOSTER,
+        **EACH,
+    ),
+]
 NUMBERS = [
-    Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", plain),
-    Method("linear regression", NUMBER, LINEAR + "LinearRegression", plain, **RANKED),
-    Method("ridge", NUMBER, LINEAR + "RidgeCV", strengths, **SCALED),
-    Method("lasso", NUMBER, LINEAR + "LassoCV", path, **SCALED),
-    Method("elastic net", NUMBER, LINEAR + "ElasticNetCV", path,
-           space={"l1_ratio": ("linear", 0.05, 1.0)}, **SCALED),
-    Method("bayesian ridge", NUMBER, LINEAR + "BayesianRidge", plain, **SCALED),
-    Method("huber", NUMBER, LINEAR + "HuberRegressor", lambda s: {"max_iter": 1000},
-           scale_target=True, space={"epsilon": ("linear", 1.05, 3.0)}, **SCALED),
-    Method("linear support vectors", NUMBER, OURS + "svm.LinearSVR", plain,
-           scale_target=True, space=PENALTY, **SCALED),
-    Method("nearest neighbours", NUMBER, NEAR + "KNeighborsRegressor", neighbours,
-           weighted=False, space=NEIGHBOURS, **SCALED),
-    Method("decision tree", NUMBER, TREE + "DecisionTreeRegressor", number_leaves,
-           space=LEAVES),
-    Method("random forest", NUMBER, ENSEMBLE + "RandomForestRegressor", number_forest,
-           space=FOREST),
-    Method("extra trees", NUMBER, ENSEMBLE + "ExtraTreesRegressor", number_forest,
-           space=FOREST),
-    Method("gradient boosting", NUMBER, ENSEMBLE + "HistGradientBoostingRegressor",
-           boosting, space=BOOSTING),
-    Method("neural network", NUMBER, NETS + "MLPRegressor", net, needs="deep",
-           scale_target=True, space=NET, **SCALED),
-    Method("RBF support vectors", NUMBER, "sklearn.svm.SVR", plain,
-           scale_target=True, most=5000, space=SVM_SPACE, **SCALED),
-    Method("Gaussian process", NUMBER,
-           "sklearn.gaussian_process.GaussianProcessRegressor", gaussian_process,
-           scale_target=True, weighted=False, on_request=True, **SCALED),
-    Method("LightGBM", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("lightgbm"), needs="lightgbm", space=BOOSTER),
-    Method("XGBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("xgboost"), needs="xgboost", space=BOOSTER),
-    Method("CatBoost", NUMBER, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("catboost"), native=True, needs="catboost", space=BOOSTER),
-]  # fmt: skip
+    Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", defaults),
+    Method(
+        "linear regression", NUMBER, LINEAR + "LinearRegression", defaults, **RANKED
+    ),
+    Method("ridge", NUMBER, LINEAR + "RidgeCV", ridge_strengths, **SCALED),
+    Method("lasso", NUMBER, LINEAR + "LassoCV", lasso_path_parameters, **SCALED),
+    Method(
+        "elastic net",
+        NUMBER,
+        LINEAR + "ElasticNetCV",
+        lasso_path_parameters,
+        space={"l1_ratio": ("linear", 0.05, 1.0)},
+        **SCALED,
+    ),
+    Method("bayesian ridge", NUMBER, LINEAR + "BayesianRidge", defaults, **SCALED),
+    Method(
+        "huber",
+        NUMBER,
+        LINEAR + "HuberRegressor",
+        lambda s: {"max_iter": 1000},
+        scale_target=True,
+        space={"epsilon": ("linear", 1.05, 3.0)},
+        **SCALED,
+    ),
+    Method(
+        "linear support vectors",
+        NUMBER,
+        OURS + "svm.LinearSVR",
+        defaults,
+        scale_target=True,
+        space=PENALTY,
+        **SCALED,
+    ),
+    Method(
+        "nearest neighbours",
+        NUMBER,
+        NEAR + "KNeighborsRegressor",
+        neighbour_count,
+        weighted=False,
+        space=NEIGHBOURS,
+        **SCALED,
+    ),
+    Method(
+        "decision tree",
+        NUMBER,
+        TREE + "DecisionTreeRegressor",
+        regression_leaves,
+        space=LEAVES,
+    ),
+    Method(
+        "random forest",
+        NUMBER,
+        ENSEMBLE + "RandomForestRegressor",
+        regression_forest,
+        space=FOREST,
+    ),
+    Method(
+        "extra trees",
+        NUMBER,
+        ENSEMBLE + "ExtraTreesRegressor",
+        regression_forest,
+        space=FOREST,
+    ),
+    Method(
+        "gradient boosting",
+        NUMBER,
+        ENSEMBLE + "HistGradientBoostingRegressor",
+        boosting_parameters,
+        space=BOOSTING,
+    ),
+    Method(
+        "neural network",
+        NUMBER,
+        NETS + "MLPRegressor",
+        network_parameters,
+        needs="deep",
+        scale_target=True,
+        space=NET,
+        **SCALED,
+    ),
+    Method(
+        "RBF support vectors",
+        NUMBER,
+        "sklearn.svm.SVR",
+        defaults,
+        scale_target=True,
+        max_rows=5000,
+        space=SVM_SPACE,
+        **SCALED,
+    ),
+    Method(
+        "Gaussian process",
+        NUMBER,
+        "sklearn.gaussian_process.GaussianProcessRegressor",
+        gaussian_process_parameters,
+        scale_target=True,
+        weighted=False,
+        on_request=True,
+        **SCALED,
+    ),
+    Method(
+        "LightGBM",
+        NUMBER,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("lightgbm"),
+        needs="lightgbm",
+        space=BOOSTER,
+    ),
+    Method(
+        "XGBoost",
+        NUMBER,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("xgboost"),
+        needs="xgboost",
+        space=BOOSTER,
+    ),
+    Method(
+        "CatBoost",
+        NUMBER,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("catboost"),
+        native=True,
+        needs="catboost",
+        space=BOOSTER,
+    ),
+]
 COUNTS = [
-    Method("dummy", COUNT, "sklearn.dummy.DummyRegressor", plain, floor=True),
-    Method("poisson regression", COUNT, LINEAR + "PoissonRegressor",
-           lambda s: {"alpha": 1e-4, "max_iter": 300},
-           space={"alpha": ("log", 1e-6, 10.0)}, **RANKED),
-    Method("linear regression", COUNT, LINEAR + "LinearRegression", plain, floor=True,
-           **RANKED),
-    Method("ridge", COUNT, LINEAR + "RidgeCV", strengths, floor=True, **SCALED),
-    Method("nearest neighbours", COUNT, NEAR + "KNeighborsRegressor", neighbours,
-           floor=True, weighted=False, space=NEIGHBOURS, **SCALED),
-    Method("decision tree", COUNT, TREE + "DecisionTreeRegressor", number_leaves,
-           floor=True, space=LEAVES),
-    Method("random forest", COUNT, ENSEMBLE + "RandomForestRegressor", count_forest,
-           floor=True, space=FOREST),
-    Method("extra trees", COUNT, ENSEMBLE + "ExtraTreesRegressor", count_forest,
-           floor=True, space=FOREST),
-    Method("gradient boosting", COUNT, ENSEMBLE + "HistGradientBoostingRegressor",
-           lambda s: {"loss": "poisson", **boosting(s)}, space=BOOSTING),
-    Method("neural network", COUNT, NETS + "MLPRegressor",
-           lambda s: {"loss": "poisson", **net(s)}, needs="deep", space=NET, **SCALED),
-    Method("LightGBM", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("lightgbm", "poisson"), needs="lightgbm",
-           space=BOOSTER),
-    Method("XGBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("xgboost", "poisson"), needs="xgboost", space=BOOSTER),
-    Method("CatBoost", COUNT, OURS + "compare.methods.foreign.BoosterRegressor",
-           booster("catboost", "poisson"), native=True, needs="catboost",
-           space=BOOSTER),
-]  # fmt: skip
+    Method("dummy", COUNT, "sklearn.dummy.DummyRegressor", defaults, floored=True),
+    Method(
+        "poisson regression",
+        COUNT,
+        LINEAR + "PoissonRegressor",
+        lambda s: {"alpha": 1e-4, "max_iter": 300},
+        space={"alpha": ("log", 1e-6, 10.0)},
+        **RANKED,
+    ),
+    Method(
+        "linear regression",
+        COUNT,
+        LINEAR + "LinearRegression",
+        defaults,
+        floored=True,
+        **RANKED,
+    ),
+    Method("ridge", COUNT, LINEAR + "RidgeCV", ridge_strengths, floored=True, **SCALED),
+    Method(
+        "nearest neighbours",
+        COUNT,
+        NEAR + "KNeighborsRegressor",
+        neighbour_count,
+        floored=True,
+        weighted=False,
+        space=NEIGHBOURS,
+        **SCALED,
+    ),
+    Method(
+        "decision tree",
+        COUNT,
+        TREE + "DecisionTreeRegressor",
+        regression_leaves,
+        floored=True,
+        space=LEAVES,
+    ),
+    Method(
+        "random forest",
+        COUNT,
+        ENSEMBLE + "RandomForestRegressor",
+        count_forest,
+        floored=True,
+        space=FOREST,
+    ),
+    Method(
+        "extra trees",
+        COUNT,
+        ENSEMBLE + "ExtraTreesRegressor",
+        count_forest,
+        floored=True,
+        space=FOREST,
+    ),
+    Method(
+        "gradient boosting",
+        COUNT,
+        ENSEMBLE + "HistGradientBoostingRegressor",
+        lambda s: {"loss": "poisson", **boosting_parameters(s)},
+        space=BOOSTING,
+    ),
+    Method(
+        "neural network",
+        COUNT,
+        NETS + "MLPRegressor",
+        lambda s: {"loss": "poisson", **network_parameters(s)},
+        needs="deep",
+        space=NET,
+        **SCALED,
+    ),
+    Method(
+        "LightGBM",
+        COUNT,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("lightgbm", "poisson"),
+        needs="lightgbm",
+        space=BOOSTER,
+    ),
+    Method(
+        "XGBoost",
+        COUNT,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("xgboost", "poisson"),
+        needs="xgboost",
+        space=BOOSTER,
+    ),
+    Method(
+        "CatBoost",
+        COUNT,
+        OURS + "compare.methods.foreign.BoosterRegressor",
+        external_booster_parameters("catboost", "poisson"),
+        native=True,
+        needs="catboost",
+        space=BOOSTER,
+    ),
+]
 METHODS = [
     *CLASSES,
     *NUMBERS,
     *COUNTS,
-    *(m._replace(task=LABELS) for m in CLASSES if m.several),
+    *(m._replace(task=LABELS) for m in CLASSES if m.multilabel),
 ]

@@ -28,30 +28,30 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
-from ...core.random import rng_from
+from ...core.random import make_rng
 from ...params import Count
 from ..metrics import metrics_for
-from .inner import inner_folds
-from .pipelines import fit_pipeline, output
+from ..splits import inner_folds
+from .pipelines import fit_pipeline, predict_all_classes
 
-PATIENCE = 4  # settings that must have finished before others are given up
+MIN_FINISHED = 4  # settings that must have finished before others are given up
 
 
-def loss_of(task, metric=None):
+def metric_loss(task, metric=None):
     """(y, p, w) -> a number that is lower for better predictions."""
     first = metrics_for(task, metric or None)[0]
-    if first.rows is not None:
-        return lambda y, p, w=None: float(np.average(first.rows(y, p), weights=w))
+    if first.row_losses is not None:
+        return lambda y, p, w=None: float(np.average(first.row_losses(y, p), weights=w))
     sign = -1.0 if first.greater else 1.0
     return lambda y, p, w=None: sign * float(first.score(y, p, w))
 
 
-def drawn(space, rng) -> dict:
+def sample_setting(space, rng) -> dict:
     """One setting at random."""
-    return {name: from_unit(r, rng.random()) for name, r in space.items()}
+    return {name: value_at_quantile(r, rng.random()) for name, r in space.items()}
 
 
-def from_unit(r, u):
+def value_at_quantile(r, u):
     """The value of a range at a place u of [0, 1)."""
     kind, *given = r
     if kind == "choice":
@@ -69,20 +69,21 @@ def from_unit(r, u):
     raise ValueError(f"there is no range of kind {kind!r}.")
 
 
-class AtRandom:
+class RandomSearch:
     """Settings drawn independently."""
 
     def __init__(self, space, seed):
-        self.space, self.rng = space, rng_from(seed)
+        self.space = space
+        self.rng = make_rng(seed)
 
     def ask(self):
-        return None, drawn(self.space, self.rng)
+        return None, sample_setting(self.space, self.rng)
 
     def tell(self, trial, losses, finished):
         pass
 
 
-class ByOptuna:
+class OptunaSearch:
     """Settings drawn by a study of their own, which nothing else sees."""
 
     def __init__(self, space, seed):
@@ -99,7 +100,7 @@ class ByOptuna:
 
     def ask(self):
         trial = self.study.ask()
-        made = {name: suggested(trial, name, r) for name, r in self.space.items()}
+        made = {name: suggest_value(trial, name, r) for name, r in self.space.items()}
         return trial, made
 
     def tell(self, trial, losses, finished):
@@ -114,7 +115,7 @@ class ByOptuna:
             self.study.tell(trial, state=state.FAIL)
 
 
-def suggested(trial, name, r):
+def suggest_value(trial, name, r):
     kind, *given = r
     if kind == "choice":  # by position: values may be tuples
         return given[trial.suggest_categorical(name, list(range(len(given))))]
@@ -123,11 +124,11 @@ def suggested(trial, name, r):
     return trial.suggest_float(name, *given, log=kind == "log")
 
 
-def proposals(space, seed, search):
+def make_search(space, seed, search):
     """Whoever proposes settings: optuna where it is installed."""
     if search == "optuna" or (search == "auto" and find_spec("optuna") is not None):
-        return ByOptuna(space, seed)
-    return AtRandom(space, seed)
+        return OptunaSearch(space, seed)
+    return RandomSearch(space, seed)
 
 
 @dataclass(eq=False, repr=False)
@@ -190,10 +191,11 @@ class Tuned(Estimator):
         )
         known = (sample_weight, groups, times)
         parts = [prepared(self.pipeline, frame, y, known, *fold) for fold in cut]
-        loss = loss_of(self.task, self.metric)
-        source = proposals(self.space or {}, self.random_state, self.search)
+        loss = metric_loss(self.task, self.metric)
+        source = make_search(self.space or {}, self.random_state, self.search)
         done: list[list[float]] = []  # losses by fold of the settings that finished
-        self.trials_, self.n_fits_ = [], 0
+        self.trials_ = []
+        self.n_fits_ = 0
         for i in range(self.n_trials):
             trial, setting = (None, {}) if i == 0 else source.ask()
             losses, finished = self._try(setting, parts, loss, done, first=i == 0)
@@ -222,14 +224,14 @@ class Tuned(Estimator):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # told by the refit, if it matters
                     fit_pipeline(model, part.X, part.y, *part.known)
-                    p = output(model, part.X_test, self.task, part.classes)
+                    p = predict_all_classes(model, part.X_test, self.task, part.classes)
                 losses.append(loss(part.y_test, p, part.w_test))
             except (ValueError, ArithmeticError, np.linalg.LinAlgError):
                 if first:
                     raise
                 return [math.inf], False
             j = len(losses)
-            if j < len(parts) and len(done) >= PATIENCE:
+            if j < len(parts) and len(done) >= MIN_FINISHED:
                 usual = np.median([np.mean(other[:j]) for other in done])
                 if np.mean(losses) > usual:
                     return losses, False
@@ -246,7 +248,7 @@ class Tuned(Estimator):
         return self.pipeline_.predict_proba(frame)
 
 
-class Part:
+class InnerFold:
     """One inner fold, prepared once for all settings."""
 
     def __init__(self, pipeline, frame, y, known, train, test):
@@ -262,4 +264,4 @@ class Part:
         self.classes = int(y.max()) + 1 if y.ndim == 1 and y.dtype.kind in "iu" else 0
 
 
-prepared = Part
+prepared = InnerFold

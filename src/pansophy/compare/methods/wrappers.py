@@ -1,25 +1,25 @@
-"""What an estimator lacks for a task, put around it.
+"""Wrappers that supply what an estimator lacks for a task.
 
-*Scored* turns the scores of a classifier into probabilities, or its probabilities into
-better ones, by a map fitted to rows held out of inner folds (`calibration`; Platt's
-sigmoid for two classes, a temperature for more), since scores of rows that were fitted
-look surer than they are. A machine made of one for each pair of classes (`ovo`) gives
-K (K - 1) / 2 margins f_kj = -f_jk; counting who wins throws away by how much, and every
-pair votes with the probability of its own sigmoid instead, whose slope a is fitted to
-the held-out rows of the two classes, one for all pairs:
+`ScoreCalibrated` turns the scores of a classifier into probabilities, or its
+probabilities into better ones, by a calibration map fitted to rows held out of inner
+folds (`evaluation.calibration`; Platt's sigmoid for two classes, a temperature for
+more), since scores of training rows are too confident. A one-versus-one machine gives
+K (K - 1) / 2 margins f_kj = -f_jk; counting wins would discard their size. Instead
+every pair votes with the probability of a sigmoid, whose slope a is fitted to the
+held-out rows of the two classes, one for all pairs:
 
     s_k = sum_{j != k} log 1 / (1 + exp(-a f_kj))                                (2)
 
-*Floor* keeps predicted counts above zero, where the deviance of a count that happens is
-infinite. *Hedged* keeps the probability of every class above zero, where the log loss
-of a class that happens is infinite: n rows voted, and one further row is shared evenly
-by the K classes,
+`FlooredCounts` keeps predicted counts above zero, where the Poisson deviance of an
+observed count is infinite. `SmoothedProbabilities` keeps the probability of every class
+above zero, where the log loss of an observed class is infinite: n rows voted, and one
+further row is shared evenly by the K classes (additive smoothing),
 
     p' = (n p + 1 / K) / (n + 1),                                                (1)
 
-which matters for few rows and vanishes for many. *Labels* gives the probability of yes
-for each of several labels in one matrix, from one model that knows several labels or
-from one model a label.
+which matters for few rows and vanishes for many. `MultiLabel` gives the probability of
+each of several labels in one matrix, from one model that takes several labels or from
+one model a label.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -32,14 +32,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ...base import Classifier, Estimator, Regressor
-from ..judging.calibration import Calibration, fit_calibration, fit_sigmoid
-from .inner import inner_folds
+from ..evaluation.calibration import CalibrationMap, fit_calibration, fit_sigmoid
+from ..splits import inner_folds
 
-LOW = 1e-12  # a probability of 0 is read as this
-LEAST = 0.01  # of the mean count: how small a predicted count may get
+MIN_PROBABILITY = 1e-12  # a probability of 0 is read as this
+MIN_COUNT_SHARE = 0.01  # of the mean count: how small a predicted count may get
 
 
-def weights_for(model, sample_weight) -> dict:
+def weight_argument(model, sample_weight) -> dict:
     """The weights as an argument of `fit`, where it takes them."""
     if sample_weight is None or not has_fit_parameter(model, "sample_weight"):
         return {}
@@ -47,7 +47,7 @@ def weights_for(model, sample_weight) -> dict:
 
 
 @dataclass(eq=False, repr=False)
-class Scored(Classifier, Estimator):
+class ScoreCalibrated(Classifier, Estimator):
     """A classifier whose probabilities come from a map of its scores.
 
     Its scores are the logarithms of its own probabilities, or those of its
@@ -62,11 +62,11 @@ class Scored(Classifier, Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.compare.methods.wrappers import Scored
+    >>> from pansophy.compare.methods.wrappers import ScoreCalibrated
     >>> from pansophy.svm import LinearSVC
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 1)); y = rng.random(500) < 1 / (1 + np.exp(-X[:, 0]))
-    >>> model = Scored(LinearSVC()).fit(X, y)
+    >>> model = ScoreCalibrated(LinearSVC()).fit(X, y)
     >>> bool(abs(model.predict_proba([[1.0]])[0, 1] - 0.73) < 0.05)
     True
     """
@@ -81,14 +81,16 @@ class Scored(Classifier, Estimator):
         w = None if sample_weight is None else np.asarray(sample_weight)
         cut = self.cv if isinstance(self.cv, list) else inner_folds(y, self.cv)
         cut = [(a, b) for a, b in cut if len(np.unique(y[a])) == k and len(b)]
-        scores = [scores_of(self._fitted(X, y, w, a), X[b]) for a, b in cut]
-        self.slope_, self.scale_, self.map_ = 1.0, 1.0, Calibration("none")
+        scores = [class_log_scores(self._fitted(X, y, w, a), X[b]) for a, b in cut]
+        self.slope_ = 1.0
+        self.scale_ = 1.0
+        self.map_ = CalibrationMap("none")
         if scores:
             S, rows = np.concatenate(scores), np.concatenate([b for _, b in cut])
             v = None if w is None or not w[rows].sum() > 0 else w[rows]
             if self._pairs():
-                self.slope_ = slope_of(S, y[rows], k, v)
-                S = votes(S, k, self.slope_)
+                self.slope_ = pairwise_slope(S, y[rows], k, v)
+                S = pairwise_votes(S, k, self.slope_)
             self.scale_ = float(S.std()) or 1.0
             how = "sigmoid" if k == 2 else "temperature"
             self.map_ = fit_calibration(self._raw(S), y[rows], how, v)
@@ -98,21 +100,21 @@ class Scored(Classifier, Estimator):
     def _fitted(self, X, y, w, rows):
         part = None if w is None else w[rows]
         model = clone(self.model)
-        return model.fit(X[rows], y[rows], **weights_for(model, part))
+        return model.fit(X[rows], y[rows], **weight_argument(model, part))
 
     def _pairs(self) -> bool:
         shape = getattr(self.model, "decision_function_shape", None)
         return shape == "ovo" and len(self.classes_) > 2
 
     def _raw(self, S):
-        """Probabilities as if scores were log odds; the map mends them."""
+        """Probabilities as if scores were log odds; the map calibrates them."""
         S = S / self.scale_
         return expit(S) if S.ndim == 1 else softmax(S, axis=1)
 
     def predict_proba(self, X) -> np.ndarray:
-        S = scores_of(self.model_, X)
+        S = class_log_scores(self.model_, X)
         if self._pairs():
-            S = votes(S, len(self.classes_), self.slope_)
+            S = pairwise_votes(S, len(self.classes_), self.slope_)
         p = self.map_.apply(self._raw(S))
         return p if p.ndim == 2 else np.column_stack([1 - p, p])
 
@@ -120,15 +122,15 @@ class Scored(Classifier, Estimator):
         return self.classes_[self.predict_proba(X).argmax(1)]
 
 
-def scores_of(model, X) -> np.ndarray:
+def class_log_scores(model, X) -> np.ndarray:
     """(n,) for two classes, else (n, k), or (n, k (k - 1) / 2) of pairs."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.decision_function(X), dtype=float)
-    L = np.log(np.clip(model.predict_proba(X), LOW, 1.0))
+    L = np.log(np.clip(model.predict_proba(X), MIN_PROBABILITY, 1.0))
     return L[:, 1] - L[:, 0] if L.shape[1] == 2 else L
 
 
-def votes(F, k, a) -> np.ndarray:
+def pairwise_votes(F, k, a) -> np.ndarray:
     """s_k (n, k) of eq. (2)."""
     s = np.zeros((len(F), k))
     for f, (i, j) in zip(F.T, combinations(range(k), 2), strict=True):
@@ -137,7 +139,7 @@ def votes(F, k, a) -> np.ndarray:
     return s
 
 
-def slope_of(F, y, k, w) -> float:
+def pairwise_slope(F, y, k, w) -> float:
     """a of eq. (2): Platt's slope for the margins of all pairs, no side preferred."""
     w = np.ones(len(F)) if w is None else w
     margins, weights = [], []
@@ -148,18 +150,18 @@ def slope_of(F, y, k, w) -> float:
     m, v = np.concatenate(margins), np.concatenate(weights)
     sides = np.r_[np.ones(len(m)), np.zeros(len(m))]
     a, _ = fit_sigmoid(expit(np.r_[m, -m]), sides, np.r_[v, v])
-    return a if a > 0 else 1.0  # pairs that know nothing are told by the temperature
+    return a if a > 0 else 1.0  # uninformative pairs are handled by the temperature
 
 
 @dataclass(eq=False, repr=False)
-class Floor(Regressor, Estimator):
+class FlooredCounts(Regressor, Estimator):
     """A regressor whose predictions are at least a small share of the mean.
 
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from pansophy.compare.methods.wrappers import Floor
-    >>> model = Floor(LinearRegression()).fit([[0.0], [1.0], [2.0]], [0, 1, 5])
+    >>> from pansophy.compare.methods.wrappers import FlooredCounts
+    >>> model = FlooredCounts(LinearRegression()).fit([[0.0], [1.0], [2.0]], [0, 1, 5])
     >>> model.predict([[-9.0], [1.0]])
     array([0.02, 2.  ])
     """
@@ -168,9 +170,9 @@ class Floor(Regressor, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = clone(self.model)
-        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        self.model_.fit(X, y, **weight_argument(self.model_, sample_weight))
         mean = float(np.average(y, weights=sample_weight))
-        self.floor_ = max(LEAST * mean, 1e-12)
+        self.floor_ = max(MIN_COUNT_SHARE * mean, 1e-12)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -178,14 +180,15 @@ class Floor(Regressor, Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class Hedged(Classifier, Estimator):
+class SmoothedProbabilities(Classifier, Estimator):
     """A classifier that votes, with no class left without a chance: eq. (1).
 
     Examples
     --------
-    >>> from pansophy.compare.methods.wrappers import Hedged
+    >>> from pansophy.compare.methods.wrappers import SmoothedProbabilities
     >>> from pansophy.neighbors import KNeighborsClassifier
-    >>> model = Hedged(KNeighborsClassifier(1)).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> model = SmoothedProbabilities(KNeighborsClassifier(1))
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     >>> model.predict_proba([[0.0]])
     array([[0.875, 0.125]])
     """
@@ -194,7 +197,7 @@ class Hedged(Classifier, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = clone(self.model)
-        self.model_.fit(X, y, **weights_for(self.model_, sample_weight))
+        self.model_.fit(X, y, **weight_argument(self.model_, sample_weight))
         self.classes_ = self.model_.classes_
         n = len(y) if sample_weight is None else float(np.sum(sample_weight))
         self.shrink_ = n / (n + 1)
@@ -212,7 +215,7 @@ class Hedged(Classifier, Estimator):
 
 
 @dataclass(eq=False, repr=False)
-class Labels(Classifier, Estimator):
+class MultiLabel(Classifier, Estimator):
     """Several yes-or-no labels: `predict_proba` is the chance of yes, (n, L).
 
     Parameters
@@ -224,11 +227,11 @@ class Labels(Classifier, Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.compare.methods.wrappers import Labels
+    >>> from pansophy.compare.methods.wrappers import MultiLabel
     >>> from pansophy.tree import DecisionTreeClassifier
     >>> X = np.arange(8.0)[:, None]
     >>> Y = np.c_[X > 3, X % 8 > 9].astype(int)
-    >>> Labels(DecisionTreeClassifier(), native=True).fit(X, Y).predict_proba(X[:5])
+    >>> MultiLabel(DecisionTreeClassifier(), native=True).fit(X, Y).predict_proba(X[:5])
     array([[0., 0.], [0., 0.], [0., 0.], [0., 0.], [1., 0.]])
     """
 
@@ -245,7 +248,7 @@ class Labels(Classifier, Estimator):
         whole = self.native and len(learned) == y.shape[1] > 1
         targets = [y] if whole else [y[:, j] for j in learned]
         self.models_ = [
-            (m := clone(self.model)).fit(X, t, **weights_for(m, sample_weight))
+            (m := clone(self.model)).fit(X, t, **weight_argument(m, sample_weight))
             for t in targets
         ]
         return self

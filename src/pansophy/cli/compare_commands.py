@@ -1,0 +1,164 @@
+"""`pansophy compare`, `explore`, `rerun` and `demo`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import (
+    TABLE,
+    AsJson,
+    Seed,
+    TableFile,
+    app,
+    errors_as_one_sentence,
+    print_error,
+    split_names,
+)
+from .compare_options import AnyTask, options_from_flags, takes_options
+
+SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
+
+
+@app.command()
+@takes_options
+def compare(table: TableFile, as_json: AsJson = False, **flags):
+    """Try every suitable method on a table and rank them honestly."""
+    with errors_as_one_sentence():
+        from ..compare import compare as run
+
+        options = options_from_flags(flags)
+        target = options.pop("target")
+        stem = f"{table.name.split('.')[0]}-pansophy"
+        options["folder"] = options["folder"] or default_folder(stem, options["resume"])
+        result = run(table, target if len(target) > 1 else target[0], **options)
+        print_and_write(result, as_json)
+
+
+def default_folder(stem, resume) -> Path:
+    """A folder here that does not exist yet; the latest that does, to resume."""
+    taken = [Path(stem), *(Path(f"{stem}-{i}") for i in range(2, 1000))]
+    free = next(i for i, p in enumerate(taken) if not p.exists())
+    return taken[max(free - 1, 0) if resume else free]
+
+
+def print_and_write(result, as_json):
+    """Print a comparison and write its files."""
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), indent=2, default=str))
+    else:
+        from ..compare.report.terminal import print_comparison as on_terminal
+
+        on_terminal(result)
+    written = result.write()
+    say = print_error if as_json else typer.echo
+    say("")
+    for name, path in written.items():
+        say(f"{name + ':':9}{path}")
+    if not result.complete:
+        raise typer.Exit(130)
+
+
+@app.command()
+def rerun(
+    folder: Annotated[Path, typer.Argument(help="Folder of an earlier comparison.")],
+    table: Annotated[
+        Path | None, typer.Option(help="The table, if it has moved. " + TABLE)
+    ] = None,
+    as_json: AsJson = False,
+):
+    """Do a comparison again and say whether every number comes out the same."""
+    with errors_as_one_sentence():
+        from ..compare import rerun as again
+
+        outcome = again(folder, table)
+        typer.echo(json.dumps(outcome.to_dict()) if as_json else str(outcome))
+        if not outcome.same:
+            raise typer.Exit(1)
+
+
+@app.command()
+def explore(
+    table: TableFile,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", "-t", help="Column to predict, if any; again for several."
+        ),
+    ] = None,
+    task: AnyTask = "auto",
+    other: Annotated[
+        Path | None, typer.Option(help="A second table: what has drifted?")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Column within whose levels comparisons are repeated."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column whose rows belong together.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to leave out, separated by commas."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for explore.html and schema.toml."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+):
+    """Look at a table before anything is learned from it."""
+    with errors_as_one_sentence():
+        from ..diagnose import explore as look
+        from ..tables import infer_schema, sample_table_rows
+
+        goal = target[0] if target and len(target) == 1 else target or None
+        asked = {"group": group, "time": time, "ignore": split_names(ignore) or ()}
+        found = look(
+            table,
+            goal,
+            task=None if task == "auto" else task,
+            other=other,
+            by=by,
+            random_state=seed,
+            **asked,
+        )
+        if as_json:
+            typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
+        else:
+            typer.echo(str(found))
+        if out is not None:
+            from ..compare.report.html import write_exploration
+
+            out.mkdir(parents=True, exist_ok=True)
+            write_exploration(found, out / "explore.html", table.name)
+            seen = infer_schema(
+                sample_table_rows(table, SCHEMA_ROWS, seed), goal, task, **asked
+            )
+            seen.write(out / "schema.toml")
+            print_error(f"Report: {(out / 'explore.html').resolve()}")
+            print_error(f"Schema: {(out / 'schema.toml').resolve()}")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = (
+        Path(".demo")
+    ),
+    seed: Seed = 0,
+):
+    """Run the comparison on a bundled table and write the report."""
+    with errors_as_one_sentence():
+        import shutil
+
+        from ..compare import compare as run
+        from ..datasets import load, path
+
+        data = load()
+        typer.echo(f"{data.about} ({path()})\n")
+        if (out / "plan.json").exists():  # an earlier demo, and nothing else
+            shutil.rmtree(out)
+        print_and_write(run(path(), data.target, folder=out, random_state=seed), False)

@@ -1,0 +1,368 @@
+"""`Comparison`: the data of a finished comparison, and its model.
+
+The fields are numbers, enumerations and tables. Sentences, pages and figures are made
+of them by `compare.report`, which is imported only when something is shown.
+"""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..diagnose.findings import as_dicts, json_ready
+from ..tables import Schema
+from .evaluation.bayesian_tests import default_rope
+from .evaluation.ranking import (
+    BaselineComparison,
+    KeepReason,
+    KeptMethod,
+    RankedMethod,
+    Tradeoff,
+    compare_with_baselines,
+    paired_intervals,
+    tradeoff_of_best,
+)
+from .metrics import Metric, metrics_for
+from .model.table_model import TableModel
+from .samples import Samples
+
+
+def dataframe_library(table) -> str:
+    """Of a dataframe: pandas or polars; arrow for anything else."""
+    library = type(table).__module__.split(".")[0]
+    return library if library in ("pandas", "polars") else "arrow"
+
+
+@dataclass(repr=False)
+class Comparison:
+    """What `compare` returns.
+
+    Attributes
+    ----------
+    dataset : LoadedDataset
+        The table that was compared, its schema, and where it came from.
+    split : Split
+        The folds, and why they were chosen.
+    leaderboard : list of RankedMethod
+        Methods that finished every fold, best first.
+    winner : str
+        The method that is kept; see `evaluation.ranking` for the rule.
+    keep_reason : KeepReason
+        Why it is kept.
+    row_test : RowLevelTest or None
+        The row-level test against the dummy, where folds are few.
+    expected : float or None
+        The best score, corrected for having picked the best of several.
+    trials : list of Trial
+        Everything measured about each method, failed ones included.
+    skipped : list of SkippedMethod
+        Methods that were not run, with kind and reason.
+    complete : bool
+        False if the comparison was interrupted.
+    findings : list of diagnose.Finding
+        What looks suspicious in the table.
+    notes : list of str
+        What was done to the table.
+    overview : diagnose.Overview or None
+    settings : dict
+        Options, data hash, versions and time, as in `results.json`.
+    limits : ExecutionLimits
+    holdout : HoldoutComparison or None
+        The ranked methods on the test set, if there is one.
+    folder : path or None
+        The run folder.
+    library : {"arrow", "pandas", "polars"}
+        The kind of dataframe that was compared.
+    """
+
+    dataset: Any
+    split: Any
+    leaderboard: list[RankedMethod]
+    winner: str
+    keep_reason: KeepReason
+    expected: float | None
+    trials: list
+    settings: dict
+    skipped: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    findings: list = field(default_factory=list)
+    row_test: Any = None
+    complete: bool = True
+    overview: Any = None
+    limits: Any = None
+    holdout: Any = None
+    folder: Any = None
+    library: str = "arrow"
+    _model: TableModel | None = None
+    _views: dict = field(default_factory=dict)  # computed for plots, see `report`
+
+    # --- numbers -----------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """Columns, their roles, the task and the classes."""
+        return self.dataset.schema
+
+    @property
+    def data(self) -> Samples:
+        """The rows that were compared."""
+        return self.dataset.data
+
+    @property
+    def kept(self) -> KeptMethod:
+        """The method that is kept, and why."""
+        return KeptMethod(self.winner, self.keep_reason)
+
+    @property
+    def disqualified(self) -> list[tuple[str, str]]:
+        """(name, reason) of methods that failed, or ran out of time or memory."""
+        return [(t.method.name, t.failure) for t in self.trials if t.failure]
+
+    @property
+    def not_run(self) -> list[tuple[str, str]]:
+        """(name, reason) of methods that were not tried."""
+        return [(s.name, s.reason) for s in self.skipped]
+
+    @property
+    def metric(self) -> str:
+        """Name of the ranking metric."""
+        return self.settings["metric"]
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All metrics of the task, the ranking one first."""
+        return metrics_for(self.schema.task, self.metric)
+
+    @property
+    def rope(self) -> float:
+        """Differences in the ranking metric up to this size do not matter."""
+        return default_rope(self.metric, self.leaderboard[0].scores[self.metric].mean)
+
+    @property
+    def baselines(self) -> list[BaselineComparison]:
+        """The winner against the dummy and the linear baseline."""
+        first = self.metrics[0]
+        paired = paired_intervals(self.trials, first, self.split.ratio)
+        names = [r.method for r in self.leaderboard]
+        return compare_with_baselines(self.winner, names, paired, first.greater)
+
+    @property
+    def tradeoff(self) -> Tradeoff | None:
+        """What the top scorer would be expected to gain, if a simpler one is kept."""
+        greater = self.metrics[0].greater
+        return tradeoff_of_best(
+            self.leaderboard, self.winner, greater, self.expected, self.metric
+        )
+
+    def trial(self, name):
+        """Everything measured about one method."""
+        for t in self.trials:
+            if t.method.name == name:
+                return t
+        known = ", ".join(t.method.name for t in self.trials)
+        raise ValueError(f"There is no method {name!r} here; there are {known}.")
+
+    def row(self, name) -> RankedMethod:
+        """The line of one method in the leaderboard."""
+        for r in self.leaderboard:
+            if r.method == name:
+                return r
+        raise ValueError(f"{name!r} is not in the leaderboard.")
+
+    def records(self) -> list[dict]:
+        """The leaderboard as plain dicts, one per method."""
+        from .report.formatting import describe_blend, describe_warnings
+
+        out = []
+        for row in self.leaderboard:
+            record = {"rank": row.rank, "method": row.method}
+            for name, s in row.scores.items():
+                key = name.replace(" ", "_")
+                record |= {key: s.mean, f"{key}_low": s.low, f"{key}_high": s.high}
+            rows, odds = row.over_rows, row.probabilities
+            record |= {
+                "rows_low": None if rows is None else rows.low,
+                "rows_high": None if rows is None else rows.high,
+                "p": row.p,
+                "better": None if odds is None else odds.better,
+                "equivalent": None if odds is None else odds.equivalent,
+                "worse": None if odds is None else odds.worse,
+                "verdict": str(row.standing),
+                "kept": row.method == self.winner,
+                "fit_seconds": row.fit_seconds,
+                "predict_micros": row.predict_micros,
+                "remarks": describe_warnings(row),
+                "parts": describe_blend(row.blend),
+            }
+            out.append(record)
+        return out
+
+    @property
+    def table(self):
+        """The leaderboard as a dataframe of the kind that was compared, or Arrow."""
+        import pyarrow as pa
+
+        rows = pa.Table.from_pylist(self.records())
+        if self.library == "pandas":
+            return rows.to_pandas()
+        if self.library == "polars":
+            import polars as pl
+
+            return pl.from_arrow(rows)
+        return rows
+
+    def to_pandas(self):
+        """The leaderboard as a pandas dataframe."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def to_dict(self) -> dict:
+        """Everything but the rows, ready for JSON."""
+        s = self.schema
+        columns = [{"name": c.name, "role": c.role, "why": c.why} for c in s.columns]
+        special = {k: getattr(s, k) for k in ("group", "time", "weight")}
+        optional = lambda value: None if value is None else value._asdict()
+        return json_ready(
+            {
+                "target": s.target,
+                "task": s.task,
+                "why": s.why,
+                "columns": columns,
+                "classes": list(s.classes),
+                "labels": list(s.labels),
+                **{k: name for k, name in special.items() if name is not None},
+                "settings": self.settings,
+                "leaderboard": self.records(),
+                "winner": self.winner,
+                "verdict": self.verdict,
+                "baselines": [b._asdict() for b in self.baselines],
+                "row_level_test": optional(self.row_test),
+                "tradeoff": optional(self.tradeoff),
+                "rope": self.rope,
+                "expected": self.expected,
+                "complete": self.complete,
+                "disqualified": self.disqualified,
+                "not_run": self.not_run,
+                "findings": as_dicts(self.findings),
+                "notes": self.notes,
+                "folds": {
+                    t.method.name: t.scores for t in self.trials if not t.failure
+                },
+                "holdout": None if self.holdout is None else asdict(self.holdout),
+            }
+        )
+
+    # --- the model ---------------------------------------------------------------
+
+    @property
+    def model(self) -> TableModel:
+        """The winner, fitted on all rows."""
+        if self._model is None:
+            from .model.kept_model import fit_kept_model
+
+            self._model = fit_kept_model(self)
+        return self._model
+
+    best = model
+
+    def predict(self, table):
+        """Predictions of the winner for new rows."""
+        return self.model.predict(table)
+
+    def save(self, path) -> None:
+        """Write the winner and its schema to a file for `pansophy.load`."""
+        from ..persist import save
+
+        save(self.model, path)
+
+    # --- presentation: made by `compare.report` ----------------------------------
+
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence or two."""
+        from .report.verdict import verdict_sentence
+
+        return verdict_sentence(self.leaderboard, self.kept, self.row_test)
+
+    def write(self, folder=None) -> dict[str, Path]:
+        """Write results, report and model to a folder; their names and places."""
+        from .report.html import write_results
+
+        return write_results(self, Path(folder or self.folder or "."))
+
+    def report(self, path=None) -> Path:
+        """Write everything as one HTML page that needs no other file.
+
+        Without a path it goes to the folder of the run, or to `report.html` here.
+        """
+        from .report.html import write_report
+
+        if path is None:
+            path = Path(self.folder or ".") / "report.html"
+        return write_report(self, path)
+
+    def __str__(self):
+        from .report.terminal import render_text
+
+        return render_text(self)
+
+    def __repr__(self):
+        from .report.terminal import one_line_summary
+
+        return one_line_summary(self)
+
+    def _repr_html_(self):
+        from .report.notebook import render_notebook
+
+        return render_notebook(self)
+
+    # Figures: each draws on the axes given, or on new ones, and returns them.
+
+    def plot_scores(self, ax=None):
+        """Scores with their intervals, best on top."""
+        return self._draw("plot_scores", ax)
+
+    def plot_quality_time(self, ax=None):
+        """Score against the time of a fit, with the Pareto front."""
+        return self._draw("plot_quality_time", ax)
+
+    def plot_roc(self, method=None, ax=None):
+        """ROC curve of held-out rows."""
+        return self._draw("plot_roc", ax, method)
+
+    def plot_precision_recall(self, method=None, ax=None):
+        """Precision against recall of held-out rows."""
+        return self._draw("plot_precision_recall", ax, method)
+
+    def plot_confusion(self, method=None, ax=None):
+        """Confusion matrix of held-out rows."""
+        return self._draw("plot_confusion", ax, method)
+
+    def plot_calibration(self, method=None, ax=None):
+        """Reliability curve of held-out probabilities, with a band."""
+        return self._draw("plot_calibration", ax, method)
+
+    def plot_gain(self, method=None, ax=None):
+        """Cumulative gain: positives found when the most probable rows come first."""
+        return self._draw("plot_gain", ax, method)
+
+    def plot_residuals(self, method=None, ax=None):
+        """Residuals of held-out rows against the prediction."""
+        return self._draw("plot_residuals", ax, method)
+
+    def plot_importance(self, method=None, ax=None):
+        """Permutation importance of the columns on held-out rows."""
+        return self._draw("plot_importance", ax, method)
+
+    def plot_partial_dependence(self, column=None, method=None, ax=None):
+        """The mean prediction as one column changes; the most important by default."""
+        return self._draw("plot_partial_dependence", ax, method, column)
+
+    def plot_learning_curve(self, method=None, ax=None):
+        """Score against the number of training rows; takes fits of its own."""
+        return self._draw("plot_learning_curve", ax, method)
+
+    def _draw(self, name, ax, *arguments):
+        from .report import plots
+
+        return getattr(plots, name)(self, *arguments, ax=ax)

@@ -1,0 +1,14 @@
+"""How good, how certain, which is better: the arithmetic of a comparison.
+
+Nothing here fits a method of the portfolio or knows of folders and pages: numbers and
+predictions go in, intervals, probabilities, ties and decisions come out.
+
+scores         over folds `statistics`, `bayesian_tests`, `ranking`; over rows
+               `row_tests`, `row_level`, `holdout_comparison`; over data sets
+               `multi_dataset`
+probabilities  `calibration`, `decision_threshold`, `curve_dominance`
+conformal      `conformal`, `conformal_estimators`, `conformal_scores`: prediction
+               intervals and sets
+procedures     `validation_selection`, `nested_cv`, `leak_guard`,
+               `clustering_comparison`
+"""

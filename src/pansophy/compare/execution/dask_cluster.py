@@ -1,0 +1,195 @@
+"""The same fits on a dask cluster, through joblib's dask backend.
+
+The workload is written to files once, which are scattered to the machines of the
+cluster. Each task there hands its fit to a worker process of that machine: the same
+limits of time, memory and threads hold as here, and the outcomes are the same bit for
+bit.
+"""
+
+import contextlib
+import queue
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import joblib
+
+from .. import resource_limits
+from . import shared_store
+from .plan import ActiveFit, FailureKind, FitOutcome, JobQueue
+from .worker_pool import POLL_SECONDS, WorkerPool, fit_on_workers
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot be reached, or broke; what was done is kept."""
+
+
+# --- at home -----------------------------------------------------------------------
+
+
+def dask_client(cluster):
+    """A dask client for an address, and whether it is ours to close."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ClusterError(
+            "A cluster needs an extra: pip install 'pansophy[scale]'."
+        ) from error
+    if isinstance(cluster, Client):
+        return cluster, False
+    if not isinstance(cluster, str):
+        return Client(cluster), True  # LocalCluster and its kin
+    try:
+        return Client(cluster, timeout=10), True
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(f"No dask scheduler answers at {cluster}.") from error
+
+
+def fit_on_cluster(work, job_queue, limits):
+    """Outcomes as they come from the cluster, and now and then what it is active."""
+    client, ours = dask_client(limits.cluster)
+    here: queue.SimpleQueue = queue.SimpleQueue()
+    active: dict[tuple[int, int], float] = {}
+    stop = threading.Event()
+    key = uuid.uuid4().hex
+    with shared_store.store_folder() as folder:
+        shared_store.write_workload(work, folder)
+        files = {p.name: p.read_bytes() for p in folder.iterdir()}
+    plain = {"threads": limits.threads, "time_limit": limits.time_limit}
+    plain["memory_limit"] = limits.memory_limit
+
+    def jobs():
+        while not stop.is_set() and (job := job_queue.take()) is not None:
+            active[job] = time.monotonic()
+            yield joblib.delayed(fit_remotely)(files, key, job, plain)
+
+    def feed():
+        try:
+            with joblib.parallel_config("dask", client=client, scatter=[files]):
+                pool = joblib.Parallel(
+                    n_jobs=-1, batch_size=1, return_as="generator_unordered"
+                )
+                for outcome in pool(jobs()):
+                    here.put(outcome)
+            here.put(None)
+        except BaseException as error:
+            here.put(error)
+
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        yield from collect_outcomes(here, active, job_queue)
+    finally:
+        stop.set()
+        with contextlib.suppress(Exception):
+            client.run(dismiss_run, key)  # fits that are still at work end here
+        thread.join(10)
+        if ours:
+            client.close()
+
+
+def collect_outcomes(here, active, job_queue):
+    while True:
+        try:
+            found = here.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            yield tuple(
+                ActiveFit(m, f, since) for (m, f), since in dict(active).items()
+            )
+            continue
+        if found is None:
+            return
+        if isinstance(found, BaseException):
+            text = " ".join(str(found).split())[:200]
+            raise ClusterError(f"The cluster broke: {text}") from found
+        active.pop((found.method, found.fold), None)
+        if job_queue.is_needed(found.method, found.fold):
+            yield found
+
+
+# --- over there --------------------------------------------------------------------
+
+_idle: dict[str, list] = {}  # key of a run -> pools of one that wait for work
+_busy: dict[str, list] = {}
+_places: dict[str, tempfile.TemporaryDirectory] = {}
+_over: set[str] = set()  # runs whose last tasks may still arrive
+_lock = threading.Lock()
+
+
+class RemoteLimits:
+    """The part of `ExecutionLimits` that holds on the remote machine."""
+
+    def __init__(self, threads, time_limit, memory_limit):
+        self.threads, self.time_limit = threads, time_limit
+        self.memory_limit = memory_limit
+
+
+def fit_remotely(files, key, job, plain) -> FitOutcome:
+    """One fit, in a process of the machine that this runs on."""
+    pool = borrow_pool(files, key, RemoteLimits(**plain))
+    over = FitOutcome(*job, failure="the run was over", kind=FailureKind.DIED)
+    if pool is None:
+        return over
+    job_queue = JobQueue(job[0] + 1, 0)
+    job_queue.left[job[0]] = {job[1]}
+    try:
+        return next(
+            (e for e in fit_on_workers(pool, job_queue) if isinstance(e, FitOutcome)),
+            over,
+        )
+    except RuntimeError as error:
+        return FitOutcome(*job, failure=str(error), kind=FailureKind.DIED)
+    finally:
+        return_pool(pool, key)
+
+
+def borrow_pool(files, key, limits) -> WorkerPool | None:
+    """A pool of one for this run; None if the run is over."""
+    with _lock:
+        if key in _over:
+            return None
+        if key not in _places:
+            _places[key] = tempfile.TemporaryDirectory(
+                prefix=shared_store.FOLDER_PREFIX
+            )
+            for name, body in files.items():
+                (Path(_places[key].name) / name).write_bytes(body)
+        waiting = _idle.setdefault(key, [])
+        pool = waiting.pop() if waiting else None
+        if pool is None:
+            share = resource_limits.default_memory(
+                resource_limits.default_workers() or 1
+            )
+            pool = WorkerPool(1, limits, limits.memory_limit or share)
+            pool.open_store(_places[key].name)
+        elif pool.members[0].process.gone():
+            pool.replace(pool.members[0])
+        _busy.setdefault(key, []).append(pool)
+    return pool
+
+
+def return_pool(pool, key):
+    with _lock:
+        if pool in _busy.get(key, ()):
+            _busy[key].remove(pool)
+            if not pool.members:  # its worker was killed, and no other needed
+                with contextlib.suppress(RuntimeError):
+                    pool.members = [pool.start_worker()]
+            if pool.members:
+                _idle.setdefault(key, []).append(pool)
+                return
+    pool.close()  # the run is over
+
+
+def dismiss_run(key) -> None:
+    """End all processes and files of a run on this machine."""
+    with _lock:
+        _over.add(key)
+        folder = _places.pop(key, None)
+        pools = _idle.pop(key, []) + _busy.pop(key, [])
+    for pool in pools:
+        pool.close()
+    if folder is not None:
+        folder.cleanup()

@@ -1,0 +1,212 @@
+"""Progress of a comparison: a live table on a terminal, silence elsewhere unless asked.
+
+The first line says how long it will take, as far as `costs` can predict. Then, on a
+terminal, there is one line for each method with folds done, the fold being fitted and
+for how long, the score so far and the time left. Elsewhere, if progress is asked for,
+there is one plain line for each method that is done and each fit that is slow.
+"""
+
+import sys
+import time
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from .. import resource_limits
+from ..methods.costs import expected_duration, format_duration
+
+SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
+SLOW_FACTOR = 5.0  # as long as the method's other fits
+
+
+class MethodState(Enum):
+    """How far a method is."""
+
+    WAITING = auto()
+    RUNNING = auto()
+    SLOW = auto()  # one of its fits takes unusually long
+    DONE = auto()
+    FAILED = auto()
+
+
+class ProgressDisplay:
+    """Shows a `TrialAggregator` while it fills; `update` gets the active fits."""
+
+    def __init__(self, wanted, names, work, aggregator, limits):
+        self.names, self.aggregator, self.limits = names, aggregator, limits
+        self.total = len(work.folds)
+        self.metric = work.metrics[0].name
+        self.work = work
+        self.live = wanted is not False and sys.stderr.isatty()
+        self.plain = wanted is True and not self.live
+        self.active: tuple = ()
+        self.reported: set = set()
+        self.screen: Any = None
+        self.begun = time.monotonic()
+
+    def __enter__(self):
+        if self.plain:
+            print(self.promise(), file=sys.stderr, flush=True)
+        if self.live:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True)
+            console.print(self.promise(), highlight=False)
+            self.screen = Live(
+                console=console,
+                get_renderable=self.table,
+                refresh_per_second=4,
+                transient=True,
+                vertical_overflow="ellipsis",
+            )
+            self.screen.start()
+        return self
+
+    def __exit__(self, *_):
+        if self.screen is not None:
+            self.screen.stop()
+
+    def update(self, active) -> None:
+        self.active = active
+        if self.plain:
+            for line in self.news():
+                print(line, file=sys.stderr, flush=True)
+
+    def promise(self) -> str:
+        """How many fits are to be done, and how long that will take."""
+        left = [self.total - len(done) for done in self.aggregator.done]
+        fits, names = sum(left), sum(k > 0 for k in left)
+        size = f"{fits} fits of {names} methods"
+        if self.limits.cluster is not None or not fits:
+            return f"{size}."
+        n = self.limits.workers
+        n = min(resource_limits.default_workers() if n is None else n, fits)
+        where = f" in {n} processes" if n > 1 else ""
+        work = self.work
+        seconds, unknown = expected_duration(
+            work.methods, left, work.schema, work.folds, n
+        )
+        about = "at least" if unknown else "about"
+        duration = format_duration(max(seconds, 1.0))
+        return f"{size}{where}: {about} {duration} on this machine."
+
+    # --- states ----------------------------------------------------------------
+
+    def state(self, m) -> tuple[MethodState, Any]:
+        """The state of method m, and the slow fold if there is one."""
+        if self.aggregator.failure(m):
+            return MethodState.FAILED, None
+        if len(self.aggregator.done[m]) == self.total:
+            return MethodState.DONE, None
+        slow = self.slow(m)
+        if slow is not None:
+            return MethodState.SLOW, slow
+        return (MethodState.RUNNING if self.at_work(m) else MethodState.WAITING), None
+
+    def describe_state(self, m) -> str:
+        state, slow = self.state(m)
+        if state is MethodState.FAILED:
+            return f"out: {self.aggregator.failure(m)}"
+        if state is MethodState.SLOW:
+            fold, seconds = slow
+            limit = self.limits.time_limit
+            most = "" if limit is None else f" of {limit:g} s"
+            return f"slow: fold {fold + 1} for {seconds:.0f} s{most}"
+        return state.name.lower()
+
+    def at_work(self, m):
+        now = time.monotonic()
+        return [(d.fold, now - d.since) for d in self.active if d.method == m]
+
+    def slow(self, m):
+        """(fold, seconds) of a fit that takes unusually long."""
+        before = self.seconds(m)
+        usual = (
+            max(SLOW_SECONDS, SLOW_FACTOR * float(np.median(before)))
+            if before
+            else SLOW_SECONDS
+        )
+        late = [(f, s) for f, s in self.at_work(m) if s > usual]
+        return max(late, key=lambda k: k[1]) if late else None
+
+    def seconds(self, m) -> list[float]:
+        return [
+            o.fit_seconds for o in self.aggregator.done[m].values() if not o.failure
+        ]
+
+    def score(self, m) -> str:
+        done = self.aggregator.done[m].values()
+        found = [o.scores[self.metric] for o in done if not o.failure]
+        return f"{np.mean(found):.4g}" if found else ""
+
+    def left(self, m) -> str:
+        """Time to go of a method that is at work, if all keep helping."""
+        before = self.seconds(m)
+        todo = self.total - len(self.aggregator.done[m])
+        if not before or not todo or not self.at_work(m):
+            return ""
+        hands = max(len(self.active), 1)
+        return format_elapsed(float(np.median(before)) * todo / hands)
+
+    def news(self):
+        """Lines about methods that have changed since the last call."""
+        for m, name in enumerate(self.names):
+            state, slow = self.state(m)
+            key = m, state, slow[0] if slow else None
+            quiet = state in (MethodState.WAITING, MethodState.RUNNING)
+            if quiet or key in self.reported:
+                continue
+            self.reported.add(key)
+            done = state is MethodState.DONE
+            score = f", {self.metric} {self.score(m)}" if done else ""
+            yield f"{name}: {self.describe_state(m)}{score}"
+
+    def table(self):
+        from rich.table import Table
+        from rich.text import Text
+
+        done = sum(len(d) for d in self.aggregator.done)
+        every = len(self.names) * self.total
+        elapsed = format_elapsed(time.monotonic() - self.begun)
+        table = Table(
+            title=f"{done} of {every} fits, {elapsed}", title_justify="left", box=None
+        )
+        for head in ("method", "folds", "at work", self.metric, "left", "state"):
+            table.add_column(head, justify="left" if head != "folds" else "right")
+        shown, hidden = self.rows()
+        for m in shown:
+            work = ", ".join(
+                f"{f + 1} ({format_elapsed(s)})" for f, s in self.at_work(m)
+            )
+            cells = [
+                self.names[m],
+                f"{len(self.aggregator.done[m])}/{self.total}",
+                work,
+                self.score(m),
+                self.left(m),
+                self.describe_state(m),
+            ]
+            table.add_row(*map(Text, cells))  # names are not markup
+        if hidden:
+            table.add_row(Text(f"... and {hidden} more"))
+        return table
+
+    def rows(self) -> tuple[list[int], int]:
+        """Methods that have room on the screen: those at work first."""
+        room = max(self.screen.console.size.height - 5, 3) if self.screen else 40
+        every = range(len(self.names))
+        waiting = lambda m: self.state(m)[0] is MethodState.WAITING
+        rank = lambda m: (not self.at_work(m), waiting(m), -m)
+        keep = sorted(every, key=rank)[:room]
+        return sorted(keep), len(self.names) - len(keep)
+
+
+def format_elapsed(seconds) -> str:
+    """1.5 s, 42 s, 3:05, 2:10:00."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,177 @@
+"""From what the user hands over to the rows of a comparison.
+
+A file or dataframe becomes a table; a table larger than `max_rows` becomes a sample of
+its rows. The roles of columns are inferred or read from a schema file. Rows without a
+known target, of weight 0, and of a class with no other row are left out and counted.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..tables import (
+    Schema,
+    TableError,
+    count_table_rows,
+    infer_schema,
+    known_rows,
+    read_table,
+    reading_notes,
+    sample_table_rows,
+)
+from ..tables.schema import some_weight
+from ..tables.targets import as_name_list, require_columns
+from .samples import Samples, fill_empty_labels
+
+LARGE_FILE = 50_000_000  # bytes of a file above which its rows are counted first
+EXCLUDED_ROLES = ("id", "constant", "other")  # of columns that no method sees
+
+
+class LoadedDataset(NamedTuple):
+    """The rows, what they mean, and what was done to them."""
+
+    source: Any  # as the user gave it
+    table: pa.Table
+    schema: Schema
+    data: Samples
+    notes: list[str]
+    sampled: int = 0  # rows of the whole table, if these are a sample
+
+
+def load_dataset(source, options) -> LoadedDataset:
+    """Read the table, find the roles of its columns and select the rows.
+
+    Parameters
+    ----------
+    source : path, dataframe, Arrow table or dict of columns
+    options : Options
+    """
+    table, sampled = read_or_sample(source, options.max_rows, options.random_state)
+    notes = list(reading_notes(table))
+    if sampled:
+        notes.append(
+            f"The table has {sampled:,} rows; methods are compared on "
+            f"{table.num_rows:,} of them, drawn at random."
+        )
+    first = find_schema(table, options)
+    table = drop_unknown_targets(table, first, notes)
+    table = drop_zero_weights(table, first, notes)
+    schema = find_schema(table, options)
+    table, schema = drop_single_row_classes(table, schema, options, notes)
+    data = Samples(
+        schema.frame(table),
+        schema.goal(table),
+        schema.weights(table),
+        schema.groups(table),
+        schema.times(table),
+    )
+    return LoadedDataset(source, table, schema, data, notes, sampled)
+
+
+def find_schema(table, options) -> Schema:
+    """The schema of the options, or the roles inferred from the table."""
+    if options.schema is not None:
+        return check_given_schema(table, options)
+    return infer_schema(
+        table,
+        options.target,
+        task=options.task,
+        group=options.group,
+        time=options.time,
+        weight=options.weight,
+        roles=options.roles,
+        ignore=options.ignore or (),
+    )
+
+
+def read_or_sample(source, max_rows, seed) -> tuple[pa.Table, int]:
+    """The table and 0, or a sample and the number of rows it stands for."""
+    path = isinstance(source, str | os.PathLike)
+    large = path and Path(source).is_file() and Path(source).stat().st_size > LARGE_FILE
+    if max_rows is not None and large:
+        total = count_table_rows(source)
+        if total > max_rows:
+            return sample_table_rows(source, max_rows, seed), total
+    table = read_table(source)
+    if max_rows is not None and table.num_rows > max_rows:
+        return sample_table_rows(table, max_rows, seed), table.num_rows
+    return table, 0
+
+
+def check_given_schema(table, options) -> Schema:
+    """A schema as given, or read from its file; no option may contradict it."""
+    schema = options.schema
+    if not isinstance(schema, Schema):
+        schema = Schema.read(schema, table)
+    targets = as_name_list(options.target)
+    if targets and targets not in ([schema.target], list(schema.targets)):
+        raise TableError(
+            f"The schema is for the target {schema.target!r}, not "
+            f"{', '.join(targets)!r}."
+        )
+    said, wanted = {}, {}
+    for name in ("task", "group", "time", "weight"):
+        said[name] = getattr(schema, name)
+        if getattr(options, name) not in (None, "auto"):
+            wanted[name] = getattr(options, name)
+    said |= {f"role of {c.name!r}": c.role for c in schema.columns}
+    wanted |= {f"role of {n!r}": r for n, r in (options.roles or {}).items()}
+    wanted |= {f"role of {n!r}": "ignore" for n in as_name_list(options.ignore or ())}
+    for what, value in wanted.items():
+        if said.get(what) != value:
+            raise TableError(
+                f"The schema says {said.get(what)!r} for the {what}, not {value!r}: "
+                "change it there."
+            )
+    return schema
+
+
+def drop_unknown_targets(table, schema, notes) -> pa.Table:
+    """The rows in which the target is known."""
+    require_columns(table, schema.targets)
+    original = table
+    table = fill_empty_labels(table, schema)
+    if table is not original:
+        empty = original.column(schema.target).null_count
+        rows = f"{empty:,} rows" if empty > 1 else "One row"
+        notes.append(f"{rows} with an empty {schema.target!r}: taken as no label.")
+    known = known_rows(table, schema.targets)
+    if known.all():
+        return table
+    if not known.any():
+        raise TableError(f"Column {schema.target!r} is empty.")
+    notes.append(
+        f"{int((~known).sum())} rows without a known {schema.target!r} left out."
+    )
+    return table.filter(pa.array(known))
+
+
+def drop_zero_weights(table, schema, notes) -> pa.Table:
+    """The rows that count: one of weight 0 is as good as not there."""
+    w = some_weight(schema, table)
+    if w is None or w.all():
+        return table
+    notes.append(f"{int((w == 0).sum())} rows left out: their {schema.weight!r} is 0.")
+    return table.filter(pa.array(w > 0))
+
+
+def drop_single_row_classes(table, schema, options, notes) -> tuple[pa.Table, Schema]:
+    """Without classes of a single row, which cannot be both learned and tested."""
+    if schema.task != "classification":
+        return table, schema
+    y = schema.goal(table)
+    rows = np.bincount(y, minlength=len(schema.classes))
+    alone = rows[y] < 2
+    if not alone.any():
+        return table, schema
+    notes.append(f"{int(alone.sum())} rows left out: the only ones of their class.")
+    if (rows >= 2).sum() < 2:
+        raise TableError(
+            f"Only {int((rows >= 2).sum())} classes of {schema.target!r} have more "
+            "than one row; two are needed."
+        )
+    table = table.filter(pa.array(~alone))
+    return table, find_schema(table, options)

@@ -1,0 +1,141 @@
+"""Predictions as columns of an Arrow table, for files and for requests alike."""
+
+import numpy as np
+import pyarrow as pa
+
+DEFAULT_REASONS = 3
+
+
+def prediction_table(
+    model, table, frame, level=None, proba=True, explain=False
+) -> pa.Table:
+    """See `TableModel.answer`; `frame` is that of the table.
+
+    The caller silences warnings, once for all its threads.
+    """
+    schema = model.schema
+    p = model.raw_scores(frame)
+    columns = prediction_columns(model, p)
+    if proba and p.ndim == 2:
+        names = schema.classes if schema.task == "classification" else schema.labels
+        given = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
+        columns = add_distinct_columns(columns, given)
+    if level is not None:
+        columns = add_distinct_columns(
+            columns, conformal_columns(model, p, level, frame)
+        )
+    if explain:
+        most = DEFAULT_REASONS if explain is True else int(explain)
+        if most < 1:
+            raise ValueError(f"explain must name 1 column or more, got {most}.")
+        columns = add_distinct_columns(
+            columns, reason_columns(model, table, frame, p, most)
+        )
+    return pa.table(columns)
+
+
+def add_distinct_columns(columns, added) -> dict:
+    """Both, where a target may be called like anything: no column hides another."""
+    out = dict(columns)
+    for name, column in added.items():
+        while name in out:
+            name += "'"
+        out[name] = column
+    return out
+
+
+def prediction_columns(model, p) -> dict:
+    """The predictions themselves, under the names of the targets."""
+    schema = model.schema
+    said = None
+    if schema.task == "classification":
+        said = pa.array(list(schema.classes)).take(pa.array(model.decide(p)))
+        return {schema.target: said}
+    if schema.task == "multilabel":
+        said = model.decide(p)
+        return {label: pa.array(said[:, k]) for k, label in enumerate(schema.labels)}
+    return {schema.target: pa.array(p)}
+
+
+def conformal_columns(model, p, level, frame) -> dict:
+    """The ends of an interval, or a set as a list of classes."""
+    schema = model.schema
+    if schema.task == "classification":
+        held = model._conformal_scores("classification", "predict_interval")
+        sets = held.sets(p, level, frame)
+        ends = np.r_[0, np.cumsum(sets.sum(axis=1))].astype(np.int32)
+        named = pa.array(list(schema.classes)).take(pa.array(np.nonzero(sets)[1]))
+        return {f"{schema.target} set": pa.ListArray.from_arrays(ends, named)}
+    ends = model._conformal_scores("number", "predict_set").interval(p, level)
+    return {
+        f"{schema.target} low": pa.array(ends[:, 0]),
+        f"{schema.target} high": pa.array(ends[:, 1]),
+    }
+
+
+def reason_columns(model, table, frame, p, k) -> dict:
+    """What is explained, its base, and the k columns that move it most, in words."""
+    from .shapley import explain_rows
+
+    found = explain_rows(model, frame)
+    values, base = explained_output(model, found, p)
+    names = found.feature_names
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
+    cells = {n: cell_formatter(table.column(n)) for n in names}
+    out = {"reasons for": pa.array(explained_quantities(model, found, p), pa.string())}
+    out[f"{model.schema.target} base"] = pa.array(base)
+    for r in range(order.shape[1]):
+        told = [
+            f"{names[j]} = {cells[names[j]](i)} ({values[i, j]:+.3g})"
+            for i, j in enumerate(order[:, r])
+        ]
+        out[f"reason {r + 1}"] = pa.array(told, pa.string())
+    return out
+
+
+def explained_quantities(model, found, p) -> list[str]:
+    """What the shares of each row add up to: `log odds of yes`, `probability of b`."""
+    schema = model.schema
+    n = len(found.values)
+    scale = found.scale or schema.target
+    if schema.task not in ("classification", "multilabel"):
+        return [scale] * n
+    classes = schema.task == "classification"
+    names = list(schema.classes if classes else schema.labels)
+    if found.values.ndim == 2:  # of two classes the second, of one label that one
+        return [f"{scale} of {names[-1]}"] * n
+    said = model.decide(p) if classes else p.argmax(axis=1)
+    return [f"{scale} of {names[k]}" for k in said]
+
+
+def explained_output(model, found, p) -> tuple[np.ndarray, np.ndarray]:
+    """Values (n, columns) and base (n,) of the output that each row is told about.
+
+    That is the predicted class of several, and the second class of two, whichever is
+    predicted, since the first is only its complement; `explained_quantities` names it.
+    """
+    values = found.values
+    base = np.asarray(found.base_values)
+    n = len(values)
+    if values.ndim == 2:
+        return values, np.full(n, float(base))
+    if model.schema.task == "classification":
+        said = model.decide(p)
+    else:
+        said = p.argmax(axis=1)
+    return values[np.arange(n), :, said], base[said]
+
+
+def cell_formatter(column):
+    """How the value of a row is written in a reason."""
+
+    def word(i):
+        value = column[i].as_py()
+        if value is None:
+            return "missing"
+        if isinstance(value, float):
+            return f"{value:.4g}"
+        text = str(value)
+        return text if len(text) <= 40 else text[:37] + "..."
+
+    return word

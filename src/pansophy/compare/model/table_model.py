@@ -1,0 +1,300 @@
+"""`TableModel`: the model that a comparison keeps, which predicts for new tables.
+
+A `TableModel` holds the fitted pipeline (preparation and estimator), the schema that
+reads a table, the decision threshold, the conformal scores behind intervals and sets,
+summaries of the training rows (`training_reference`), a few training rows as the
+background of explanations, and the facts of the comparison. It is plain data of listed
+classes, so that `pansophy.persist` writes it without pickle.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...diagnose import Reference
+from ...diagnose.findings import Finding, make_finding
+from ...tables import MixedFrame, Schema, TableError, read_table
+from ..evaluation.conformal_scores import ConformalScores, fit_conformal_scores
+from ..methods.method import FitContext
+from ..methods.pipelines import fit_pipeline, make_pipeline, predict_all_classes
+from .training_reference import (
+    ReferenceCheck,
+    count_out_of_range,
+    frame_to_table,
+    training_reference,
+)
+
+DEFAULT_LEVEL = 0.9  # of intervals and sets, where none is given
+BACKGROUND_ROWS = 50  # rows kept for explanations
+MAX_REFERENCE_ROWS = 100_000  # rows that summaries are made of, at most
+
+
+@dataclass(frozen=True, repr=False)
+class TableModel:
+    """A fitted pipeline that takes tables; saved and loaded by `pansophy.persist`.
+
+    Tables are paths, dataframes, Arrow tables or dicts of columns.
+
+    Attributes
+    ----------
+    schema : Schema
+        Columns, their roles and levels, the task and the classes.
+    method : str
+        The name of the method in the comparison.
+    pipeline : Pipeline
+        Preparation and estimator, fitted on all rows.
+    facts : dict
+        Score with its interval, seed, versions and data hash of the comparison.
+    reference : Reference or None
+        What the training rows looked like, for `check`.
+    background : Frame or None
+        A few training rows, for `explain`.
+    conformal : ConformalScores or None
+        Scores of rows out of their fold, for intervals and sets.
+    threshold : float or None
+        Probability of the second of two classes from which on it is predicted; by
+        default the more probable class is.
+    """
+
+    schema: Schema
+    method: str
+    pipeline: Any
+    facts: dict
+    reference: Reference | None = None
+    background: MixedFrame | None = None
+    conformal: ConformalScores | None = None
+    threshold: float | None = None
+
+    def predict(self, table) -> np.ndarray:
+        """One class label or number for each row; 0 or 1 for each of several labels."""
+        p = self.scores(self._frame(table))
+        if self.schema.task == "classification":
+            return np.asarray(self.schema.classes)[self.decide(p)]
+        return self.decide(p) if self.schema.task == "multilabel" else p
+
+    def predict_proba(self, table) -> np.ndarray:
+        """Probabilities, one column for each of `schema.classes` (or labels)."""
+        if self.schema.task not in ("classification", "multilabel"):
+            raise AttributeError("A model of numbers has no class probabilities.")
+        return self.scores(self._frame(table))
+
+    def predict_interval(self, table, level=DEFAULT_LEVEL) -> np.ndarray:
+        """(n, 2): from where to where a share `level` of answers lies."""
+        held = self._conformal_scores("number", "predict_set")
+        return held.interval(self.scores(self._frame(table)), level)
+
+    def predict_set(self, table, level=DEFAULT_LEVEL) -> list[tuple]:
+        """Of each row the classes among which the answer is, a share `level` often."""
+        held = self._conformal_scores("classification", "predict_interval")
+        frame = self._frame(table)
+        kept = held.sets(self.scores(frame), level, frame)
+        return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
+
+    def explain(self, table, **how):
+        """What each column adds to each prediction; see `shapley`."""
+        from .shapley import explain_rows
+
+        with ignore_user_warnings():
+            return explain_rows(self, self._frame(table), **how)
+
+    def check(self, table) -> list[Finding]:
+        """What is wrong or different about a table, one sentence a column."""
+        table = read_table(table)
+        found = self.misfits(table)
+        if not any(f.severity == "alarm" for f in found) and self.reference:
+            used = self.schema.used
+            frame = self.schema.frame(table)
+            looked = ReferenceCheck(self.reference, used)
+            far = count_out_of_range(frame, looked.ends)
+            found += looked.add(frame_to_table(frame, used), far).findings()
+        return found
+
+    def answer(self, table, level=None, proba=True, explain=False) -> pa.Table:
+        """Predictions as columns of an Arrow table.
+
+        Parameters
+        ----------
+        table : anything `read_table` takes
+        level : float or None
+            Adds an interval, or the set of classes, that holds the answer so often.
+        proba : bool
+            Adds the probability of each class or label.
+        explain : bool or int
+            Adds what is explained (`reasons for`: of two classes always the second,
+            of more the predicted one), its base, and the columns that move it most.
+        """
+        from .prediction_table import prediction_table
+
+        table = read_table(table)
+        with ignore_user_warnings():
+            return prediction_table(
+                self, table, self.schema.frame(table), level, proba, explain
+            )
+
+    def scores(self, frame) -> np.ndarray:
+        """Numbers (n,) or probabilities (n, K) for the rows of a frame."""
+        with ignore_user_warnings():
+            return self.raw_scores(frame)
+
+    def raw_scores(self, frame) -> np.ndarray:
+        """The same for callers on threads, which silence warnings once for all."""
+        task = self.schema.task
+        K = len(self.schema.classes)
+        steps = self.steps()
+        if steps is None:
+            return predict_all_classes(self.pipeline, frame, task, K)
+        return predict_all_classes(steps[1], steps[0].transform(frame), task, K)
+
+    def _loaded(self):
+        """After loading: a preparation from before a release is not read any more."""
+        held = self.steps()
+        if held is not None and not hasattr(held[0], "columns_of_"):
+            raise ValueError("its preparation was saved by an unreleased pansophy")
+
+    def steps(self):
+        """(preparation, estimator), or None if several of them make up the model."""
+        held = getattr(self.pipeline, "pipeline_", self.pipeline)  # of a tuned one
+        named = getattr(held, "named_steps", {})
+        if list(named) != ["prepare", "model"]:
+            return None
+        return named["prepare"], named["model"]
+
+    def decide(self, p) -> np.ndarray:
+        """Codes of classes, or 0 and 1 of labels, from probabilities."""
+        t = 0.5 if self.threshold is None else self.threshold
+        if self.schema.task == "multilabel":
+            return (p >= t).astype(np.int64)
+        if self.threshold is None:
+            return p.argmax(axis=1)
+        return (p[:, 1] >= t).astype(np.int64)
+
+    def with_threshold(self, threshold) -> "TableModel":
+        """The same model, saying yes from this probability on; None for the likelier.
+
+        Takes a number or what `choose_threshold` gives.
+        """
+        value = getattr(threshold, "threshold", threshold)
+        two = len(self.schema.classes) == 2 or self.schema.task == "multilabel"
+        if value is not None and not two:
+            raise ValueError("A threshold is for two classes or for labels.")
+        if value is not None and not value >= 0:
+            raise ValueError(f"A threshold is a probability, got {value}.")
+        return replace(self, threshold=None if value is None else float(value))
+
+    def misfits(self, table) -> list[Finding]:
+        """Columns that are missing, of another kind, or unknown to the model."""
+        out = []
+        for c in self.schema.used:
+            if c.name not in table.column_names:
+                text = f"The table lacks the column {c.name!r}."
+                out.append(make_finding("missing column", "alarm", text, column=c.name))
+                continue
+            try:
+                one = replace(self.schema, columns=(c,))
+                one.frame(table.select([c.name]))
+            except TableError as error:
+                out.append(
+                    make_finding("wrong type", "alarm", str(error), column=c.name)
+                )
+        for name in self.schema.extra(table):
+            text = f"The column {name!r} was not in training and is not used."
+            out.append(make_finding("unknown column", "note", text, column=name))
+        return out
+
+    def _conformal_scores(self, kind, other) -> ConformalScores:
+        task = self.schema.task
+        fits = task == kind if kind == "classification" else task != "classification"
+        if not fits or task == "multilabel":
+            why = "has no sets or intervals" if task == "multilabel" else f"has {other}"
+            raise AttributeError(f"A model for {task} {why}.")
+        if self.conformal is None:
+            raise AttributeError(
+                "The model was saved without out-of-fold scores: no intervals or sets."
+            )
+        return self.conformal
+
+    def _frame(self, table) -> MixedFrame:
+        return self.schema.frame(read_table(table))
+
+    def __repr__(self):
+        return f"TableModel({self.method!r}, target={self.schema.target!r})"
+
+    def __str__(self):
+        s, facts = self.schema, self.facts
+        goal = s.task
+        if s.classes:
+            shown = ", ".join(map(str, s.classes[:6]))
+            goal += f": {shown}" + (", ..." if len(s.classes) > 6 else "")
+        lines = [f"{self.method} for {s.target!r} ({goal})"]
+        shares = getattr(self.pipeline, "weights_", {})
+        if shares:
+            lines.append("  " + ", ".join(f"{a:.0%} {n}" for n, a in shares.items()))
+        rows = facts.get("fitted_on", facts.get("rows"))
+        lines.append(
+            f"  fitted on {rows:,} rows, {len(s.used)} columns: "
+            + ", ".join(c.name for c in s.used[:8])
+            + (", ..." if len(s.used) > 8 else "")
+        )
+        for name, score in list(facts.get("scores", {}).items())[:3]:
+            lines.append(f"  {name} {score[0]:.4g} ({score[1]:.4g} to {score[2]:.4g})")
+        if self.threshold is not None:
+            yes = s.classes[1] if s.classes else "yes"
+            lines.append(f"  says {yes!r} from {self.threshold:.3g} on")
+        return "\n".join(lines)
+
+
+def ignore_user_warnings():
+    """Levels never seen are expected in new tables; they need no warning a row."""
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
+
+
+def fit_table_model(method, data, comparison) -> TableModel:
+    """The pipeline of the winner on all rows, with all that a saved model holds."""
+    model = make_pipeline(method, comparison.schema, full_fit_context(comparison))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # counted during the comparison already
+        fit_pipeline(model, data.frame, data.y, data.weight, data.group, data.time)
+    return assemble_table_model(method, model, data, comparison)
+
+
+def full_fit_context(comparison) -> FitContext:
+    told, schema = comparison.settings, comparison.schema
+    n = len(comparison.data)
+    metric = told.get("metric", "")
+    return FitContext(schema.task, n, told["seed"], metric=metric)
+
+
+def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
+    """A fitted pipeline with what is known of its training rows and its scores."""
+    schema, settings = comparison.schema, comparison.settings
+    row = next(r for r in comparison.leaderboard if r.method == method.name)
+    kept = ("rows", "seed", "folds", "repeats", "data_hash", "versions")
+    facts = {
+        "scores": {k: [float(v) for v in s[:3]] for k, s in row.scores.items()},
+        **{k: settings[k] for k in kept if k in settings},
+        **more,
+    }
+    n = len(data)
+    rng = np.random.default_rng(settings["seed"])
+    p = comparison.trial(method.name).predictions
+    split = comparison.split
+    tested = slice(None) if split is None else split.tested(n)
+    held = None if p is None else data.rows(tested)
+    some = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
+    few = np.sort(rng.choice(n, min(n, BACKGROUND_ROWS), replace=False))
+    return TableModel(
+        schema,
+        method.name,
+        model,
+        facts,
+        training_reference(data.frame[some], schema.used),
+        data.frame[few],
+        None
+        if held is None
+        else fit_conformal_scores(
+            schema.task, held.y, p[tested], held.frame, held.weight
+        ),
+    )

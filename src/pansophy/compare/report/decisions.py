@@ -1,0 +1,219 @@
+"""Sections about decisions: thresholds, costs, prediction sets and intervals.
+
+All of it is about the rows that the kept model had not seen; the ranking does not
+depend on it.
+"""
+
+import numpy as np
+
+from ...core.random import make_rng
+from ...diagnose.row_counts import are_whole, effective_counts
+from ..evaluation.conformal import fit_prediction_sets, interval_quantile
+from ..evaluation.decision_threshold import choose_threshold, cost_curve
+from ..model.kept_model import (
+    costs_of_missing,
+    held_out_predictions,
+    least_cost_threshold,
+)
+from .elements import HtmlTable, Section
+from .formatting import format_number
+
+COVERAGE_LEVELS = (0.8, 0.9, 0.95, 0.99)
+
+
+def decision_sections(c) -> list[Section]:
+    """Threshold, costs and sets or intervals, from held-out rows."""
+    out = []
+    try:
+        held = held_out_predictions(c)
+        if c.schema.task == "classification" and len(c.schema.classes) == 2:
+            out += [given_costs_section(c, held)] if c.settings.get("costs") else []
+            out += [threshold_section(c, held), cost_ratio_section(c, held)]
+        if c.schema.task == "classification":
+            out.append(prediction_set_section(c, held))
+        elif c.schema.task != "multilabel":
+            out.append(interval_section(c, held))
+        else:
+            out.append(label_threshold_section(c, held))
+    except ValueError as error:
+        out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
+    return out
+
+
+def given_costs_section(c, held) -> Section:
+    """The threshold that the costs given lead to; the saved model uses it."""
+    (no, yes) = map(str, c.schema.classes)
+    pair = costs_of_missing(c)
+    t = least_cost_threshold(c, held)
+    body = [
+        [
+            f"{format_number(t.threshold)}",
+            format_number(t.expected),
+            format_number(t.plain),
+            f"{100 * t.share:.0f} %",
+        ]
+    ]
+    head = ["say yes from", "mean cost expected", "at one half", "rows that get a yes"]
+    return Section(
+        "With the costs given",
+        f"Missing a {no!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The saved "
+        "model decides by this threshold.",
+        HtmlTable("Given costs", head, body, [False, True, True, True]),
+    )
+
+
+def threshold_section(c, held) -> Section:
+    yes = str(c.schema.classes[1])
+    body = []
+    for name, words in (
+        ("f1", "balance precision and recall (F1)"),
+        ("balanced", "treat both classes alike (balanced accuracy)"),
+        ("accuracy", "be right most often (accuracy)"),
+    ):
+        t = choose_threshold(held.y, held.p, name, weights=held.weight)
+        body.append(
+            [
+                words,
+                *(format_number(v) for v in (t.threshold, t.expected, t.plain)),
+                f"{100 * t.share:.0f} %",
+            ]
+        )
+    head = ["to", "say yes from", "expected", "at one half", "rows that get a yes"]
+    return Section(
+        "A threshold",
+        f"Say {yes!r} when its probability is at least the threshold. Expected: the "
+        "value when the threshold is chosen on other rows than it is judged on.",
+        HtmlTable("Thresholds", head, body, [False, True, True, True, True]),
+    )
+
+
+def cost_ratio_section(c, held) -> Section:
+    yes = str(c.schema.classes[1])
+    points = cost_curve(held.y, held.p, [0.1, 0.5, 1, 2, 5, 10], weights=held.weight)
+    body = [
+        [
+            f"{p.ratio:g}",
+            format_number(p.threshold),
+            f"{100 * p.recall:.0f} %",
+            f"{100 * p.precision:.0f} %",
+            format_number(p.cost),
+        ]
+        for p in points
+    ]
+    head = [
+        "a miss costs, in false alarms",
+        "say yes from",
+        "found",
+        "yes is right",
+        "mean cost",
+    ]
+    return Section(
+        "If mistakes cost differently",
+        f"The threshold of least cost when missing a {yes!r} costs this many times a "
+        "false alarm.",
+        HtmlTable("Costs", head, body, [False, True, True, True, True]),
+    )
+
+
+def calibration_halves(c, held):
+    """Two halves of the held-out rows: to calibrate on, and to check on.
+
+    Rows of a group stay together; along time the later half is checked.
+    """
+    n = len(held.rows)
+    rng = make_rng(c.settings["seed"])
+    cut = n // 2
+    if c.data.time is not None:
+        order = np.argsort(c.data.time[held.rows], kind="stable")
+    elif c.data.group is not None:
+        _, whose = np.unique(c.data.group[held.rows], return_inverse=True)
+        rank = rng.permutation(whose.max() + 1)[whose]
+        order = np.argsort(rank, kind="stable")
+        # cut where a group begins
+        cut = int(np.searchsorted(rank[order], rank[order[cut]]))
+    else:
+        order = rng.permutation(n)
+    return order[:cut], order[cut:]
+
+
+def coverage_check_sentence(a, b, w=None) -> str:
+    """How coverage is checked, and how far off chance alone may put it."""
+    whole = w is None or are_whole(w)
+    w = np.ones(len(a) + len(b)) if w is None else w
+    n = [max(effective_counts(w[half], whole).sum(), 1) for half in (a, b)]
+    miss = 196 * np.sqrt(0.09 * (1 / n[0] + 1 / n[1]))
+    rows = int(w[b].sum()) if whole else len(b)
+    return (
+        f"Calibrated on half of the held-out rows, checked on the other half: with "
+        f"{rows:,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
+        "points by chance."
+    )
+
+
+def weights_of_halves(held, *halves):
+    """The weights of the rows of each half, if there are any."""
+    return [None if held.weight is None else held.weight[half] for half in halves]
+
+
+def prediction_set_section(c, held) -> Section:
+    a, b = calibration_halves(c, held)
+    wa, wb = weights_of_halves(held, a, b)
+    share = lambda values: np.average(values, weights=wb)
+    body = []
+    for level in COVERAGE_LEVELS:
+        rule = fit_prediction_sets(held.p[a], held.y[a], level, weights=wa)
+        found = rule.apply(held.p[b])
+        true = share(found[np.arange(len(b)), held.y[b]])
+        single = share(found.sum(1) == 1)
+        body.append(
+            [
+                f"{100 * level:.0f} %",
+                f"{100 * true:.1f} %",
+                f"{share(found.sum(1)):.2f}",
+                f"{100 * single:.0f} %",
+            ]
+        )
+    head = ["promised", "held", "classes in a set", "sets of one class"]
+    return Section(
+        "Sets that hold the truth",
+        "Instead of one class, the set of classes that cannot be ruled out (conformal "
+        f"prediction). {coverage_check_sentence(a, b, held.weight)}",
+        HtmlTable("Prediction sets", head, body, [False, True, True, True]),
+    )
+
+
+def interval_section(c, held) -> Section:
+    a, b = calibration_halves(c, held)
+    wa, wb = weights_of_halves(held, a, b)
+    r = held.y - held.p
+    body = []
+    for level in COVERAGE_LEVELS:
+        q = interval_quantile(r[a], level, wa)
+        inside = np.average(np.abs(r[b]) <= q, weights=wb)
+        reach = f"± {format_number(q)}" if np.isfinite(q) else "too few rows"
+        body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", reach])
+    return Section(
+        "Intervals that hold the truth",
+        "A prediction and this much on both sides (conformal prediction). "
+        f"{coverage_check_sentence(a, b, held.weight)}",
+        HtmlTable(
+            "Intervals", ["promised", "held", "reach"], body, [False, True, True]
+        ),
+    )
+
+
+def label_threshold_section(c, held) -> Section:
+    body = []
+    for j, name in enumerate(c.schema.labels):
+        y = held.y[:, j].astype(int)
+        if 0 < y.sum() < len(y):
+            t = choose_threshold(y, held.p[:, j], "f1", weights=held.weight)
+            cells = (t.threshold, t.expected, t.plain)
+            body.append([name, *(format_number(v) for v in cells)])
+    head = ["label", "say yes from", "F1 expected", "F1 at one half"]
+    return Section(
+        "A threshold for each label",
+        "The probability from which on to say yes, by F1; judged on other rows than "
+        "it is chosen on.",
+        HtmlTable("Thresholds", head, body, [False, True, True, True]),
+    )

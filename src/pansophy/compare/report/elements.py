@@ -1,0 +1,62 @@
+"""The elements of a page, as plain data for the templates.
+
+A picture that cannot be drawn says so instead of stopping the page: a report comes at
+the end of a long run, and everything else in it is still true.
+"""
+
+from typing import NamedTuple
+
+from ...plot.style import figure_svg
+
+
+class Figure(NamedTuple):
+    """One figure of the page."""
+
+    title: str
+    caption: str
+    svg: str = ""
+
+
+class HtmlTable(NamedTuple):
+    """One table of the page; `numeric` says which columns are numbers."""
+
+    label: str
+    head: list[str]
+    body: list[list[str]]
+    numeric: list[bool]
+    caption: str = ""
+
+
+class Section(NamedTuple):
+    """A titled table with a sentence."""
+
+    title: str
+    text: str
+    table: HtmlTable
+
+
+class MethodBlock(NamedTuple):
+    """One method."""
+
+    name: str
+    brief: str
+    words: str
+    facts: HtmlTable | None
+    folds: HtmlTable | None
+    estimator: str
+
+
+class SkippedGroup(NamedTuple):
+    """Methods that were not run for kindred reasons."""
+
+    title: str
+    count: int
+    reasons: list[tuple[str, list[str]]]
+
+
+def make_figure(title, caption, draw, key, label="", **size) -> Figure:
+    """A picture with its caption; the reason where it could not be drawn."""
+    try:
+        return Figure(title, caption, figure_svg(draw, label or title, key=key, **size))
+    except Exception as error:  # the page must come out whatever a plot meets
+        return Figure(title, f"This picture could not be drawn: {error}")

@@ -1,0 +1,156 @@
+"""A comparison as one HTML page: no script, no other file, all text escaped."""
+
+import json
+import os
+import warnings
+from pathlib import Path
+
+from ... import __version__
+from ...diagnose.findings import by_severity
+from ...plot.style import short_name
+from . import decisions, holdout_and_groups, methodology, sections
+from .formatting import (
+    describe_blend,
+    describe_warnings,
+    format_interval,
+    format_mean,
+    format_probabilities,
+    format_seconds,
+    standing_and_p,
+)
+from .sentences import capitalised, supporting_sentences
+from .verdict import verdict_paragraphs
+
+MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
+MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
+
+
+def write_results(comparison, folder) -> dict[str, Path]:
+    """Write results, report and model to a folder; their names and places."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
+    (folder / "results.json").write_text(text + "\n", "utf-8")
+    comparison.save(folder / "model.pansophy")
+    written = {
+        "Report": comparison.report(folder / "report.html"),
+        "Model": folder / "model.pansophy",
+        "Results": folder / "results.json",
+    }
+    return {name: path.resolve() for name, path in written.items()}
+
+
+def write_report(comparison, path) -> Path:
+    """Render and write; the folder is made if need be."""
+    path = Path(os.fspath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_report(comparison), "utf-8")
+    return path
+
+
+def load_template(name):
+    """A page that escapes whatever it is given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    env = Environment(
+        loader=PackageLoader("pansophy.compare.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    filters = (
+        describe_blend,
+        describe_warnings,
+        format_interval,
+        format_mean,
+        format_probabilities,
+        format_seconds,
+        probability_bar,
+        standing_and_p,
+    )
+    env.filters |= {f.__name__: f for f in filters}
+    return env.get_template(name)
+
+
+def probability_bar(row) -> list[tuple[str, str]]:
+    """Parts of the bar of a method, in percent."""
+    o = row.probabilities
+    parts = (("b", o.better), ("e", o.equivalent), ("w", o.worse))
+    return [(k, f"{100 * v:.1f}") for k, v in parts]
+
+
+def render_report(c) -> str:
+    """The page as text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_template("report.html").render(**report_context(c))
+
+
+def report_context(c) -> dict:
+    """Everything the page shows, in its order."""
+    found = by_severity(c.findings)
+    return {
+        "c": c,
+        "version": __version__,
+        "settings": c.settings,
+        "schema": c.schema,
+        "split": c.split.kind,
+        "target": short_name(c.schema.target, MAX_TARGET_LETTERS),
+        "why": c.schema.why.replace(
+            c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
+        ),
+        "sentences": [
+            *map(capitalised, verdict_paragraphs(c.leaderboard, c.kept, c.row_test)),
+            *supporting_sentences(c),
+        ],
+        "alarms": [f for f in found if f.severity == "alarm"],
+        "findings": found,
+        "notes": c.notes,
+        "metrics": list(c.leaderboard[0].scores)[:4],
+        "greater": c.metrics[0].greater,
+        "top": c.leaderboard[:MAX_OPEN_ROWS],
+        "rest": c.leaderboard[MAX_OPEN_ROWS:],
+        "remarks": any(r.warnings for r in c.leaderboard),
+        "rope": f"{c.rope:.2g} of {c.metric}",
+        "rule": methodology.keep_rule_sentence(c),
+        "overall": sections.overview_figures(c),
+        "views": sections.data_figures(c),
+        "columns": sections.column_table(c),
+        "about": methodology.kept_model_paragraph(c),
+        "pictures": sections.kept_model_figures(c),
+        "weak": sections.weak_subgroups(c),
+        "extra": [
+            p
+            for p in (
+                holdout_and_groups.holdout_section(c),
+                holdout_and_groups.group_section(c),
+            )
+            if p
+        ],
+        "holds": sections.column_contents(c),
+        "decisions": decisions.decision_sections(c),
+        "blocks": sections.method_blocks(c),
+        "not_run": sections.skipped_groups(c),
+        "how": methodology.method_paragraphs(c),
+        "glossary": methodology.glossary(c),
+        "commands": methodology.commands_to_repeat(c),
+        "circumstances": sections.provenance_table(c),
+        "licences": sections.licence_table(c),
+    }
+
+
+def write_exploration(exploration, path, name=None) -> Path:
+    """What `diagnose.explore` found, as one HTML page; `name` is that of the table."""
+    path = Path(os.fspath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_exploration(exploration, name), "utf-8")
+    return path
+
+
+def render_exploration(exploration, name=None) -> str:
+    from .exploration import exploration_context as of
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        page = load_template("explore.html")
+        return page.render(version=__version__, **of(exploration, name))

@@ -1,0 +1,248 @@
+"""The data behind the figures of a comparison: always rows held out of the fit.
+
+Probabilities and numbers are those of the first cross-validation. Importances and
+partial dependence use the model of the first fold on the rows it had not seen. The
+number of rows is limited by the measured prediction times, and results are cached with
+the comparison.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
+
+from ...core.random import make_rng
+from ...diagnose.column_access import with_permuted_column
+from ...diagnose.dependence import Dependence, response_along_column
+from ...diagnose.learning_curve import learning_curve as curve_of
+from ...diagnose.subgroups import subgroups
+from ..methods.pipelines import fit_pipeline, raw_predictions
+
+ROWS, SHUFFLES, SECONDS = 2000, 5, 15.0  # limits on asking models again
+GRID, SHOWN = 20, 4  # values of a partial dependence; outputs drawn
+
+
+class PredictionAdapter(BaseEstimator):
+    """A model whose `predict` gives what is scored: numbers or probabilities."""
+
+    def __init__(self, model, task):
+        self.model = model
+        self.task = task
+
+    def predict(self, frame):
+        p = raw_predictions(self.model, frame, self.task)
+        return p[:, 1:] if self.task == "classification" and p.shape[1] == 2 else p
+
+
+class SamplesLearner(BaseEstimator):
+    """A pipeline that is fitted to `Data`: weights, groups and times reach it."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __sklearn_tags__(self):
+        return get_tags(self.model)
+
+    def fit(self, data, y):
+        parts = data.weight, data.group, data.time
+        self.model_ = fit_pipeline(clone(self.model), data.frame, y, *parts)
+        return self
+
+
+class ColumnImportance(NamedTuple):
+    """What shuffling one column costs, over shuffles of the held-out rows."""
+
+    column: str
+    mean: float
+    spread: float
+
+
+def cached_view(c, key, make):
+    if key not in c._views:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # counted during the comparison already
+            c._views[key] = make()
+    return c._views[key]
+
+
+def first_repeat_folds(c) -> list:
+    """[(train, test)] of the first cross-validation."""
+    return c.split.folds[: c.split.per_repeat]
+
+
+def first_fold_model(c, method=None):
+    """(model, test rows) of the first fold."""
+    return c.trial(method or c.winner).model, first_repeat_folds(c)[0][1]
+
+
+def unfitted_pipeline(c, method):
+    """An unfitted pipeline of a method."""
+    from ..execution.fit_fold import fit_context
+    from ..methods.pipelines import make_pipeline
+
+    return make_pipeline(
+        method, c.schema, fit_context(c.schema, c.split.folds, c.limits)
+    )
+
+
+def columns_in_frame_order(c) -> list:
+    """Used columns in the order of the frame: texts last."""
+    used = c.schema.used
+    return [k for k in used if k.role != "text"] + [k for k in used if k.role == "text"]
+
+
+def affordable_rows(c, method, asked) -> int:
+    """Rows that may be asked about `asked` times over."""
+    micros = max(c.row(method or c.winner).predict_micros, 0.1)
+    return int(np.clip(SECONDS * 1e6 / (micros * max(asked, 1)), 50, ROWS))
+
+
+def permutation_importances(c, method=None) -> list[ColumnImportance]:
+    """Columns by how much worse held-out rows get when they are shuffled."""
+    return cached_view(
+        c, ("importance", method), lambda: compute_importances(c, method)
+    )
+
+
+def compute_importances(c, method):
+    model, test = first_fold_model(c, method)
+    rng = make_rng(c.settings["seed"])
+    names = [k.name for k in columns_in_frame_order(c)]
+    times = SHUFFLES if len(names) <= 40 else 2
+    most = affordable_rows(c, method, len(names) * times)
+    if len(test) > most:
+        test = np.sort(rng.choice(test, most, replace=False))
+    data = c.data.rows(test)
+    metric = c.metrics[0]
+    task = c.schema.task
+    sign = 1 if metric.greater else -1
+    w = data.weight
+    score = lambda frame: (
+        sign * metric.score(data.y, raw_predictions(model, frame, task), w)
+    )
+    base = score(data.frame)
+    found = []
+    for j, name in enumerate(names):
+        orders = [rng.permutation(len(test)) for _ in range(times)]
+        drops = [
+            base - score(with_permuted_column(data.frame, j, order)) for order in orders
+        ]
+        spread = float(np.std(drops))
+        found.append(ColumnImportance(name, float(np.mean(drops)), spread))
+    return sorted(found, key=lambda f: -f.mean)
+
+
+def partial_dependence_data(c, column=None, method=None) -> Dependence:
+    """Mean predictions as one column takes each of its values."""
+    if column is None:
+        texts = {k.name for k in c.schema.used if k.role == "text"}
+        able = [
+            i.column
+            for i in permutation_importances(c, method)
+            if i.column not in texts
+        ]
+        if not able:
+            raise ValueError("There is no column whose values can be set.")
+        column = able[0]
+    key = ("dependence", method, column)
+    return cached_view(c, key, lambda: compute_partial_dependence(c, column, method))
+
+
+def compute_partial_dependence(c, name, method):
+    columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
+    places = {k.name: j for j, k in enumerate(columns)}
+    if name not in places:
+        raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
+    column = columns[places[name]]
+    model, test = first_fold_model(c, method)
+    rng = make_rng(c.settings["seed"])
+    some = np.sort(rng.permutation(len(test))[: affordable_rows(c, method, GRID) // 4])
+    names = [k.name for k in columns]
+    frame = c.data.frame[test]
+    asked = PredictionAdapter(model, c.schema.task)
+    d = response_along_column(asked, frame, places[name], names, some, GRID)
+    if c.data.weight is not None:
+        w = c.data.weight[test][some]
+        d = d._replace(mean=np.average(d.rows, axis=0, weights=w))
+    if column.levels:
+        d = d._replace(values=level_names(np.array(d.values), column.levels).tolist())
+    return with_output_names(c, d)
+
+
+def with_output_names(c, d) -> Dependence:
+    """Outputs by name: the second of two classes, the first few of many."""
+    s = c.schema
+    names = {"classification": s.classes, "multilabel": s.labels}.get(s.task)
+    names = [s.target] if names is None else [str(k) for k in names]
+    names = names[-d.mean.shape[1] :]
+    most = slice(0, SHOWN)
+    return d._replace(
+        mean=d.mean[:, most], rows=d.rows[:, :, most], outputs=names[most]
+    )
+
+
+def learning_curve_data(c, method=None):
+    """A `diagnose.LearningCurve` on the folds of the comparison."""
+    return cached_view(
+        c, ("learning", method), lambda: compute_learning_curve(c, method)
+    )
+
+
+def compute_learning_curve(c, method):
+    trial = c.trial(method or c.winner)
+    metric = c.metrics[0]
+    task = c.schema.task
+    sign = 1 if metric.greater else -1
+    score = lambda learner, data, y: (
+        sign
+        * metric.score(
+            y, raw_predictions(learner.model_, data.frame, task), data.weight
+        )
+    )
+    return curve_of(
+        SamplesLearner(unfitted_pipeline(c, trial.method)),
+        c.data,
+        c.data.y,
+        cv=first_repeat_folds(c),
+        scoring=score,
+        perfect=1.0 if metric.greater else 0.0,
+        random_state=c.settings["seed"],
+    )
+
+
+def learning_curve_seconds(c, method=None) -> float:
+    """What a learning curve is going to take, from the time of a fit."""
+    return 2.0 * c.settings["folds"] * c.row(method or c.winner).fit_seconds
+
+
+def weak_slices(c, method=None, limit=5) -> list:
+    """Parts of the table on which the losses of held-out rows are larger."""
+    return cached_view(c, ("slices", method), lambda: find_weak_slices(c, method))[
+        :limit
+    ]
+
+
+def find_weak_slices(c, method):
+    trial = c.trial(method or c.winner)
+    if trial.losses is None:
+        return []
+    seen = np.flatnonzero(np.isfinite(trial.losses))
+    if len(seen) > 20_000:
+        seen = make_rng(c.settings["seed"]).choice(seen, 20_000, replace=False)
+    columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
+    X = np.empty((len(seen), len(columns)), dtype=object)
+    for j, k in enumerate(columns):
+        x = c.data.frame.values[seen, j]
+        X[:, j] = x if not k.levels else level_names(x, k.levels)
+    w = None if c.data.weight is None else c.data.weight[seen]
+    names = [k.name for k in columns]
+    return subgroups(X, trial.losses[seen], names=names, weights=w)
+
+
+def level_names(x, levels):
+    known = np.array([*map(str, levels), "other", None], dtype=object)
+    code = np.where(np.isfinite(x), x, len(levels) + 1).astype(int)
+    code[(code < 0) | (code > len(levels) + 1)] = len(levels)
+    return known[code]

@@ -1,0 +1,399 @@
+"""The sections of a report: figures, a block for each method, skipped methods."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ...plot.style import short_name
+from ..evaluation.row_level import DUMMY
+from ..evaluation.wording import join_names
+from ..methods.excluded import SkipKind
+from ..model.kept_model import held_out_predictions
+from . import plot_data, plots
+from .elements import Figure, HtmlTable, MethodBlock, SkippedGroup, make_figure
+from .formatting import (
+    describe_blend,
+    describe_warnings,
+    format_interval,
+    format_mean,
+    format_probabilities,
+    format_seconds,
+    names_by_common_reason,
+    standing_and_p,
+)
+
+MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
+MAX_FOLD_SCORES = 100  # fold scores shown of one method
+
+
+def overview_figures(c) -> list[Figure]:
+    """Scores, and score against time."""
+    m = len(c.leaderboard)
+    best = c.leaderboard[0]
+    seen = f"{c.metric} of {m} methods; {best.method} is best with "
+    return [
+        make_figure(
+            "Scores",
+            "Points are means over all folds, filled for the kept method; thick lines "
+            "are 95 % intervals over folds, thin ones over rows. Grey methods are "
+            "worse than the best beyond chance, or no better than the dummy; far "
+            "worse ones lie outside."
+            + omitted_methods_sentence(m - len(plots.plotted_methods(c))),
+            lambda ax: plots.plot_scores(c, ax),
+            "a",
+            seen + format_mean(best.scores[c.metric]),
+            height=1.0 + 0.3 * len(plots.plotted_methods(c)),
+        ),
+        make_figure(
+            "Quality against time",
+            "Better is up, faster is left. The pale line joins the methods that no "
+            "other beats in both. Seconds are medians on the machine that ran this.",
+            lambda ax: plots.plot_quality_time(c, ax),
+            "b",
+            f"{c.metric} against seconds of a fit for {m} methods",
+            height=3.6,
+        ),
+    ]
+
+
+def omitted_methods_sentence(k) -> str:
+    return f" {k} of the worst are left out." if k > 0 else ""
+
+
+def kept_model_figures(c) -> list[Figure]:
+    """Figures of the kept model on rows it had not seen."""
+    makers = {
+        "classification": classification_figures,
+        "multilabel": classification_figures,
+        "regression": regression_figures,
+        "count": regression_figures,
+    }
+    out = makers[c.schema.task](c)
+    if c.winner != DUMMY:
+        out += importance_figures(c)
+    return out
+
+
+def classification_figures(c) -> list[Figure]:
+    two = c.schema.task == "classification" and len(c.schema.classes) == 2
+    out = [
+        make_figure(
+            "Calibration",
+            "How often what was given a probability came true. On the dotted line "
+            "probabilities mean what they say; the band is a 95 % interval."
+            + calibration_error_sentence(c),
+            lambda ax: plots.plot_calibration(c, ax=ax),
+            "c",
+        ),
+        make_figure(
+            "ROC",
+            "The share of the class that is found against the share of the others "
+            "taken for it, as the threshold falls. The diagonal is guessing."
+            + pooled_classes_sentence(c),
+            lambda ax: plots.plot_roc(c, ax=ax),
+            "d",
+        ),
+        make_figure(
+            "Precision and recall",
+            "How many of those called positive are, against how many of the positive "
+            "are called so. Tells more than the ROC where the class is rare.",
+            lambda ax: plots.plot_precision_recall(c, ax=ax),
+            "e",
+        ),
+    ]
+    if c.schema.task == "classification":
+        most = len(c.schema.classes)
+        out.append(
+            make_figure(
+                "Confusion",
+                "What was taken for what, deciding for the most probable class.",
+                lambda ax: plots.plot_confusion(c, ax=ax),
+                "f",
+                height=float(np.clip(1.6 + 0.35 * most, 3.2, 6)),
+            )
+        )
+    if two:
+        out.append(
+            make_figure(
+                "Gain",
+                "What share of the positive rows is found by looking at the most "
+                "probable rows first.",
+                lambda ax: plots.plot_gain(c, ax=ax),
+                "g",
+            )
+        )
+    return out
+
+
+def pooled_classes_sentence(c) -> str:
+    """That one curve stands for many classes, where it does."""
+    many = c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
+    return (
+        " Rows of all classes are pooled, so the area is not the mean over classes "
+        "that the table shows."
+        if many
+        else ""
+    )
+
+
+def calibration_error_sentence(c) -> str:
+    """The mean gap between probabilities and what came true."""
+    from ..evaluation.calibration import calibration_error
+
+    h = held_out_predictions(c)
+    flat = c.schema.task == "multilabel"
+    y, p, w = h.y, h.p, h.weight
+    if flat:
+        y, p, w = y.ravel(), p.ravel(), plots.repeated_weights(h, p.shape[1])
+    return f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+
+
+def regression_figures(c) -> list[Figure]:
+    return [
+        make_figure(
+            "Residuals",
+            "Actual minus predicted, against the prediction. A pattern here is "
+            "something the model has not learned.",
+            lambda ax: plots.plot_residuals(c, ax=ax),
+            "c",
+        ),
+        make_figure(
+            "How far off",
+            "How the residuals are spread. Two humps or a long tail mean that one "
+            "interval width does not fit all rows.",
+            lambda ax: plots.plot_residuals(c, ax=ax, kind="histogram"),
+            "d",
+        ),
+    ]
+
+
+def importance_figures(c) -> list[Figure]:
+    """What the model relies on, and whether more rows would help."""
+    out = [
+        make_figure(
+            "What it relies on",
+            f"How much worse the {c.metric} of held-out rows gets when one column is "
+            "shuffled. Columns that tell the same story share the credit.",
+            lambda ax: plots.plot_importance(c, ax=ax),
+            "h",
+            height=1.0 + 0.24 * min(len(c.schema.used), plots.MAX_BARS),
+        )
+    ]
+    try:
+        top = plots.top_columns(c, 3)
+    except Exception:  # said by the picture above
+        top = []
+    for i, name in enumerate(top):
+        out.append(
+            make_figure(
+                f"If only {short_name(name, 40)} changed",
+                "The mean prediction for held-out rows when this column is set to each "
+                "value and all others stay. It shows the model, not causes.",
+                lambda ax, name=name: plots.plot_partial_dependence(
+                    c, None, name, ax=ax
+                ),
+                f"p{i}",
+            )
+        )
+    if plot_data.learning_curve_seconds(c) <= MAX_CURVE_SECONDS:
+        out.append(learning_curve_figure(c))
+    return out
+
+
+def learning_curve_figure(c) -> Figure:
+    made = make_figure(
+        "Would more rows help?", "", lambda ax: plots.plot_learning_curve(c, ax=ax), "l"
+    )
+    if not made.svg:
+        return made
+    told = {
+        "rising": "The held-out score still rises: more rows are likely to help.",
+        "flat": "The held-out score is flat: more rows of the same kind would hardly "
+        "help.",
+        "unclear": "Whether more rows would help cannot be told from these folds.",
+    }[plot_data.learning_curve_data(c).verdict]
+    return made._replace(caption=f"{told} Score by the number of training rows.")
+
+
+def weak_subgroups(c) -> list[str]:
+    try:
+        return [str(s) for s in plot_data.weak_slices(c)]
+    except Exception:  # an extra; nothing else depends on it
+        return []
+
+
+def method_blocks(c) -> list[MethodBlock]:
+    """One for each method that was tried, ranked ones first."""
+    out = [method_block(c, row) for row in c.leaderboard]
+    for name, why in c.disqualified:
+        out.append(
+            MethodBlock(name, "not ranked", f"Not ranked: {why}.", None, None, "")
+        )
+    return out
+
+
+def method_block(c, row) -> MethodBlock:
+    trial = c.trial(row.method)
+    brief = f"{c.metric} {format_mean(row.scores[c.metric])}, {standing_and_p(row)}"
+    told = []
+    if row.probabilities is not None:
+        d = row.difference
+        told.append(
+            f"Against {c.leaderboard[0].method}: {format_probabilities(row)}. "
+            f"Difference {d.mean:.3g}, 95 % interval {d.low:.3g} to {d.high:.3g}, p "
+            f"{row.p:.2g} (adjusted)."
+        )
+    told.append(
+        f"A fit took {format_seconds(row.fit_seconds)} in the median, "
+        f"{format_seconds(max(trial.fit_seconds))} at most, "
+        f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
+    )
+    told += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
+    body = [
+        [name, format_mean(s), format_interval(s)] for name, s in row.scores.items()
+    ]
+    facts = HtmlTable(
+        "Scores", ["metric", "mean", "95 % interval"], body, [False, True, True]
+    )
+    return MethodBlock(
+        row.method,
+        brief,
+        " ".join(told),
+        facts,
+        fold_table(c, trial),
+        estimator_code(trial),
+    )
+
+
+def fold_table(c, trial) -> HtmlTable:
+    """The ranking metric, a line for each repeat."""
+    scores, k = trial.scores[c.metric][:MAX_FOLD_SCORES], c.settings["folds"]
+    lines = [scores[i : i + k] for i in range(0, len(scores), k)]
+    body = [
+        [f"repeat {i + 1}", *(f"{x:#.4g}" for x in line)]
+        for i, line in enumerate(lines)
+    ]
+    head = [c.metric, *(f"fold {j + 1}" for j in range(len(lines[0])))]
+    return HtmlTable("Scores by fold", head, body, [False] + [True] * len(lines[0]))
+
+
+LEARNED_SETTINGS = (
+    "best_params_",
+    "alpha_",
+    "l1_ratio_",
+    "C_",
+    "lambda_",
+    "n_iter_",
+    "weights_",
+)
+
+
+def estimator_code(trial) -> str:
+    """The estimator as code, and what it chose by itself."""
+    if trial.method.members:
+        # without fitting the members again
+        return f"the average of {describe_blend(trial.method.blend_weights)}"
+    model: Any = trial.model
+    if model is None:
+        return getattr(trial.method, "path", "")
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    lines = [re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(last).split()))[:600]]
+    for name in LEARNED_SETTINGS:
+        value = getattr(last, name, None)
+        if value is not None and np.size(value) <= 8:
+            lines.append(f"chosen: {name.rstrip('_')} = {format_value(value)}"[:300])
+    return "\n".join(lines)
+
+
+def format_value(value) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {format_value(v)}" for k, v in value.items())
+    if isinstance(value, (int, float, np.number)):
+        return f"{value:.4g}"
+    return str(value)
+
+
+SKIP_TITLES = {
+    SkipKind.OVER_LIMITS: "Too slow or too large for the limits",
+    SkipKind.NOT_INSTALLED: "Not installed",
+    SkipKind.NOT_REQUESTED: "Not asked for",
+    SkipKind.UNSUITED: "Not suited to this table, or spoken for by a method that ran",
+    SkipKind.OTHER_TASK: "Parts of the library for other tasks",
+}
+
+
+def skipped_groups(c) -> list[SkippedGroup]:
+    """Methods that were not run, by what could be done about it."""
+    groups = []
+    for kind, title in SKIP_TITLES.items():
+        pairs = [(s.name, s.reason) for s in c.skipped if s.kind is kind]
+        if pairs:
+            reasons = names_by_common_reason(pairs)
+            groups.append(SkippedGroup(title, len(pairs), reasons))
+    return groups
+
+
+def column_table(c) -> HtmlTable:
+    used = {k.name for k in c.schema.used}
+    body = [
+        [k.name, k.role if k.name in used else f"{k.role}, left out", k.why]
+        for k in c.schema.columns
+    ]
+    return HtmlTable("Columns", ["column", "used as", "why"], body, [False] * 3)
+
+
+def data_figures(c) -> list[Figure]:
+    """The unsupervised view of the table, if it was taken."""
+    from .exploration import exploration_figures
+
+    return [] if c.overview is None else exploration_figures(c.overview)
+
+
+def column_contents(c) -> list:
+    """What every column holds, if the table was looked at."""
+    from .exploration import column_summaries
+
+    return [] if c.overview is None else column_summaries(c.overview)
+
+
+def provenance_table(c) -> HtmlTable:
+    s = c.settings
+    body = [["seed", str(s["seed"])]]
+    names = ("data_hash", "finished", "seconds", "machine", "time_limit")
+    label = {"data_hash": "data (SHA-256)", "seconds": "took, in seconds"}
+    label["time_limit"] = "limit, in seconds"
+    body += [[label.get(n, n), str(s[n])] for n in names if s.get(n) is not None]
+    if c.folder is not None:
+        body.append(["run folder", str(c.folder)])
+    found = (f"{n} {v}" for n, v in s.get("versions", {}).items())
+    body.append(["versions", ", ".join(found)])
+    return HtmlTable("Circumstances", ["what", "value"], body, [False, False])
+
+
+def licence_table(c) -> HtmlTable:
+    """Of the packages that took part."""
+    from importlib import metadata
+
+    names = {n for n in c.settings.get("versions", {}) if n != "python"}
+    names |= {getattr(t.method, "path", "").split(".")[0] for t in c.trials}
+    names = {{"sklearn": "scikit-learn"}.get(n, n) for n in names if n}
+    body = []
+    for name in sorted(names):
+        try:
+            body.append([name, licence_text(metadata.metadata(name))])
+        except metadata.PackageNotFoundError:
+            continue
+    return HtmlTable("Licences", ["package", "licence"], body, [False, False])
+
+
+def licence_text(about) -> str:
+    """As the package declares it, in a few words."""
+    stated = about.get("License-Expression")
+    if stated:
+        return stated
+    kinds = [k for k in about.get_all("Classifier") or [] if k.startswith("License ::")]
+    if kinds:
+        return join_names([k.rsplit(" :: ", 1)[-1] for k in kinds])
+    text = (about.get("License") or "not stated").strip()
+    return text.splitlines()[0][:80]

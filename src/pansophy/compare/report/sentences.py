@@ -1,0 +1,211 @@
+"""Sentences about a comparison that terminal, page and notebook share."""
+
+import numpy as np
+
+from ...plot.style import short_name
+from ..evaluation.bayesian_tests import ALMOST_CERTAIN, PROBABLE
+from ..evaluation.ranking import Standing
+from ..evaluation.row_level import DUMMY
+from ..evaluation.wording import (
+    describe_probabilities,
+    format_percent,
+    join_names,
+    verb_for,
+)
+from .formatting import (
+    format_difference_interval,
+    format_interval,
+    format_number,
+    with_article,
+)
+from .verdict import describe_row_test
+
+
+def setting_sentence(c) -> str:
+    """What was compared, and on which folds."""
+    s = c.settings
+    target = short_name(c.schema.target, 60)
+    why = c.schema.why.replace(c.schema.target, target)
+    return (
+        f"{c.schema.task} of {target!r} ({why}): {s['rows']} rows, "
+        f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
+        f"seed {s['seed']}"
+    )
+
+
+def baseline_sentence(c) -> str:
+    """Whether the winner beats the baselines that anything useful should beat."""
+    found = c.baselines
+    if c.winner == DUMMY or not found:
+        return ""
+    tied = {r.method for r in c.leaderboard if r.standing is Standing.TIED}
+    row_test = c.row_test
+    by_rows = row_test is not None and row_test.beats_dummy(c.winner)
+    by_rows = [b for b in found if b.method == DUMMY and by_rows]
+    others = [b for b in found if b not in by_rows]
+    clear = [b for b in others if b.significant and b.method not in tied]
+    alone = [b for b in others if b.significant and b.method in tied]
+    not_beaten = [b for b in others if not b.significant]
+    list_of = lambda some: join_names([describe_baseline(c, b) for b in some])
+    does = verb_for(c.winner, "beats", "beat")
+    clauses = []
+    if clear:
+        clauses.append(f"{does} {list_of(clear)} beyond the interval")
+    if by_rows:
+        clauses.append(
+            f"{does} {list_of(by_rows)} row by row "
+            f"{describe_row_test(row_test, c.winner)}, though not beyond doubt over "
+            f"{row_test.folds} folds"
+        )
+    if alone:
+        clauses.append(
+            f"{does} {list_of(alone)} beyond the interval if only the two are looked "
+            "at, but not when allowing for the best having been picked from "
+            f"{len(c.leaderboard)}"
+        )
+    if not_beaten:
+        does = verb_for(c.winner, "does", "do")
+        clauses.append(f"{does} not beat {list_of(not_beaten)} beyond the interval")
+    it = verb_for(c.winner, "it", "they")
+    hint = "" if c.metrics[0].greater else " Lower is better."
+    return f"{c.winner} {f'; {it} '.join(clauses)}.{hint}"
+
+
+def describe_baseline(c, baseline) -> str:
+    """A baseline and by how much the winner differs from it."""
+    d = baseline.difference
+    name = "the dummy" if baseline.method == DUMMY else f"the plain {baseline.method}"
+    side = "higher" if d.mean > 0 else "lower"
+    return (
+        f"{name} ({c.metric} {side} by {abs(d.mean):.3g}, 95 % interval "
+        f"{format_difference_interval(d)})"
+    )
+
+
+def tradeoff_sentence(c) -> str:
+    """What the top scorer would gain, where a simpler method is kept."""
+    found = c.tradeoff
+    if found is None:
+        return ""
+    g, name = found.gain, found.method
+    luck = ""
+    if (
+        found.selection_bias is not None
+        and 0.02 * g.mean < found.selection_bias < g.mean
+    ):
+        luck = f", of which {found.selection_bias:.2g} is the luck of being picked"
+    low = f"{-g.low:.3g} lost" if g.low < 0 else f"{g.low:.3g}"
+    high = f"{g.high:.3g} gained" if g.low < 0 else f"{g.high:.3g}"
+    return (
+        f"Keeping {name} instead of {c.winner} would be expected to gain {g.mean:.3g} "
+        f"of {c.metric} (95 % interval {low} to {high}){luck}; keep='best' (--keep "
+        "best) does so."
+    )
+
+
+def clipping_sentence(c) -> str:
+    """That an interval ends where the metric does, if one does."""
+    bounds = {m.name: m.bounds for m in c.metrics}
+    names = [
+        name
+        for name in c.leaderboard[0].scores
+        if any(is_clipped(r.scores[name], bounds.get(name)) for r in c.leaderboard)
+    ]
+    if not names:
+        return ""
+    return (
+        f"Where an interval would leave what the metric can be ({join_names(names, 3)})"
+        " it is cut there; ± is the other side."
+    )
+
+
+def is_clipped(i, bounds) -> bool:
+    if bounds is None or not np.isfinite([i.mean, i.low, i.high]).all():
+        return False
+    lower, upper = i.mean - i.low, i.high - i.mean
+    return (i.low == bounds[0] and lower < upper) or (
+        i.high == bounds[1] and upper < lower
+    )
+
+
+def selection_bias_sentence(c) -> str:
+    """What being picked as the best of several is worth."""
+    if c.expected is None or len(c.leaderboard) < 2:
+        return ""
+    seen = c.leaderboard[0].scores[c.metric].mean
+    tied = [r for r in c.leaderboard[1:] if r.standing is Standing.TIED]
+    expected = format_number(c.expected)
+    start = f"On new rows expect {with_article(c.metric)} of about {expected} from the"
+    if format_number(seen) == expected and tied:
+        return (
+            f"{start} best, as seen here: having chosen it from {len(c.leaderboard)} "
+            "by these rows adds too little luck to show. That says nothing about the "
+            "ties."
+        )
+    if format_number(seen) == expected:
+        return (
+            f"{start} best: it was clear enough that little of it is the luck of being "
+            "picked."
+        )
+    return (
+        f"{start} best rather than the {format_number(seen)} seen: being picked as "
+        f"best of {len(c.leaderboard)} takes some luck."
+    )
+
+
+def runner_up_sentence(c) -> str:
+    """The best against the runner-up, in probabilities."""
+    ranked = [r for r in c.leaderboard[1:] if r.method != DUMMY]
+    rows = [r for r in ranked if r.probabilities is not None]
+    if not rows:
+        return ""
+    best = c.leaderboard[0].method
+    other = rows[0].method
+    p = type(rows[0].probabilities)(*rows[0].probabilities[::-1])
+    if max(p) < PROBABLE and p.worse < 1 - ALMOST_CERTAIN:
+        return (
+            f"Against the runner-up alone, {best} {verb_for(best)} hardly worse than "
+            f"{other} ({format_percent(p.worse)}); whether it is better by enough to "
+            f"matter is open: better {format_percent(p.better)}, practically equal "
+            f"(within {c.rope:.2g} of {c.metric}) {format_percent(p.equivalent)}."
+        )
+    text = describe_probabilities(p, best, other, c.rope, c.metric, whether="whether")
+    return f"Against the runner-up alone, {text}"
+
+
+def supporting_sentences(c) -> list[str]:
+    """What stands behind the verdict."""
+    texts = [
+        tradeoff_sentence(c),
+        runner_up_sentence(c),
+        baseline_sentence(c),
+        selection_bias_sentence(c),
+        holdout_sentence(c),
+    ]
+    return [capitalised(t) for t in texts if t]
+
+
+def summary_sentences(c) -> list[str]:
+    """The verdict and what stands behind it."""
+    return [capitalised(c.verdict), *supporting_sentences(c)]
+
+
+def capitalised(text) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def holdout_sentence(c) -> str:
+    """How the ranking fared on the test set."""
+    t = c.holdout
+    if t is None:
+        return ""
+    own = next((r for r in t.rows if r.method == t.reference), t.rows[0])
+    better = [r.method for r in t.rows if r.verdict == "better"]
+    text = (
+        f"On the {t.n:,} rows of the test table {own.method} "
+        f"{verb_for(own.method, 'has', 'have')} {with_article(t.metric)} of "
+        f"{format_number(own.score.mean)} (95 % interval {format_interval(own.score)})"
+    )
+    if not better:
+        return f"{text}; nothing is better there beyond chance."
+    return f"{text}; {', '.join(better)} did better there beyond chance."

@@ -1,0 +1,182 @@
+"""A comparison on the terminal.
+
+The verdict comes first, then the leaderboard as wide as the screen allows, then what
+did not run, by reason. On a terminal the table is drawn by rich.
+"""
+
+import shutil
+import sys
+import textwrap
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluation.ranking import Standing
+from ..evaluation.wording import join_names
+from .formatting import (
+    describe_blend,
+    describe_warnings,
+    format_interval,
+    format_mean,
+    format_seconds,
+    names_by_common_reason,
+    standing_and_p,
+)
+from .sentences import (
+    capitalised,
+    clipping_sentence,
+    setting_sentence,
+    summary_sentences,
+)
+
+DEFAULT_WIDTH = 100  # where there is no terminal
+MAX_REASONS = 6  # for skipping methods that a terminal shows
+
+
+class Line(NamedTuple):
+    """A line of text; an alarm is shown in red."""
+
+    text: str
+    alarm: bool = False
+
+
+def one_line_summary(c) -> str:
+    """One line for a prompt."""
+    row = next((r for r in c.leaderboard if r.method == c.winner), None)
+    score = f", {c.metric} {format_mean(row.scores[c.metric])}" if row else ""
+    state = "" if c.complete else ", incomplete"
+    return (
+        f"<Comparison of {len(c.leaderboard)} methods for {c.schema.target!r}: "
+        f"{c.winner} kept{score}{state}>"
+    )
+
+
+def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
+    """Header and cells of the leaderboard; metrics are dropped until it fits."""
+    most = list(c.leaderboard[0].scores)[:3]
+    remarks = any(r.warnings for r in c.leaderboard)
+    for keep in range(len(most), 0, -1):
+        names = most[:keep]
+        head = ["", "method", *names, "against best", "fit"]
+        head += [""] if remarks else []
+        body = []
+        for row in c.leaderboard:
+            mark = "*" if row.method == c.winner else " "
+            cells = [f"{mark}{row.rank}", row.method]
+            cells += [format_mean(row.scores[n]) for n in names]
+            cells += [standing_and_p(row), format_seconds(row.fit_seconds)]
+            body.append(cells + ([describe_warnings(row)] if remarks else []))
+        wide = sum(max(len(r[i]) for r in [head, *body]) + 2 for i in range(len(head)))
+        if wide <= width + 2:
+            break
+    return head, body
+
+
+def leaderboard_lines(c, width) -> list[str]:
+    """The table as lines: ranking metric first, 95 % intervals after ±."""
+    head, body = leaderboard_cells(c, width)
+    widths = [max(len(r[i]) for r in [head, *body]) for i in range(len(head))]
+    metrics = c.leaderboard[0].scores
+    put = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
+    table = [[f(x, w) for f, x, w in zip(put, r, widths)] for r in [head, *body]]
+    return ["  ".join(r).rstrip() for r in table]
+
+
+def lines_above_table(c) -> list[str]:
+    """What is said above the table."""
+    lines = [setting_sentence(c), ""]
+    if not c.complete:
+        lines.append("INCOMPLETE: interrupted before all methods were done.")
+    return [*lines, *summary_sentences(c)]
+
+
+def lines_below_table(c) -> list[Line]:
+    """What is said below the table."""
+    best = c.leaderboard[0]
+    first = f"* kept: {c.winner}. After ±: 95 % interval over folds."
+    if best.over_rows is not None and np.isfinite(best.scores[c.metric].low):
+        first += f" Over rows, {best.method}: {format_interval(best.over_rows)}."
+    texts = [first]
+    for row in c.leaderboard:
+        if row.blend:
+            texts.append(f"{row.method}: {describe_blend(row.blend)}.")
+    clipped = clipping_sentence(c)
+    texts += [clipped] if clipped else []
+    texts += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
+    lines = [Line(text) for text in [*texts, *skipped_lines(c)]]
+    for f in c.findings:
+        lines.append(Line(capitalised(str(f)), alarm=f.severity == "alarm"))
+    return lines + [Line(f"Note: {note}") for note in c.notes]
+
+
+def skipped_lines(c) -> list[str]:
+    """Methods that were not run, by reason, the most common first."""
+    if not c.skipped:
+        return []
+    groups = names_by_common_reason(c.not_run)
+    lines = [f"Not run ({len(c.skipped)}):"]
+    for why, names in groups[:MAX_REASONS]:
+        lines.append(f"  {why}: {join_names(names, 3)}")
+    rest = groups[MAX_REASONS:]
+    if rest:
+        count = sum(len(names) for _, names in rest)
+        lines.append(f"  {count} more for {len(rest)} other reasons: see not_run")
+    return lines
+
+
+def wrap_lines(lines, width) -> list[str]:
+    out = []
+    for line in lines:
+        indent = "    " if line.startswith("  ") else ""
+        kept = textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        out += kept or [""]
+    return out
+
+
+def render_text(c, width=None) -> str:
+    """Everything a reader needs, in the order in which it is needed."""
+    above = lines_above_table(c)
+    below = [line.text for line in lines_below_table(c)]
+    if width is not None:
+        above, below = wrap_lines(above, width), wrap_lines(below, width)
+    table = leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
+    return "\n".join([*above, "", *table, "", *below])
+
+
+def print_comparison(c, file=None) -> None:
+    """Print for whoever reads: a drawn table on a terminal, plain text elsewhere."""
+    file = sys.stdout if file is None else file
+    if not file.isatty():
+        print(render_text(c), file=file)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=file, highlight=False)
+    width = min(console.width, shutil.get_terminal_size().columns)
+    say = lambda line, style="": console.print(Text(line, style=style))
+    say(setting_sentence(c), "dim")
+    for i, line in enumerate(lines_above_table(c)[2:]):
+        say(line, "bold" if i == 0 else "")
+    head, body = leaderboard_cells(c, width - 4)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in head:
+        side = "right" if name in c.leaderboard[0].scores or name == "fit" else "left"
+        table.add_column(Text(name), justify=side, no_wrap=name != "")
+    for row, cells in zip(c.leaderboard, body):
+        kept = row.method == c.winner
+        faint = row.standing not in (Standing.BEST, Standing.TIED)
+        style = "bold" if kept else "dim" if faint else ""
+        table.add_row(*map(Text, cells), style=style)
+    console.print()
+    console.print(table)
+    console.print()
+    for line in lines_below_table(c):
+        say(line.text, "red" if line.alarm else "")

@@ -1,0 +1,267 @@
+"""`compare`: try every suitable method on a table and rank them."""
+
+import platform
+import time
+from contextlib import nullcontext
+from datetime import UTC, datetime
+
+import numpy as np
+
+from ..tables import TableError
+from .comparison import Comparison, dataframe_library
+from .evaluation.ranking import (
+    choose_model,
+    expected_best_score,
+    paired_intervals,
+    rank_methods,
+)
+from .evaluation.row_level import row_level_test
+from .execution.blend_trial import with_blend_trial
+from .execution.plan import ExecutionLimits, data_hash, library_versions, make_plan
+from .execution.run_folder import check_run_folder, open_run
+from .execution.trials import run_trials
+from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
+from .loading import EXCLUDED_ROLES, load_dataset
+from .methods.blending import BLEND
+from .methods.excluded import SkipKind, SkippedMethod
+from .methods.method_choice import choose_methods, wants_blend
+from .metrics import metrics_for
+from .options import Options, compare_signature, describe_source, parameters_section
+from .splits import make_splits
+
+# (largest number of rows, repeats of the cross-validation)
+DEFAULT_REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
+MEGABYTE = 1_000_000
+clock = time.perf_counter
+
+
+def compare(table, target, *, progress=None, **options) -> Comparison:
+    return run_comparison(table, Options.checked(target=target, **options), progress)
+
+
+compare.__signature__ = compare_signature(Comparison)  # pyrefly: ignore
+compare.__doc__ = f"""Try every suitable method on the same folds and rank them.
+
+    Parameters
+    ----------
+    table : path, dataframe, Arrow table or dict of columns
+        CSV, TSV, Parquet, Feather, JSON lines, plain or compressed; see `read_table`.
+{parameters_section()}
+    progress : bool or None
+        Whether to show what is going on; by default when standard error is a
+        terminal.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from pansophy.compare import compare
+    >>> from pansophy.datasets import load
+    >>> data = load("iris")
+    >>> result = compare(data.table, data.target, methods=["decision tree"],
+    ...                  repeats=2, workers=0)
+    >>> [row.method for row in result.leaderboard]
+    ['decision tree', 'dummy']
+    >>> result.winner
+    'decision tree'
+    """
+
+
+def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison:
+    """The comparison that `options` ask for.
+
+    `as_recorded` accepts finished fits of a run folder from other versions as well.
+    """
+    started = clock()
+    if options.folder is not None:
+        check_run_folder(options.folder, options.resume)
+    dataset = load_dataset(table, options)
+    data, schema = dataset.data, dataset.schema
+    metrics = metrics_for(schema.task, options.metric)
+    options.check_against(dataset.table, schema)
+    holdout = None if options.test is None else load_holdout(schema, options.test)
+    split = make_splits(
+        data,
+        schema,
+        folds=options.folds,
+        repeats=options.repeats or default_repeats(len(data)),
+        seed=options.random_state,
+        together=options.together,
+        gap=options.gap,
+    )
+    limits = execution_limits(options)
+    methods, skipped = choose_methods(
+        schema,
+        int(np.mean([len(train) for train, _ in split.folds])),
+        options.methods,
+        limits,
+        tune=options.tune,
+        calibrate=options.calibrate,
+        fits=len(split.folds),
+    )
+    plan = make_plan(
+        methods, data, schema, metrics, split, limits, options.recorded(table)
+    )
+    with open_run_folder(options, plan, schema, as_recorded) as folder:
+        exploration = explore_dataset(dataset, split, options.by)
+        trials, complete = run_trials(
+            methods, data, schema, metrics, split, limits, folder, progress
+        )
+    if wants_blend(options.blend, options.methods):
+        trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
+        skipped = skipped if skip is None else [skip, *skipped]
+    elif options.methods is None:
+        skipped = [SkippedMethod(BLEND, "turned off", SkipKind.UNSUITED), *skipped]
+    leaderboard = rank_methods(trials, metrics, split.ratio, data, limits.seed)
+    if not leaderboard:
+        stop_without_result(trials, complete, limits)
+    kept = choose_model(
+        leaderboard,
+        [t.method.name for t in trials],
+        paired_intervals(trials, metrics[0], split.ratio),
+        metrics[0].greater,
+        options.keep,
+    )
+    findings, notes = findings_and_notes(exploration.findings, dataset)
+    comparison = Comparison(
+        dataset=dataset,
+        split=split,
+        leaderboard=leaderboard,
+        winner=kept.method,
+        keep_reason=kept.reason,
+        row_test=row_level_test(
+            trials, leaderboard, metrics[0], data, split.kind, limits.seed
+        ),
+        expected=expected_best_score(
+            trials, leaderboard, metrics[0], limits.seed, data
+        ),
+        trials=trials,
+        skipped=skipped,
+        complete=complete,
+        findings=findings,
+        notes=[*notes, *split.notes, *version_notes(folder)],
+        overview=exploration.overview,
+        settings=recorded_settings(options, table, dataset, metrics, split)
+        | provenance(started, data),
+        limits=limits,
+        folder=options.folder,
+        library=dataframe_library(table),
+    )
+    if holdout is not None:
+        comparison.notes += overlap_notes(data, holdout)
+        comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
+    return comparison
+
+
+def default_repeats(n) -> int:
+    return next(repeats for limit, repeats in DEFAULT_REPEATS if n <= limit)
+
+
+def execution_limits(options) -> ExecutionLimits:
+    """What the options say about how fits are run."""
+    memory = options.memory_limit
+    return ExecutionLimits(
+        workers=options.workers,
+        time_limit=options.time_limit,
+        memory_limit=None if memory is None else memory * MEGABYTE,
+        max_fits=options.max_fits,
+        stop_after=options.stop_after,
+        seed=options.random_state,
+        cluster=options.cluster,
+    )
+
+
+def open_run_folder(options, plan, schema, as_recorded=False):
+    """The run folder with its plan and schema, or nothing, for `with`."""
+    if options.folder is None:
+        return nullcontext()
+    folder = open_run(
+        options.folder, plan, resume=options.resume, as_recorded=as_recorded
+    )
+    schema.write(folder.path / "schema.toml")
+    return folder
+
+
+def explore_dataset(dataset, split, by):
+    """What is suspicious about the table, before anything is fitted."""
+    from ..diagnose import explore
+
+    return explore(
+        dataset.table,
+        schema=dataset.schema,
+        splits=split.folds[: split.per_repeat],
+        by=by,
+    )
+
+
+def stop_without_result(trials, complete, limits):
+    """Raise, since no method has finished."""
+    if not complete and limits.stop_after is None:
+        raise KeyboardInterrupt
+    failures = "; ".join(f"{t.method.name}: {t.failure}" for t in trials if t.failure)
+    raise TableError(f"No method finished: {failures}")
+
+
+def findings_and_notes(findings, dataset) -> tuple[list, list[str]]:
+    """Findings, and notes on the table; that a column is excluded is said once.
+
+    It is said by a finding about the column, if there is one that gives the reason, and
+    otherwise by a note.
+    """
+    excluded = {
+        c.name: c.why for c in dataset.schema.columns if c.role in EXCLUDED_ROLES
+    }
+    merged = []
+    for f in findings:
+        gives_reason = f.kind in ("constant", "empty", "other type")
+        if gives_reason and f.column in excluded:
+            del excluded[f.column]
+            f = f._replace(text=f"{f.text} It is left out.")
+        merged.append(f)
+    notes = [f"{name!r} left out: {why}." for name, why in excluded.items()]
+    return merged, [*dataset.notes, *notes]
+
+
+def version_notes(folder) -> list[str]:
+    """That the scores of a run folder were made with other versions, if they were."""
+    changes = getattr(folder, "changes", ())
+    if not changes:
+        return []
+    return [
+        "The scores are those of the run as it was made; since then this has changed: "
+        f"{'; '.join(map(str, changes))}. A model fitted now may differ a little."
+    ]
+
+
+def recorded_settings(options, table, dataset, metrics, split) -> dict:
+    """The settings of `results.json`."""
+    return {
+        "metric": metrics[0].name,
+        "rows": len(dataset.data),
+        "inputs": len(dataset.schema.used),
+        "folds": split.per_repeat,
+        "repeats": split.repeats,
+        "split": split.kind,
+        "seed": options.random_state,
+        "time_limit": options.time_limit,
+        "tune": options.tune,
+        "source": describe_source(table),
+        "sampled": dataset.sampled,
+        "by": options.by,
+        "costs": options.costs,
+        "keep": options.keep,
+        "options": options.changed(),
+    }
+
+
+def provenance(started, data) -> dict:
+    """Clock, data and versions: what is needed to repeat or doubt a result."""
+    return {
+        "seconds": round(clock() - started, 2),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data_hash": data_hash(data),
+        "versions": library_versions(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }

@@ -1,0 +1,141 @@
+"""Compiled loops of shortest paths, by Dijkstra with a binary heap or with buckets.
+
+Both give the least fixed point of D[s, v] = min_u D[s, u] + length(u, v), the same
+numbers to the last bit. Dijkstra's order scans each node once, and pays for a heap.
+Buckets hold nodes whose distance is within one width, in no order: a node may be
+scanned again when a shorter way is found inside its bucket, but moves at no cost.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def indexed_heap_rise(heap, place, key, at):
+    """Move the node at a place of the heap up to where it belongs."""
+    node = heap[at]
+    while at > 0:
+        above = (at - 1) >> 1
+        if key[heap[above]] <= key[node]:
+            break
+        heap[at] = heap[above]
+        place[heap[at]] = at
+        at = above
+    heap[at] = node
+    place[node] = at
+
+
+@njit(cache=True, nogil=True)
+def indexed_heap_sink(heap, place, key, size):
+    """Move the node at the top of the heap down to where it belongs."""
+    node = heap[0]
+    at = 0
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
+            below += 1
+        if key[heap[below]] >= key[node]:
+            break
+        heap[at] = heap[below]
+        place[heap[at]] = at
+        at = below
+    heap[at] = node
+    place[node] = at
+
+
+@njit(cache=True, nogil=True)
+def dijkstra_paths(indptr, indices, length, lo, hi, D):
+    """D[s] = shortest distances from each source s to every node; inf if none."""
+    n = len(indptr) - 1
+    heap, place = np.empty(n, np.int64), np.empty(n, np.int64)
+    for s in range(lo, hi):
+        key = D[s]
+        key[:] = np.inf
+        place[:] = -1
+        key[s] = 0.0
+        heap[0], place[s], size = s, 0, 1
+        while size > 0:
+            node = heap[0]
+            size -= 1
+            if size > 0:
+                heap[0] = heap[size]
+                indexed_heap_sink(heap, place, key, size)
+            for e in range(indptr[node], indptr[node + 1]):
+                to = indices[e]
+                far = key[node] + length[e]
+                if far < key[to]:
+                    key[to] = far
+                    if place[to] < 0:
+                        place[to] = size
+                        heap[size] = to
+                        size += 1
+                    indexed_heap_rise(heap, place, key, place[to])
+
+
+@njit(cache=True, nogil=True)
+def bucket_unlink(to, bucket, head, after, before):
+    """Take a node out of its bucket."""
+    a, b = before[to], after[to]
+    if a >= 0:
+        after[a] = b
+    else:
+        head[bucket] = b
+    if b >= 0:
+        before[b] = a
+
+
+@njit(cache=True, nogil=True)
+def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
+    """`dijkstra_paths` with a ring of `count` > max(length) / width + 1 buckets.
+
+    Returns the first source not done: where nodes are scanned more than four times
+    on average, the widths do not suit the lengths and a heap is better.
+    """
+    n = len(indptr) - 1
+    head = np.full(count, -1, np.int32)
+    bucket = np.empty(n, np.int32)
+    after, before = np.empty(n, np.int32), np.empty(n, np.int32)
+    over = 1.0 / width
+    for s in range(lo, hi):
+        key = D[s]
+        for v in range(n):
+            key[v] = np.inf
+            bucket[v] = -1
+        key[s], bucket[s], after[s], before[s] = 0.0, 0, -1, -1
+        head[0] = s
+        waiting = 1
+        scans = 0
+        b = 0
+        while waiting > 0:
+            while head[b] < 0:
+                b = b + 1 if b + 1 < count else 0
+            node = head[b]
+            bucket_unlink(node, b, head, after, before)
+            bucket[node] = -1
+            waiting -= 1
+            scans += 1
+            if scans > 4 * n + 16:
+                return s
+            for e in range(indptr[node], indptr[node + 1]):
+                to = indices[e]
+                far = key[node] + length[e]
+                if far >= key[to]:
+                    continue
+                key[to] = far
+                slot = np.int64(far * over) % count
+                old = bucket[to]
+                if slot == old:
+                    continue
+                if old >= 0:
+                    bucket_unlink(to, old, head, after, before)
+                else:
+                    waiting += 1
+                first = head[slot]
+                if first >= 0:
+                    before[first] = to
+                after[to] = first
+                before[to] = -1
+                head[slot], bucket[to] = to, slot
+    return hi

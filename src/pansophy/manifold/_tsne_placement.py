@@ -1,0 +1,114 @@
+"""Compiled loops that place new points on a fixed map, eq. (2) of `tsne.py`."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..core.compiled import FASTMATH
+from ._tsne import kernel_powers
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+def repulsion_on_point(Y, a, z, w, q, f):
+    """f = sum_j q_j (z - y_j) / (1 + |z - y_j|^2 / a) over the map; sum of q_j."""
+    m, n = Y.shape
+    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    for j in range(n):
+        w[j] = 0
+    for c in range(m):
+        yc = Y[c]
+        here = Y.dtype.type(z[c])
+        for j in range(n):
+            w[j] += (here - yc[j]) * (here - yc[j])
+    for j in range(n):
+        w[j] = one / (one + rate * w[j])
+    kernel_powers(w, a, q)
+    total = Y.dtype.type(0)
+    for j in range(n):
+        total += q[j]
+        w[j] *= q[j]
+    for c in range(m):
+        yc = Y[c]
+        here = Y.dtype.type(z[c])
+        s = Y.dtype.type(0)
+        for j in range(n):
+            s += w[j] * (here - yc[j])
+        f[c] = s
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def placement_objective(p, rows, Y, a, z, w, q, f, g):
+    """Eq. (2) at z but for a constant, its slope g, and the weight of the pull."""
+    m = len(z)
+    half = 0.5 * (a + 1)
+    weight = 0.0
+    Z = repulsion_on_point(Y, a, z, w, q, f)
+    total = math.log(Z)
+    for c in range(m):
+        g[c] = -f[c] / Z
+    for e in range(len(p)):
+        s = 0.0
+        for c in range(m):
+            s += (z[c] - Y[c, rows[e]]) ** 2
+        u = p[e] / (1 + s / a)
+        total += p[e] * half * math.log1p(s / a)
+        weight += u
+        for c in range(m):
+            g[c] += u * (z[c] - Y[c, rows[e]])
+    for c in range(m):
+        g[c] *= (a + 1) / a
+    return total, weight * (a + 1) / a
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def start_at_neighbor(p, rows, Y, a, z):
+    """Put z on the neighbour from which the pull of the others is the least work."""
+    m = len(z)
+    least = np.inf
+    for t in range(len(p)):
+        total = 0.0
+        for e in range(len(p)):
+            s = 0.0
+            for c in range(m):
+                s += (Y[c, rows[t]] - Y[c, rows[e]]) ** 2
+            total += p[e] * math.log1p(s / a)
+        if total < least:
+            least = total
+            for c in range(m):
+                z[c] = Y[c, rows[t]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
+    """Put the points lo .. hi where eq. (2) is least, by steps that never raise it."""
+    m, n = Y.shape
+    w, q = np.empty(n, Y.dtype), np.empty(n, Y.dtype)
+    z, g, f = np.empty(m), np.empty(m), np.empty(m)
+    new, slope = np.empty(m), np.empty(m)
+    for i in range(lo, hi):
+        p, near = P[i], rows[i]
+        start_at_neighbor(p, near, Y, a, z)
+        here, weight = placement_objective(p, near, Y, a, z, w, q, f, g)
+        for _ in range(steps):
+            norm, t = 0.0, 2.0
+            for c in range(m):
+                norm += g[c] * g[c]
+            there = np.inf
+            load = weight
+            while not there <= here - 1e-4 * t * norm / weight:
+                t *= 0.5
+                if t * math.sqrt(norm) <= tol * weight:
+                    break
+                for c in range(m):
+                    new[c] = z[c] - t * g[c] / weight
+                there, load = placement_objective(p, near, Y, a, new, w, q, f, slope)
+            if t * math.sqrt(norm) <= tol * weight:
+                break
+            here, weight = there, load
+            for c in range(m):
+                z[c], g[c] = new[c], slope[c]
+        value[i] = here
+        for c in range(m):
+            out[i, c] = z[c]

@@ -1,0 +1,152 @@
+"""Transition tables: a tabular environment as arrays, so that compiled loops can step.
+
+Outcome k of action a in state s is row k of the slice offset[i] .. offset[i + 1],
+i = s A + a: it happens with probability cum[k] - cum[k - 1], leads to next_state[k],
+pays reward[k] and ends the episode where done[k]. A step takes the first k with
+cum[k] > u for a uniform u, as Gymnasium's own tabular environments do.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+TRANSPARENT_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker")
+
+
+class TransitionTable(NamedTuple):
+    """Arrays of the module text."""
+
+    offset: np.ndarray  # (S A + 1,)
+    next_state: np.ndarray  # (K,)
+    cumulative: np.ndarray  # (K,)
+    reward: np.ndarray  # (K,)
+    terminated: np.ndarray  # (K,) bool
+    start: np.ndarray  # (S,) cumulative probabilities of the first state
+    n_actions: int
+    max_steps: int  # steps after which an episode is cut off; 0: never
+
+    @property
+    def n_states(self) -> int:
+        return len(self.start)
+
+    def probability(self):
+        """Probability of every outcome."""
+        p = np.diff(self.cumulative, prepend=0.0)
+        first = self.offset[:-1]
+        p[first] = self.cumulative[first]
+        return p
+
+    def outcomes(self) -> dict:
+        """The same as Gymnasium's {s: {a: [(p, s', reward, terminated), ...]}}."""
+        p = self.probability().tolist()
+        A = self.n_actions
+        columns = (
+            self.next_state.tolist(),
+            self.reward.tolist(),
+            self.terminated.tolist(),
+        )
+        rows = list(zip(p, *columns, strict=True))
+        cut = lambda i: rows[self.offset[i] : self.offset[i + 1]]
+        states = range(self.n_states)
+        return {s: {a: cut(s * A + a) for a in range(A)} for s in states}
+
+
+def first_cumulative_above(cum, lo, hi, u) -> int:
+    """The first k in lo..hi-1 with cum[k] > u."""
+    return min(lo + int(np.searchsorted(cum[lo:hi], u, side="right")), hi - 1)
+
+
+def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
+    """A table from {s: {a: [(p, s', reward, terminated), ...]}}."""
+    S, A = len(P), len(P[0])
+    lists = []
+    for s in range(S):
+        if len(P[s]) != A:
+            raise ValueError(f"state {s} has {len(P[s])} actions, state 0 has {A}.")
+        lists += [P[s][a] for a in range(A)]
+    offset = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    rows = [outcome for one in lists for outcome in one]
+    p, next_state, reward, done = (np.array(c) for c in zip(*rows, strict=True))
+    p = p.astype(float)
+    cum = np.empty(len(p))
+    for i, (lo, hi) in enumerate(pairwise(offset)):
+        sums = np.cumsum(p[lo:hi])
+        if hi == lo or abs(sums[-1] - 1) > 1e-8 or p[lo:hi].min() < 0:
+            raise ValueError(
+                f"outcomes of action {i % A} in state {i // A} must have "
+                "probabilities that sum to 1."
+            )
+        cum[lo:hi] = sums
+        cum[hi - 1] = 1.0  # rounding must not leave a gap at the top
+    if next_state.min() < 0 or next_state.max() >= S:
+        raise ValueError(f"next states must be whole numbers from 0 to {S - 1}.")
+    start = np.full(S, 1 / S) if start is None else np.asarray(start, dtype=float)
+    if start.shape != (S,) or abs(start.sum() - 1) > 1e-8 or start.min() < 0:
+        raise ValueError(f"start must hold {S} probabilities that sum to 1.")
+    start = np.cumsum(start)
+    start[np.flatnonzero(start >= start[-1])[0] :] = 1.0
+    return TransitionTable(
+        offset,
+        next_state.astype(np.int64),
+        cum,
+        reward.astype(float),
+        done.astype(bool),
+        start,
+        A,
+        int(max_steps),
+    )
+
+
+def as_transition_table(env) -> TransitionTable:
+    """The table of a dict of outcomes, or of an environment that has one.
+
+    Parameters
+    ----------
+    env : dict, Table or Gymnasium environment
+        A dict gives a uniform first state. An environment must show its outcomes as
+        `P` (FrozenLake, Taxi, CliffWalking, those of `rl.envs`) and have no wrapper
+        but a time limit, since others may change what the agent sees.
+    """
+    if isinstance(env, TransitionTable):
+        return env
+    if isinstance(env, dict):
+        return table_from_dict(env)
+    reason = reason_not_tabular(env)
+    if reason is not None:
+        raise ValueError(f"the environment is no table: {reason}.")
+    core = env.unwrapped
+    limit = time_limit(env)
+    own = getattr(core, "table", None)
+    if isinstance(own, TransitionTable):
+        limits = [n for n in (limit, own.max_steps) if n]
+        return own._replace(max_steps=min(limits, default=0))
+    return table_from_dict(core.P, core.initial_state_distrib, limit)
+
+
+def reason_not_tabular(env) -> str | None:
+    """Why an environment cannot be read as a table, or None if it can."""
+    layer = env
+    while layer is not env.unwrapped:
+        if type(layer).__name__ not in TRANSPARENT_WRAPPERS:
+            return f"its wrapper {type(layer).__name__} may change it"
+        layer = layer.env
+    for needed in ("P", "initial_state_distrib"):
+        if not hasattr(layer, needed):
+            return f"it does not show {needed}"
+    for space in (env.observation_space, env.action_space):
+        if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
+            return f"its space {space} does not count from 0"
+    if getattr(layer, "fickle_passenger", False):
+        return "its passenger may change the destination outside P"
+    return None
+
+
+def time_limit(env) -> int:
+    """The step limit set by TimeLimit wrappers; 0 for none."""
+    limits = []
+    while env is not env.unwrapped:
+        if type(env).__name__ == "TimeLimit":
+            limits.append(int(env._max_episode_steps))
+        env = env.env
+    return min(limits, default=0)

@@ -1,0 +1,125 @@
+"""The OpenAPI schema of a request: a pydantic model of one row.
+
+`reader` keeps the same rules on the way of every request; a test holds the two
+together.
+"""
+
+from typing import Annotated, Any
+
+from ..tables.number_formats import EPOCHS
+from ..tables.roles import column_format
+
+MAX_LISTED_LEVELS = 50  # levels listed in the document
+
+
+def row_model(model, reader):
+    """A pydantic class with a field for every used column of a TableModel."""
+    from pydantic import ConfigDict, Field, create_model
+
+    example = example_row(model)
+    fields: dict[str, Any] = {}
+    for j, one in enumerate(reader.inputs):
+        c = one.column
+        how = Field(
+            alias=c.name,
+            title=c.name,
+            description=describe_column(c),
+            examples=[example.get(c.name)],
+        )
+        default = ... if one.required else None
+        kind: Any = json_type(c) | None
+        fields[f"c{j}"] = (Annotated[kind, how], default)
+    strict = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+    return create_model("Row", __config__=strict, **fields)
+
+
+def json_type(column):
+    """What JSON value a column takes."""
+    if column.role in ("category", "ordinal"):
+        from pydantic import Field
+
+        level = Field(ge=-(2**63), lt=2**63)  # as `row_reader` takes numbers
+        return str | Annotated[int, level] | Annotated[float, level] | bool
+    if column.form in EPOCHS:
+        return float | str
+    if column.role in ("text", "date"):
+        return str | int if column.role == "date" and column.form else str
+    if column_format(column):
+        return float | str
+    return float | bool if "true or false" in column.why else float
+
+
+def describe_column(column) -> str:
+    if column.levels:
+        listed = ", ".join(map(str, column.levels[:MAX_LISTED_LEVELS]))
+        more = ", ..." if len(column.levels) > MAX_LISTED_LEVELS else ""
+        return f"{column.role}: {listed}{more}"
+    form = column_format(column)
+    return f"{column.role} ({form})" if form else column.role
+
+
+def example_row(model) -> dict:
+    """The first background row, as it would be posted."""
+    frame = model.background
+    if frame is None:
+        return {}
+    out: dict[str, Any] = {}
+    number = text = 0
+    for c in model.schema.used:
+        if c.role == "text":
+            out[c.name] = frame.texts[text][0].as_py()
+            text += 1
+            continue
+        out[c.name] = example_value(float(frame.values[0, number]), c)
+        number += 1
+    return out
+
+
+def example_value(value, column):
+    if value != value:
+        return None
+    if column.role in ("category", "ordinal"):
+        return column.levels[int(value)] if value >= 0 else None
+    if column.role == "date":
+        import numpy as np
+
+        return str(np.datetime64(round(value), "s"))
+    whole = value.is_integer() and abs(value) < 2**53
+    return int(value) if whole else float(f"{value:.6g}")
+
+
+ROW = {"$ref": "#/components/schemas/Row"}
+ERRORS = {
+    400: "The body is not JSON.",
+    408: "The body did not arrive in time.",
+    413: "The body or the number of rows is too large.",
+    415: "The body is not application/json.",
+    422: "A row does not fit the schema; the answer names row and column.",
+    503: "Too many rows are waiting.",
+}
+
+
+def request_body_document() -> dict:
+    """What /predict and /explain take, for OpenAPI."""
+    rows = {"type": "array", "items": ROW, "minItems": 1}
+    wrapped = {
+        "type": "object",
+        "properties": {"rows": rows},
+        "required": ["rows"],
+        "additionalProperties": False,
+    }
+    body = {"application/json": {"schema": {"anyOf": [ROW, rows, wrapped]}}}
+    return {"requestBody": {"required": True, "content": body}}
+
+
+def add_row_schema(made, row):
+    """Let the OpenAPI document of an application know the type of a row."""
+    plain = made.openapi
+
+    def openapi():
+        found = plain()
+        parts = found.setdefault("components", {}).setdefault("schemas", {})
+        parts["Row"] = row.model_json_schema(by_alias=True)
+        return found
+
+    made.openapi = openapi

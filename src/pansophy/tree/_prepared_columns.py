@@ -1,0 +1,136 @@
+"""Compiled preparation of columns: radix sort, bin edges and byte codes.
+
+Each column is sorted by a radix sort on the bits of its float32 values (NaN last).
+"""
+
+import numpy as np
+from numba import njit
+
+from ..core.compiled import INNER_LOOP, LOOP
+from ._structures import MISSING_CODE
+
+DIGIT = 11
+
+
+@njit(**LOOP)
+def transpose_columns(X, x):
+    """The columns of X as rows of x, in one walk over the memory of X."""
+    for i in range(X.shape[0]):
+        for f in range(X.shape[1]):
+            x[f, i] = X[i, f] + np.float32(0.0)  # -0.0 becomes 0.0
+
+
+@njit(**INNER_LOOP)
+def sortable_keys(bits, keys):
+    """Unsigned keys in the order of the floats that have these bits, NaN highest."""
+    for i in range(bits.size):
+        b = bits[i]
+        if (b & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000):
+            keys[i] = np.uint32(0xFFFFFFFF)
+        elif b >> np.uint32(31):
+            keys[i] = ~b
+        else:
+            keys[i] = b | np.uint32(0x80000000)
+
+
+@njit(**LOOP)
+def sort_column(bits, rows, keys, keys2, rows2):
+    """Rows in ascending order of their values; equal values keep their order."""
+    n = bits.size
+    sortable_keys(bits, keys)
+    size = 1 << DIGIT
+    mask = np.uint32((1 << DIGIT) - 1)
+    counts = np.zeros((3, size), np.int32)
+    for i in range(n):
+        for p in range(3):
+            counts[p, (keys[i] >> np.uint32(p * DIGIT)) & mask] += 1
+        rows[i] = i
+    for p in range(3):
+        shift = np.uint32(p * DIGIT)
+        count = counts[p]
+        total = 0
+        for b in range(size):
+            count[b], total = total, total + count[b]
+        for i in range(n):
+            b = (keys[i] >> shift) & mask
+            at = count[b]
+            count[b] = at + 1
+            keys2[at], rows2[at] = keys[i], rows[i]
+        keys, keys2 = keys2, keys
+        rows, rows2 = rows2, rows
+    for i in range(n):  # three passes end in the second buffer
+        rows2[i] = rows[i]
+
+
+@njit(**LOOP)
+def count_present_and_distinct(v):
+    """How many of the sorted values are present and how many of them differ."""
+    n = v.size
+    distinct = 0
+    while n > 0 and np.isnan(v[n - 1]):
+        n -= 1
+    for i in range(n):
+        if i == 0 or v[i] != v[i - 1]:
+            distinct += 1
+    return n, distinct
+
+
+@njit(**LOOP)
+def bin_edges(v, w, n, distinct, most, low, high):
+    """Bins of n sorted values: one per value, or of about equal weight.
+
+    low and high receive the least and greatest value in each bin. Returns the
+    number of bins.
+    """
+    left = 0.0
+    for i in range(n):
+        left += w[i] if w.size else 1.0
+    b, filled = 0, 0.0
+    for i in range(n):
+        if i == 0:
+            low[0] = v[0]
+        elif v[i] != v[i - 1] and (
+            distinct <= most or (b + 1 < most and filled >= left / (most - b))
+        ):
+            high[b] = v[i - 1]
+            left -= filled
+            filled = 0.0
+            b += 1
+            low[b] = v[i]
+        filled += w[i] if w.size else 1.0
+    high[b] = v[n - 1] if n else np.nan
+    return b + 1
+
+
+@njit(**LOOP)
+def bin_codes(x, low, bins, codes):
+    """The bin of each value: how many bins begin at or below it, less one."""
+    begins = np.empty(256, np.float32)
+    for b in range(256):  # element by element: whole slices are slow to compile
+        begins[b] = low[b + 1] if b + 1 < bins else np.inf
+    for i in range(x.size):
+        v = x[i]
+        k = 0
+        k += 128 * (begins[k + 127] <= v)
+        k += 64 * (begins[k + 63] <= v)
+        k += 32 * (begins[k + 31] <= v)
+        k += 16 * (begins[k + 15] <= v)
+        k += 8 * (begins[k + 7] <= v)
+        k += 4 * (begins[k + 3] <= v)
+        k += 2 * (begins[k + 1] <= v)
+        k += begins[k] <= v
+        codes[i] = min(k, bins - 1) if v == v else MISSING_CODE
+
+
+@njit(**LOOP)
+def category_codes(x, codes):
+    """Bytes of a column of codes. Returns how many there are, and if any is missing."""
+    most, missing = -1, False
+    for i in range(x.size):
+        if np.isnan(x[i]):
+            codes[i] = MISSING_CODE
+            missing = True
+        else:
+            codes[i] = np.uint8(x[i])
+            most = max(most, int(x[i]))
+    return most + 1, missing

@@ -1,0 +1,316 @@
+"""Base class of decision trees: parameters, validation of data, growth of one tree."""
+
+import math
+from abc import abstractmethod
+from numbers import Integral
+from typing import Annotated, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..base import Estimator
+from ..core import arrays
+from ..core.random import make_rng
+from ..core.rows import is_dataset
+from ..params import ParameterError, ParameterRule, number_rule
+from ..typing import ListLike
+from . import pruning
+from ._structures import ABSOLUTE
+from .criteria import Criterion
+from .export import export_text
+from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
+from .input_encoding import InputEncoder, silent_float32_overflow, table_shape
+from .prepared_columns import prepare_columns
+from .splits import describe_splits
+from .tree import Tree
+
+
+def is_positive_fraction(value):
+    whole = isinstance(value, (Integral, bool, np.bool_))
+    return not whole and 0 < value <= 1
+
+
+def is_proper_fraction(value):
+    return is_positive_fraction(value) and value < 1
+
+
+def is_column_selection(value):
+    return isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "dtype")
+
+
+PositiveFraction = Annotated[
+    float, ParameterRule("a fraction above 0, up to 1.0", is_positive_fraction)
+]
+ProperFraction = Annotated[
+    float, ParameterRule("a fraction between 0 and 1", is_proper_fraction)
+]
+HalfAtMost = Annotated[float, number_rule("a number from 0 to 0.5", 0, 0.5)]
+BinCount = Annotated[
+    int, number_rule("a whole number from 2 to 255", 2, 255, whole=True)
+]
+MonotoneSigns = ListLike
+ColumnSelection = Annotated[
+    Any, ParameterRule("a mask, a list of columns", is_column_selection)
+]
+AngleSelection = Annotated[
+    Any,
+    ParameterRule(
+        "a mask, a list of columns, a dict from column to period",
+        lambda v: isinstance(v, dict) or is_column_selection(v),
+    ),
+]
+ClassWeightOption = Annotated[
+    Any,
+    ParameterRule(
+        "'balanced', a dict by class or a list of dicts by output",
+        lambda v: (
+            isinstance(v, (dict, list)) or (isinstance(v, str) and v == "balanced")
+        ),
+    ),
+]
+
+
+class AbstractDecisionTree(Estimator):
+    """Base of estimators that hold one grown tree in `tree_`."""
+
+    @abstractmethod
+    def fit(self, X, y, sample_weight=None) -> Any: ...
+
+    @property
+    def feature_importances_(self):
+        """Share of the total fall of impurity by feature; sums to 1, or all 0."""
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+    @property
+    def splits_(self):
+        """By node, a description of its split, or None at a leaf; see `splits.py`."""
+        check_is_fitted(self)
+        return describe_splits(self.tree_, self.inputs_)
+
+    def apply(self, X):
+        """The number of the leaf that each row falls into."""
+        X = validate_prediction_rows(self, X)
+        return map_dense_blocks(X, self.tree_.apply)
+
+    def decision_path(self, X):
+        """(n, nodes) sparse matrix with ones at the nodes that a row passes."""
+        X = validate_prediction_rows(self, X)
+        return self.tree_.decision_path(X.toarray() if sp.issparse(X) else X)
+
+    def get_depth(self):
+        """The longest way from the root to a leaf, in splits."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self):
+        """The number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """Effective alphas and total leaf impurities while pruning X's full tree.
+
+        Returns a Bunch with `ccp_alphas` and `impurities`, from the unpruned tree to
+        the root alone.
+        """
+        full = type(self)(**{**self.get_params(deep=False), "ccp_alpha": 0.0})
+        alphas, impurities = pruning.cost_complexity_path(
+            full.fit(X, y, sample_weight).tree_
+        )
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = getattr(self, "categorical_features", None) is not None
+        return tags
+
+    def __str__(self):
+        if not hasattr(self, "tree_"):
+            return repr(self)
+        size = f"{self.get_n_leaves()} leaves, depth {self.get_depth()}"
+        names = getattr(self, "feature_names_in_", None)
+        text = export_text(self, feature_names=names, max_depth=3)
+        return f"{self!r}\n{size}\n{text}".rstrip()
+
+
+def require_rows_in_memory(X, allow_arrow=False):
+    """X as NumPy, SciPy or a data frame has it; an Arrow table only if `tables`."""
+    if is_dataset(X) and not (allow_arrow and hasattr(X, "column_names")):
+        raise TypeError("a decision tree needs its rows in memory: pass an array.")
+    return arrays.to_numpy(X) if arrays.is_foreign(X) else X
+
+
+ARRAY_CHECKS = {
+    "dtype": np.float32,
+    "accept_sparse": True,
+    "ensure_all_finite": "allow-nan",
+}
+
+
+def validate_prediction_rows(model, X):
+    """X checked for a prediction, as float32 (rows contiguous, or CSR)."""
+    check_is_fitted(model)
+    X = require_rows_in_memory(X, allow_arrow=not model.inputs_.plain)
+    if not model.inputs_.plain:
+        validate_data(model, X, reset=False, skip_check_array=True)
+        return model.inputs_.encode(X)
+    with silent_float32_overflow():
+        X = model._check_new_data(X, **ARRAY_CHECKS)
+    return X.tocsr() if sp.issparse(X) else X
+
+
+def map_dense_blocks(X, function, values=1 << 22):
+    """function of the rows of X; a sparse X is spread out a block at a time."""
+    if not sp.issparse(X):
+        return function(X)
+    step = max(1, values // max(1, X.shape[1]))
+    cuts = range(0, X.shape[0], step)
+    return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
+
+
+def leaf_values_of_rows(model, X, value_of):
+    """Rows of value_of(tree), (nodes, ...), at the leaves of X; see `missing`."""
+    X, tree = validate_prediction_rows(model, X), model.tree_
+    value = value_of(tree)
+    if getattr(model, "missing", "default") == "both":
+        return map_dense_blocks(X, lambda Z: tree.spread(Z, value))
+    return value[map_dense_blocks(X, tree.apply)]
+
+
+def validate_training_data(model, X, y, y_kind, weigh_rows=None):
+    """Parameters, X and y checked for a fit; X as float32; sets `inputs_`.
+
+    `weigh(y)` gives the weights of the rows, which decide what levels a categorical
+    column has.
+    """
+    get = lambda name: getattr(model, name, None)
+    categorical, directional = get("categorical_features"), get("directional_features")
+    plain = categorical is None and directional is None
+    X = require_rows_in_memory(X, allow_arrow=not plain)
+    if plain:
+        with silent_float32_overflow():
+            X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **ARRAY_CHECKS)
+        model.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
+        return X, y
+    stand_in = np.zeros((table_shape(X)[0], 1), np.float32)
+    _, y, _ = model._check_training_data(stand_in, y, y_kind=y_kind)
+    validate_data(model, X, skip_check_array=True)  # names and width
+    subset = get("categorical_split") != "level"
+    w = None if weigh_rows is None else weigh_rows(y)
+    if not (get("warm_start") and hasattr(model, "forest_")):  # old trees keep codes
+        model.inputs_ = InputEncoder.learn(X, categorical, directional, subset, w)
+    return model.inputs_.encode(X), y
+
+
+def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:
+    """Grow and prune the tree of a model on checked data; sets `max_features_`."""
+    if w is not None and not np.all(w > 0):
+        keep = np.flatnonzero(w > 0)
+        X, y, w = X[keep], y[keep], w[keep]
+    n, d = X.shape
+    model.max_features_ = resolve_max_features(model.max_features, d)
+    forms = model.inputs_.forms
+    ordered = criterion.kind == ABSOLUTE
+    check_column_forms(model, forms, ordered, signs)
+    total = float(n if w is None else w.sum())
+    limits = growth_limits(model, n, total, signs)
+    whole = model.max_features_ >= d and criterion.n_sums == 1 and not limits.random
+    table = prepare_columns(
+        X,
+        w,
+        model.max_bins,
+        as_bytes=not ordered,
+        forms=forms if forms.any() else None,
+        interleave=whole,
+        sort=needs_sorted_columns(criterion, limits, forms),
+    )
+    seed = int(make_rng(model.random_state).integers(0, 2**62))
+    tree = grow_tree(table, criterion.columns(y), w, criterion, limits, seed)
+    return (
+        pruning.prune_cost_complexity(tree, model.ccp_alpha)
+        if model.ccp_alpha > 0
+        else tree
+    )
+
+
+def check_column_forms(model, forms, ordered, signs):
+    """Refuse what splits by set, or criteria that need every value, cannot do."""
+    if ordered and model.max_bins is not None:
+        raise ParameterError(
+            f"max_bins must be None for criterion={model.criterion!r}, whose quantiles "
+            f"need every value, got {model.max_bins}."
+        )
+    if ordered and forms.any():
+        raise ParameterError(
+            f"criterion={model.criterion!r} takes no categorical or directional "
+            "features: its quantiles need an order of the rows."
+        )
+    if signs is not None and np.any(signs[forms > 0]):
+        f = int(np.flatnonzero(signs * (forms > 0))[0])
+        raise ValueError(
+            f"monotonic_cst must be 0 for column {f}, which is categorical or "
+            "directional."
+        )
+
+
+def growth_limits(model, n, total, signs) -> GrowthLimits:
+    """Parameters as numbers: shares of rows become rows, None becomes no limit."""
+    whole = lambda v: int(v) if isinstance(v, Integral) else math.ceil(v * n)
+    min_leaf = whole(model.min_samples_leaf)
+    eps = np.finfo(float).eps
+    return GrowthLimits(
+        max_depth=int(NO_DEPTH_LIMIT if model.max_depth is None else model.max_depth),
+        min_split=max(whole(model.min_samples_split), 2, 2 * min_leaf),
+        min_leaf=min_leaf,
+        min_weight=float(model.min_weight_fraction_leaf) * total,
+        min_gain=(float(model.min_impurity_decrease) - eps) * total,
+        max_leaves=int(model.max_leaf_nodes or 0),
+        max_features=model.max_features_,
+        random=model.splitter == "random",
+        signs=signs,
+    )
+
+
+def resolve_max_features(max_features, d):
+    """How many features are tried at each node."""
+    if max_features is None:
+        return d
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(d)))
+    if max_features == "log2":
+        return max(1, int(np.log2(d)))
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    return max(1, int(max_features * d))
+
+
+def check_monotonic_cst(monotonic_cst, d, n_outputs, n_classes=2):
+    """Monotone constraints as an array of -1, 0 and 1, or None."""
+    if monotonic_cst is None:
+        return None
+    if n_outputs > 1:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiple outputs."
+        )
+    if n_classes > 2:
+        raise ValueError(
+            "Monotonicity constraints are not supported with multiclass classification."
+        )
+    signs = np.asarray(monotonic_cst)
+    if signs.shape != (d,):
+        raise ValueError(
+            f"monotonic_cst has shape {signs.shape} but the input data X has {d} "
+            "features."
+        )
+    if not np.all(np.isin(signs, (-1, 0, 1))):
+        raise ValueError(
+            "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+            f"{np.unique(signs)}."
+        )
+    return signs.astype(np.int64)

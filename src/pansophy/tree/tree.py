@@ -1,0 +1,164 @@
+"""A grown binary tree: arrays with one entry per node, prediction and importances.
+
+Node 0 is the root. An inner node sends a row left if x[feature] <= threshold, right
+otherwise; a missing value goes left if `missing_go_to_left`. Leaves have children -1.
+A node whose row of `sets` is not all zero splits by set: x is then a code of
+`input_encoding.py` and goes left if bit x of the 256 is one; its threshold is NaN.
+
+Instead of taking one side, a missing value may go down both (`spread`), each with the
+share of the training weight that went there:
+
+    f(v, x) = (W_l f(l, x) + W_r f(r, x)) / W_v     where x[feature of v] is missing (1)
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core import threads
+from ._structures import UNASKED
+
+BLOCK = 1 << 14  # rows handed to a thread at a time
+LEAF = -1
+
+
+class PredictionArrays(NamedTuple):
+    """What a prediction needs, 20 bytes a node."""
+
+    feature: np.ndarray  # uint32, 0 at leaves
+    threshold: np.ndarray  # float32, rounded down
+    child: np.ndarray  # (nodes, 2) uint32: right, left; a leaf is its own child
+    missing: np.ndarray  # uint32, 1: left
+    sets: np.ndarray | None  # (nodes, 4) uint64, of trees with splits by set
+
+
+class BinaryTreeArrays(NamedTuple):
+    """The arrays of a tree."""
+
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    impurity: np.ndarray
+    n_node_samples: np.ndarray
+    weighted_n_node_samples: np.ndarray
+    value: np.ndarray  # (nodes, outputs, 1 or classes)
+    missing_go_to_left: np.ndarray
+    n_features: int
+    sets: np.ndarray | None = None  # (nodes, 4) uint64: codes that go left, by bit
+
+
+def resolve_missing_sides(asked, left, right, weight):
+    """Whether missing values go left: as learned, else to the heavier side."""
+    heavier = weight[left] > weight[right]
+    return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
+
+
+class Tree(BinaryTreeArrays):
+    """A grown tree."""
+
+    @property
+    def node_count(self) -> int:
+        return len(self.children_left)
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.sum(self.children_left == LEAF))
+
+    @property
+    def n_outputs(self) -> int:
+        return self.value.shape[1]
+
+    @property
+    def max_depth(self) -> int:
+        return int(self.places[0].max())
+
+    @cached_property
+    def places(self):
+        """Depth and parent of every node."""
+        from . import _tree as loops
+
+        depth = np.empty(self.node_count, np.int64)
+        parent = np.empty(self.node_count, np.int64)
+        loops.node_depths(self.children_left, self.children_right, depth, parent)
+        return depth, parent
+
+    @cached_property
+    def packed(self) -> PredictionArrays:
+        """Compact arrays for prediction."""
+        v = self.threshold.astype(np.float32)
+        v = np.where(v > self.threshold, np.nextafter(v, np.float32(-np.inf)), v)
+        leaf = self.children_left == LEAF
+        own = np.arange(self.node_count)
+        sides = (self.children_right, self.children_left)
+        child = np.stack([np.where(leaf, own, c) for c in sides], axis=1)
+        return PredictionArrays(
+            np.where(leaf, 0, self.feature).astype(np.uint32),
+            v.astype(np.float32),
+            np.ascontiguousarray(child, np.uint32),
+            self.missing_go_to_left.astype(np.uint32),
+            self.sets if self.sets is not None and self.sets.any() else None,
+        )
+
+    def apply(self, X):
+        """The leaf of each row of X (float32, NaN for missing)."""
+        from . import _tree as loops
+
+        n = X.shape[0]
+        out = np.empty(n, np.int64)
+        p = self.packed
+        loop = loops.leaf_of_rows if p.sets is None else loops.leaf_of_rows_by_set
+        p = p[:-1] if p.sets is None else p
+        if n <= BLOCK:
+            loop(X, *p, 0, n, out)
+            return out
+        cut = lambda i: loop(X, *p, i, min(i + BLOCK, n), out)
+        for _ in threads.run_tasks((lambda i=i: cut(i)) for i in range(0, n, BLOCK)):
+            pass
+        return out
+
+    def spread(self, X, value):
+        """Rows of `value` (nodes, ...) by row of X; missing values go both ways."""
+        from . import _tree as loops
+
+        out = value[self.apply(X)]
+        gone = np.flatnonzero(np.isnan(X).any(axis=1))
+        if len(gone):
+            flat = np.ascontiguousarray(value.reshape(len(value), -1), float)
+            mixed = np.zeros((len(gone), flat.shape[1]))
+            p = self.packed
+            sets = np.empty((0, 4), np.uint64) if p.sets is None else p.sets
+            weight = self.weighted_n_node_samples
+            loops.add_split_rows(
+                X[gone], *p[:-1], sets, weight, flat, self.max_depth, mixed
+            )
+            out[gone] = mixed.reshape(len(gone), *value.shape[1:])
+        return out
+
+    def predict(self, X):
+        """Values of the leaves that the rows fall into."""
+        return self.value[self.apply(X)]
+
+    def decision_path(self, X):
+        """(n, nodes) CSR matrix of ones where a row passes a node."""
+        from . import _tree as loops
+
+        leaf = self.apply(X)
+        depth, parent = self.places
+        indptr = np.zeros(len(leaf) + 1, np.int64)
+        indices = np.empty(int(depth[leaf].sum() + len(leaf)), np.int64)
+        loops.node_paths(leaf, parent, depth, indptr, indices)
+        ones = np.ones(len(indices), np.int64)
+        return sp.csr_matrix((ones, indices, indptr), (len(leaf), self.node_count))
+
+    def compute_feature_importances(self, normalize=True):
+        """Fall of the summed impurity at the splits of each feature."""
+        total = self.weighted_n_node_samples * self.impurity
+        inner = np.flatnonzero(self.children_left != LEAF)
+        fall = total[inner] - total[self.children_left[inner]]
+        fall -= total[self.children_right[inner]]
+        out = np.bincount(self.feature[inner], fall, minlength=self.n_features)
+        out = out / self.weighted_n_node_samples[0]
+        return out / out.sum() if normalize and out.sum() > 0 else out

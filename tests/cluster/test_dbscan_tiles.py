@@ -1,0 +1,45 @@
+"""DBSCAN by tiles of matrix products: the clusters of scikit-learn, at any scale."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn import cluster as peer
+
+from pansophy.cluster import DBSCAN
+from pansophy.cluster import dbscan_tiles as tiles
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("spread", [0.0, 1.5, 20.0, 1e6])
+def test_tiles_equal_scikit_learn(spread, weighted, monkeypatch):
+    monkeypatch.setattr(tiles, "TILE", 64)
+    monkeypatch.setattr(tiles, "SMALL", 16)
+    monkeypatch.setattr(tiles, "PIVOTS", 20)
+    rng = np.random.default_rng(0)
+    X = (
+        rng.normal(size=(900, 20))
+        + spread * rng.normal(size=(6, 20))[rng.integers(6, size=900)]
+    )
+    w = rng.integers(0, 3, 900) if weighted else None
+    for eps in (3.5, 4.2, 5.5):
+        for least in (5, 80):
+            how = {"eps": eps, "min_samples": least}
+            a, b = (c(**how).fit(X, sample_weight=w) for c in (DBSCAN, peer.DBSCAN))
+            assert_array_equal(a.labels_, b.labels_)
+            assert_array_equal(a.core_sample_indices_, b.core_sample_indices_)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_tiles_of_any_scale(scale):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (300, 20)).astype(float)
+    X[150:, 0] += 1e9
+    D = cdist(X, X)
+    for eps in (3.0, 3.05):  # many distances are exactly 3
+        how = {"eps": eps, "min_samples": 2}
+        expected = DBSCAN(metric="precomputed", **how).fit_predict(D)
+        assert_array_equal(DBSCAN(**how).fit_predict(X), expected)
+    found = DBSCAN(eps=3.05 * scale, min_samples=2).fit_predict(scale * X)
+    assert_array_equal(found, expected)
+    assert expected.max() > 5

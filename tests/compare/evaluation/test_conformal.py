@@ -1,0 +1,292 @@
+"""Intervals and sets: ranks by hand, coverage by simulation, peers, estimators."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from pansophy.compare import (
+    ConformalClassifier,
+    ConformalRegressor,
+    cv_plus_interval,
+    cv_plus_sets,
+    fit_prediction_sets,
+    interval_offsets,
+    interval_quantile,
+    prediction_sets,
+    score_quantile,
+)
+from pansophy.compare.evaluation.conformal import (
+    class_scores,
+    conformal_rank,
+    quantile_scores,
+)
+from pansophy.ensemble import RandomForestRegressor
+from pansophy.linear_model import LogisticRegression, Ridge
+
+
+@given(st.integers(1, 300), st.integers(1, 99))
+def test_rank_is_exact(n, percent):
+    assert conformal_rank(n, percent / 100) == ceil((n + 1) * Fraction(percent, 100))
+
+
+def test_quantile_by_hand():
+    scores = np.arange(1.0, 20)  # 19 rows: the 18th of 20 at 90 %
+    assert score_quantile(scores, 0.9) == 18
+    assert score_quantile(scores, 0.95) == 19
+    assert score_quantile(scores, 0.96) == np.inf
+    assert interval_quantile(-scores, 0.9) == 18
+    low, high = interval_offsets(np.r_[-scores, 0, 10 * scores], 0.9)
+    assert (low, high) == (-18, 180)
+
+
+def test_coverage_is_between_its_bounds():
+    """n = 19 at 90 %: exactly 18/20 of new rows, whatever the distribution."""
+    rng = np.random.default_rng(0)
+    for draw in (rng.normal, rng.exponential, rng.standard_cauchy):
+        r = np.abs(draw(size=(4000, 20)))
+        inside = [row[-1] <= score_quantile(row[:-1], 0.9) for row in r]
+        assert np.mean(inside) == pytest.approx(0.9, abs=0.015)
+
+
+def slow_cv_plus(centres, reach, fold, level):
+    n, out = len(reach), []
+    k = ceil((n + 1) * level - 1e-9)
+    for row in centres:
+        low = sorted(row[f] - r for f, r in zip(fold, reach))
+        high = sorted(row[f] + r for f, r in zip(fold, reach))
+        below = n - k  # floor((n + 1)(1 - level)) - 1, from 0
+        out.append((low[below], high[k - 1]) if k <= n else (-np.inf, np.inf))
+    return np.array(out)
+
+
+def test_cv_plus_against_the_slow_way(rng):
+    centres, fold = rng.normal(size=(7, 4)), np.arange(23) % 4
+    reach = rng.exponential(size=23)
+    for level in (0.5, 0.8, 0.9, 0.99):
+        expected = slow_cv_plus(centres, reach, fold, level)
+        assert np.allclose(cv_plus_interval(centres, reach, fold, level), expected)
+    spread = np.full((7, 4), 2.0)
+    twice = cv_plus_interval(centres, reach / 2, fold, 0.8, spread)
+    assert np.allclose(twice, cv_plus_interval(centres, reach, fold, 0.8))
+
+
+def test_cv_plus_sets_against_the_slow_way(rng):
+    scores, fold = rng.random((6, 3, 4)), np.arange(20) % 3
+    own, labels = rng.random(20), np.arange(20) % 4
+    for by in (None, labels):
+        sets = cv_plus_sets(scores, own, fold, 0.7, by)
+        for x in range(6):
+            for k in range(4):
+                mine = np.ones(20, bool) if by is None else by == k
+                below = sum(
+                    own[i] < scores[x, fold[i], k] for i in np.flatnonzero(mine)
+                )
+                assert sets[x, k] >= (below < (mine.sum() + 1) * 0.7)
+
+
+def test_scores_by_hand():
+    p = np.array([[0.5, 0.3, 0.2], [0.25, 0.25, 0.5]])
+    assert np.allclose(class_scores(p, "lac"), 1 - p)
+    s = class_scores(p, "aps")
+    above = np.array([[0, 0.5, 0.8], [0.5, 0.5, 0]])
+    u = (s - above) / p
+    assert np.allclose(u, u[:, :1]) and np.all((u >= 0) & (u < 1))
+    assert quantile_scores(np.array([0.0, 5.0]), [1, 4], [2, 7]).tolist() == [1, -1]
+
+
+def classes(rng, n):
+    """Rows, and classes drawn from known probabilities."""
+    X = rng.normal(size=(n, 2))
+    a = np.column_stack([X[:, 0], X[:, 1], -0.5 * X.sum(1) - 0.7])
+    p = np.exp(a) / np.exp(a).sum(1, keepdims=True)
+    return X, (p.cumsum(1) < rng.random((n, 1))).sum(1), p
+
+
+@pytest.mark.parametrize("how", ["lac", "aps"])
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_cover(how, by_class):
+    rng = np.random.default_rng(0)
+    held, sizes = [], []
+    for _ in range(40):
+        _, y, p = classes(rng, 600)
+        rule = fit_prediction_sets(p[:300], y[:300], 0.85, how, by_class)
+        sets = prediction_sets(p[300:], rule)
+        hit = sets[np.arange(300), y[300:]]
+        held.append([hit.mean(), *(hit[y[300:] == k].mean() for k in range(3))])
+        sizes.append(sets.sum(1).mean())
+    all_, *each = np.mean(held, axis=0)
+    assert 0.84 <= all_ <= 0.91
+    if by_class:
+        assert min(each) >= 0.835
+    assert 1 <= np.mean(sizes) < 2.5
+
+
+def test_sets_are_never_empty_and_grow_with_the_level(rng):
+    _, y, p = classes(rng, 200)
+    sets = [
+        fit_prediction_sets(p, y, level, "lac").apply(p)
+        for level in (0.05, 0.5, 0.9, 0.999)
+    ]
+    assert all(s.any(1).all() for s in sets)
+    assert all(np.all(a <= b) for a, b in pairwise(sets))
+    assert sets[-1].all()  # too few rows for such a promise: every class
+    rare = fit_prediction_sets(p[y != 2], y[y != 2], 0.9, by_class=True)
+    assert rare.q[2] == np.inf
+
+
+def numbers(rng, n):
+    X = rng.normal(size=(n, 3))
+    noise = (0.5 + np.abs(X[:, 0])) * rng.normal(size=n)
+    return X, X @ [1.0, 2.0, 0.0] + noise
+
+
+MODELS = {
+    "cv+": {},
+    "split": {"how": "split"},
+    "jackknife+": {"how": "jackknife+"},
+    "cqr": {"how": "cqr"},
+    "spread": {"spread": RandomForestRegressor(10, max_depth=4, random_state=0)},
+}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_intervals_cover(name):
+    rng = np.random.default_rng(0)
+    held = []
+    for i in range(6 if name in ("spread", "jackknife+") else 15):
+        X, y = numbers(rng, 260)
+        model = ConformalRegressor(level=0.8, random_state=i, **MODELS[name])
+        ends = model.fit(X[:60], y[:60]).predict_interval(X[60:])
+        held.append(np.mean((ends[:, 0] <= y[60:]) & (y[60:] <= ends[:, 1])))
+    assert 0.74 <= np.mean(held) <= 0.9
+
+
+def test_spread_widens_where_errors_are_large(rng):
+    X, y = numbers(rng, 600)
+    guess = RandomForestRegressor(20, max_depth=4, random_state=0)
+    for how in ("cv+", "split"):
+        model = ConformalRegressor(how=how, spread=guess, random_state=0).fit(X, y)
+        low, high = model.predict_interval([[0.0, 0, 0], [2.5, 0, 0]]).T
+        assert (high - low)[1] > 1.5 * (high - low)[0]
+        flat = ConformalRegressor(how=how, random_state=0).fit(X, y)
+        low, high = flat.predict_interval([[0.0, 0, 0], [2.5, 0, 0]]).T
+        assert np.ptp(high - low) < 0.3
+
+
+def test_against_mapie(rng):
+    peer = pytest.importorskip("mapie.regression")
+    X, y = numbers(rng, 80)
+    theirs = peer.CrossConformalRegressor(
+        LinearRegression(), confidence_level=0.9, method="plus", cv=KFold(5)
+    ).fit_conformalize(X, y)
+    ours = ConformalRegressor(LinearRegression(), cv=KFold(5)).fit(X, y)
+    expected = theirs.predict_interval(X[:9])[1][:, :, 0]
+    assert np.allclose(ours.predict_interval(X[:9]), expected)
+
+
+def test_classifier(rng):
+    X, y, _ = classes(rng, 500)
+    names = np.array(["ant", "bee", "cat"])
+    for how in ("cv+", "split"):
+        model = ConformalClassifier(how=how, level=0.9, by_class=True, random_state=0)
+        sets = model.fit(X[:300], names[y[:300]]).predict_set(X[300:])
+        assert sets[np.arange(200), y[300:]].mean() > 0.85
+        assert sets.shape == (200, 3) and model.classes_.tolist() == names.tolist()
+        assert np.array_equal(model.predict(X[:5]), model.predict(X[:5]))
+    plain = LogisticRegression().fit(X[:300], names[y[:300]])
+    cross = ConformalClassifier().fit(X[:300], names[y[:300]])
+    assert np.array_equal(cross.predict(X), plain.predict(X))
+
+
+def test_pipelines_take_frames(rng):
+    pd = pytest.importorskip("pandas")
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    frame = pd.DataFrame({"c": rng.choice(list("xyz"), 60)})
+    pipe = make_pipeline(OneHotEncoder(), Ridge())
+    model = ConformalRegressor(pipe).fit(frame, rng.normal(size=60))
+    assert model.predict_interval(frame).shape == (60, 2)
+
+
+def test_bad_input(rng):
+    X, y = numbers(rng, 20)
+    for wrong, words in [
+        (lambda: interval_quantile([]), "no residuals"),
+        (lambda: interval_quantile([np.nan, 1.0]), "finite"),
+        (lambda: interval_quantile([1.0], 90), "level must be"),
+        (lambda: fit_prediction_sets(np.ones((2, 2)) / 2, [0, 2]), "class codes"),
+        (lambda: class_scores(np.ones((2, 2)), "raps"), "how must be"),
+        (
+            lambda: ConformalRegressor(how="cqr", estimator=Ridge()).fit(X, y),
+            "quantile",
+        ),
+        (lambda: ConformalRegressor(level=1.0).fit(X, y), "level of Conformal"),
+        (lambda: ConformalRegressor().fit(X[:1], y[:1]), "two rows"),
+        (lambda: ConformalRegressor().fit(X, y * np.nan), "without NaN"),
+        (lambda: ConformalClassifier().fit(X, [0] * 19 + [1]), "rows of each class"),
+        (lambda: ConformalClassifier(estimator=Ridge()).fit(X, y), "predict_proba"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+    few = ConformalRegressor().fit(X[:5], y[:5])
+    assert np.all(np.isinf(few.predict_interval(X)))  # five rows promise nothing
+
+
+ESTIMATORS = [
+    ConformalRegressor(how="split"),
+    ConformalClassifier(how="split"),
+    pytest.param(ConformalRegressor(cv=2, spread=Ridge()), marks=pytest.mark.slow),
+    pytest.param(ConformalClassifier(cv=2), marks=pytest.mark.slow),
+    pytest.param(ConformalRegressor(), marks=pytest.mark.slow),
+    pytest.param(ConformalRegressor(how="cqr"), marks=pytest.mark.slow),
+    pytest.param(ConformalClassifier(how="split", kind="lac"), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks fit odd data on purpose
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_scikit_learn_checks(estimator):
+    for model, check in estimator_checks_generator(estimator):
+        check(model)
+
+
+def test_sets_of_a_saved_model_hold_where_all_rows_get_the_same_probabilities():
+    """The kept model says other probabilities than those of the folds did."""
+    from pansophy.compare.evaluation.conformal_scores import fit_conformal_scores
+    from pansophy.tables import MixedFrame
+
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(30):
+        x, y = MixedFrame(rng.normal(size=(400, 2))), rng.integers(0, 2, 400)
+        oof = np.repeat(rng.uniform(0.49, 0.51, 5), 80)  # one for each fold
+        kept = fit_conformal_scores(
+            "classification", y, np.column_stack([oof, 1 - oof]), x
+        )
+        p = np.full((400, 2), [0.503, 0.497])
+        new = MixedFrame(rng.normal(size=(400, 2)))
+        held.append(kept.sets(p, 0.8, new)[np.arange(400), y].mean())
+    assert 0.78 < np.mean(held) < 0.83 and min(held) > 0.7
+
+
+def test_digits_of_rows():
+    from pansophy.tables import MixedFrame
+
+    values = np.random.default_rng(0).normal(size=(2000, 3))
+    values[:100, 1] = np.nan
+    texts = (pa.array(["a", None] * 1000),)
+    u = MixedFrame(values, texts).digits()
+    assert u.min() >= 0 and u.max() < 1 and len(set(u)) == 2000
+    assert abs(np.histogram(u, 10, (0, 1))[0] - 200).max() < 60
+    rows = [5, 1999, 7]
+    assert (MixedFrame(values, texts)[rows].digits() == u[rows]).all()

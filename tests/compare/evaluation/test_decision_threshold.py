@@ -1,0 +1,192 @@
+"""Thresholds and costs as decisions of their own; dominance of curves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from sklearn.model_selection import cross_val_predict
+
+from pansophy.compare import (
+    choose_threshold,
+    cost_curve,
+    curve_dominance,
+    decide_by_cost,
+)
+from pansophy.linear_model import CostSensitiveClassifier, LogisticRegression
+
+SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505])
+LABELS = np.array([1, 1, 0, 1, 1, 1, 0, 0, 1, 0])
+
+
+def test_worked_numbers():
+    t = choose_threshold(LABELS, SCORES)
+    assert (t.threshold, round(t.value, 7)) == (0.54, 0.8333333)
+    assert t.share == 0.6
+    assert t.plain == pytest.approx(0.75)  # all are at least one half
+    assert t.apply(SCORES).tolist() == [1] * 6 + [0] * 4
+    assert "at least 0.54" in str(t)
+
+
+def table(rng, n=200):
+    y = (rng.random(n) < 0.3).astype(int)
+    p = 1 / (1 + np.exp(-(2 * y - 1.5 + rng.normal(size=n))))
+    return y, p.round(2)  # with ties
+
+
+PEERS = {
+    "f1": lambda y, d: sk.f1_score(y, d, zero_division=0),
+    "accuracy": sk.accuracy_score,
+    "balanced": sk.balanced_accuracy_score,
+    "cost": lambda y, d: -np.mean(d * (1 - y) + 5 * y * (1 - d)),
+}
+
+
+@pytest.mark.parametrize("objective", list(PEERS))
+def test_best_of_all_thresholds(rng, objective):
+    y, p = table(rng)
+    found = choose_threshold(y, p, objective, costs=(1, 5))
+    slow = max(PEERS[objective](y, (p >= t) * 1) for t in [*np.unique(p), 2.0])
+    assert abs(found.value) == pytest.approx(abs(slow))
+    at = PEERS[objective](y, (p >= found.threshold) * 1)
+    assert abs(found.value) == pytest.approx(abs(at))
+    function = choose_threshold(y, p, PEERS[objective], folds=2)
+    assert function.threshold == found.threshold
+    k = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = choose_threshold(y, p, objective, costs=(1, 5), weights=k)
+    repeated = choose_threshold(
+        np.repeat(y, k), np.repeat(p, k), objective, costs=(1, 5)
+    )
+    assert weighted.threshold == repeated.threshold
+    assert weighted.value == pytest.approx(repeated.value)
+
+
+def test_recall_at_a_precision(rng):
+    y, p = table(rng)
+    t = choose_threshold(y, p, "recall", precision=0.8)
+    precision, recall, _ = sk.precision_recall_curve(y, p)
+    assert t.value == pytest.approx(recall[precision >= 0.8].max())
+    hopeless = choose_threshold([1, 0, 0], [0.1, 0.2, 0.3], "recall", precision=0.9)
+    assert hopeless.threshold == 0.1  # the most precise there is
+
+
+def test_costs_of_calibrated_probabilities_need_no_search():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    y = (rng.random(20_000) < p).astype(int)
+    pair = choose_threshold(y, p, "cost", costs={"fp": 1.0, "fn": 4.0})
+    assert pair.threshold == pytest.approx(1 / 5, abs=0.05)
+    square = choose_threshold(y, p, "cost", costs=[[0, 1], [4, 0]])
+    assert square == pair
+    assert (
+        decide_by_cost(np.c_[1 - p, p], [[0, 1], [4, 0]]).tolist()
+        == ((p > 0.2) * 1).tolist()
+    )
+
+
+def test_expected_value_is_less_flattered():
+    """Noise has no best threshold: what was gained on the rows is not to be had."""
+    rng = np.random.default_rng(0)
+    rows = [(rng.integers(0, 2, 40), rng.random(40)) for _ in range(100)]
+    found = [choose_threshold(y, p, "balanced", random_state=1) for y, p in rows]
+    assert np.mean([t.value for t in found]) > 0.57
+    assert np.mean([t.expected for t in found]) == pytest.approx(0.5, abs=0.03)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=30))
+def test_positives_never_grow_with_the_threshold(rows):
+    y, p = (np.array(c, dtype=float) for c in zip(*rows))
+    points = cost_curve(y, p)
+    taus = np.array([q.threshold for q in points])  # falls as misses grow dearer
+    assert np.all(np.diff(taus) <= 0)
+    assert np.all(np.diff([q.recall for q in points]) >= -1e-12)
+    counts = [(p >= t).sum() for t in taus]
+    assert np.all(np.diff(counts) >= 0)
+
+
+def test_one_half_is_the_sign_of_the_score(rng):
+    X = rng.normal(size=(100, 3))
+    y = (X[:, 0] + rng.normal(size=100) > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    said = model.predict_proba(X)[:, 1] >= 0.5
+    assert np.array_equal(said, X @ model.coef_[0] + model.intercept_[0] >= 0)
+
+
+def test_family_of_models_refitted_for_each_ratio(rng):
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] + rng.normal(size=300) > 0.5).astype(int)
+
+    def family(ratio):
+        model = LogisticRegression(class_weight={0: 1.0, 1: ratio})
+        return cross_val_predict(model, X, y, method="predict_proba")
+
+    points = cost_curve(y, family, [0.25, 1, 4, 16])
+    recall = [q.recall for q in points]
+    assert recall == sorted(recall) and recall[-1] > recall[0] + 0.3
+    assert all(q.threshold == 0.5 for q in points)
+
+
+def test_decide_by_cost_is_the_cost_sensitive_classifier(rng):
+    X = rng.normal(size=(90, 2))
+    y = rng.integers(0, 3, 90)
+    costs = rng.random((3, 3)) * (1 - np.eye(3))
+    model = CostSensitiveClassifier(cost_matrix=costs).fit(X, y)
+    ours = decide_by_cost(model.predict_proba(X), costs)
+    assert np.array_equal(ours, model.predict(X))
+
+
+def test_edges_and_bad_input():
+    one = choose_threshold([1], [0.7], "accuracy")
+    assert one.value == 1.0 and one.threshold == 0.7
+    never = choose_threshold([0, 0, 0], [0.1, 0.9, 1.0], "accuracy")
+    assert never.apply([1.0]).tolist() == [0] and "Never" in str(never)
+    for wrong, words in [
+        (lambda: choose_threshold([0, 1], [0.1, np.nan]), "finite"),
+        (lambda: choose_threshold([0, 2], [0.1, 0.2]), "0 and 1 only"),
+        (lambda: choose_threshold([0, 1], [0.1]), "y has 2 entries"),
+        (lambda: choose_threshold([0], np.ones((1, 3))), "decide_by_cost"),
+        (lambda: choose_threshold([0, 1], [0.1, 0.2], "auc"), "objective must be"),
+        (lambda: choose_threshold([0, 1], [0.1, 0.2], "cost"), "needs costs"),
+        (lambda: choose_threshold([0], [0.1], "cost", costs=(1, -1)), "costs must be"),
+        (lambda: choose_threshold([0], [0.1], "cost", costs={"a": 1}), "keys"),
+        (lambda: cost_curve([0, 1], [0.1, 0.2], [0.0]), "ratios must be above 0"),
+        (lambda: decide_by_cost([[0.5, 0.5]], [[1, 0]]), "a row for each class"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)),
+        min_size=2,
+        max_size=12,
+    ).filter(lambda rows: 0 < sum(r[0] for r in rows) < len(rows))
+)
+def test_roc_dominance_iff_pr_dominance(rows):
+    y, a, b = (np.array(c, dtype=float) for c in zip(*rows))
+    found = curve_dominance(y, a, b)
+    assert found.roc == found.pr
+    back = curve_dominance(y, b, a)
+    turned = {"first": "second", "second": "first"}
+    assert back.roc == turned.get(found.roc, found.roc)
+    if found.roc == "first":
+        assert sk.roc_auc_score(y, a) >= sk.roc_auc_score(y, b) - 1e-12
+
+
+def test_dominance_of_known_curves(rng):
+    y = np.array([1, 1, 1, 0, 0, 0])
+    best, worst, flat = y + 0.0, 1.0 - y, np.zeros(6)
+    assert curve_dominance(y, best, worst) == ("first", "first")
+    assert curve_dominance(y, worst, flat) == ("second", "second")
+    assert curve_dominance(y, best, 10 * best) == ("equal", "equal")
+    crossing = curve_dominance(y, [9, 1, 1, 3, 3, 3], [5, 5, 5, 6, 1, 1])
+    assert crossing == ("neither", "neither")
+    y = rng.integers(0, 2, 200)
+    pairs = [
+        curve_dominance(y, *rng.normal(size=(2, 200)) + y * [[1], [0]])
+        for _ in range(20)
+    ]
+    assert all(d.roc == d.pr for d in pairs)
+    with pytest.raises(ValueError, match="both 0 and 1"):
+        curve_dominance([1, 1], [1, 2], [2, 1])

@@ -1,0 +1,313 @@
+"""Choosing on rows kept for it: select, tune, nested folds, test rows under lock."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pansophy.compare import (
+    LeakError,
+    LeakGuard,
+    ThreeWaySplit,
+    nested_cross_validation,
+    parameters_of,
+    select_on_validation,
+    train_validation_test_split,
+    tune_hyperparameters,
+)
+from pansophy.datasets import make_ratings
+from pansophy.linear_model import LogisticRegression, Ridge
+from pansophy.recommend import BiasModel, Ratings
+
+
+class Spy(RegressorMixin, BaseEstimator):
+    """Predicts a constant, and keeps a diary of the rows (column 0) it meets."""
+
+    diary = []
+
+    def __init__(self, c=0.0):
+        self.c = c
+
+    def fit(self, X, y):
+        self.diary.append(("fit", self.c, X[:, 0].astype(int).tolist()))
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        self.diary.append(("predict", self.c, X[:, 0].astype(int).tolist()))
+        return np.full(len(X), float(self.c))
+
+
+@pytest.fixture
+def rows():
+    Spy.diary.clear()
+    return np.arange(40.0)[:, None], np.full(40, 2.0)
+
+
+def test_three_way():
+    parts = train_validation_test_split(100, (0.5, 0.3, 0.2), random_state=1)
+    assert [len(p) for p in parts] == [50, 30, 20]
+    assert sorted(np.concatenate(parts)) == list(range(100))
+    again = train_validation_test_split(100, (0.5, 0.3, 0.2), random_state=1)
+    assert all(np.array_equal(a, b) for a, b in zip(parts, again))
+    y = np.repeat([0, 1], [80, 20])
+    assert [y[p].sum() for p in train_validation_test_split(100, y=y)] == [12, 4, 4]
+
+
+def test_select_reads_the_test_part_once(rows):
+    X, y = rows
+    found = select_on_validation((Spy(), {"c": [5.0, 1.5, 0.0]}), X, y, refit=True)
+    assert found.best == "c=1.5"
+    assert [t.loss for t in found.table] == [9.0, 0.25, 4.0]  # squared, no penalty
+    assert min(t.loss for t in found.table) == 0.25 and found.test_loss == 0.25
+    test = set(found.split.test.tolist())
+    touched = [entry for entry in Spy.diary if test & set(entry[2])]
+    assert len(touched) == 1 and touched[0] is Spy.diary[-1]
+    assert touched[0][:2] == ("predict", 1.5)
+    last_fit = [e for e in Spy.diary if e[0] == "fit"][-1]
+    assert len(last_fit[2]) == 32  # training and validation rows
+    assert "which had no part" in str(found)
+
+
+def test_select_penalised_models_by_unpenalised_loss(rng):
+    X = rng.normal(size=(90, 4))
+    y = X @ [1.0, -1, 0, 0] + 0.5 * rng.normal(size=90)
+    split = ThreeWaySplit(np.arange(50), np.arange(50, 70), np.arange(70, 90))
+    found = select_on_validation(
+        (Ridge(), {"alpha": [0.01, 10.0, 1e4]}), X, y, split=split, refit=False
+    )
+    for row, alpha in zip(found.table, [0.01, 10.0, 1e4]):
+        model = Ridge(alpha=alpha).fit(X[:50], y[:50])
+        assert row.loss == pytest.approx(
+            np.mean((model.predict(X[50:70]) - y[50:70]) ** 2)
+        )
+    off = found.model.predict(X[70:]) - y[70:]
+    assert found.test_loss == pytest.approx(np.mean(off**2))
+
+
+def test_select_classes_by_log_loss(rng):
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0, "yes", "no")
+    found = select_on_validation(
+        {"weak": LogisticRegression(C=1e-6), "free": LogisticRegression()}, X, y
+    )
+    assert found.best == "free" and found.test_loss < 0.5
+    assert found.table[0].loss == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_select_ratings_over_observed_cells():
+    frame = make_ratings(100, 60, 2500, random_state=0)
+    ratings = Ratings.from_frame(frame)
+    candidates = {"flat": BiasModel(1e9, reg_item=1e9), "bias": BiasModel()}
+    found = select_on_validation(candidates, ratings, random_state=0)
+    assert found.best == "bias" and found.test_loss < found.table[0].loss
+    cells = [set(zip(ratings.users[p], ratings.items[p])) for p in found.split]
+    assert sum(map(len, cells)) == len(ratings.values) == len(set().union(*cells))
+    pairs = np.column_stack([ratings.users, ratings.items])
+    again = select_on_validation(candidates, pairs, ratings.values, split=found.split)
+    assert again.test_loss == pytest.approx(found.test_loss)
+
+
+def test_select_bad_input(rows):
+    X, y = rows
+    for wrong, words in [
+        (lambda: select_on_validation([], X, y), "at least one estimator"),
+        (lambda: select_on_validation([Spy()], X[:2], y[:2]), "too few for three"),
+        (
+            lambda: select_on_validation([Spy()], X, y, split=([0, 1], [1], [2])),
+            "share rows",
+        ),
+        (
+            lambda: select_on_validation([Spy()], X, y, split=([0], [], [2])),
+            "at least one row",
+        ),
+        (
+            lambda: select_on_validation([Spy()], X, y, split=([0], [1], [99])),
+            "outside 0 to 39",
+        ),
+        (lambda: select_on_validation([Spy(np.nan)], X, y), "finite validation loss"),
+        (lambda: train_validation_test_split(9, (1, 0, 0)), "three numbers above 0"),
+        (lambda: select_on_validation([Spy()], X, y[:5]), "X has 40 rows"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=words):
+            wrong()
+
+
+def test_nested_folds_rotate_test_and_validation(rows):
+    X, y = rows
+    n = 4
+    result = nested_cross_validation(
+        Spy(), {"c": [5.0, 1.0]}, X, y, folds=np.arange(40) % n
+    )
+    assert result.fits == 2 * n * (n - 1) == sum(e[0] == "fit" for e in Spy.diary)
+    assert nested_cross_validation(Spy(), {"c": [1.0]}, X, y, folds=n).fits == n * (
+        n - 1
+    )
+    assert result.chosen == ({"c": 1.0},) * n
+    assert np.isnan(np.diag(result.test)).all()
+    assert np.nansum(result.test) == n * (n - 1) and result.loss == 1.0
+    assert "24 fits" in str(result)
+
+
+def test_nested_test_rows_never_reach_tuning(rows):
+    """In the diary, a fold's rows are first read after its setting was chosen."""
+    X, y = rows
+    n, fold = 5, np.arange(40) % 5
+    nested_cross_validation(Spy(), {"c": [5.0, 1.0]}, X, y, folds=fold)
+    per_turn = len(Spy.diary) // n
+    for t in range(n):
+        turn = Spy.diary[t * per_turn : (t + 1) * per_turn]
+        met = [bool(set(e[2]) & set(np.flatnonzero(fold == t))) for e in turn]
+        assert met == [False] * (per_turn - (n - 1)) + [True] * (n - 1)
+        assert all(e[:2] == ("predict", 1.0) for e in turn[-(n - 1) :])
+
+
+def test_nested_loss_is_honest_where_the_best_of_many_is_not():
+    """Classes drawn by lot: the best of 30 seeds looks good, and is not."""
+
+    class Lot(ClassifierMixin, BaseEstimator):
+        def __init__(self, seed=0):
+            self.seed = seed
+
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            rng = np.random.default_rng([self.seed, *X[:, 0].astype(int)])
+            return rng.integers(0, 2, len(X))
+
+    rng = np.random.default_rng(0)
+    inner, outer = [], []
+    for i in range(20):
+        X, y = np.arange(60.0)[:, None] + 100 * i, rng.integers(0, 2, 60)
+        found = nested_cross_validation(
+            Lot(), {"seed": list(range(30))}, X, y, folds=3, random_state=i
+        )
+        inner.append(np.nanmean(found.validation))
+        outer.append(found.loss)
+    assert np.mean(inner) < 0.42
+    assert np.mean(outer) == pytest.approx(0.5, abs=0.04)
+
+
+def test_nested_bad_input(rows):
+    X, y = rows
+    for wrong, words in [
+        (
+            lambda: nested_cross_validation(Spy(), {"c": [1]}, X, y, folds=2),
+            "three parts",
+        ),
+        (
+            lambda: nested_cross_validation(Spy(), {"c": [1]}, X[:3], y[:3], folds=4),
+            "too few",
+        ),
+        (
+            lambda: nested_cross_validation(Spy(), {"c": [1]}, X, y, folds=[0, 1, 2]),
+            "40 entries",
+        ),
+        (
+            lambda: nested_cross_validation(Spy(), {"c": [np.nan]}, X, y, folds=3),
+            "finite",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+def test_tune_is_arg_best_whatever_the_order(rng):
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    alphas = [0.01, 1.0, 30.0, 1e4]
+    forward = tune_hyperparameters(Ridge(), {"alpha": alphas}, X, y, cv=KFold(4))
+    backward = tune_hyperparameters(Ridge(), {"alpha": alphas[::-1]}, X, y, cv=KFold(4))
+    assert forward.best == backward.best and forward.table == backward.table
+    assert forward.score == max(score for _, score in forward.table)
+    peer = GridSearchCV(Ridge(), {"alpha": alphas}, cv=KFold(4)).fit(X, y)
+    assert forward.best == peer.best_params_
+    assert np.allclose(forward.model.coef_, Ridge(**forward.best).fit(X, y).coef_)
+    tie = [
+        tune_hyperparameters(Spy(), {"c": c}, X, y).best for c in ([1.0, 1], [1, 1.0])
+    ]
+    assert tie[0] == tie[1] and type(tie[0]["c"]) is type(tie[1]["c"])
+    drawn = tune_hyperparameters(
+        Ridge(), {"alpha": alphas}, X, y, n_iter=2, random_state=0
+    )
+    assert len(drawn.table) == 2
+
+
+def test_tune_scores_by_the_metric_of_the_task(rng):
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] + rng.normal(size=80) > 0.8).astype(int)
+    space = {"C": [1e-6, 1.0]}
+    by = {
+        s: tune_hyperparameters(LogisticRegression(), space, X, y, scoring=s)
+        for s in ("f1", "accuracy")
+    }
+    assert by["f1"].score < by["accuracy"].score
+    nothing = pytest.raises(ValueError, match="finite score")
+    with pytest.warns(UserWarning, match="[Ss]core"), nothing:
+        tune_hyperparameters(Spy(), {"c": [np.nan]}, X, y, scoring="r2")
+
+
+def test_guard_locks_the_test_rows(rng):
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    guard = LeakGuard(X, y, test=0.2)
+    assert len(guard.locked) == 10 and len(guard.free) == 40
+    space = {"alpha": [0.1, 1.0]}
+    for leak in [
+        lambda: Ridge().fit(guard.X, guard.y),
+        lambda: tune_hyperparameters(Ridge(), space, guard.X, guard.y),
+        lambda: nested_cross_validation(Ridge(), space, guard.X, guard.y),
+        lambda: guard.X[guard.locked[0]],
+        lambda: guard.X[:],
+        lambda: guard.y[guard.locked[:1]],
+        lambda: list(guard.X),
+        lambda: guard.X[np.ones(50, bool), 0],
+    ]:
+        with pytest.raises(LeakError, match="locked for the test"):
+            leak()
+    found = tune_hyperparameters(
+        Ridge(), space, guard.X[guard.free], guard.y[guard.free]
+    )
+    assert np.array_equal(guard.X[guard.free, 0], X[guard.free, 0])
+    with pytest.raises(LeakError, match="after the test"):
+        guard.release()
+    X_test, y_test = guard.test()
+    assert np.array_equal(X_test, X[guard.locked]) and len(y_test) == 10
+    for late in (guard.test, lambda: guard.X[guard.free]):
+        with pytest.raises(LeakError, match="have been read"):
+            late()
+    everything = guard.release()
+    assert len(found.model.fit(*everything).coef_) == 3
+
+
+def test_guard_of_frames(rng):
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": np.arange(10.0), "b": list("abcdefghij")})
+    for table in (frame, pa.table(frame)):
+        guard = LeakGuard(table, test=[1, 3])
+        assert len(guard.X[guard.free]) == 8
+        with pytest.raises(LeakError, match="row 1"):
+            guard.X[[0, 1]]
+    mask = LeakGuard(frame, test=np.arange(10) < 2)
+    assert mask.locked.tolist() == [0, 1]
+    for wrong in ([], np.arange(10)):
+        with pytest.raises(ValueError, match="both sides"):
+            LeakGuard(frame, test=np.asarray(wrong, dtype=int))
+
+
+def test_parameters_are_listed_apart(rng):
+    model = make_pipeline(StandardScaler(), Ridge(alpha=3.0))
+    before = parameters_of(model)
+    assert before.preset["ridge__alpha"] == 3.0 and not before.fitted
+    X = rng.normal(size=(20, 2))
+    after = parameters_of(model.fit(X, X[:, 0]))
+    assert after.preset == before.preset
+    assert {"ridge__coef_", "standardscaler__mean_"} <= set(after.fitted)
+    assert not set(after.preset) & set(after.fitted)
+    assert "fitted: " in str(after)
+    with pytest.raises(TypeError, match="no estimator"):
+        parameters_of(3)

@@ -1,0 +1,297 @@
+"""The page: one sound file for every task, whatever the names in the table are."""
+
+import re
+import shlex
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from pansophy.compare import compare
+from pansophy.compare.evaluation.holdout_comparison import compare_on_test_set
+from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
+from pansophy.compare.report import decisions, sections
+from pansophy.compare.report.html import render_report, write_exploration
+from pansophy.compare.report.methodology import commands_to_repeat
+from pansophy.diagnose import explore, make_finding
+from pansophy.diagnose.overview import overview
+from tests.compare.comparisons import EVIL, TASKS, made, ready
+
+SECTIONS = (
+    "leaderboard",
+    "data",
+    "winner",
+    "decision",
+    "methods",
+    "not-run",
+    "how",
+    "repeat",
+)
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Tags that are opened and closed properly, and what must not be there."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.count, self.links, self.names = [], {}, [], []
+        self.unnamed = 0
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.links += [v for k, v in attrs if k in ("src", "href", "xlink:href")]
+        self.names += [v for k, v in attrs if k == "id"]
+        if tag == "svg" and not (given.get("role") == "img" and given["aria-label"]):
+            self.unnamed += 1
+        assert not any(k.startswith("on") for k, _ in attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(text):
+    """The page, once it is known to be sound, closed in itself and accessible."""
+    page = Page()
+    page.feed(text)
+    assert page.open == [] and page.unnamed == 0
+    assert not {"script", "img", "iframe", "link", "object"} & set(page.count)
+    assert all(x.startswith(("#", "data:image/png")) for x in page.links)
+    inner = {x[1:] for x in page.links if x.startswith("#")}
+    assert inner <= set(page.names)
+    assert len(page.names) == len(set(page.names))
+    assert not re.search(r"url\((?!#)", text) and "@import" not in text
+    assert page.count["h1"] == 1 and page.count["main"] == 1
+    return page
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_sound_page_for_every_task(task):
+    c = ready(task)
+    text = render_report(c)
+    page = parsed(text)
+    assert set(SECTIONS) <= set(page.names)
+    assert "could not be drawn" not in text
+    assert page.count["svg"] >= 6
+    for words in ("kept", "Not ranked:", "broken", "Nadeau and Bengio", "a note"):
+        assert words in text
+    assert c.verdict[1:].split("<")[0][:40] in text
+    assert {
+        "classification": "A threshold",
+        "multiclass": "Sets that hold",
+        "regression": "Intervals that hold",
+        "count": "Intervals that hold",
+        "multilabel": "A threshold for each label",
+    }[task] in text
+
+
+def real(tmp_path, name):
+    """A comparison whose clock is stopped."""
+    x = [i / 60 for i in range(60)]
+    table = {"x": x, "z": x[::-1], "y": [3 * v + (i % 7) / 7 for i, v in enumerate(x)]}
+    c = compare(table, "y", methods={"line": LinearRegression()}, repeats=1)
+    c.leaderboard = [
+        r._replace(fit_seconds=0.01, predict_micros=2.0) for r in c.leaderboard
+    ]
+    for t in c.trials:
+        t.fit_seconds = [0.01] * len(t.fit_seconds)
+    c.settings |= {"seconds": 1.0, "finished": "now"}
+    return c.report(tmp_path / "new" / name).read_text("utf-8")
+
+
+def test_the_same_seed_gives_the_same_report_with_every_stage_recorded(tmp_path):
+    text = real(tmp_path, "a.html")
+    parsed(text)
+    assert text == real(tmp_path, "b.html")
+    assert "could not be drawn" not in text and "Would more rows help?" in text
+    assert "LinearRegression()" in text and "scikit-learn" in text
+    for stage in (
+        "1 × 5 plain folds",
+        "seed",
+        "data (SHA-256)",
+        "versions",
+        "Licences",
+        "random_state=0",
+        "used as",
+    ):
+        assert stage in text
+
+
+def test_hostile_names_stay_text():
+    names = [EVIL, "w</svg><b>", "=cmd()|' /C calc'!A0", "_x $\\frac{1}{0}$"]
+    c = made("classification", names=names)
+    c.findings = [make_finding("leak", "alarm", f"{EVIL} is the target.", column=EVIL)]
+    c.skipped = [SkippedMethod(EVIL, "no <i>reason</i>", SkipKind.UNSUITED)]
+    c.leaderboard[0] = c.leaderboard[0]._replace(warnings={"<i>odd</i>": 1})
+    c.overview = overview(pa.table({name: [1.0, 2.0, None] * 30 for name in names}))
+    text = render_report(c)
+    page = parsed(text)
+    assert "b" not in page.count and "i" not in page.count
+    assert "&lt;script&gt;" in text and "$x^2$" in text
+    assert "Before you trust these numbers" in text
+
+
+def test_same_result_same_bytes():
+    c = ready("multiclass")
+    first = render_report(c)
+    c._views.clear()
+    assert render_report(c) == first
+
+
+def test_forty_methods_and_two_hundred_columns_stay_small():
+    names = [f"a column with a long name, number {j}" for j in range(200)]
+    c = made("multiclass", n=400, methods=40, columns=200, folds=2, names=names)
+    c.skipped += [
+        SkippedMethod(f"pansophy.thing_{i}", f"reason {i % 30}", SkipKind.OTHER_TASK)
+        for i in range(150)
+    ]
+    text = render_report(c)
+    parsed(text)
+    assert len(text.encode()) < 3_000_000
+    assert text.count("<details>") >= 40
+
+
+def test_a_picture_that_fails_does_not_stop_the_page(monkeypatch):
+    from pansophy.compare.report import plots
+
+    def fails(*_, **how):
+        raise RuntimeError("no <ink> left")
+
+    monkeypatch.setattr(plots, "plot_roc", fails)
+    text = render_report(ready("classification"))
+    parsed(text)
+    assert "could not be drawn: no &lt;ink&gt; left" in text
+
+
+def test_an_interrupted_comparison_says_so_and_the_command_is_quoted():
+    c = made("classification")
+    c.complete = False
+    schema = replace(c.schema, target="it's; rm -rf", group="g")
+    c.dataset = c.dataset._replace(schema=schema)
+    c.settings |= {"source": "my table.csv", "costs": {"k0": 1.0, "k1": 5.0}}
+    c.folder = "run 1"
+    first, second, third = commands_to_repeat(c)
+    assert first.startswith("pansophy rerun 'run 1'")
+    words = shlex.split(second)
+    assert words[:5] == [
+        "pansophy",
+        "compare",
+        "my table.csv",
+        "--target",
+        c.schema.target,
+    ]
+    assert words[words.index("--costs") + 1] == "k0=1,k1=5"
+    assert words[words.index("--methods") + 1] == "method 1,method 2,method 3,broken"
+    assert repr(c.schema.target) in third and "group='g'" in third
+    text = render_report(c)
+    parsed(text)
+    assert "was interrupted before all methods were done" in text
+    assert "With the costs given" in text and "saved model decides by" in text
+
+
+def test_a_test_table_and_groups_if_asked_for():
+    c = made("classification", n=300)
+    p = {t.method.name: t.predictions for t in c.trials if not t.failure}
+    c.holdout = compare_on_test_set(c.data.y, p, "log loss", reference=c.winner)
+    c.settings["by"] = "<town>"
+    towns = pa.table({"<town>": ["u", "v", None] * 100})
+    c.dataset = c.dataset._replace(table=towns)
+    text = render_report(c)
+    parsed(text)
+    assert "On the 300 rows of the test table" in text and "McNemar" in text
+    assert "Groups of &lt;town&gt;" in text and "true positive rate" in text
+    assert c.to_dict()["holdout"]["n"] == 300
+
+
+def test_exploration_page(tmp_path):
+    rows = {EVIL: list(range(60)), "b": ["u", "v", None] * 20, "c": [1.5, None] * 30}
+    rows["y"] = [2 * v for v in rows[EVIL]]
+    later = {**rows, EVIL: [v + 100 for v in rows[EVIL]]}
+    seen = explore(pa.table(rows), "y", other=pa.table(later))
+    path = write_exploration(seen, tmp_path / "e" / "explore.html", "<b>name</b>")
+    text = path.read_text("utf-8")
+    page = parsed(text)
+    assert "b" not in page.count and "Look at this first" in text
+    assert {"findings", "drift", "view", "columns"} <= set(page.names)
+    assert "could not be drawn" not in text
+    bare = explore(pa.table(rows), whole=False)
+    page = parsed(write_exploration(bare, tmp_path / "bare.html").read_text("utf-8"))
+    assert "view" not in page.names
+
+
+def test_promises_are_checked_on_later_rows_and_other_groups():
+    from pansophy.compare.model.kept_model import held_out_predictions
+    from pansophy.compare.report.decisions import calibration_halves
+
+    c, n = made("regression"), 150
+    when, whose = np.arange(n)[::-1], np.arange(n) // 7
+    for data in (replace(c.data, time=when), replace(c.data, group=whose)):
+        one = replace(c, dataset=c.dataset._replace(data=data))
+        a, b = calibration_halves(one, held_out_predictions(one))
+        assert sorted([*a, *b]) == list(range(n)) and min(len(a), len(b)) > n // 3
+        if data.time is not None:
+            assert when[a].max() < when[b].min()
+        else:
+            assert not set(whose[a]) & set(whose[b])
+
+
+def test_what_promises_hold_is_counted_by_weight():
+    from pansophy.compare.model.kept_model import held_out_predictions
+    from pansophy.compare.report.decisions import (
+        calibration_halves,
+        interval_section,
+        prediction_set_section,
+    )
+
+    for task, part in (
+        ("regression", interval_section),
+        ("classification", prediction_set_section),
+    ):
+        c = made(task)
+        bare = held_out_predictions(c)
+        n, (_, b) = len(bare.y), calibration_halves(c, bare)
+        one = part(c, bare)
+        heavy = np.where(np.arange(n) == b[0], 1e4, 1.0)  # one row is nearly all
+        given = (np.ones(n), np.full(n, 0.5), np.full(n, 3.0), heavy)
+        each, half, thrice, most = (part(c, bare._replace(weight=w)) for w in given)
+        assert each == half == one
+        assert f"with {3 * len(b):,} rows" in thrice.text
+        held = float(most.table.body[0][1].split()[0])
+        assert held > 98 or held < 2
+
+
+def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
+    for dear in (
+        "overview_figures",
+        "data_figures",
+        "kept_model_figures",
+        "weak_subgroups",
+        "method_blocks",
+    ):
+        monkeypatch.setattr(sections, dear, lambda c: [])
+    monkeypatch.setattr(decisions, "decision_sections", lambda c: [])
+    c, name = ready("classification"), "the answer to a question " * 12
+    schema = replace(c.schema, target=name, why=f"{name} holds text")
+    long = replace(c, dataset=c.dataset._replace(schema=schema))
+    text = render_report(long)
+    heading = re.search(r"<h1.*?</h1>", text)[0]
+    assert f'title="{name}"' in heading and heading.endswith("…</h1>")
+    assert text.count(name) == 1 + sum(
+        name in line for line in commands_to_repeat(long)
+    )
+    first = re.search(r'aria-label="Verdict">\s*<p>(.*?)</p>', text)[1]
+    assert "; " not in first and first.endswith(".")
+    assert (
+        'class="names name one"' in text and ".board .name { position: sticky" in text
+    )

@@ -1,0 +1,91 @@
+"""`Comparison`: records, JSON, tables and figures for every task."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from pansophy.compare import Comparison
+from pansophy.compare.comparison import dataframe_library
+
+from .comparisons import EVIL, TASKS, made, ready
+
+
+@pytest.fixture(scope="module")
+def result():
+    return made("classification")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_records_and_json_for_every_task(task):
+    c = ready(task)
+    again = json.loads(json.dumps(c.to_dict(), allow_nan=False))
+    assert again["winner"] == c.winner and again["complete"] is True
+    assert len(again["leaderboard"]) == 4 and again["leaderboard"][0]["rank"] == 1
+    assert again["folds"]["dummy"][c.metric] == c.trial("dummy").scores[c.metric]
+    assert again["baselines"][0]["method"] == "dummy"
+    assert [r["kept"] for r in c.records()].count(True) == 1
+    assert isinstance(c, Comparison) and str(c) and c._repr_html_()
+
+
+def test_the_table_is_of_the_kind_that_was_given(result):
+    assert isinstance(result.table, pa.Table)
+    for like, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        result.library = like
+        assert isinstance(result.table, kind)
+        assert next(iter(result.table["method"])) == result.leaderboard[0].method
+    result.library = "arrow"
+    assert isinstance(result.to_pandas(), pd.DataFrame)
+    assert [
+        dataframe_library(t) for t in (pd.DataFrame(), pl.DataFrame(), {}, "t.csv")
+    ] == ["pandas", "polars", "arrow", "arrow"]
+
+
+def test_notebook_view_is_escaped_and_needs_nothing():
+    c = made("regression", names=[EVIL, "b", "c", "d"])
+    c.notes.append(EVIL)
+    html = c._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html
+    assert "http" not in html and "(kept)" in html
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_pictures_take_axes_and_refuse_what_makes_no_sense(task):
+    from matplotlib import pyplot as plt
+
+    c = ready(task)
+    numeric = task in ("regression", "count")
+    names = ["scores", "quality_time", "importance", "partial_dependence"]
+    names += ["residuals"] if numeric else ["roc", "precision_recall", "calibration"]
+    names += ["gain"] if not numeric else []
+    for name in names:
+        ax = plt.figure().add_subplot()
+        assert getattr(c, f"plot_{name}")(ax=ax) is ax
+        plt.close(ax.figure)
+    with pytest.raises(ValueError, match=r"classes|numbers|calibrated"):
+        (c.plot_roc if numeric else c.plot_residuals)()
+    if task == "multilabel":
+        with pytest.raises(ValueError, match="for classes"):
+            c.plot_confusion()
+    with pytest.raises(ValueError, match="no method 'odd'"):
+        c.plot_importance("odd")
+    with pytest.raises(ValueError, match="no column of values"):
+        c.plot_partial_dependence("odd")
+
+
+def test_importance_finds_the_column_that_matters():
+    c = ready("regression")
+    from pansophy.compare.report.plot_data import (
+        partial_dependence_data,
+        permutation_importances,
+    )
+
+    found = permutation_importances(c)
+    assert found[0].column == "x0" and found[0].mean > 0.5
+    assert all(abs(f.mean) < 1e-9 for f in found[1:])
+    d = partial_dependence_data(c)
+    slope = np.polyfit(d.values, d.mean[:, 0], 1)[0]
+    assert slope == pytest.approx(3, abs=0.1)

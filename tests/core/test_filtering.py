@@ -1,0 +1,44 @@
+"""Forward-backward of discrete chains: long sequences and underflow."""
+
+import numpy as np
+import pytest
+
+from pansophy.core import filtering, hidden_chain
+from pansophy.core.filtering import Chain, Evidence
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("k", [3, 11])
+def test_a_long_sequence_is_worked_from_both_ends(monkeypatch, rng, dense, k):
+    """As one sequence in a single pass, for every quantity."""
+    n = 700
+    chain = Chain(rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), size=k))
+    table = np.log(rng.random((n if dense else 5, k)))
+    index = None if dense else rng.integers(5, size=n)
+    seen = Evidence(table, index, np.array([n]))
+    results = []
+    for long in (1 << 20, 100):
+        monkeypatch.setattr(hidden_chain, "LONG_SEQUENCE", long)
+        E = filtering.expected_counts(chain, seen)
+        G, logliks = filtering.smooth_chain(chain, seen)
+        path, scores = filtering.viterbi(chain, seen)
+        path = path if dense else scores  # of symbols, many paths are equally likely
+        again = filtering.sequence_log_likelihoods(chain, seen)
+        results.append((*E, G, logliks, path, scores, again))
+    for one, two in zip(*results, strict=True):
+        assert np.allclose(one, two, rtol=1e-10)
+
+
+@pytest.mark.parametrize("long", [10, 1000])
+def test_products_too_small_are_done_again_in_logarithms(monkeypatch, long):
+    """A chain that must make moves of probability 1e-200, time and again."""
+    monkeypatch.setattr(hidden_chain, "LONG_SEQUENCE", long)
+    chain = Chain(np.array([1.0, 0.0]), np.array([[1.0, 1e-200], [1e-200, 1.0]]))
+    table = np.array([[0.0, -800.0], [-800.0, 0.0]])
+    seen = Evidence(table, np.arange(12) % 2, np.array([12]))
+    E, F = (filtering.expected_counts(chain, seen, log=log) for log in (False, True))
+    for a, b in zip(E, F, strict=True):
+        assert np.allclose(a, b)
+    assert -5000 < E.loglik < -4000
+    assert filtering.sequence_log_likelihoods(chain, seen)[0] == pytest.approx(E.loglik)
+    assert np.allclose(filtering.filter_chain(chain, seen)[0].sum(1), 1)

@@ -1,0 +1,29 @@
+"""Rows that depend on each other in time or by group."""
+
+import numpy as np
+import pyarrow as pa
+
+from pansophy.diagnose import explore
+
+
+def test_rows_along_time_and_of_one_person_are_told(rng):
+    n = 300
+    day = np.arange("2022-01-01", "2022-10-28", dtype="M8[D]")
+    x, walk = rng.normal(size=n), np.cumsum(rng.normal(size=n))
+    table = {"day": day[rng.permutation(n)], "x": x}
+    order = np.argsort(table["day"])
+    table["y"] = np.empty(n)
+    table["y"][order] = walk
+    (told,) = explore(pa.table(table), "y", whole=False).warnings
+    assert (told.kind, told.column) == ("time order", "day")
+    assert "time='day'" in told.text and told.facts["correlation"] > 0.8
+    assert not explore(pa.table(table), "y", time="day", whole=False).warnings
+    fair = pa.table({**table, "y": rng.random(n) < 0.5})
+    assert not explore(fair, "y", whole=False).warnings
+    who = np.repeat(np.arange(30), 10)
+    table = {"patient_id": who, "x": x, "y": rng.normal(size=30)[who] + x}
+    (told,) = explore(table, "y", whole=False).warnings
+    assert told.kind == "repeated group" and "group='patient_id'" in told.text
+    assert not explore(table, "y", group="patient_id", whole=False).warnings
+    unlike = explore({**table, "y": rng.normal(size=n)}, "y", whole=False).findings
+    assert [(f.kind, f.severity) for f in unlike] == [("repeated group", "note")]

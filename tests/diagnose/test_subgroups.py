@@ -1,0 +1,61 @@
+"""Weak slices: planted ones come first, noise is not reported."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pansophy.diagnose import subgroups
+
+
+def alike(a, b):
+    """Two audits that say the same."""
+    assert (a.groups, a.counts, a.left_out) == (b.groups, b.counts, b.left_out)
+    assert list(a.measures) == list(b.measures)
+    for name, spans in a.measures.items():
+        assert len(spans) == len(b.measures[name])
+        for one, other in zip(spans, b.measures[name], strict=True):
+            assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
+    for one, other in zip(a.gaps, b.gaps, strict=True):
+        assert one[:3] == other[:3]
+        assert one.gap == pytest.approx(other.gap, rel=1e-9, abs=1e-12)
+    assert [f.severity for f in a.findings()] == [f.severity for f in b.findings()]
+
+
+def test_weak_slices_come_first(rng):
+    n = 4000
+    X = pd.DataFrame({
+        "age": rng.uniform(0, 100, n), "town": rng.choice(["a", "b", "c"], n),
+        "kind": rng.choice(["u", "v"], n), "noise": rng.normal(size=n),
+    })  # fmt: skip
+    loss = rng.exponential(size=n)
+    loss += 0.5 * (X.town == "b") + 3.0 * ((X.kind == "v") & (X.age > 75))
+    found = subgroups(X, loss)
+    names = [s.name for s in found]
+    assert found[0].columns == ("age", "kind") and found[0].parts[1] == "v"
+    assert "town = b" in names
+    assert not any("noise" in s.columns for s in found)
+    assert found[0].excess.low < 3.0 and found[0].finding().severity == "warning"
+    assert str(found[0]).startswith(names[0])
+    with pytest.raises(ValueError, match="'city'"):
+        subgroups(X, loss, columns=["city"])
+    only = subgroups(X, loss, columns=["town"], pairs=False)
+    assert [s.name for s in only] == ["town = b"]
+    assert only[0].loss == pytest.approx(loss[X.town == "b"].mean())
+    assert only[0].rest == pytest.approx(loss[X.town != "b"].mean())
+    w = rng.uniform(1, 3, n)
+    (own,) = subgroups(X, loss, columns=["town"], pairs=False, weights=w)
+    b = X.town == "b"
+    assert own.loss == pytest.approx(np.average(loss[b], weights=w[b]))
+    assert own.rows == b.sum() and own.excess.error > only[0].excess.error
+    alike = subgroups(X, loss, columns=["town"], pairs=False, weights=np.full(n, 2.5))
+    assert alike[0].excess == pytest.approx(only[0].excess)
+
+
+def test_slices_of_noise_are_not_reported():
+    wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        wrong += bool(subgroups(rng.normal(size=(600, 5)), rng.exponential(size=600)))
+    assert wrong <= 6
+    with pytest.raises(ValueError, match="losses"):
+        subgroups(np.ones((3, 1)), [1, 2])

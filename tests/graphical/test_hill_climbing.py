@@ -1,0 +1,46 @@
+"""Gains and legality of single-edge moves."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pansophy.graphical import (
+    bic_score,
+    hill_climbing,
+)
+from pansophy.graphical.contingency_tables import ContingencyTables
+from pansophy.graphical.dags import adjacency_matrix, reachability_matrix
+from pansophy.graphical.hill_climbing import EdgeConstraints, MoveTable
+from pansophy.graphical.structure_scores import DiscreteFamilyScores
+
+
+def noisy(seed, d=4, n=150):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n, d))
+    for j in range(1, d):
+        keep = rng.random(n) < 0.6
+        X[keep, j] = X[keep, rng.integers(0, j)]
+    return X
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_gains_are_differences_of_scores_and_moves_are_legal(seed):
+    rng = np.random.default_rng(seed)
+    X = noisy(seed, d=5)
+    families = DiscreteFamilyScores(ContingencyTables(X, (2,) * 5), "bic")
+    none = np.zeros((5, 5), dtype=bool)
+    board = MoveTable(families, EdgeConstraints(none, none, 3), [()] * 5)
+    for _ in range(8):
+        moves = board.moves()
+        gains = board.gains(moves)
+        i = int(rng.integers(len(gains)))
+        before = bic_score(X, board.parents)
+        board.apply(*hill_climbing.decode_move(moves, i))
+        assert bic_score(X, board.parents) - before == pytest.approx(gains[i], abs=1e-8)
+        assert board.score == pytest.approx(bic_score(X, board.parents))
+        np.testing.assert_array_equal(
+            board.R, reachability_matrix(adjacency_matrix(board.parents))
+        )
+        assert max(map(len, board.parents)) <= 3

@@ -1,0 +1,80 @@
+"""SGDRegressor: the delta rule, ridge, partial_fit, log links."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as peer
+
+from pansophy.linear_model import (
+    Ridge,
+    SGDClassifier,
+    SGDRegressor,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    f = X @ np.array([1.0, -2.0, 0.0, 0.5, 0.0, 0.0]) + 0.3
+    return X, f + 0.3 * rng.standard_normal(300)
+
+
+def test_least_squares_by_the_delta_rule():
+    """Steps below 2 / lambda_max come to least squares, others do not."""
+    X, y = np.array([[0.0, 1], [1, 1], [2, 1]]), np.array([1.0, 3, 5])
+    limit = 2 / np.linalg.eigvalsh(X.T @ X / 3)[-1]
+    how = {
+        "penalty": None,
+        "learning_rate": "constant",
+        "fit_intercept": False,
+        "batch_size": 3,
+        "tol": None,
+    }
+    model = SGDRegressor(eta0=0.99 * limit, max_iter=3000, **how).fit(X, y)
+    np.testing.assert_allclose(model.coef_, [2, 1], atol=1e-6)
+    model = SGDRegressor(eta0=1.01 * limit, max_iter=3000, **how).fit(X, y)
+    assert np.abs(model.coef_).max() > 1e9
+    X, y = np.column_stack([np.ones(4), np.arange(4)]), np.array([1.0, 2, 2, 4])
+    model = SGDRegressor(eta0=0.1, max_iter=3000, **{**how, "batch_size": 4}).fit(X, y)
+    np.testing.assert_allclose(model.coef_, [0.9, 0.9], atol=1e-6)
+
+
+@pytest.mark.parametrize("step", ["constant", "invscaling", "adaptive"])
+def test_regression_comes_to_ridge(data, step):
+    X, y = data
+    how = {"learning_rate": step, "random_state": 0, "eta0": 0.01, "alpha": 0.1}
+    how |= {"max_iter": 50, "tol": None, "average": 3000}
+    model = SGDRegressor(**how).fit(X, y)
+    exact = Ridge(alpha=0.1 * len(y)).fit(X, y)
+    np.testing.assert_allclose(model.coef_, exact.coef_, atol=0.02)
+    theirs = peer.SGDRegressor(**how).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.02)
+
+
+def test_partial_fit_of_the_regressor_and_its_errors(data):
+    X, y = data
+    whole = SGDRegressor(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    parts = SGDRegressor(shuffle=False)
+    for rows in np.array_split(np.arange(len(X)), 5):
+        parts.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-12)
+    model = SGDClassifier()
+    with pytest.raises(ValueError, match="classes must be passed"):
+        model.partial_fit(X, y > 0)
+    model.partial_fit(X, y > 0, classes=[False, True])
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        model.partial_fit(X, y > 0, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="labels"):
+        SGDClassifier().partial_fit(X, np.arange(len(X)) % 3, classes=[0, 1])
+    with pytest.raises(ValueError, match="balanced"):
+        SGDClassifier(class_weight="balanced").partial_fit(X, y > 0, classes=[0, 1])
+
+
+def test_log_links_predict_means_and_quantiles_are_quantiles(data):
+    X, rng = data[0], np.random.default_rng(1)
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + 1)).astype(float)
+    model = SGDRegressor("poisson", random_state=0, average=True).fit(X, y)
+    np.testing.assert_allclose(model.predict(X).mean(), y.mean(), rtol=0.05)
+    high = SGDRegressor("quantile", quantile=0.9, random_state=0, average=300)
+    high.set_params(max_iter=100, tol=None, learning_rate="constant").fit(X, data[1])
+    assert abs(np.mean(data[1] < high.predict(X)) - 0.9) < 0.03

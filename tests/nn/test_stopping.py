@@ -1,0 +1,80 @@
+"""Early stopping."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from pansophy import nn  # noqa: E402
+from pansophy.nn.stopping import StoppingState  # noqa: E402
+
+torch.set_num_threads(1)  # nets this small lose time to a second thread
+
+
+class Linear(torch.nn.Module):
+    """y = X w + b on squared error, by autograd."""
+
+    def __init__(self, d=3, k=1):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(d, k, dtype=torch.float64))
+        self.b = torch.nn.Parameter(torch.zeros(k, dtype=torch.float64))
+
+    def losses(self, batch):
+        X, Y = batch
+        return {"loss": (X @ self.w + self.b - Y).square().mean()}
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(40, 3))
+    return X, X @ np.array([[1.0], [-2.0], [0.5]]) + 0.3
+
+
+def train(net, data, **options):
+    return nn.train(net, data, **{"device": "cpu", "seed": 0, **options})
+
+
+def scripted(values):
+    """`evaluate` that reports these values, one per epoch."""
+    stream = iter(values)
+    return lambda net: {"score": next(stream)}
+
+
+def test_patience_is_counted_exactly_and_the_best_restored(data):
+    kept = []
+
+    def evaluate(net):
+        kept.append(net.w.detach().clone())
+        return {"score": [5.0, 3.0, 4.0, 3.5, 3.2, 2.0][len(kept) - 1]}
+
+    stop = nn.EarlyStopping("score", patience=2)
+    result = train(Linear(), data, epochs=99, evaluate=evaluate, stop=stop)
+    assert result.reason == "tolerance" and result.converged
+    assert result.n_iter == 5  # 5, 3, then three that are no better
+    assert torch.equal(result.state.net.w, kept[1])
+
+
+def test_best_of_a_score_that_rises(data):
+    values = [0.1, 0.5, 0.4, math.nan, 0.3]
+    stop = nn.EarlyStopping("score", patience=2, mode="max", tol=0.01)
+    result = train(Linear(), data, epochs=5, evaluate=scripted(values), stop=stop)
+    assert result.reason == "tolerance" and result.n_iter == 5
+    assert np.isnan(result.history["score"][3])
+
+
+def test_rate_is_cut_before_stopping():
+    rule = nn.EarlyStopping("loss", patience=0, cut=0.1, floor=0.05)
+    p, over = rule.update(StoppingState(best=1.0), 2.0)
+    assert (
+        p.rate == pytest.approx(0.1) and p.epochs_without_improvement == 0 and not over
+    )
+    p, over = rule.update(p, 2.0)
+    assert p.rate == pytest.approx(0.01) and not over
+    p, over = rule.update(p, 2.0)
+    assert over
+
+
+def test_unknown_monitor_is_named(data):
+    with pytest.raises(ValueError, match="'scroe'"):
+        train(Linear(), data, stop=nn.EarlyStopping("scroe"))
