@@ -4,8 +4,8 @@
 
 - ruff on everything;
 - the contracts that cost little: imports, catalogue, losses, penalties, kernels;
-- of every module of the package that differs from the last commit (or was changed by
-  it, if nothing differs): its doctests, and its tests, which have its name.
+- of every module of the package that differs from the last commit: its doctests, and
+  its tests, which have its name.
 """
 
 import subprocess
@@ -17,10 +17,9 @@ CONTRACTS = ("imports", "catalogue", "losses", "penalties", "kernels")
 
 
 def changed_files():
-    """Files that differ from the last commit, or that it changed."""
-    now = lines_of("git", "diff", "--name-only", "HEAD")
-    now += lines_of("git", "ls-files", "--others", "--exclude-standard")
-    return now or lines_of("git", "diff", "--name-only", "HEAD~1", "HEAD")
+    """Files that differ from the last commit, new ones included."""
+    changed = lines_of("git", "diff", "--name-only", "HEAD")
+    return changed + lines_of("git", "ls-files", "--others", "--exclude-standard")
 
 
 def lines_of(*command):
