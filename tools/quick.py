@@ -47,6 +47,8 @@ def main():
     tests = [f"tests/common/test_{name}.py" for name in CONTRACTS]
     for name in changed_files():
         tests += tests_of(name)
+    # pytest imports a module for its doctests alone if it comes before its tests
+    tests.sort(key=lambda name: name.startswith("src"))
     quiet = ["-x", "-n", "2", "-m", "not slow and not gpu"]
     commands.append([sys.executable, "-m", "pytest", *quiet, *dict.fromkeys(tests)])
     for command in commands:
