@@ -85,11 +85,11 @@ def test_paths_and_gaps():
         enet_path(X, Y, positive=True)
 
 
-def test_turns_where_the_gram_matrix_would_be_large(monkeypatch):
+def test_blocks_of_columns_where_the_gram_matrix_would_be_large(monkeypatch):
     X, Y = problem(60, 300)
     exact = MultiTaskLasso(alpha=0.1, tol=1e-10).fit(X, Y).coef_
     monkeypatch.setattr(group_working_set, "LIMIT", 20)
-    monkeypatch.setattr(group_working_set, "TURN", 100)
+    monkeypatch.setattr(group_working_set, "BLOCK_COLUMNS", 100)
     for rows in (X, sp.csc_matrix(X)):
         model = MultiTaskLasso(alpha=0.1, tol=1e-5).fit(rows, Y)
         np.testing.assert_allclose(model.coef_, exact, atol=1e-2)
