@@ -197,7 +197,7 @@ def transpose_rows(X, m, rows, count, listed, T):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def row_norms(X, m, rows, count, norm):
+def squared_row_norms_about(X, m, rows, count, norm):
     """|x - m|^2 of some rows. A row is read from end to end, and cached after that."""
     for r in range(count):
         x = X[rows[r]]
@@ -237,7 +237,7 @@ def find_nearest(X, m, count, listed, both, A, c2, work):
             fold_four_centers(D, j, c2, j, best, second, near)
         return
     if both:
-        row_norms(X, m, rows, count, norm)
+        squared_row_norms_about(X, m, rows, count, norm)
     elif c2.shape[0] == 4 and np.isinf(c2[2]) and T.shape[0] > FEW:
         nearest_of_two(X, m, rows, count, A, c2, near)
         return

@@ -45,7 +45,7 @@ def select_rows(X, rows):
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def column_names(X) -> list[str]:
+def column_names_or_numbers(X) -> list[str]:
     """Names of the columns: the table's own, or x0, x1, ..."""
     names = frames.column_names(X)
     if names is None:
@@ -56,7 +56,7 @@ def column_names(X) -> list[str]:
 def column_labels(X, names) -> list[str]:
     """The given column names, checked against X, or the table's own."""
     if names is None:
-        return column_names(X)
+        return column_names_or_numbers(X)
     if len(names) != X.shape[1]:
         raise ValueError(f"{X.shape[1]} columns but {len(names)} names.")
     return [str(name) for name in names]
@@ -97,7 +97,7 @@ def with_permuted_column(X, j, order):
         mixed = X.copy()
         mixed[:, j] = X[order, j]
         return mixed
-    name = column_names(X)[j]
+    name = column_names_or_numbers(X)[j]
     return X.with_columns(X[name][order].alias(name))  # polars
 
 

@@ -74,7 +74,7 @@ def mmd(
     with single_blas():
         if length_scale is None:
             few = both[rng.permutation(n + m)[:500]]
-            far = np.sqrt(np.maximum(row_squared_norms(few), 0.0))[
+            far = np.sqrt(np.maximum(squared_row_distances(few), 0.0))[
                 np.triu_indices(len(few), 1)
             ]
             length_scale = float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
@@ -90,7 +90,7 @@ def mmd(
     return Discrepancy(value, float(p), length_scale)
 
 
-def row_squared_norms(X):
+def squared_row_distances(X):
     """Squared distances between all rows."""
     s = np.einsum("ij,ij->i", X, X)
     return s[:, None] + s - 2 * X @ X.T

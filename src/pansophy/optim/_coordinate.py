@@ -193,7 +193,7 @@ def correlate_rows(X, index, v, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def solve_transposed_triangle(R, s, x):
+def forward_substitute(R, s, x):
     """Solve x <- R^-T x for the leading s x s block of an upper triangular R."""
     for i in range(s):
         row = R[i]
@@ -204,7 +204,7 @@ def solve_transposed_triangle(R, s, x):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def solve_triangle(R, s, x):
+def back_substitute(R, s, x):
     """Solve x <- R^-1 x for the leading s x s block of an upper triangular R."""
     for i in range(s - 1, -1, -1):
         row = R[i]
@@ -241,7 +241,7 @@ def remove_from_factor(R, s, at):
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def append_to_factor(R, s, column, corner):
     """Extend the factor of A by a row and column; False if A is then not definite."""
-    solve_transposed_triangle(R, s, column)
+    forward_substitute(R, s, column)
     pivot = corner
     for i in range(s):
         pivot -= column[i] * column[i]

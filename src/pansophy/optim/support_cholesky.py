@@ -29,8 +29,8 @@ class Support:
         order = np.argsort(self.members)  # S is sorted: the place of each in R
         x = np.empty(s, self.R.dtype)
         x[order] = rhs
-        loops.solve_transposed_triangle(self.R, s, x)
-        loops.solve_triangle(self.R, s, x)
+        loops.forward_substitute(self.R, s, x)
+        loops.back_substitute(self.R, s, x)
         return x[order]
 
     def holds(self, b, S) -> bool:
