@@ -44,7 +44,7 @@ from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
 from .core.rows import DatasetRows, is_dataset
 from .core.weighted import check_sample_weight
-from .params import check_params
+from .params import PlainSignature, check_keywords, check_params
 
 FLOATS = (np.float64, np.float32)
 
@@ -86,6 +86,12 @@ class InterruptedFitWarning(UserWarning):
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class: checks parameters and data once, runs drivers with callbacks."""
+
+    __signature__ = PlainSignature()
+
+    def __new__(cls, *args, **keywords):
+        check_keywords(cls, keywords)
+        return super().__new__(cls)
 
     def _check_training_data(
         self, X, y=None, sample_weight=None, *, y_kind=None, **checks
