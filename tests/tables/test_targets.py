@@ -169,3 +169,11 @@ def test_a_column_of_lists_is_several_labels():
         "multilabel", ("a", "b"), ("y",))  # fmt: skip
     known = table.filter(pa.array(known_rows(table, schema.targets)))
     assert schema.goal(known).tolist() == [[1, 0], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("values", [[0, 59e306], [1e200, 2e200], [-1e300, 0, 1e160]])
+def test_targets_too_large_to_square_are_named(values):
+    """They are not taken for missing: what is left may look constant."""
+    table = pa.table({"x": np.arange(60), "y": np.resize(np.array(values), 60)})
+    with pytest.raises(TableError, match=r"numbers beyond 1e\+150.*larger units"):
+        infer_schema(table, "y", task="regression")

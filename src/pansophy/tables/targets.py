@@ -288,13 +288,15 @@ def numbers_target(column, name, task, why) -> TargetSchema:
         if not (t.is_boolean(column.type) or t.is_duration(column.type)):
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
     y = column_values.column_as_floats(column, name, form)
-    if len(y) and np.isnan(y).all():
-        raise TableError(
-            f"Column {name!r} holds no number up to {column_values.HUGE:g}; give it in "
-            "larger units."
-        )
+    known = len(column) - column_values.count_not_finite(column)
     y = y[~np.isnan(y)]
     if len(y) == 0 or y.min() == y.max():
+        lost = known - len(y)
+        if lost > 0:
+            raise TableError(
+                f"Column {name!r} has {lost} numbers beyond {column_values.HUGE:g}, "
+                "whose squares overflow; give it in larger units."
+            )
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if task == "count":
         check_counts(y, name)
