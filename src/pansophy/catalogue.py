@@ -138,8 +138,8 @@ SUFFIXES = (  # longest first; what is left must have the length beside it
     ("ation", 4), ("ator", 4), ("ically", 4), ("izing", 3), ("izer", 3), ("ized", 3),
     ("ize", 3), ("ating", 4), ("ated", 4), ("ate", 4), ("ative", 4), ("ity", 4),
     ("ical", 4), ("ment", 4), ("sion", 4), ("sor", 4), ("ion", 4), ("ive", 4),
-    ("ing", 4), ("ied", 3), ("ify", 4), ("or", 5), ("er", 6), ("ed", 4), ("ly", 4), ("al", 5),
-    ("ic", 4), ("e", 5), ("y", 4),
+    ("ing", 4), ("ied", 3), ("ify", 4), ("or", 5), ("er", 6), ("ed", 4), ("ly", 4),
+    ("al", 5), ("ic", 4), ("e", 5), ("y", 4),
 )  # fmt: skip
 
 
