@@ -33,6 +33,7 @@ class Metric(NamedTuple):
     row_losses: Callable | None = None  # (y, p) -> one loss per row
     from_mean_loss: Callable = float  # mean of the row losses -> score
     bounds: tuple[float, float] = (0.0, np.inf)  # least and greatest value
+    pooled: bool = True  # answers of different folds may be scored together
 
     def clip(self, interval):
         """An interval of scores, clipped to the bounds."""
@@ -55,9 +56,13 @@ def row_mean_metric(
     return Metric(name, task, greater, score, row_losses, from_mean_loss, bounds)
 
 
-def aggregate_metric(name, task, score, lower=0.0) -> Metric:
-    """A metric of all rows together; greater is better, from `lower` to 1."""
-    return Metric(name, task, True, score, bounds=(lower, 1.0))
+def aggregate_metric(name, task, score, lower=0.0, *, pooled=True) -> Metric:
+    """A metric of all rows together; greater is better, from `lower` to 1.
+
+    One that orders rows by their scores is not `pooled`: scores of models of different
+    folds have no common scale.
+    """
+    return Metric(name, task, True, score, bounds=(lower, 1.0), pooled=pooled)
 
 
 def clip_and_normalise(p):
@@ -145,9 +150,14 @@ METRICS = [
         greater=True,
     ),
     row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
-    aggregate_metric("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
     aggregate_metric(
-        "average precision", CLASS, one_against_rest(sk.average_precision_score)
+        "roc auc", CLASS, one_against_rest(sk.roc_auc_score), pooled=False
+    ),
+    aggregate_metric(
+        "average precision",
+        CLASS,
+        one_against_rest(sk.average_precision_score),
+        pooled=False,
     ),
     aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
     aggregate_metric("f1", CLASS, f1_metric),
@@ -182,6 +192,7 @@ METRICS = [
         "roc auc",
         LABELS,
         lambda y, p, w=None: mean_over_columns(sk.roc_auc_score, y, p, w),
+        pooled=False,
     ),
 ]
 

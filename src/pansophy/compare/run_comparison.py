@@ -12,10 +12,9 @@ from .comparison import Comparison, dataframe_library
 from .evaluation.ranking import (
     choose_model,
     expected_best_score,
-    paired_intervals,
     rank_methods,
+    score_estimates,
 )
-from .evaluation.row_level import row_level_test
 from .execution.blend_trial import with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, library_versions, make_plan
 from .execution.run_folder import check_run_folder, open_run
@@ -114,14 +113,13 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         skipped = skipped if skip is None else [skip, *skipped]
     elif options.methods is None:
         skipped = [SkippedMethod(BLEND, "turned off", SkipKind.UNSUITED), *skipped]
-    leaderboard = rank_methods(trials, metrics, split.ratio, data, limits.seed)
+    estimates = score_estimates(trials, metrics, split, data)
+    leaderboard = rank_methods(trials, metrics, estimates)
     if not leaderboard:
         stop_without_result(trials, complete, limits)
     kept = choose_model(
         leaderboard,
         [t.method.name for t in trials],
-        paired_intervals(trials, metrics[0], split.ratio),
-        metrics[0].greater,
         options.keep,
     )
     findings, notes = findings_and_notes(exploration.findings, dataset)
@@ -131,9 +129,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         leaderboard=leaderboard,
         winner=kept.method,
         keep_reason=kept.reason,
-        row_test=row_level_test(
-            trials, leaderboard, metrics[0], data, split.kind, limits.seed
-        ),
+        estimates=estimates[metrics[0].name],
         expected=expected_best_score(
             trials, leaderboard, metrics[0], limits.seed, data
         ),

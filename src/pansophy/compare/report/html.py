@@ -100,7 +100,7 @@ def report_context(c) -> dict:
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
         ),
         "sentences": [
-            *map(capitalised, verdict_paragraphs(c.leaderboard, c.kept, c.row_test)),
+            *map(capitalised, verdict_paragraphs(c.leaderboard, c.kept)),
             *supporting_sentences(c),
         ],
         "alarms": [f for f in found if f.severity == "alarm"],

@@ -2,14 +2,13 @@
 
 import shlex
 
+from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import LINEAR_BASELINES
-from ..evaluation.row_level import DUMMY
 from ..evaluation.wording import verb_for
 from ..methods.excluded import SkipKind
 from ..options import command_line_words, is_file_path
 from .formatting import (
     describe_blend,
-    format_interval,
     format_mean,
     format_number,
     format_seconds,
@@ -100,9 +99,9 @@ def kept_model_paragraph(c) -> str:
     made = getattr(method, "path", "") or "An estimator of your own"
     if method.members:
         made = f"An average of {describe_blend(method.blend_weights)}"
-    text = f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])} over folds"
-    if row.over_rows is not None:
-        text += f", {format_interval(row.over_rows)} over rows"
+    text = (
+        f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
+    )
     return (
         f"{text}; a fit takes {format_seconds(row.fit_seconds)}, a prediction "
         f"{format_seconds(row.predict_micros / 1e6)}. The pictures show rows held out "

@@ -19,12 +19,10 @@ def plot_scores(c, ax=None):
 
     rows = plotted_methods(c)
     spans = [r.scores[c.metric] for r in rows]
-    over = [(np.nan, np.nan) if r.over_rows is None else r.over_rows[1:3] for r in rows]
     better = "more" if c.metrics[0].greater else "less"
     return plot.score_intervals(
         [r.method for r in rows],
         *zip(*(s[:3] for s in spans)),
-        second=list(zip(*over)),
         limits=axis_limits(rows, [s[:3] for s in spans]),
         label=f"{c.metric}, {better} is better",
         ax=ax,
@@ -54,9 +52,11 @@ def plot_quality_time(c, ax=None):
 
 
 def highlighted_methods(c) -> dict:
-    """Coloured are the best and what is tied with it; filled is what is kept."""
+    """Coloured is what is not worse than the best; filled is what is kept."""
     tied = [
-        r.method for r in c.leaderboard if r.standing in (Standing.BEST, Standing.TIED)
+        r.method
+        for r in c.leaderboard
+        if r.standing not in (Standing.WORSE, Standing.BELOW_DUMMY)
     ]
     return {"marked": tied, "best": c.winner}
 

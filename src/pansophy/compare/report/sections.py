@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...plot.style import short_name
-from ..evaluation.row_level import DUMMY
+from ..evaluation.paired_tests import DUMMY
 from ..evaluation.wording import join_names
 from ..methods.excluded import SkipKind
 from ..model.kept_model import held_out_predictions

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...plot.style import short_name
 from ..evaluation.bayesian_tests import ALMOST_CERTAIN, PROBABLE
+from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import Standing
-from ..evaluation.row_level import DUMMY
 from ..evaluation.wording import (
     describe_probabilities,
     format_percent,
@@ -18,7 +18,6 @@ from .formatting import (
     format_number,
     with_article,
 )
-from .verdict import describe_row_test
 
 
 def setting_sentence(c) -> str:
@@ -38,34 +37,16 @@ def baseline_sentence(c) -> str:
     found = c.baselines
     if c.winner == DUMMY or not found:
         return ""
-    tied = {r.method for r in c.leaderboard if r.standing is Standing.TIED}
-    row_test = c.row_test
-    by_rows = row_test is not None and row_test.beats_dummy(c.winner)
-    by_rows = [b for b in found if b.method == DUMMY and by_rows]
-    others = [b for b in found if b not in by_rows]
-    clear = [b for b in others if b.significant and b.method not in tied]
-    alone = [b for b in others if b.significant and b.method in tied]
-    not_beaten = [b for b in others if not b.significant]
+    beaten = [b for b in found if b.significant]
+    not_beaten = [b for b in found if not b.significant]
     list_of = lambda some: join_names([describe_baseline(c, b) for b in some])
-    does = verb_for(c.winner, "beats", "beat")
     clauses = []
-    if clear:
-        clauses.append(f"{does} {list_of(clear)} beyond the interval")
-    if by_rows:
-        clauses.append(
-            f"{does} {list_of(by_rows)} row by row "
-            f"{describe_row_test(row_test, c.winner)}, though not beyond doubt over "
-            f"{row_test.folds} folds"
-        )
-    if alone:
-        clauses.append(
-            f"{does} {list_of(alone)} beyond the interval if only the two are looked "
-            "at, but not when allowing for the best having been picked from "
-            f"{len(c.leaderboard)}"
-        )
+    if beaten:
+        does = verb_for(c.winner, "beats", "beat")
+        clauses.append(f"{does} {list_of(beaten)} beyond chance")
     if not_beaten:
         does = verb_for(c.winner, "does", "do")
-        clauses.append(f"{does} not beat {list_of(not_beaten)} beyond the interval")
+        clauses.append(f"{does} not beat {list_of(not_beaten)} beyond chance")
     it = verb_for(c.winner, "it", "they")
     hint = "" if c.metrics[0].greater else " Lower is better."
     return f"{c.winner} {f'; {it} '.join(clauses)}.{hint}"
@@ -133,7 +114,11 @@ def selection_bias_sentence(c) -> str:
     if c.expected is None or len(c.leaderboard) < 2:
         return ""
     seen = c.leaderboard[0].scores[c.metric].mean
-    tied = [r for r in c.leaderboard[1:] if r.standing is Standing.TIED]
+    tied = [
+        r
+        for r in c.leaderboard[1:]
+        if r.standing in (Standing.TIED, Standing.UNDECIDED)
+    ]
     expected = format_number(c.expected)
     start = f"On new rows expect {with_article(c.metric)} of about {expected} from the"
     if format_number(seen) == expected and tied:

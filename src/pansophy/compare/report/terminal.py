@@ -9,14 +9,11 @@ import sys
 import textwrap
 from typing import NamedTuple
 
-import numpy as np
-
 from ..evaluation.ranking import Standing
 from ..evaluation.wording import join_names
 from .formatting import (
     describe_blend,
     describe_warnings,
-    format_interval,
     format_mean,
     format_seconds,
     names_by_common_reason,
@@ -92,10 +89,7 @@ def lines_above_table(c) -> list[str]:
 
 def lines_below_table(c) -> list[Line]:
     """What is said below the table."""
-    best = c.leaderboard[0]
-    first = f"* kept: {c.winner}. After ±: 95 % interval over folds."
-    if best.over_rows is not None and np.isfinite(best.scores[c.metric].low):
-        first += f" Over rows, {best.method}: {format_interval(best.over_rows)}."
+    first = f"* kept: {c.winner}. After ±: 95 % interval of the score on new rows."
     texts = [first]
     for row in c.leaderboard:
         if row.blend:
@@ -172,7 +166,7 @@ def print_comparison(c, file=None) -> None:
         table.add_column(Text(name), justify=side, no_wrap=name != "")
     for row, cells in zip(c.leaderboard, body):
         kept = row.method == c.winner
-        faint = row.standing not in (Standing.BEST, Standing.TIED)
+        faint = row.standing in (Standing.WORSE, Standing.BELOW_DUMMY)
         style = "bold" if kept else "dim" if faint else ""
         table.add_row(*map(Text, cells), style=style)
     console.print()
