@@ -7,25 +7,40 @@ from typing import Annotated
 
 import typer
 
-from .app import AsJson, app, errors_as_one_sentence
+from .app import AsJson, HelpfulCommand, app, errors_as_one_sentence
 
 SHOWN = 6  # topics printed for a query
 SHOWN_NAMES = 8  # names printed for a topic
 
 
-@app.command(
-    epilog=(
-        "Examples: `pansophy methods k-means` · `pansophy methods which model for "
-        "counts` · `pansophy methods --family trees`"
-    )
-)
+EXAMPLES = """Examples:
+
+pansophy methods k-means
+
+pansophy methods which model for counts
+
+pansophy methods --family trees"""
+
+
+def complete_family(incomplete: str) -> list[str]:
+    from ..catalogue import read_catalogue
+
+    families = sorted({e.family for e in read_catalogue()})
+    return [f for f in families if f.startswith(incomplete)]
+
+
+@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
 def methods(
     query: Annotated[
         list[str] | None,
         typer.Argument(help="A name, a topic or a question, e.g. `boosting`."),
     ] = None,
     family: Annotated[
-        str | None, typer.Option(help="Only this family of methods, e.g. `trees`.")
+        str | None,
+        typer.Option(
+            help="Only this family of methods, e.g. `trees`.",
+            autocompletion=complete_family,
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print more than {SHOWN} topics.")
