@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.findings import by_severity
+from ...diagnose.notebook_view import sparkline
 from ...plot.style import BLUE, GREY, INK, LINE, line_style, short_name, short_names
 from .elements import Figure, HtmlTable, make_figure
 from .formatting import format_number
@@ -203,25 +204,6 @@ def usual_values(s) -> str:
         limits = f"{format_number(low)} to {format_number(high)}"
         return f"{limits}, middle {format_number(middle)}"
     return ", ".join(f"{short_name(v, 24)} ({k:,})" for v, k in s.top[:3])
-
-
-def sparkline(counts, label) -> str:
-    """A histogram as small as a word."""
-    from html import escape
-
-    if len(counts) < 2:
-        return ""
-    top = max(counts) or 1
-    wide = 80 / len(counts)
-    bars = "".join(
-        f"M{i * wide:.1f} 18v{-17 * k / top:.1f}h{0.85 * wide:.1f}V18z"
-        for i, k in enumerate(counts)
-        if k
-    )
-    return (
-        f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 80 18" '
-        f'width="80" height="18"><path d="{bars}" fill="{BLUE}"/></svg>'
-    )
 
 
 def exploration_context(e, name=None) -> dict:
