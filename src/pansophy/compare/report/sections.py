@@ -25,6 +25,7 @@ from .formatting import (
 
 MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
+NARROW = 3.7  # inches, of pictures three abreast
 MAX_METHODS_DRAWN = 20  # methods with pictures of their own
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
@@ -257,6 +258,7 @@ def method_figures(c, row, key) -> list[Figure]:
             lambda ax, draw=draw: draw(c, row.method, ax=ax),
             f"{key}{i}",
             f"{title} of {row.method}",
+            width=NARROW,
             height=2.6,
         )
         for i, (draw, title) in enumerate(drawn)
@@ -281,6 +283,7 @@ def column_target_figures(c) -> list[Figure]:
             lambda ax, v=v: column_views.draw_column_view(v, ax),
             f"t{i}",
             f"{v.target} by {v.column}",
+            width=NARROW,
             height=0.9 + 0.21 * len(v.names) + (0.25 if len(v.outputs) > 1 else 0),
         )
         for i, v in enumerate(views)
