@@ -129,7 +129,7 @@ class Comparison:
     @property
     def metrics(self) -> list[Metric]:
         """All metrics of the task, the ranking one first."""
-        return metrics_for(self.schema.task, self.metric)
+        return metrics_for(self.schema.task, self.metric, ordered=self.schema.ordered)
 
     @property
     def rope(self) -> float:
@@ -223,6 +223,7 @@ class Comparison:
             {
                 "target": s.target,
                 "task": s.task,
+                "ordered": s.ordered,
                 "why": s.why,
                 "columns": columns,
                 "classes": list(s.classes),

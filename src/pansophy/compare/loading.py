@@ -115,6 +115,8 @@ def check_given_schema(table, options) -> Schema:
     said, wanted = {}, {}
     for name in ("task", "group", "time", "weight"):
         said[name] = getattr(schema, name)
+        if name == "task" and schema.ordered:
+            said[name] = "ordinal"
         if getattr(options, name) not in (None, "auto"):
             wanted[name] = getattr(options, name)
     said |= {f"role of {c.name!r}": c.role for c in schema.columns}

@@ -117,10 +117,14 @@ class Options:
     )
     task: Task = option(
         "auto",
-        '{"auto", "classification", "regression", "count", "multilabel"}',
-        "Inferred from the target by default.",
+        '{"auto", "classification", "ordinal", "regression", "count", "multilabel"}',
+        "Inferred from the target by default; ordinal is for classes that are in "
+        "order, such as ratings.",
         CommandLineFlag(
-            "auto, classification, regression, count or multilabel.", DATA, str
+            "auto, classification, ordinal (ordered classes), regression, count or "
+            "multilabel.",
+            DATA,
+            str,
         ),
     )
     group: Name | None = option(
@@ -269,8 +273,9 @@ class Options:
     metric: Name | None = option(
         None,
         "str or None",
-        "The ranking metric; a proper score by default: log loss, rmse or poisson "
-        "deviance.",
+        "The ranking metric; a proper score by default: log loss, rmse, poisson "
+        "deviance, or ranked probability score for ordered classes. Names of other "
+        "libraries (auc, logloss, neg_log_loss, mse) are understood.",
         CommandLineFlag("What ranks the methods.", ANSWER),
     )
     keep: KeepRule = option(

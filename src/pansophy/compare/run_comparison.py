@@ -78,7 +78,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         check_run_folder(options.folder, options.resume)
     dataset = load_dataset(table, options)
     data, schema = dataset.data, dataset.schema
-    metrics = metrics_for(schema.task, options.metric)
+    metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
     holdout = None if options.test is None else load_holdout(schema, options.test)
     split = make_splits(

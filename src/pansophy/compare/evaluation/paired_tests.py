@@ -7,15 +7,17 @@ with the variance
 
     V(D) = var_i(dbar_i) / n  +  var_r(mean_i d_ri) / R  +  T                    (1)
 
-of the test rows, of the splits, and of the training rows [Bayle2020]. T is half the
-delete-a-fold jackknife of the risk of a fitted model: e_f is the mean over the test
+of the test rows, of the splits, and of the training rows [Bayle2020]. T is a quarter of
+the delete-a-fold jackknife of the risk of a fitted model: e_f is the mean over the test
 rows of fold f of d_ri - dbar_i, which is free of how hard the rows are,
 
-    T = (k - 1)/2  max(0, R/(R-1) (var_f(e_f) - var(d_ri - dbar_i) k/n)),        (2)
+    T = (k - 1)/4  max(0, R/(R-1) (var_f(e_f) - var(d_ri - dbar_i) k/n)),        (2)
 
-at most 2 n2/n1 of the first term; half, since the jackknife errs upwards [Efron1981].
-Without repeats T is n2/n1 of the first term. The interval of a single score is that of
-Nadeau and Bengio, with the variance of the folds found from the rows,
+at most n2/n1 of the first term. The jackknife errs upwards [Efron1981], and the mean of
+all fold models varies less than one of them: the quarter was found by simulation
+(`tools/simulate_comparisons.py`), stable and unstable learners included. Without
+repeats T is n2/n1 of the first term, fading beyond 300 rows. The interval of a single
+score is that of Nadeau and Bengio, with the variance of the folds found from the rows,
 
     V(L) = (1 + n2/n1) var_i(lbar_i) / n  +  var_r / R,                          (3)
 
@@ -56,6 +58,7 @@ from .statistics import Interval, check_level, student_quantile
 DUMMY = "dummy"
 SIGNIFICANCE_LEVEL = 0.05
 DRAWS = 20_000  # Normal vectors behind an adjusted p value
+STABLE_ROWS = 300  # beyond which models fitted to other rows differ less and less
 BLOCKS = 40  # of rows, for the jackknife
 JACKKNIFE_ROWS = 20_000  # rows of a jackknife; its variance is scaled for more
 
@@ -178,7 +181,7 @@ def training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
     common = e.T @ e / J - flat.T @ flat / len(flat) * folds / n
     diagonal = np.diag(common)
     pairs = diagonal[:, None] + diagonal - 2 * common
-    return (folds - 1) / 2 * np.maximum(pairs * R / (R - 1), 0.0)
+    return (folds - 1) / 4 * np.maximum(pairs * R / (R - 1), 0.0)
 
 
 def pair_variances(C) -> np.ndarray:
@@ -243,11 +246,12 @@ def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
         repeat_means = np.stack([np.average(one, axis=0, weights=w) for one in losses])
         splits = np.atleast_2d(np.cov(repeat_means, rowvar=False)) / R
         training = training_variance(losses, design.fold_of, design.ratio, design.folds)
-        training = np.minimum(training, 2 * design.ratio * of_rows)
+        training = np.minimum(training, design.ratio * of_rows)
     else:
         splits = np.zeros((M, M))
         along = units.kind is TestKind.TIME
-        training = np.zeros((M, M)) if along else design.ratio * of_rows
+        fades = min(1.0, STABLE_ROWS / n)
+        training = np.zeros((M, M)) if along else fades * design.ratio * of_rows
     single = np.diag(covariance)
     if units.kind is not TestKind.TIME:
         single = single * (1 + design.ratio)
@@ -341,7 +345,7 @@ def score_interval(estimates, position, metric, level=0.95) -> Interval:
         return Interval(mean, np.nan, np.nan, np.nan)
     reach = student_quantile(level, estimates.df) * error
     low, high = mean - reach, mean + reach
-    if metric.bounds == (0.0, 1.0) and metric.row_losses is not None:
+    if metric.share:
         effective = estimates.units
         if 0 < mean < 1 and error > 0:
             effective = min(mean * (1 - mean) / error**2, estimates.units)

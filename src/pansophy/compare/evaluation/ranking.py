@@ -44,6 +44,7 @@ from .paired_tests import (
 )
 from .statistics import Interval, expected_loss_of_best
 
+LAST_VALUE = "last value"  # along time
 LINEAR_BASELINES = (  # of each task
     "linear regression",
     "logistic regression",
@@ -296,14 +297,14 @@ def standing_of(position, p, below_dummy, equal) -> Standing:
 
 
 def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]:
-    """A method against the dummy and the linear baseline, as far as they ran.
+    """A method against the dummy, the last value along time and the linear baseline.
 
     The test against the dummy is adjusted for the number of methods; that against the
     linear baseline is a single comparison.
     """
     names = estimates.names
     out = []
-    for other in (DUMMY, *LINEAR_BASELINES):
+    for other in (DUMMY, LAST_VALUE, *LINEAR_BASELINES):
         if other not in names or other == name:
             continue
         d = estimates.difference(name, other)

@@ -12,6 +12,8 @@ from ...params import ParameterError
 from ...tables import TableError
 from .costs import over_limits, too_expensive
 from .excluded import (
+    NOT_ALONG_TIME,
+    NOT_IN_ORDER,
     NOT_REQUESTED,
     SkipKind,
     SkippedMethod,
@@ -125,6 +127,13 @@ def reason_to_skip(
     reason = missing_requirement(method)
     if reason:
         return skip(reason, SkipKind.NOT_INSTALLED)
+    if method.series and schema.time is None:
+        return skip(NOT_ALONG_TIME, SkipKind.UNSUITED)
+    if method.series and schema.time not in [c.name for c in schema.used]:
+        reason = f"needs {schema.time!r} among the inputs"
+        return skip(reason, SkipKind.UNSUITED)
+    if method.ordered and not schema.ordered:
+        return skip(NOT_IN_ORDER, SkipKind.UNSUITED)
     if schema.weight and not method.weighted:
         return skip("takes no row weights", SkipKind.UNSUITED)
     if named:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ...tables import Preparation
+from ...tables import Column, Preparation
 from ..splits import inner_folds
 
 
@@ -23,9 +23,15 @@ def make_pipeline(method, schema, setting):
 
         made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
         return Blend(made, list(method.weights), task=schema.task)
+    if method.series and method.series != "lags":
+        return method.build(setting, **series_parameters(schema))
+    lagged = method.series == "lags"
+    columns = tuple(schema.used)
+    if lagged:
+        columns = (*lag_columns(), *columns)
     prepare = Preparation(
-        tuple(schema.used),
-        task=schema.task,
+        columns,
+        task="regression" if lagged else schema.task,
         n_classes=len(schema.classes),
         scale=method.scale,
         full_rank=method.full_rank,
@@ -39,6 +45,12 @@ def make_pipeline(method, schema, setting):
     )
     steps = [("prepare", prepare), ("model", method.build(setting, **known))]
     model = Pipeline(steps)
+    if lagged:
+        from .time_series import WithLags
+
+        return WithLags(
+            model, **series_parameters(schema), random_state=int(setting.seed)
+        )
     if method.trials:
         from .tuning import Tuned
 
@@ -52,6 +64,22 @@ def make_pipeline(method, schema, setting):
             random_state=setting.seed,
         )
     return model
+
+
+def series_parameters(schema) -> dict:
+    """What a method that sees the past of the target is told about the table."""
+    plain = [c.name for c in schema.used if c.role != "text"]
+    return {
+        "time_column": plain.index(schema.time),
+        "floored": schema.task == "count",
+    }
+
+
+def lag_columns() -> list[Column]:
+    """The columns that `time_series.WithLags` puts in front of those of the table."""
+    from .time_series import LAG_COLUMNS
+
+    return [Column(name, "number", "made of the target's past") for name in LAG_COLUMNS]
 
 
 def preparation_key(prepare):
