@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -50,10 +50,12 @@ METAVARS = {  # what a value looks like, by the form of an option
     "pairs": "NAME=ROLE",
     "numbers": "CLASS=COST,...",
 }
-CHOICES = {
-    "task": ("auto", "classification", "regression", "count", "multilabel"),
-    "keep": ("simplest", "best"),
-}
+
+
+def task_names() -> list[str]:
+    from ..compare import option_types
+
+    return list(get_args(option_types.Task))
 
 
 def metric_names() -> list[str]:
@@ -90,7 +92,8 @@ def completion_of(name):
         "metric": metric_names,
         "methods": method_names,
         "exclude": method_names,
-        **{key: (lambda own=own: list(own)) for key, own in CHOICES.items()},
+        "task": task_names,
+        "keep": lambda: ["simplest", "best"],
     }
     if name not in sources:
         return None

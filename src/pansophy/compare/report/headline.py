@@ -21,6 +21,7 @@ FAMILIAR_METRICS = {
     "regression": "mae",
     "count": "mae",
 }
+BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 
 
 def headline_sentences(c) -> list[str]:
@@ -79,7 +80,7 @@ def gain_sentence(c) -> str:
 def gain_clause(c, baseline) -> str:
     """Against one baseline."""
     d = baseline.difference
-    name = "the dummy" if baseline.method == DUMMY else f"plain {baseline.method}"
+    name = BASELINE_NAMES.get(baseline.method, f"plain {baseline.method}")
     gain = d.mean if c.metrics[0].greater else -d.mean
     low, high = sorted((d.low, d.high) if c.metrics[0].greater else (-d.high, -d.low))
     span = f"95 % interval {low:.3g} to {high:.3g}"

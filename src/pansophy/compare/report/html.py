@@ -27,7 +27,7 @@ from .formatting import (
     standing_and_p,
 )
 from .headline import headline_sentences
-from .sentences import capitalised, supporting_sentences
+from .sentences import capitalised, supporting_sentences, task_name
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
@@ -122,6 +122,7 @@ def report_context(c) -> dict:
         "version": __version__,
         "settings": c.settings,
         "schema": c.schema,
+        "task": task_name(c.schema),
         "split": c.split.kind,
         "target": short_name(c.schema.target, MAX_TARGET_LETTERS),
         "why": c.schema.why.replace(

@@ -36,6 +36,13 @@ METRIC_TERMS = {
     "than the mean, 1 is perfect; it can be negative.",
     "poisson deviance": "How far predicted rates are from counts, in the way that "
     "suits counts. 0 is perfect.",
+    "ranked probability score": "For ordered classes: the squared distance between the "
+    "cumulated probabilities given and what happened, averaged. 0 is perfect; a class "
+    "next to the right one costs less than one far away.",
+    "quadratic kappa": "For ordered classes: agreement beyond chance, where a miss "
+    "counts by its squared number of steps. 1 is perfect, 0 is chance.",
+    "class distance": "For ordered classes: how many steps the predicted class is from "
+    "the right one on average.",
     "label accuracy": "The share of yes-no answers that are right, over all labels.",
     "exact match": "The share of rows with every label right.",
 }

@@ -26,10 +26,16 @@ def setting_sentence(c) -> str:
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
     return (
-        f"{c.schema.task} of {target!r} ({why}): {s['rows']} rows, "
+        f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
         f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
+
+
+def task_name(schema) -> str:
+    """The task in words; classes that have an order are called so."""
+    ordered = getattr(schema, "ordered", False)
+    return "classification into ordered classes" if ordered else schema.task
 
 
 def tradeoff_sentence(c) -> str:
