@@ -287,8 +287,8 @@ class CatalogueIndex:
         """Known stems that may be meant by one, with how much they count."""
         found = {stem: 1.0} if stem in self.weights else {}
         for other in self.weights:
-            shorter, longer = sorted((stem, other), key=len)
-            if other != stem and len(shorter) >= 5 and longer.startswith(shorter):
+            begins = other.startswith(stem) or stem.startswith(other)
+            if other != stem and begins and min(len(stem), len(other)) >= 5:
                 found[other] = 0.75
         if not found and len(stem) > 4:
             near = difflib.get_close_matches(stem, self.weights, 3, 0.75)

@@ -47,7 +47,8 @@ class ColumnView(NamedTuple):
 
 def shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
     """Names and values (n, outputs) of what is averaged, and whether it is shares."""
-    s, y = c.schema, c.data.y
+    s = c.schema
+    y = c.data.y
     if s.task == "multilabel":
         return [str(k) for k in s.labels[:MAX_OUTPUTS]], y[:, :MAX_OUTPUTS] * 1.0, True
     if s.task != "classification":

@@ -67,8 +67,6 @@ def load_template(name):
         undefined=StrictUndefined,
         finalize=plain_page_text,
     )
-    script = package_script()
-    env.globals |= {"script": script, "script_hash": script_hash(script)}
     filters = (
         describe_blend,
         describe_warnings,
@@ -80,7 +78,9 @@ def load_template(name):
         standing_and_p,
     )
     env.filters |= {f.__name__: f for f in filters}
-    return env.get_template(name)
+    script = package_script()
+    known = {"script": script, "script_hash": script_hash(script)}
+    return env.get_template(name, globals=known)
 
 
 def plain_page_text(value):

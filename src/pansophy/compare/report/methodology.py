@@ -101,7 +101,8 @@ def keep_rule_sentence(c) -> str:
     """Which rule decided what is kept."""
     rule = KEEP_RULES.get(c.keep_reason, f"{c.keep_reason}.")
     text = f"What decided: {rule} The kept method is fitted again on all rows."
-    kept, best = c.row(c.winner), c.leaderboard[0]
+    kept = c.row(c.winner)
+    best = c.leaderboard[0]
     if kept is best or kept.difference is None:
         return text
     d = kept.difference
