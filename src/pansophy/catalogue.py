@@ -279,7 +279,7 @@ class CatalogueIndex:
         for s in self.join_neighbours(stems_of(text)):
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
-                s = next(iter(difflib.get_close_matches(s, known, 1, 0.8)), s)
+                s = next(iter(difflib.get_close_matches(s, known, 1, 0.84)), s)
             stems += [s] if s in self.weights else self.pairs.get(s, (s,))
         return tuple(dict.fromkeys(self.join_neighbours(stems)))
 
@@ -291,7 +291,7 @@ class CatalogueIndex:
             if other != stem and begins and min(len(stem), len(other)) >= 5:
                 found[other] = 0.75
         if not found and len(stem) > 4:
-            near = difflib.get_close_matches(stem, self.weights, 3, 0.75)
+            near = difflib.get_close_matches(stem, self.weights, 3, 0.84)
             found = dict.fromkeys(near, 0.7)
         return found
 
