@@ -361,6 +361,10 @@ class Comparison:
         """The mean prediction as one column changes; the most important by default."""
         return self._draw("plot_partial_dependence", ax, method, column)
 
+    def plot_column(self, column=None, ax=None):
+        """The target by the values of a column; the one that tells most by default."""
+        return self._draw("plot_column", ax, column)
+
     def plot_learning_curve(self, method=None, ax=None):
         """Score against the number of training rows; takes fits of its own."""
         return self._draw("plot_learning_curve", ax, method)

@@ -96,6 +96,11 @@ class Exploration:
             "drift": None if self.drift is None else self.drift.to_dict(),
         }
 
+    def _repr_html_(self):
+        from .notebook_view import render_exploration_cell
+
+        return render_exploration_cell(self)
+
     def __str__(self):
         head = (
             f"{counted_noun(self.rows, 'row')}, {counted_noun(self.columns, 'column')}"

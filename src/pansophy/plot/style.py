@@ -190,6 +190,8 @@ def clean_svg(text, label="", key="") -> str:
     text = text[text.index("<svg") :]
     for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
         text = re.sub(part, "", text, flags=re.DOTALL)
+    # artists with the id "hover:text" show the text under the pointer
+    text = re.sub(r'<g id="hover:([^"]*)">', r"<g><title>\1</title>", text)
     used = set(USED.findall(text))
     text = NAME.sub(lambda m: f' id="{key}{m[1]}"' if m[1] in used else "", text)
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}", text)

@@ -2,15 +2,10 @@
 
 from dataclasses import replace
 
-from pansophy.compare import Interval
 from pansophy.compare.evaluation.ranking import (
     Standing,
 )
-from pansophy.compare.report.formatting import (
-    format_difference_interval,
-)
 from pansophy.compare.report.sentences import (
-    baseline_sentence,
     selection_bias_sentence,
     tradeoff_sentence,
 )
@@ -34,12 +29,6 @@ def test_the_answer_tells_what_the_top_scorer_would_gain():
     assert other["method"] == best.method and other["gain"]["mean"] > 0
 
 
-def test_intervals_of_differences_name_their_sides():
-    wide = Interval(-0.08, -0.165, 0.006, 0.04)
-    assert format_difference_interval(wide) == "0.165 lower to 0.006 higher"
-    assert "beyond chance" in baseline_sentence(made("classification"))
-
-
 def test_luck_is_not_called_small_beside_a_tie():
     c = made("classification")
     seen = c.leaderboard[0].scores[c.metric].mean
@@ -48,7 +37,7 @@ def test_luck_is_not_called_small_beside_a_tie():
         *(r._replace(standing=Standing.WORSE, p=0.0) for r in c.leaderboard[1:]),
     ]
     clear = selection_bias_sentence(replace(c, expected=seen, leaderboard=apart))
-    assert "it was clear enough" in clear
+    assert "was clear enough" in clear
     rows = [
         r._replace(standing=Standing.TIED) if r.method == "dummy" else r for r in apart
     ]

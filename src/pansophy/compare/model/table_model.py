@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from ...diagnose import Reference
 from ...diagnose.findings import Finding, make_finding
@@ -36,7 +39,8 @@ MAX_REFERENCE_ROWS = 100_000  # rows that summaries are made of, at most
 class TableModel:
     """A fitted pipeline that takes tables; saved and loaded by `pansophy.persist`.
 
-    Tables are paths, dataframes, Arrow tables or dicts of columns.
+    Tables are paths, dataframes, Arrow tables or dicts of columns. It is an estimator
+    of scikit-learn: it can be cloned, fitted again, scored and inspected.
 
     Attributes
     ----------
@@ -92,6 +96,147 @@ class TableModel:
         frame = self._frame(table)
         kept = held.sets(self.scores(frame), level, frame)
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
+
+    # --- as an estimator of scikit-learn -------------------------------------------
+
+    def fit(self, X, y, sample_weight=None) -> "TableModel":
+        """Fit the same method again, to the rows of another table with these columns.
+
+        What was known of the rows of the comparison (scores of intervals and sets,
+        summaries for `check`, the background of `explain`) is dropped with them.
+
+        Parameters
+        ----------
+        X : table, or array with the columns of `feature_names_in_`
+        y : array-like
+            Labels among `classes_`, or numbers.
+        """
+        frame = self._frame(X)
+        codes = self._target_codes(y, len(frame))
+        w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        pipeline = clone(self.pipeline)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # counted during the comparison already
+            fit_pipeline(pipeline, frame, codes, w, None, None)
+        changed = {
+            "pipeline": pipeline,
+            "facts": {"fitted_on": len(frame)},
+            "reference": None,
+            "background": None,
+            "conformal": None,
+        }
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)  # frozen against everybody else
+        return self
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Accuracy of classes (all labels right), r2 of numbers."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        found = self.predict(X)
+        if self.schema.task in ("regression", "count"):
+            return float(r2_score(y, found, sample_weight=sample_weight))
+        y = np.asarray(y)
+        if self.schema.task == "classification" and y.dtype.kind != found.dtype.kind:
+            y, found = y.astype(str), found.astype(str)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
+
+    def get_params(self, deep=True) -> dict:
+        """What the model is made of; with `deep` the parameters of its pipeline too."""
+        own = {"method": self.method, "threshold": self.threshold}
+        own |= {"schema": self.schema, "pipeline": self.pipeline}
+        if deep and hasattr(self.pipeline, "get_params"):
+            inner = self.pipeline.get_params(deep=True)
+            own |= {f"pipeline__{name}": value for name, value in inner.items()}
+        return own
+
+    def set_params(self, **params) -> "TableModel":
+        """Set the threshold, or parameters of the pipeline for the next `fit`."""
+        inner = {}
+        for name, value in params.items():
+            if name == "threshold":
+                checked = self.with_threshold(value).threshold
+                object.__setattr__(self, "threshold", checked)
+            elif name.startswith("pipeline__"):
+                inner[name.removeprefix("pipeline__")] = value
+            else:
+                raise ValueError(
+                    f"{name!r} is no parameter of a kept model; there are threshold "
+                    "and those of the pipeline, pipeline__..."
+                )
+        if inner:
+            object.__setattr__(
+                self, "pipeline", clone(self.pipeline).set_params(**inner)
+            )
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of the classes, in the order of `predict_proba`."""
+        if self.schema.task != "classification":
+            raise AttributeError(f"A model for {self.schema.task} has no classes_.")
+        return np.asarray(self.schema.classes)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns that are used."""
+        return np.asarray([c.name for c in self.schema.used], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.schema.used)
+
+    @property
+    def _estimator_type(self) -> str:
+        numbers = self.schema.task in ("regression", "count")
+        return "regressor" if numbers else "classifier"
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, RegressorTags, Tags, TargetTags
+
+        kind = self._estimator_type
+        tags = Tags(estimator_type=kind, target_tags=TargetTags(required=True))
+        if kind == "classifier":
+            tags.classifier_tags = ClassifierTags(
+                multi_class=len(self.schema.classes) > 2,
+                multi_label=self.schema.task == "multilabel",
+            )
+        else:
+            tags.regressor_tags = RegressorTags()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        try:
+            check_is_fitted(self.pipeline)
+        except NotFittedError:
+            return False
+        return True
+
+    def __sklearn_clone__(self) -> "TableModel":
+        """The same method and settings, not fitted."""
+        return replace(
+            self,
+            pipeline=clone(self.pipeline),
+            facts={},
+            reference=None,
+            background=None,
+            conformal=None,
+        )
+
+    def _target_codes(self, y, n) -> np.ndarray:
+        """Answers as the pipeline learns them: codes of classes, or numbers."""
+        y = np.asarray(y)
+        if len(y) != n:
+            raise ValueError(f"X has {n} rows and y has {len(y)}.")
+        if self.schema.task != "classification":
+            return y.astype(int if self.schema.task == "multilabel" else float)
+        code = {str(label): i for i, label in enumerate(self.schema.classes)}
+        unknown = sorted({str(v) for v in y.tolist()} - set(code))
+        if unknown:
+            raise ValueError(f"y holds {unknown[0]!r}, which is none of {list(code)}.")
+        return np.array([code[str(v)] for v in y.tolist()])
 
     def explain(self, table, **how):
         """What each column adds to each prediction; see `shapley`."""
@@ -217,6 +362,18 @@ class TableModel:
         return self.conformal
 
     def _frame(self, table) -> MixedFrame:
+        if isinstance(table, np.ndarray):
+            names = self.feature_names_in_.tolist()
+            if table.ndim != 2 or table.shape[1] != len(names):
+                raise ValueError(
+                    f"X must have {len(names)} columns ({', '.join(names[:8])}"
+                    f"{', ...' if len(names) > 8 else ''}), got an array of shape "
+                    f"{table.shape}."
+                )
+            table = {
+                name: column.tolist()
+                for name, column in zip(names, table.T, strict=True)
+            }
         return self.schema.frame(read_table(table))
 
     def __repr__(self):
@@ -233,8 +390,9 @@ class TableModel:
         if shares:
             lines.append("  " + ", ".join(f"{a:.0%} {n}" for n, a in shares.items()))
         rows = facts.get("fitted_on", facts.get("rows"))
+        fitted = "not fitted" if rows is None else f"fitted on {rows:,} rows"
         lines.append(
-            f"  fitted on {rows:,} rows, {len(s.used)} columns: "
+            f"  {fitted}, {len(s.used)} columns: "
             + ", ".join(c.name for c in s.used[:8])
             + (", ..." if len(s.used) > 8 else "")
         )

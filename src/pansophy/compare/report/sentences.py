@@ -13,11 +13,11 @@ from ..evaluation.wording import (
     verb_for,
 )
 from .formatting import (
-    format_difference_interval,
     format_interval,
     format_number,
     with_article,
 )
+from .headline import headline_sentences
 
 
 def setting_sentence(c) -> str:
@@ -26,41 +26,16 @@ def setting_sentence(c) -> str:
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
     return (
-        f"{c.schema.task} of {target!r} ({why}): {s['rows']} rows, "
+        f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
         f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
 
 
-def baseline_sentence(c) -> str:
-    """Whether the winner beats the baselines that anything useful should beat."""
-    found = c.baselines
-    if c.winner == DUMMY or not found:
-        return ""
-    beaten = [b for b in found if b.significant]
-    not_beaten = [b for b in found if not b.significant]
-    list_of = lambda some: join_names([describe_baseline(c, b) for b in some])
-    clauses = []
-    if beaten:
-        does = verb_for(c.winner, "beats", "beat")
-        clauses.append(f"{does} {list_of(beaten)} beyond chance")
-    if not_beaten:
-        does = verb_for(c.winner, "does", "do")
-        clauses.append(f"{does} not beat {list_of(not_beaten)} beyond chance")
-    it = verb_for(c.winner, "it", "they")
-    hint = "" if c.metrics[0].greater else " Lower is better."
-    return f"{c.winner} {f'; {it} '.join(clauses)}.{hint}"
-
-
-def describe_baseline(c, baseline) -> str:
-    """A baseline and by how much the winner differs from it."""
-    d = baseline.difference
-    name = "the dummy" if baseline.method == DUMMY else f"the plain {baseline.method}"
-    side = "higher" if d.mean > 0 else "lower"
-    return (
-        f"{name} ({c.metric} {side} by {abs(d.mean):.3g}, 95 % interval "
-        f"{format_difference_interval(d)})"
-    )
+def task_name(schema) -> str:
+    """The task in words; classes that have an order are called so."""
+    ordered = getattr(schema, "ordered", False)
+    return "classification into ordered classes" if ordered else schema.task
 
 
 def tradeoff_sentence(c) -> str:
@@ -120,21 +95,20 @@ def selection_bias_sentence(c) -> str:
         if r.standing in (Standing.TIED, Standing.UNDECIDED)
     ]
     expected = format_number(c.expected)
-    start = f"On new rows expect {with_article(c.metric)} of about {expected} from the"
+    count = len(c.leaderboard)
     if format_number(seen) == expected and tied:
         return (
-            f"{start} best, as seen here: having chosen it from {len(c.leaderboard)} "
-            "by these rows adds too little luck to show. That says nothing about the "
-            "ties."
+            f"Having chosen the best from {count} by these rows adds too little luck "
+            "to show. That says nothing about the ties."
         )
     if format_number(seen) == expected:
         return (
-            f"{start} best: it was clear enough that little of it is the luck of being "
+            "The best was clear enough that little of its score is the luck of being "
             "picked."
         )
     return (
-        f"{start} best rather than the {format_number(seen)} seen: being picked as "
-        f"best of {len(c.leaderboard)} takes some luck."
+        f"The best scored {format_number(seen)} here; being picked as best of {count} "
+        f"takes some luck, so expect about {expected} on new rows."
     )
 
 
@@ -163,16 +137,30 @@ def supporting_sentences(c) -> list[str]:
     texts = [
         tradeoff_sentence(c),
         runner_up_sentence(c),
-        baseline_sentence(c),
         selection_bias_sentence(c),
         holdout_sentence(c),
+        level_sentence(c),
     ]
     return [capitalised(t) for t in texts if t]
 
 
 def summary_sentences(c) -> list[str]:
-    """The verdict and what stands behind it."""
-    return [capitalised(c.verdict), *supporting_sentences(c)]
+    """The headline, the verdict and what stands behind it."""
+    return [
+        *headline_sentences(c),
+        capitalised(c.verdict),
+        *supporting_sentences(c),
+    ]
+
+
+def level_sentence(c) -> str:
+    """That intervals of predictions promise nothing for later rows, along time."""
+    if getattr(c, "level_promised", True):
+        return ""
+    return (
+        "Intervals and sets of predictions do not promise their level for later rows: "
+        "along time what comes may differ from what was seen."
+    )
 
 
 def capitalised(text) -> str:

@@ -83,11 +83,3 @@ def verdict_sentence(rows, kept) -> str:
     *clauses, doubt = verdict_parts(rows, kept)
     text = "; ".join(clause for clause in clauses if clause) + "."
     return f"{text} {doubt}." if doubt else text
-
-
-def verdict_paragraphs(rows, kept) -> list[str]:
-    """A short headline, and the rest of the verdict as a sentence of its own."""
-    headline, *clauses, doubt = verdict_parts(rows, kept)
-    rest = "; ".join(clause for clause in clauses if clause)
-    rest = " ".join(f"{text}." for text in (rest, doubt) if text)
-    return [f"{headline}."] + ([rest[:1].upper() + rest[1:]] if rest else [])
