@@ -15,9 +15,9 @@ than (1) can explain without freezing, that is, without one label taking over wh
 the pixels say, and no number of images makes that weaker [Kumar2006]. The search starts
 from independent pixels (v = 0), since J has poor local minima where w is near 0.
 
-The gradient of J is expected minus observed counts: of labels by pixel, and of pairs that
-agree. Z is intractable, so log Z is the Bethe approximation, and the counts are those
-of belief propagation, whose messages between Potts neighbours cost O(k),
+The gradient of J is expected minus observed counts: of labels by pixel, and of pairs
+that agree. Z is intractable, so log Z is the Bethe approximation, and the counts are
+those of belief propagation, whose messages between Potts neighbours cost O(k),
 
     m_ij(l) in proportion to 1 + (exp a_ij - 1) c_ij(l)                            (4)
     c_ij(l) in proportion to exp U_i(l) prod over other neighbours n of m_ni(l)
