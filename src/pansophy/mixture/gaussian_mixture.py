@@ -76,6 +76,11 @@ def collapsed_components(p: GaussianMixtureParams, floor: float) -> list[int]:
     return [] if floor == 0 else np.flatnonzero(size <= 1.5 * floor).tolist()
 
 
+def lost_components(p: GaussianMixtureParams, n: float) -> list[int]:
+    """Components that hold less than a millionth of a row."""
+    return np.flatnonzero(p.weights * n < 1e-6).tolist()
+
+
 @dataclass(eq=False, repr=False)
 class GaussianMixture(AbstractMixture):
     """Gaussian mixture model, fitted by EM.
@@ -243,6 +248,14 @@ class GaussianMixture(AbstractMixture):
             setattr(self, name, value)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
+        lost = lost_components(result.state.params, data.weight)
+        if lost:
+            warnings.warn(
+                f"GaussianMixture: components {lost} have lost all rows. Use fewer "
+                "components, raise n_init or take another start.",
+                DegenerateWarning,
+                stacklevel=2,
+            )
         collapsed = collapsed_components(result.state.params, self.reg_covar)
         if collapsed:
             warnings.warn(
