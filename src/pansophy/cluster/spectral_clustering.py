@@ -193,7 +193,7 @@ class SpectralClustering(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
-        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks, order="C")
         k = self.n_clusters
         rng = make_rng(self.random_state)
         c = k if self.n_components is None else self.n_components

@@ -224,7 +224,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _run(self, X):
         """Find and store the components; X as checked."""
-        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
         require_numpy(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
@@ -322,7 +322,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X, copy=True):
         """Sources of the rows; X is left as it is whatever `copy` says."""
-        return self._sources(self._check_new_data(X))
+        return self._sources(self._check_new_data(X, order="C"))
 
     def inverse_transform(self, X, copy=True):
         """Rows from sources: A s + m."""

@@ -86,7 +86,7 @@ class IncrementalPCA(AbstractPCA):
         y : None
             Not used.
         """
-        X, _ = self._check_training_data(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         self._forget()
         n, d = X.shape
         self.batch_size_ = self.batch_size or 5 * d
@@ -105,9 +105,9 @@ class IncrementalPCA(AbstractPCA):
         first = not hasattr(self, "components_")
         if check_input:
             X = (
-                self._check_training_data(X, **SPARSE)[0]
+                self._check_training_data(X, **SPARSE, order="C")[0]
                 if first
-                else self._check_new_data(X, **SPARSE)
+                else self._check_new_data(X, **SPARSE, order="C")
             )
             X = X.toarray() if sp.issparse(X) else X
         elif first:

@@ -314,7 +314,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         -------
         W : array of shape (n, k)
         """
-        X, _ = self._check_training_data(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         require_numpy(X, "NMF")
         X, b = self._checked(X)
         rng = make_rng(self.random_state)
@@ -348,7 +348,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """W of new rows, H fixed: each row by itself, until it converges."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
         k = H.shape[1]

@@ -259,7 +259,7 @@ class PCA(AbstractPCA):
         self : PCA
         """
         checks = {"ensure_min_samples": 2, "ensure_all_finite": False}
-        (X, _) = self._check_training_data(X, **SPARSE, **checks)
+        (X, _) = self._check_training_data(X, **SPARSE, **checks, order="C")
         X = X.tocsr() if sp.issparse(X) else X
         k = self._checked_components(X)
         self.solver_ = solver = self._solver(X, k)

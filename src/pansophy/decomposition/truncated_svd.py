@@ -122,7 +122,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
-        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2)
+        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2, order="C")
         k = self.n_components
         limit = min(X.shape)
         if k > limit:
@@ -166,7 +166,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Scores V x of the rows."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         V = asarray(self.components_, like=prototype_array(X))
         return CentredMatrix(X).times(namespace(V).matrix_transpose(V))
 

@@ -122,7 +122,7 @@ class ClassicalMDS(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
         check_n_dimensions(self.n_components, X.shape[0])
         X = arrays.to_numpy(X)
         D = dissimilarity_matrix(X, self.metric, self.metric_params)

@@ -198,7 +198,9 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         n = X.shape[0]
         kind = X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
@@ -232,7 +234,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Where new rows land, eq. (2)."""
-        X = self._check_new_data(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr", order="C")
         if self.n_neighbors is not None:
             k = min(self.n_neighbors, len(self.dist_matrix_))
             near, rows = neighbors_of_queries(X, self._rows, k, self._search())

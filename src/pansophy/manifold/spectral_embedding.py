@@ -145,7 +145,9 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         with threads.limit_threads(self.n_jobs):
             W = self._affinities(X)
             self.embedding_ = spectral_embedding(

@@ -243,7 +243,9 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         with threads.limit_threads(self.n_jobs):
             self._fit(X)
         return self
@@ -304,7 +306,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         """
         if not perplexity >= 1:
             raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
-        X = self._check_new_data(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr", order="C")
         Y = arrays.to_numpy(self.embedding_)
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)

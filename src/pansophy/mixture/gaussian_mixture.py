@@ -223,6 +223,7 @@ class GaussianMixture(AbstractMixture):
             sample_weight=sample_weight,
             ensure_min_samples=2,
             ensure_all_finite="allow-nan",
+            order="C",
         )
         self._check_sizes(X)
         data = prepare_em_data(X, w, self.covariance_type)
@@ -338,7 +339,7 @@ class GaussianMixture(AbstractMixture):
         return GaussianMixtureParams(double(self.weights_), normal)
 
     def _map(self, X, function):
-        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan", order="C")
         return map_log_joint(X, self._params(), function)
 
     def sample(self, n_samples=1):
