@@ -21,6 +21,7 @@ Shapes    X (n, d)   K (k, d)   Z (n, k)   W (k, k)   components W K   A = pinv(
 Refs      [Hyvarinen2000]
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
@@ -36,7 +37,7 @@ from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import as_rows
 from ..core.truncated_svd import svd_flip
-from ..params import Count, Flag, ParameterError, Positive
+from ..params import Count, Flag, Positive
 from ..typing import Matrix, Seed
 from .abstract_pca import center_and_project
 from .moments import (
@@ -155,7 +156,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     Parameters
     ----------
     n_components : int or None, default=None
-        k; None is all.
+        k; None is all, and whiten=False always takes all, with a warning.
     algorithm : {"parallel", "deflation"}, default="parallel"
     whiten : {"unit-variance", "arbitrary-variance"} or False, default="unit-variance"
         Scale of the sources: variance 1, or 1 / n. False says
@@ -236,9 +237,11 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             Z = center_and_project(X, m, K)
         else:
             if self.n_components not in (None, d):
-                raise ParameterError(
-                    "n_components of FastICA is the number of columns if "
-                    f"whiten=False, got {self.n_components}."
+                warnings.warn(
+                    "Ignoring n_components with whiten=False: FastICA finds as many "
+                    f"sources as there are columns, {d}.",
+                    UserWarning,
+                    stacklevel=3,
                 )
             k = d
             K = None

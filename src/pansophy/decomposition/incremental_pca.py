@@ -130,6 +130,12 @@ class IncrementalPCA(AbstractPCA):
             raise ValueError(
                 f"n_components={k} invalid for n_features={d}: need at most {d}."
             )
+        if hasattr(self, "components_") and k != self.components_.shape[0]:
+            raise ValueError(
+                f"Number of input features has changed from "
+                f"{self.components_.shape[0]} to {k} between calls to partial_fit: "
+                "n_components of IncrementalPCA must stay the same."
+            )
         if k > b and not hasattr(self, "components_"):
             raise ValueError(
                 f"n_components={k} must be less or equal to the batch number of "

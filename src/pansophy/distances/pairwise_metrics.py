@@ -310,8 +310,8 @@ def takes_two_rows(metric, X, Z, options) -> bool:
 
 
 def first_rows(X, Z):
-    """The first row of each, dense."""
-    return tuple(A[:1].toarray()[0] if sparse.issparse(A) else A[0] for A in (X, Z))
+    """The first row of each; of a sparse matrix, as scikit-learn has it, (1, d)."""
+    return tuple(A[:1] if sparse.issparse(A) else A[0] for A in (X, Z))
 
 
 def matrix_of_row_metric(metric, X, Z, options):
@@ -319,11 +319,14 @@ def matrix_of_row_metric(metric, X, Z, options):
     if is_foreign(X):
         rows = [[float(metric(x, z, **options)) for z in Z] for x in X]
         return asarray(np.array(rows), like=X)
-    A, B = (M.toarray() if sparse.issparse(M) else M for M in (X, Z))
+    A, B = (
+        [M[i : i + 1] for i in range(M.shape[0])] if sparse.issparse(M) else M
+        for M in (X, Z)
+    )
     D = np.array([[metric(x, z, **options) for z in B] for x in A], np.float64)
     if np.isnan(D).any():
         raise ValueError("the metric returned NaN for a pair of rows.")
-    return D.astype(A.dtype, copy=False)
+    return D.astype(X.dtype, copy=False)
 
 
 class Nearest(NamedTuple):

@@ -90,6 +90,9 @@ FEW = 2500  # points up to which direct sums are taken in three dimensions and m
 
 NEGATIVE_DISTANCE = "All distances should be positive, or the metric given is not one."
 
+SCALE_FREE_METRICS = ("euclidean", "l2", "manhattan", "cityblock", "l1", "chebyshev")
+SCALE_FREE_METRICS += ("minkowski", "cosine", "precomputed")
+
 Steps = Annotated[int, count_rule(250)]
 Patience = Annotated[int, count_rule(-1)]
 
@@ -257,6 +260,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     def _fit(self, X):
         self._check_parameters(X)
         X = upcast_if_squares_overflow(X)
+        self._scale = self._safe_scale(X)
+        X = X if self._scale == 1 else X * self._scale
         n = int(X.shape[0])
         m = self.n_components
         self.perplexity_ = self._perplexity(n)
@@ -307,6 +312,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         if not perplexity >= 1:
             raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
         X = self._check_new_data(X, accept_sparse="csr", order="C")
+        X = X if self._scale == 1 else X * self._scale
         Y = arrays.to_numpy(self.embedding_)
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)
@@ -363,6 +369,20 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         if self.init == "random":
             return 1e-4 * rng.standard_normal((n, m))
         return pca_start(X, m, rng)
+
+    def _safe_scale(self, X):
+        """1, or a power of 2 that brings X where squares neither over- nor underflow.
+
+        Affinities do not depend on the scale of the distances, nor do distances by a
+        norm change their order with it.
+        """
+        if arrays.is_foreign(X) or self.metric not in SCALE_FREE_METRICS:
+            return 1.0
+        values = X.data if sparse.issparse(X) else X
+        top = float(np.max(np.abs(values), initial=0.0))
+        if top == 0 or 1e-100 < top < 1e100:
+            return 1.0
+        return 2.0 ** -round(np.log2(top))
 
     def _perplexity(self, n):
         if self.perplexity < n:

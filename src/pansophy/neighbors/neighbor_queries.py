@@ -240,7 +240,8 @@ class AbstractNeighbors(Estimator):
                 stacklevel=3,
             )
         named = isinstance(metric, str)
-        if sparse.issparse(X) and named and metric not in SPARSE_METRICS:
+        fits_sparse = metric == "precomputed" or metric in SPARSE_METRICS
+        if sparse.issparse(X) and named and not fits_sparse:
             raise ParameterError(
                 f"Metric {metric!r} not valid for sparse input. metric of "
                 f"{type(self).__name__} must be one of "
