@@ -317,7 +317,7 @@ class Mixture(AbstractMixture):
         self : Mixture
         """
         X, w = self._check_training_data(
-            X, sample_weight=sample_weight, ensure_min_samples=2
+            X, sample_weight=sample_weight, ensure_min_samples=2, order="C"
         )
         if X.shape[0] < self.n_components:
             raise ValueError(
@@ -364,7 +364,7 @@ class Mixture(AbstractMixture):
 
     def _map(self, X, function):
         """function(log-joint) for each block of rows, put together."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         p = MixtureParams(
             self.weights_, tuple(ColumnGroup(*g) for g in self.components_)
         )
