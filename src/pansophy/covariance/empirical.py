@@ -15,6 +15,7 @@ Shapes    X (n, d)   S (d, d)
 Refs      [Ledoit2004]; [Chen2010]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -48,6 +49,30 @@ def normal_log_likelihood(S, P):
     sign, log_det = np.linalg.slogdet(P)
     log_det = log_det if sign > 0 else -np.inf
     return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
+
+
+class UnknownNormError(ValueError, NotImplementedError):
+    """No norm of this name; scikit-learn raises NotImplementedError for it."""
+
+
+def finite_rows(model, X):
+    """X in double precision, if its moments exist; warns if it has but one row."""
+    X = X.astype(np.float64)
+    name = type(model).__name__
+    limit = np.sqrt(np.finfo(float).max / X.size) / 2
+    if np.abs(X).max() > limit:
+        raise ValueError(
+            f"X of {name} holds values above {limit:.0e}: their squares overflow. "
+            "Scale the columns."
+        )
+    if len(X) == 1:
+        warnings.warn(
+            "Only one sample available. You may want to reshape your data array: the "
+            f"covariance of {name} is 0.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return X
 
 
 @dataclass(eq=False, repr=False)
@@ -89,7 +114,9 @@ class AbstractCovariance(Estimator):
         elif norm == "spectral":
             value = np.linalg.norm(error, 2) ** 2
         else:
-            raise ValueError(f"norm must be 'frobenius' or 'spectral', got {norm!r}.")
+            raise UnknownNormError(
+                f"norm must be 'frobenius' or 'spectral', got {norm!r}."
+            )
         value = value / len(error) if scaling else value
         return float(value if squared else np.sqrt(value))
 
@@ -137,9 +164,8 @@ class EmpiricalCovariance(AbstractCovariance):
         self : EmpiricalCovariance
         """
         X, _ = self._check_training_data(X)
-        return self._store(
-            *mean_and_covariance(X.astype(np.float64), self.assume_centered)
-        )
+        X = finite_rows(self, X)
+        return self._store(*mean_and_covariance(X, self.assume_centered))
 
 
 @dataclass(eq=False, repr=False)
@@ -184,7 +210,8 @@ class ShrunkCovariance(AbstractCovariance):
         self : ShrunkCovariance
         """
         X, _ = self._check_training_data(X)
-        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        X = finite_rows(self, X)
+        m, S = mean_and_covariance(X, self.assume_centered)
         return self._store(m, shrunk_covariance(S, self.shrinkage))
 
 
@@ -234,7 +261,7 @@ class LedoitWolf(AbstractCovariance):
         self : LedoitWolf
         """
         X, _ = self._check_training_data(X)
-        X = X.astype(np.float64)
+        X = finite_rows(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
         self.shrinkage_ = ledoit_wolf_shrinkage(S, np.mean(squared_norms**2), len(X))
@@ -281,6 +308,7 @@ class OAS(AbstractCovariance):
         self : OAS
         """
         X, _ = self._check_training_data(X)
-        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        X = finite_rows(self, X)
+        m, S = mean_and_covariance(X, self.assume_centered)
         self.shrinkage_ = oas_shrinkage(S, len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
