@@ -9,7 +9,7 @@ is estimated by Ledoit and Wolf, or for normal rows by Chen and others (OAS);
 `core/shrinkage.py` has both formulas.
 
 Every model here gives squared Mahalanobis distances (x - m)^T S^-1 (x - m), by the
-pseudo-inverse where S is singular.
+pseudo-inverse where the correlations of S are singular.
 
 Shapes    X (n, d)   S (d, d)
 Refs      [Ledoit2004]; [Chen2010]
@@ -35,6 +35,29 @@ def mean_and_covariance(X, assume_centered=False):
     m = np.zeros(X.shape[1]) if assume_centered else X.mean(axis=0)
     A = X - m
     return m, A.T @ A / len(X)
+
+
+def pseudo_inverse(S):
+    """S^-1, or the pseudo-inverse where S is singular.
+
+    S counts as singular by the eigenvalues of its correlation matrix: columns of very
+    different scale do not make it so.
+    """
+    size = np.abs(S).max(initial=0.0)
+    if size < np.finfo(float).tiny:  # 0 up to underflow
+        return np.zeros_like(S)
+    scale = np.sqrt(np.diagonal(S))
+    if scale.min() > 0:
+        values, V = np.linalg.eigh(S / scale / scale[:, None])
+        if values[0] > len(S) * np.finfo(float).eps * values[-1]:
+            return (V / values) @ V.T / scale / scale[:, None]
+    return linalg.pinvh(S / size) / size
+
+
+def mean_variance(S) -> float:
+    """mu of eq. (2), or 1 where nothing varies."""
+    mu = float(np.trace(S)) / len(S)
+    return mu if mu > 0 else 1.0
 
 
 def squared_mahalanobis(X, m, P):
@@ -86,14 +109,14 @@ class AbstractCovariance(Estimator):
     def _store(self, m, S):
         self.location_ = m
         self.covariance_ = S
-        self.precision_ = linalg.pinvh(S) if self.store_precision else None
+        self.precision_ = pseudo_inverse(S) if self.store_precision else None
         return self
 
     def get_precision(self):
         """S^-1, or the pseudo-inverse: (d, d)."""
-        return (
-            self.precision_ if self.store_precision else linalg.pinvh(self.covariance_)
-        )
+        if self.store_precision:
+            return self.precision_
+        return pseudo_inverse(self.covariance_)
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
@@ -264,7 +287,9 @@ class LedoitWolf(AbstractCovariance):
         X = finite_rows(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
-        self.shrinkage_ = ledoit_wolf_shrinkage(S, np.mean(squared_norms**2), len(X))
+        mu = mean_variance(S)  # in its units nothing overflows
+        fourth = np.mean((squared_norms / mu) ** 2)
+        self.shrinkage_ = ledoit_wolf_shrinkage(S / mu, fourth, len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
 
 
@@ -310,5 +335,5 @@ class OAS(AbstractCovariance):
         X, _ = self._check_training_data(X)
         X = finite_rows(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
-        self.shrinkage_ = oas_shrinkage(S, len(X))
+        self.shrinkage_ = oas_shrinkage(S / mean_variance(S), len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
