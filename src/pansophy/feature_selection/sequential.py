@@ -171,9 +171,10 @@ class SequentialFeatureSelector(AbstractSelector):
         as help. "stepwise" stops by itself and takes "auto" alone.
     tol : float or None
         With "auto": least rise of the score that a step is worth. A negative one lets
-        backward selection give up some score for fewer columns. With a tol, backward
-        selection may keep all columns: the first one goes only if the score of all
-        without it is at least that of all plus tol (scikit-learn always drops one).
+        backward selection give up some score for fewer columns. With a tol of at most
+        0 backward selection may keep all columns: the first one goes only if the score
+        without it is at least that of all columns plus tol. Above 0 one column always
+        goes, as in scikit-learn.
     direction : {"forward", "backward", "stepwise"}, default="forward"
         Eqs (1) to (3).
     scoring : str, function or None
@@ -233,8 +234,9 @@ class SequentialFeatureSelector(AbstractSelector):
         out = self.direction == "backward"
         mask = np.full(d, out)
         path: list[float] = []
-        # backward selection with tol may end with all columns, so these are scored
-        judged = out and self.n_features_to_select == "auto" and self.tol is not None
+        # backward selection may end with all columns, so these are scored
+        auto = self.n_features_to_select == "auto" and self.tol is not None
+        judged = out and auto and self.tol <= 0
         first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d
