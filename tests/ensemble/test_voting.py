@@ -53,7 +53,7 @@ def test_worked_numbers():
     model = VotingClassifier(members, weights=[0.5, 0.3, 0.3])
     model.fit(X, np.array(list("ABABAB")))
     assert set(model.predict(X)) == {"B"}
-    np.testing.assert_allclose(model.predict_proba(X)[0], [0.5 / 1.1, 0.6 / 1.1])
+    np.testing.assert_allclose(model.vote_shares(X)[0], [0.5 / 1.1, 0.6 / 1.1])
 
 
 @pytest.mark.parametrize("voting", ["hard", "soft"])
@@ -70,7 +70,7 @@ def test_same_as_scikit_learn(voting, weights, data):
     if voting == "soft":
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
     np.testing.assert_array_equal(ours.le_.classes_, theirs.le_.classes_)
-    p = ours.predict_proba(X)
+    p = ours.vote_shares(X)
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 

@@ -26,12 +26,12 @@ from ..tree.abstract_decision_tree import (
     HalfAtMost,
     PositiveFraction,
     ProperFraction,
-    map_dense_blocks,
     require_rows_in_memory,
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.tree import map_dense_blocks
 from ..typing import Seed
 from .forest import AbstractForest
 from .members import checks_warm_start

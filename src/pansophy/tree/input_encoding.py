@@ -140,8 +140,11 @@ class InputEncoder(NamedTuple):
                 tables.append(fit_category_codes(read(f), w) if form else None)
         return cls(forms, tuple(tables))
 
-    def encode(self, X):
-        """X as float32 (n, d), levels and angles as codes."""
+    def encode(self, X, *, allow_infinite=False):
+        """X as float32 (n, d), levels and angles as codes.
+
+        Infinite numbers are refused, or made the extremes of float32 if allowed.
+        """
         if self.plain:
             with silent_float32_overflow():
                 return check_array(X, accept_sparse=True, **FLOAT32)
@@ -152,14 +155,34 @@ class InputEncoder(NamedTuple):
             if table is not None:
                 out[:, f] = table.encode(read(f))
                 continue
+            column = column_as_floats(read(f), f)
             with silent_float32_overflow():
-                out[:, f] = column_as_floats(read(f), f)
-            if np.isinf(out[:, f]).any():
+                out[:, f] = column
+            if allow_infinite:
+                out[:, f] = clip_infinities(out[:, f], column)
+            elif np.isinf(out[:, f]).any():
                 raise ValueError(
                     f"Input X contains infinity or a value too large for float32 in "
                     f"column {f}."
                 )
         return out
+
+
+def clip_infinities(X, original):
+    """float32 numbers with the extremes of float32 in the place of infinities.
+
+    The order of the numbers stays, and all places between them are finite.
+    `original` are the same numbers as float64, or a function that gives them: a finite
+    one that float32 cannot hold is refused.
+    """
+    ends = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
+    if not np.isinf(ends).any():
+        return X
+    doubles = original() if callable(original) else original
+    if np.isfinite(doubles[np.isinf(X)]).any():
+        raise ValueError("Input X contains a value too large for float32.")
+    most = np.finfo(np.float32).max
+    return np.clip(X, -most, most)
 
 
 def table_shape(X):
