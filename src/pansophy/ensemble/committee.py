@@ -8,6 +8,7 @@ same column in every prediction.
 from typing import Annotated, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -19,9 +20,9 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ..base import Classifier, Estimator
+from ..base import Classifier, Estimator, check_sparse_structure
 from ..core import arrays
-from ..core.labels import class_codes, refuse_missing
+from ..core.labels import class_codes, plain_numbers, refuse_missing
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, ParameterRule, check_params
@@ -145,8 +146,11 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
+        refuse_missing(y)
+        if sparse.issparse(X):
+            check_sparse_structure(X)
         X = array_as_numpy(X)
-        y = array_as_numpy(y)
+        y = plain_numbers(array_as_numpy(y))
         check_consistent_length(X, y)
         if isinstance(self, Classifier) and type_of_target(y) in SEVERAL_OUTPUTS:
             return X, *self._several_labels(y, sample_weight)
@@ -157,7 +161,6 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} needs at least one row, got 0 sample(s)."
             )
         if isinstance(self, Classifier):
-            refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
         return X, y, check_sample_weight(sample_weight, len(y)), classes
