@@ -213,3 +213,19 @@ def test_saved_without_pickle(data, tmp_path):
         persist.save(model, tmp_path / "m")
         again = persist.load(tmp_path / "m")
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_hard_votes_are_no_probabilities(data):
+    X, _, c = data
+    model = VotingClassifier(classifiers(), voting="hard").fit(X, c)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as error:
+        model.predict_proba(X)
+    assert "vote_shares" in str(error.value.__cause__)
+    shares = model.vote_shares(X)
+    np.testing.assert_array_equal(
+        model.classes_[shares.argmax(axis=1)], model.predict(X)
+    )
+    assert hasattr(model.set_params(voting="soft"), "predict_proba")
+    with pytest.raises(ValueError, match="Multilabel"):
+        model.fit(X, np.c_[c == c[0], c != c[0]].astype(int))

@@ -188,8 +188,8 @@ class AbstractBoosting(VirtualSubclass, Estimator):
                 raise ValueError("sample_weight_val is given without X_val and y_val.")
             return None
         if X_val is None or y_val is None:
-            lacks = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"X_val and y_val go together, but {lacks} is missing.")
+            names = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
         X = self._rows(X_val)
         y = np.asarray(y_val)
         loss = self._loss()
@@ -387,8 +387,9 @@ def set_classes(model, y, least=2):
     model.classes_, codes = class_codes(y)
     if len(model.classes_) < least:
         raise ValueError(
-            f"{type(model).__name__} needs at least 2 classes, but y has one class: "
-            f"{model.classes_.tolist()[0]!r}."
+            "y contains 1 class after sample_weight trimmed classes with zero weights, "
+            "while a minimum of 2 classes are required. "
+            f"{type(model).__name__} has the one class {model.classes_.tolist()[0]!r}."
         )
     return codes
 

@@ -196,8 +196,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if given is not None:
             if early is False:
                 raise ValueError(
-                    "X_val and y_val are given, but early_stopping=False; it must be "
-                    "True or 'auto' to use them."
+                    "X_val and y_val are passed to fit while at the same time "
+                    "early_stopping is False; it must be True or 'auto' to use them."
                 )
             self.do_early_stopping_ = True
             return (X, y, w), given

@@ -26,7 +26,7 @@ from .grower import GrowthLimits, grow_tree
 from .prepared_columns import prepare_columns
 
 FILLS = ("mean", "mode", "model")
-MIN_LEAF = 5  # rows in a leaf of a tree that predicts a column
+LEAF_SHARE = 0.02  # of the weight, in a leaf of a tree that predicts a column
 
 
 class MissingFill(NamedTuple):
@@ -106,7 +106,8 @@ def grow_column_tree(X, f, forms, w):
     others = X[rows].copy()
     others[:, f] = np.nan  # never asked for
     weights = None if w is None else w[rows]
-    limits = GrowthLimits(min_leaf=MIN_LEAF, min_split=2 * MIN_LEAF)
+    total = float(len(rows) if weights is None else weights.sum())
+    limits = GrowthLimits(min_weight=LEAF_SHARE * total)
     kinds = np.asarray(forms) if np.any(forms) else None
     table = prepare_columns(others, weights, forms=kinds)
     grow = lambda y, criterion: grow_tree(
