@@ -53,7 +53,7 @@ from ..tree.abstract_decision_tree import (
     resolve_max_features,
     validate_training_data,
 )
-from ..tree.decision_tree import DecisionTreeRegressor
+from ..tree.decision_tree import DecisionTreeRegressor, refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.prepared_columns import prepare_columns
 from ..typing import Seed
@@ -497,6 +497,8 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
         X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         check_target_domain(self._loss(), y, type(self).__name__)
+        if self._loss().kind not in QUANTILE_KINDS:
+            refuse_tiny_spread(y, type(self).__name__)
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         return self._boost(X, y, y, w, 1, monitor, given)
 

@@ -54,12 +54,14 @@ from ..tree.abstract_decision_tree import (
     check_monotonic_cst,
     require_rows_in_memory,
 )
+from ..tree.decision_tree import refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.input_encoding import (
     InputEncoder,
     clip_infinities,
     column_names,
     silent_float32_overflow,
+    training_rows_as_float32,
 )
 from ..tree.packed_forest import round_down_float32
 from ..tree.tree import LEAF
@@ -78,6 +80,7 @@ from .abstract_boosting import (
 from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
 from .boosting import (
     MULTICLASS_KINDS,
+    QUANTILE_KINDS,
     Booster,
     BoostingOptions,
     BoostingRows,
@@ -141,7 +144,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         table = X
         if inputs is not None and not inputs.plain:
             table = inputs.encode(X, allow_infinite=True)
-        with silent_float32_overflow():
+        with training_rows_as_float32(table):
             table, y, _ = self._check_training_data(
                 table, y, y_kind=y_kind, **DENSE_CHECKS
             )
@@ -229,8 +232,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         done = len(kept) // K
         if self.max_iter < done:
             raise ValueError(
-                f"max_iter={self.max_iter} must be at least the {done} rounds that a "
-                "warm start goes on from."
+                f"max_iter={self.max_iter} must be larger than or equal to "
+                f"n_iter_={done} when warm_start==True."
             )
         X, y, w = drop_zero_weight_rows(X, y, w)
         forms = self.inputs_.forms
@@ -630,6 +633,8 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
         check_target_domain(self._loss(), used, type(self).__name__)
+        if self._loss().kind not in QUANTILE_KINDS:
+            refuse_tiny_spread(used, type(self).__name__)
         self._seed = seed_of_fit(self)
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held_out = self._hold_out(X, y, w, given, False)

@@ -46,7 +46,7 @@ from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
-from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.input_encoding import InputEncoder, training_rows_as_float32
 from ..tree.packed_forest import (
     KEEP_LEAVES,
     join_packed_trees,
@@ -190,7 +190,7 @@ class IsolationForest(OneClass, VirtualSubclass, Estimator):
     @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if given."""
-        with silent_float32_overflow():
+        with training_rows_as_float32(X):
             X, _ = self._check_training_data(require_rows_in_memory(X), **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
         w = check_sample_weight(sample_weight, X.shape[0])

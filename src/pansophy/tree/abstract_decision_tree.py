@@ -21,7 +21,12 @@ from ._structures import ABSOLUTE
 from .criteria import Criterion
 from .export import export_text
 from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
-from .input_encoding import InputEncoder, silent_float32_overflow, table_shape
+from .input_encoding import (
+    InputEncoder,
+    silent_float32_overflow,
+    table_shape,
+    training_rows_as_float32,
+)
 from .missing_fill import FILLS, learn_missing_fill
 from .prepared_columns import prepare_columns
 from .splits import describe_splits
@@ -207,7 +212,7 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
         )
     X = require_rows_in_memory(X, allow_arrow=not plain)
     if plain:
-        with silent_float32_overflow():
+        with training_rows_as_float32(X):
             X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **ARRAY_CHECKS)
         model.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
         return fill_training_rows(model, X, y, weigh_rows), y

@@ -53,7 +53,7 @@ from ..core.class_weight import apply_class_weight
 from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from ._structures import GAUSS, JOINT
+from ._structures import GAUSS, JOINT, SQUARE
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -132,6 +132,9 @@ class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
         return tags
 
 
+TINY_SPREAD = 1e-140  # differences whose squares, summed, are no longer told apart
+
+
 class TreeTarget(NamedTuple):
     """Targets as the engine reads them."""
 
@@ -175,6 +178,8 @@ def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget
             "regression (criterion='poisson')."
         )
     accept(Y.shape[1])
+    if KINDS[model.criterion] in (SQUARE, GAUSS, JOINT):
+        refuse_tiny_spread(Y if w is None else Y[w > 0], type(model).__name__)
     model.n_outputs_ = Y.shape[1]
     signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
     criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
@@ -183,6 +188,17 @@ def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget
             cost_above=model.quantile, cost_below=1 - model.quantile
         )
     return TreeTarget(Y, criterion, signs)
+
+
+def refuse_tiny_spread(y, name):
+    """Raise if targets differ, but by so little that squares of it are 0."""
+    with np.errstate(over="ignore"):
+        spread = np.ptp(y, axis=0).max(initial=0.0)
+    if 0 < spread < TINY_SPREAD:
+        raise ValueError(
+            f"y of {name} differs by {spread:.2g} at most, too little for sums of "
+            "squares: multiply it by a power of ten."
+        )
 
 
 def class_weighted_rows(model, y, sample_weight):

@@ -27,6 +27,8 @@ Refs      [Fisher1993] angles
 """
 
 import numbers
+import warnings
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +47,28 @@ FLOAT32 = {"dtype": np.float32, "ensure_all_finite": "allow-nan"}
 def silent_float32_overflow():
     """No overflow warnings while X becomes float32: later checks report infinities."""
     return np.errstate(over="ignore", invalid="ignore")
+
+
+@contextmanager
+def training_rows_as_float32(X):
+    """The same for training rows X; warns of a column of which nothing is left."""
+    underflow: list = []
+    flag = lambda *_: underflow.append(True)
+    with np.errstate(over="ignore", invalid="ignore", under="call", call=flag):
+        yield
+    if not underflow:
+        return
+    table = check_array(
+        X, dtype=np.float64, accept_sparse="csc", ensure_all_finite=False
+    )
+    table = table.toarray() if sp.issparse(table) else table
+    lost = (table != 0).any(axis=0) & ~(table.astype(np.float32) != 0).any(axis=0)
+    if lost.any():
+        warnings.warn(
+            f"column {np.flatnonzero(lost)[0]} of X holds only values that are 0 as "
+            "float32, in which trees compare them: multiply it.",
+            stacklevel=5,
+        )
 
 
 class CategoryCodes(NamedTuple):
