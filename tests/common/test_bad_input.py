@@ -27,7 +27,11 @@ TAKES_SPARSE = those(lambda tags: tags.input_tags.sparse)
 
 ANSWERS = ("predict", "score_samples", "transform")  # others have labels_ only
 INDUCTIVE = [p for p in ESTIMATORS if any(hasattr(p.values[0](), m) for m in ANSWERS)]
-INFINITE = {"HDBSCAN": "gives rows with infinite entries a label of their own"}
+INFINITE = {
+    "HDBSCAN": "gives rows with infinite entries a label of their own",
+    "HistGradientBoostingClassifier": "infinity is the extreme bin of its column",
+    "HistGradientBoostingRegressor": "infinity is the extreme bin of its column",
+}
 
 # what an error may be, and the words one of which it must contain
 ERRORS = (ValueError, TypeError)

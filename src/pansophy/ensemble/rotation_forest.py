@@ -45,7 +45,7 @@ from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, Verbosity, number_rule
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.input_encoding import silent_float32_overflow
+from ..tree.input_encoding import silent_float32_overflow, training_rows_as_float32
 from ..typing import Fittable, Seed
 from . import _rotation_forest as loops
 from .members import (
@@ -166,10 +166,9 @@ class AbstractRotationForest(Estimator):
         """The prediction of a member for rotated rows."""
 
     def _check_inputs(self, X, y, y_kind):
-        with silent_float32_overflow():
-            X, y, _ = self._check_training_data(
-                require_in_memory(self, X), y, y_kind=y_kind, **FLOAT32_CHECKS
-            )
+        X = require_in_memory(self, X)
+        with training_rows_as_float32(X):
+            X, y, _ = self._check_training_data(X, y, y_kind=y_kind, **FLOAT32_CHECKS)
         return X, y
 
     def _fit_members(self, X, y, sample_weight, K):
