@@ -24,7 +24,8 @@ from the Hessian of a part of them (`optim/newton.py`); the gradient always uses
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
-dual are the same) is found by the solvers above from a copy of X.
+dual are the same) is found by Newton's steps of the solvers above from a copy of X. As
+tol of LIBLINEAR is relative to a sum over rows, they stop at tol/1000.
 
 Without a penalty eq. (1) has no minimum where a hyperplane separates the classes; the
 fit then ends with large coefficients and a warning. Otherwise, with H minus the Hessian
@@ -95,6 +96,7 @@ LogisticSolver = Literal[
 ]
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
 IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 
@@ -168,6 +170,12 @@ def choose_logistic_solver(solver, l1, X, k):
             "the rest, which sklearn.multiclass.OneVsRestClassifier does."
         )
     return solver
+
+
+def liblinear_solver(l1, X, k):
+    """The Newton solver that minimises liblinear's problem."""
+    solver = choose_logistic_solver("auto", l1, X, k)
+    return "newton-cg" if solver == "lbfgs" else solver
 
 
 def check_rows_in_memory(solver, X):
@@ -561,8 +569,10 @@ class LogisticRegression(AbstractLogistic):
             X = append_constant_column(X, self.intercept_scaling)
             W = np.column_stack([start[0], start[1] / self.intercept_scaling])
             start = W, np.zeros(k)
+        tol = self.tol
         if solver == "liblinear":
-            solver = choose_logistic_solver("auto", a, X, k)
+            solver = liblinear_solver(a, X, k)
+            tol *= LIBLINEAR_TOL
         problem = LogisticProblem(
             X, codes, v, k, intercept=self.fit_intercept and not scaled
         )
@@ -573,7 +583,7 @@ class LogisticRegression(AbstractLogistic):
                 b2,
                 start=start,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                tol=tol,
                 seed=self.random_state,
                 task=task,
             ),
