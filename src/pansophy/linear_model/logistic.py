@@ -10,7 +10,9 @@ same. Below, a = rho / (C V) and b2 = (1 - rho) / (C V) are the two strengths. A
 solvers stop when no entry of the gradient of eq. (1) (with rho > 0: of its distance to
 the sub-differential) exceeds tol:
 
-    newton-cholesky  few columns: Newton steps with the Hessian as a matrix
+    newton-cholesky  few columns: Newton steps with the Hessian as a matrix, which is
+                     iteratively reweighted least squares; shortened where eq. (1)
+                     would rise
     lbfgs            many columns or classes: quasi-Newton steps, preconditioned where
                      there are many rows for each column (`risk.whitening_factor`)
     newton-cg        sparse rows of many columns: products with the Hessian, with a
@@ -19,8 +21,10 @@ the sub-differential) exceeds tol:
     saga, sag        one row at a time, `saga.py`
 
 "auto" takes coordinate for rho > 0, newton-cholesky up to 512 coefficients, newton-cg
-for wide sparse rows and lbfgs for the rest. With more than 50 000 rows Newton starts
-from the Hessian of a part of them (`optim/newton.py`); the gradient always uses all.
+for wide sparse rows and lbfgs for the rest. Newton's steps are then cheaper than those
+of solver="newton-cholesky": a factor is reused while it is good, and with more than
+50 000 rows the first Hessian is that of a part of them (`optim/newton.py`). The
+gradient always uses all rows, so the optimum is the same.
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
@@ -209,6 +213,7 @@ class LogisticProblem:
         self.k = k
         self.intercept = intercept
         self.last_hessian = None  # and the b2 that it was made for
+        self.every_hessian = False  # whether every Newton step has a Hessian of its own
 
     @cached_property
     def risk(self):
@@ -288,6 +293,8 @@ class LogisticProblem:
         if solver == "lbfgs":
             return lbfgs(J, x, root=whitening_factor(J, x), **limits)
         if solver == "newton-cholesky":
+            if self.every_hessian:
+                return newton(J, J.hessian, x, keep=0.0, **limits)
             return newton(J, self.hessian, x, rough=True, **limits)
         precondition = block_jacobi_preconditioner(J) if J.sparse else None
         return newton_cg(J, J.hessian_product, x, precondition=precondition, **limits)
@@ -576,6 +583,7 @@ class LogisticRegression(AbstractLogistic):
         problem = LogisticProblem(
             X, codes, v, k, intercept=self.fit_intercept and not scaled
         )
+        problem.every_hessian = self.solver == "newton-cholesky"
         result = self._run_driver(
             lambda task: problem.minimise(
                 solver,
