@@ -54,7 +54,7 @@ def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
     runs = []
     with threads.single_blas():  # products are small; large ones use our own threads
         for target, w in zip(Y.T, start, strict=True):
-            store = store_for_target(store, design, design.root * target, model, data.p)
+            store = store_for_target(store, design, design.root * target, model)
             state = sets.start(store, w, penalty)
             run = model._run_driver(
                 lambda task, store=store, state=state: minimise_lasso(
@@ -76,10 +76,10 @@ def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
     return store_lasso_fit(model, runs, design, mean, data)
 
 
-def store_for_target(store, design, target, model, p):
+def store_for_target(store, design, target, model):
     """The Gram matrices, made for the first target and reused for the next."""
     if store is None:
-        return gram_store(design, target, model.precompute, p is not None)
+        return gram_store(design, target, model.precompute)
     if isinstance(store, sets.FullGram):
         store.aim(design.correlate(target), target @ target)
     else:
@@ -127,8 +127,10 @@ class ElasticNet(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     precompute : bool or array of shape (d, d), default=False
-        True makes the whole Gram matrix first; an array is taken as X^T X of the
-        (centred) X. False makes only the part that is needed.
+        True makes the whole Gram matrix first; an array is that matrix, X^T X of the
+        centred X (weighted with weights of mean 1). The one of an X that is not
+        centred is recomputed with a warning, any other matrix is refused. False makes
+        only the part that is needed.
     max_iter : int, default=1000
         Most iterations of the working set, each a solve and a check of all
         columns.
@@ -207,8 +209,10 @@ class Lasso(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     precompute : bool or array of shape (d, d), default=False
-        True makes the whole Gram matrix first; an array is taken as X^T X of the
-        (centred) X. False makes only the part that is needed.
+        True makes the whole Gram matrix first; an array is that matrix, X^T X of the
+        centred X (weighted with weights of mean 1). The one of an X that is not
+        centred is recomputed with a warning, any other matrix is refused. False makes
+        only the part that is needed.
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000

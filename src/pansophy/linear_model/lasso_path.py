@@ -20,6 +20,7 @@ Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
 Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from ..penalties import elastic_net
 
 SMALL_GRAM = 256  # columns up to which the whole Gram matrix is made in one pass
 PATH_GRAM = 1000  # the same for a path, along which it is used many times
+GRAM_TOL = 10.0  # error allowed in a given Gram matrix, in roots of the rounding unit
 TINY_ALPHA = 1e-15  # alphas of the grid where no column correlates with the target
 
 
@@ -81,29 +83,67 @@ def centre_targets(Y, p, fit_intercept):
     return Y - mean, mean
 
 
-def full_gram_or_none(design, precompute, weighted):
+def full_gram_or_none(design, precompute):
     """The whole Gram matrix where it is given or pays, else None."""
+    if isinstance(precompute, str) and precompute != "auto":
+        raise ValueError(
+            "precompute must be 'auto', True, False or a Gram matrix, got "
+            f"{precompute!r}."
+        )
     if isinstance(precompute, (bool, np.bool_, str)):
         # does not depend on n, so that repeated rows and weights take the same path
         few = design.d <= (PATH_GRAM if precompute == "auto" else SMALL_GRAM)
         return design.gram() if precompute is True or few else None
-    gram = np.asarray(precompute, dtype=design.X.dtype)
+    return given_gram(design, precompute)
+
+
+def given_gram(design, precompute):
+    """A caller's Gram matrix, as a mean over rows, if it is the one of this design.
+
+    Checked by one product with a random vector (Freivalds), O(n d + d^2). A
+    Gram matrix of X as it is, where the fit centres or weights X, is made anew.
+    """
+    gram = np.asarray(precompute)
+    coarsest = gram.dtype if gram.dtype == np.float32 else design.X.dtype
+    unit = float(np.finfo(coarsest).eps)
+    gram = gram.astype(design.X.dtype)
     if gram.shape != (design.d, design.d):
         raise ValueError(
             f"precompute must be a Gram matrix of shape {(design.d, design.d)}, "
             f"got {gram.shape}."
         )
-    if weighted:
-        raise ValueError(
-            "precompute cannot be a Gram matrix together with sample_weight, which "
-            "changes it."
+    u = make_rng(0).normal(size=design.d).astype(gram.dtype)
+    product = gram @ u
+    scale = float((np.abs(gram) @ np.abs(u)).max(initial=0.0))
+
+    def is_gram_of(other):
+        expected = other.correlate(other.predict(u)) * design.n
+        error = float(np.abs(product - expected).max(initial=0.0))
+        return error <= GRAM_TOL * np.sqrt(unit) * scale  # false for NaN
+
+    if is_gram_of(design):
+        return gram / design.n  # given as X^T X, used as its mean over rows
+    plain = Design(design.X, centre=False)
+    uncentred = Design(design.X, design.p, centre=False)
+    centred = Design(design.X, centre=True)
+    if any(is_gram_of(other) for other in (plain, uncentred, centred)):
+        why = "weighted" if not design.equal else "centered to fit intercept"
+        warnings.warn(
+            f"Gram matrix was provided but X was {why}: recomputing Gram matrix. "
+            "Pass the one of the rows that are fitted, or precompute=True.",
+            UserWarning,
+            stacklevel=7,
         )
-    return gram / design.n  # given as X^T X, used as its mean over rows
+        return design.gram()
+    raise ValueError(
+        "Gram matrix passed in via 'precompute' parameter did not pass validation: it "
+        "is not X^T X of the X that is fitted."
+    )
 
 
-def gram_store(design, y, precompute=False, weighted=False, Xy=None):
+def gram_store(design, y, precompute=False, Xy=None):
     """Inner products of the columns: the full Gram matrix, or one made on demand."""
-    gram = full_gram_or_none(design, precompute, weighted)
+    gram = full_gram_or_none(design, precompute)
     if gram is None:
         return sets.GramStore(design, y, Xy=Xy)
     return sets.FullGram(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
@@ -208,7 +248,8 @@ def enet_path(
     alphas : int or array
         How many alphas to choose from eq. (2) down, or the alphas themselves.
     precompute : "auto", bool or array of shape (d, d)
-        Whether to make the whole Gram matrix first, or that matrix.
+        Whether to make the whole Gram matrix first, or that matrix, which is refused
+        if it is not X^T X.
     Xy : array of shape (d,) or None
         X^T y, if known.
     copy_X : bool

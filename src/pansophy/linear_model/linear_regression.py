@@ -53,6 +53,7 @@ from .inference import (
     regression_summary,
     robust_covariance,
 )
+from .predictive_distribution import PredictiveDistribution
 
 
 @dataclass(eq=False, repr=False)
@@ -108,6 +109,8 @@ class LinearRegression(AbstractLinearRegressor):
     n_jobs: Jobs = None
     positive: Flag = False
 
+    _any_scale = True  # `core.least_squares` scales the columns
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(
@@ -118,7 +121,8 @@ class LinearRegression(AbstractLinearRegressor):
             solve = (
                 self._solve_iteratively if is_wide_sparse(X) else self._solve_directly
             )
-            B, b = solve(X, Y, w)
+            with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
+                B, b = solve(X, Y, w)
         store_coefficients(self, X, B, b, flat)
         variance = self._fit_statistics.residual_ss / self._fit_statistics.total_weight
         self.noise_variance_ = float(variance[0]) if flat else variance
@@ -253,6 +257,26 @@ class LinearRegression(AbstractLinearRegressor):
             N = float(w.sum())
         out = gaussian_log_likelihood(residual, N, variance)
         return float(out[0]) if self.coef_.ndim == 1 else out
+
+    def predict_dist(self, X) -> PredictiveDistribution:
+        """The Normal distribution N(x w + b, noise_variance_) of the targets.
+
+        It is that of maximum likelihood: the coefficients are taken as known.
+        `BayesianLinearRegression.predict_dist` has their uncertainty as well.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pansophy.linear_model import LinearRegression
+        >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+        >>> model = LinearRegression().fit(X, [2, 3, 5, 6])
+        >>> predicted = model.predict_dist([[5.0]])
+        >>> predicted.mean.round(6), (predicted.std**2).round(6)
+        (array([7.5]), array([0.05]))
+        """
+        mean = arrays.to_numpy(self.predict(X))
+        scale = np.sqrt(np.asarray(self.noise_variance_, dtype=float))
+        return PredictiveDistribution(mean, np.broadcast_to(scale, mean.shape))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

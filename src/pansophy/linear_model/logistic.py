@@ -10,7 +10,9 @@ same. Below, a = rho / (C V) and b2 = (1 - rho) / (C V) are the two strengths. A
 solvers stop when no entry of the gradient of eq. (1) (with rho > 0: of its distance to
 the sub-differential) exceeds tol:
 
-    newton-cholesky  few columns: Newton steps with the Hessian as a matrix
+    newton-cholesky  few columns: Newton steps with the Hessian as a matrix, which is
+                     iteratively reweighted least squares; shortened where eq. (1)
+                     would rise
     lbfgs            many columns or classes: quasi-Newton steps, preconditioned where
                      there are many rows for each column (`risk.whitening_factor`)
     newton-cg        sparse rows of many columns: products with the Hessian, with a
@@ -19,12 +21,15 @@ the sub-differential) exceeds tol:
     saga, sag        one row at a time, `saga.py`
 
 "auto" takes coordinate for rho > 0, newton-cholesky up to 512 coefficients, newton-cg
-for wide sparse rows and lbfgs for the rest. With more than 50 000 rows Newton starts
-from the Hessian of a part of them (`optim/newton.py`); the gradient always uses all.
+for wide sparse rows and lbfgs for the rest. Newton's steps are then cheaper than those
+of solver="newton-cholesky": a factor is reused while it is good, and with more than
+50 000 rows the first Hessian is that of a part of them (`optim/newton.py`). The
+gradient always uses all rows, so the optimum is the same.
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
-dual are the same) is found by the solvers above from a copy of X.
+dual are the same) is found by Newton's steps of the solvers above from a copy of X. As
+tol of LIBLINEAR is relative to a sum over rows, they stop at tol/1000.
 
 Without a penalty eq. (1) has no minimum where a hyperplane separates the classes; the
 fit then ends with large coefficients and a warning. Otherwise, with H minus the Hessian
@@ -95,6 +100,7 @@ LogisticSolver = Literal[
 ]
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
 IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 
@@ -170,6 +176,12 @@ def choose_logistic_solver(solver, l1, X, k):
     return solver
 
 
+def liblinear_solver(l1, X, k):
+    """The Newton solver that minimises liblinear's problem."""
+    solver = choose_logistic_solver("auto", l1, X, k)
+    return "newton-cg" if solver == "lbfgs" else solver
+
+
 def check_rows_in_memory(solver, X):
     """Refuse a table on disk for solvers that need the rows in memory."""
     if isinstance(X, DatasetRows) and solver in IN_MEMORY_SOLVERS:
@@ -201,6 +213,7 @@ class LogisticProblem:
         self.k = k
         self.intercept = intercept
         self.last_hessian = None  # and the b2 that it was made for
+        self.every_hessian = False  # whether every Newton step has a Hessian of its own
 
     @cached_property
     def risk(self):
@@ -280,6 +293,8 @@ class LogisticProblem:
         if solver == "lbfgs":
             return lbfgs(J, x, root=whitening_factor(J, x), **limits)
         if solver == "newton-cholesky":
+            if self.every_hessian:
+                return newton(J, J.hessian, x, keep=0.0, **limits)
             return newton(J, self.hessian, x, rough=True, **limits)
         precondition = block_jacobi_preconditioner(J) if J.sparse else None
         return newton_cg(J, J.hessian_product, x, precondition=precondition, **limits)
@@ -561,11 +576,14 @@ class LogisticRegression(AbstractLogistic):
             X = append_constant_column(X, self.intercept_scaling)
             W = np.column_stack([start[0], start[1] / self.intercept_scaling])
             start = W, np.zeros(k)
+        tol = self.tol
         if solver == "liblinear":
-            solver = choose_logistic_solver("auto", a, X, k)
+            solver = liblinear_solver(a, X, k)
+            tol *= LIBLINEAR_TOL
         problem = LogisticProblem(
             X, codes, v, k, intercept=self.fit_intercept and not scaled
         )
+        problem.every_hessian = self.solver == "newton-cholesky"
         result = self._run_driver(
             lambda task: problem.minimise(
                 solver,
@@ -573,7 +591,7 @@ class LogisticRegression(AbstractLogistic):
                 b2,
                 start=start,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                tol=tol,
                 seed=self.random_state,
                 task=task,
             ),

@@ -30,6 +30,7 @@ from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, V
 from ..typing import NumberList, Seed, Splits
 from .base import encode_two_or_more_classes
 from .logistic import (
+    LIBLINEAR_TOL,
     AbstractLogistic,
     LogisticProblem,
     LogisticRegression,
@@ -39,6 +40,7 @@ from .logistic import (
     check_liblinear_options,
     choose_logistic_solver,
     coefficients_of_state,
+    liblinear_solver,
     normalized_row_weights,
     penalty_strengths,
 )
@@ -232,8 +234,10 @@ class LogisticRegressionCV(AbstractLogistic):
         counts = []
         for ratio in ratios:
             solver = choose_logistic_solver(self.solver, ratio, rows, k)
+            tol = self.tol
             if solver == "liblinear":
-                solver = choose_logistic_solver("auto", ratio, rows, k)
+                solver = liblinear_solver(ratio, rows, k)
+                tol *= LIBLINEAR_TOL
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
             found = logistic_path(
                 problem,
@@ -243,7 +247,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 solver=solver,
                 start=start,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                tol=tol,
                 seed=self.random_state,
             )
             if scaled:

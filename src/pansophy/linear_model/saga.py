@@ -10,8 +10,15 @@ takes
 
 with the prox of the penalty. The direction of SAGA is unbiased and its variance goes to
 0 as the m_i converge, so a constant eta converges linearly; that of SAG is biased, of
-smaller variance, and proved without L1. The step length is 1/(3 L) with L the largest
-curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 times 1/4 (two classes) or 1/2.
+smaller variance, and proved without L1. The step length is
+
+    eta = 1/(2 L + min(2 n b2, L)) for SAGA,   1/L for SAG                       (3)
+
+with L the largest curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 / 4. Softmax may
+reach twice that, where two classes share a row and no others do; eta is halved when an
+epoch ends with a larger objective than the first. SAGA begins with the gradients of all rows. SAG, whose long steps would
+follow that first gradient too far, begins with none and averages over the rows drawn so
+far.
 
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
 by which the method stops. For CSR rows a step costs only the entries of its row: the
@@ -52,11 +59,11 @@ def squared_row_norms(X):
     return np.einsum("ij,ij->i", X, X)
 
 
-def saga_step_length(X, v, k, b2, *, intercept):
-    """1 / (3 L) of the module text."""
-    curvature = 0.25 if k == 1 else 0.5
+def saga_step_length(X, v, b2, *, intercept, averaged=False):
+    """Eq. (3); `averaged` is SAG."""
     largest = np.max(v * (squared_row_norms(X) + bool(intercept)))
-    return 1 / (3 * (curvature * len(v) * float(largest) + b2))
+    L = 0.25 * len(v) * float(largest) + b2
+    return 1 / L if averaged else 1 / (2 * L + min(2 * len(v) * b2, L))
 
 
 def saga_state(J, W, b, a) -> SAGAState:
@@ -99,14 +106,21 @@ def minimise_saga(
     W, b = (np.array(part, dtype=float, order="C") for part in start)
     first = saga_state(J, W, b, a)
     M, A = initial_gradient_table(J, y, v, W, b)
-    eta = saga_step_length(X, v, J.k, J.alpha, intercept=J.intercept)
-    rule = loops.SAGAStep(
-        eta,
-        1 / n if averaged else 1.0,
-        eta * a,
-        1 / (1 + eta * J.alpha),
-        J.intercept,
-    )
+    eta = saga_step_length(X, v, J.alpha, intercept=J.intercept, averaged=averaged)
+    halved = J.k == 1  # the bound on the curvature holds
+
+    def rule():
+        return loops.SAGAStep(
+            eta,
+            1 / n if averaged else 1.0,
+            eta * a,
+            1 / (1 + eta * J.alpha),
+            J.intercept,
+        )
+
+    if averaged:
+        M[:] = 0.0
+        A[:] = 0.0
     if sp.issparse(X):
         csr = loops.CSRArrays(*unsigned_csr(X))
         last = np.zeros(J.d, np.int64)
@@ -114,14 +128,22 @@ def minimise_saga(
         W = np.array(W.T, order="C")
     else:
         X = np.ascontiguousarray(X)
+    seen = np.full(n, not averaged)
+    table = loops.GradientTable(M, A, seen, np.array([0 if averaged else n]))
 
     def step(_):
+        nonlocal eta, halved
         order = rng.integers(n, size=n)
         if sp.issparse(X):
-            loops.sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, rule)
-            return saga_state(J, W.T, b, a)
-        loops.dense_saga_epoch(X, y, v, order, W, b, M, A, rule)
-        return saga_state(J, W, b, a)
+            loops.sparse_saga_epoch(csr, y, v, order, W, b, table, last, rule())
+            new = saga_state(J, W.T, b, a)
+        else:
+            loops.dense_saga_epoch(X, y, v, order, W, b, table, rule())
+            new = saga_state(J, W, b, a)
+        if not halved and not new.objective <= first.objective:
+            eta /= 2
+            halved = True
+        return new
 
     return iterate(
         step,
