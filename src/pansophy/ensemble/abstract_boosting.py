@@ -27,10 +27,21 @@ from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import ParameterError, ParameterRule
-from ..tree.abstract_decision_tree import validate_prediction_rows
+from ..persist.saved_state import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Offsets,
+    Part,
+    Whole,
+    saved_state,
+)
+from ..tree.abstract_decision_tree import splits_match_inputs, validate_prediction_rows
 from ..tree.additive_trees import AdditiveTrees
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.tree import Tree
+from ..tree.tree import Tree, are_binary_trees
 from .binning import float32_blocks
 from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
 
@@ -61,6 +72,27 @@ class TreeArrays(NamedTuple):
     sets: np.ndarray | None = None  # (nodes, 4)
 
 
+def are_sound_boosted_trees(trees) -> bool:
+    """Whether each slice of the arrays of loaded trees is one tree."""
+    left, right = trees.children_left, trees.children_right
+    return are_binary_trees(left, right, trees.feature, trees.start)
+
+
+@saved_state(
+    start=Offsets("trees", "nodes"),
+    children_left=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    children_right=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    feature=IntArray("nodes", below="n_features", dtype=np.int32),
+    threshold=FloatArray("nodes"),
+    impurity=FloatArray("nodes"),
+    n_node_samples=NumberArray("nodes"),
+    weighted_n_node_samples=FloatArray("nodes"),
+    value=FloatArray("nodes"),
+    missing_go_to_left=BoolArray("nodes"),
+    n_features=Whole(low=1),
+    sets=IntArray("nodes", 4, dtype=np.uint64, optional=True),
+    check=are_sound_boosted_trees,
+)
 class BoostedTrees(TreeArrays):
     """Concatenated trees: a tree is a slice of every array.
 
@@ -140,6 +172,19 @@ def concatenate_trees(trees, n_features) -> BoostedTrees:
     )
 
 
+def trees_fill_iterations(model) -> bool:
+    """Whether every iteration of a loaded model has as many trees."""
+    trees = getattr(model, "trees_", None)
+    each = getattr(model, "n_trees_per_iteration_", 1)
+    return trees is None or (each > 0 and trees.n_trees % each == 0)
+
+
+@saved_state(
+    trees_=Part(BoostedTrees, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    n_trees_per_iteration_=Whole(low=1),
+    check=lambda m: splits_match_inputs(m) and trees_fill_iterations(m),
+)
 class AbstractBoosting(Estimator):
     """A model that is a sum of trees in `trees_`, eq. (1)."""
 

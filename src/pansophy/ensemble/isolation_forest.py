@@ -35,12 +35,14 @@ from ..core import threads
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, ParameterRule, Verbosity
+from ..persist.saved_state import Part, Whole, saved_state
 from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
     map_dense_blocks,
     require_rows_in_memory,
+    splits_match_inputs,
     validate_prediction_rows,
 )
 from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
@@ -50,6 +52,7 @@ from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
 from ..tree.input_encoding import InputEncoder, silent_float32_overflow
 from ..tree.packed_forest import (
     KEEP_LEAVES,
+    PackedForest,
     join_packed_trees,
     pack_tree,
     packed_tree_at,
@@ -115,6 +118,12 @@ def grow_isolation_tree(X, seed, plan, depth):
     )
 
 
+@saved_state(
+    forest_=Part(PackedForest, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    max_samples_=Whole(low=1),
+    check=splits_match_inputs,
+)
 @dataclass(eq=False, repr=False)
 class IsolationForest(OneClass, Estimator):
     """Detects outliers by how few random splits isolate them.

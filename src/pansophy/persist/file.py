@@ -86,7 +86,8 @@ def load(path):
     try:
         manifest, tensors = read_manifest(path)
         warn_of_other_release(manifest)
-        return Decoder(tensors).decode(manifest["model"])
+        decoder = Decoder(tensors, os.path.getsize(path))
+        return decoder.decode(manifest["model"])
     except PersistError as error:
         raise PersistError(f"Cannot load {os.fspath(path)!r}: {error}.") from error
     except (OSError, MemoryError):
