@@ -35,13 +35,14 @@ from ..persist.saved_state import (
     Offsets,
     Part,
     Whole,
+    are_binary_trees,
     saved_state,
 )
 from ..tree.abstract_decision_tree import splits_match_inputs, validate_prediction_rows
 from ..tree.additive_trees import AdditiveTrees
 from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.tree import Tree, are_binary_trees
+from ..tree.tree import LEAF, Tree
 from .binning import float32_blocks
 from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
 
@@ -75,7 +76,8 @@ class TreeArrays(NamedTuple):
 def are_sound_boosted_trees(trees) -> bool:
     """Whether each slice of the arrays of loaded trees is one tree."""
     left, right = trees.children_left, trees.children_right
-    return are_binary_trees(left, right, trees.feature, trees.start)
+    splits = trees.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right, trees.start)
 
 
 @saved_state(

@@ -11,6 +11,7 @@ import base64
 import dataclasses
 import math
 from collections import OrderedDict, defaultdict
+from functools import cache
 
 import numpy as np
 
@@ -238,7 +239,7 @@ class Decoder:
         return value
 
     def items(self, node) -> list:
-        """The values listed in a node; nothing but a list can say how many there are."""
+        """The values listed in a node: only a list can say how many there are."""
         listed = node.get("v")
         if type(listed) is not list:
             raise PersistError(f"the {node['$']} in the file is not a list")
@@ -289,6 +290,8 @@ def make_object(decoder, node):
     else:
         for name, held in state.items():
             object.__setattr__(value, name, held)
+    if is_checked_by_constructor(cls):
+        value.__post_init__()
     check_saved_state(value, state)
     if cls.__module__.startswith("pansophy.") and hasattr(cls, "_loaded"):
         value._loaded()  # a class of ours may check or rebuild what it holds
@@ -298,6 +301,16 @@ def make_object(decoder, node):
     ):
         foreign.check_predictors(value)
     return decoder.remember(node, value)
+
+
+@cache
+def is_checked_by_constructor(cls) -> bool:
+    """Whether a class of ours is plain data that its constructor checks.
+
+    A frozen dataclass (a distribution, a kernel) is checked as when it was made.
+    """
+    ours = cls.__module__.startswith("pansophy.") and dataclasses.is_dataclass(cls)
+    return ours and cls.__dataclass_params__.frozen and hasattr(cls, "__post_init__")
 
 
 def sklearn_version():

@@ -83,7 +83,7 @@ class ArrayRule:
     Parameters
     ----------
     *shape : str, int, None or Ellipsis
-        One size a dimension; a leading Ellipsis stands for any dimensions.
+        One size a dimension; an Ellipsis at an end stands for any dimensions.
     low : int, float or size or None
         Least value.
     below : int, float or size or None
@@ -105,8 +105,8 @@ class ArrayRule:
         self, *shape, low=None, below=None, high=None, finite=False, dtype=None,
         optional=False,
     ):  # fmt: skip
-        self.leading = shape[:1] == (...,)
-        self.shape = shape[1:] if self.leading else shape
+        self.leading, self.trailing = shape[:1] == (...,), shape[-1:] == (...,)
+        self.shape = tuple(s for s in shape if s is not ...)
         self.low, self.below, self.high, self.finite = low, below, high, finite
         self.dtype = None if dtype is None else np.dtype(dtype)
         self.optional = optional
@@ -129,10 +129,11 @@ class ArrayRule:
     def check_shape(self, shape, sizes):
         k = len(self.shape)
         last = shape[len(shape) - k :] if self.leading else shape
+        last = shape[:k] if self.trailing else last
         if len(last) != k or not all(map(sizes.agree, self.shape, last)):
             told = [sizes.value(s) for s in self.shape]
             told = ["any" if s is None else str(s) for s in told]
-            told = ", ".join(["..."] * self.leading + told)
+            told = ", ".join(["..."] * self.leading + told + ["..."] * self.trailing)
             raise UnfitState(f"have the shape ({told}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
@@ -151,7 +152,7 @@ class ArrayRule:
 
 
 class FloatArray(ArrayRule):
-    """An array of real numbers (a tensor or a sparse matrix, where no value matters)."""
+    """An array of real numbers (or a tensor or a sparse matrix, of any values)."""
 
     kinds = "f"
     noun = "real numbers"
@@ -172,7 +173,7 @@ class BoolArray(ArrayRule):
 
 
 class NumberArray(ArrayRule):
-    """An array of numbers of any kind."""
+    """An array of numbers of any kind (or a tensor, or a sparse matrix)."""
 
 
 class AnyArray(ArrayRule):
@@ -313,10 +314,47 @@ class AnyOf:
         raise problem or UnfitState("be something else")
 
 
+def are_binary_trees(left, right, start=None) -> bool:
+    """Whether nodes with these children are trees, one for each part of `start`.
+
+    A leaf has the children -1. Every node but the root of its tree is the child of
+    exactly one node, which comes before it. Children are counted within their tree.
+    """
+    n = len(left)
+    inner = np.flatnonzero(left >= 0)
+    children = np.concatenate([left[inner], right[inner]])
+    if start is None:
+        start = np.zeros(1, np.intp)
+    else:
+        start = start[:-1]
+        offset = start[np.searchsorted(start, inner, side="right") - 1]
+        children = children + np.concatenate([offset, offset])
+    if n == 0 or len(children) != n - len(start):
+        return n == len(start) == 0
+    if (
+        not (children > np.concatenate([inner, inner])).all()
+        or children.max(initial=0) >= n
+    ):
+        return False
+    seen = np.zeros(n, bool)
+    seen[start] = True
+    seen[children] = True
+    leaves = np.count_nonzero(right < 0) == n - len(inner)
+    return bool(seen.all()) and leaves
+
+
 # What the names of fitted attributes say in every estimator, unless its own rules say
 # otherwise.
 ESTIMATOR_RULES: dict[str, Any] = {
     "n_features_in_": Whole(low=1),
+    "X_": NumberArray(..., "n_features_in_"),
+    "X_fit_": NumberArray(..., "n_features_in_"),
+    "cluster_centers_": NumberArray("clusters", "n_features_in_"),
+    "coef_": NumberArray(..., "n_features_in_"),
+    "components_": NumberArray(..., "n_features_in_"),
+    "labels_": IntArray(None, low=-1),
+    "means_": NumberArray(..., "n_features_in_"),
+    "n_iter_": AnyOf(Whole(), IntArray(...)),
 }
 
 

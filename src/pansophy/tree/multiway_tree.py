@@ -57,7 +57,7 @@ class MultiwayArrays(NamedTuple):
 
 
 def is_sound_multiway_tree(tree) -> bool:
-    """Whether every node but the root of a loaded tree is the child of one before it."""
+    """Whether each node of a loaded tree but the root is the child of one before it."""
     parent, _, depth, feature, first, count = tree.nodes.T
     inner = np.flatnonzero(count)
     n = len(tree.nodes)

@@ -18,7 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import threads
-from ..persist.saved_state import FloatArray, IntArray, NumberArray, Whole, saved_state
+from ..persist.saved_state import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Whole,
+    are_binary_trees,
+    saved_state,
+)
 from ._structures import UNASKED
 
 BLOCK = 1 << 14  # rows handed to a thread at a time
@@ -57,34 +64,11 @@ def resolve_missing_sides(asked, left, right, weight):
     return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
 
 
-def are_binary_trees(left, right, feature, start) -> bool:
-    """Whether slices of arrays of nodes, from each of `start` to the next, are trees.
-
-    Every node but the root is the child of exactly one node, which comes before it.
-    """
-    own = np.arange(len(left))
-    offset = np.repeat(start[:-1], np.diff(start)) if len(start) > 2 else 0
-    inner = left != LEAF
-    parent = own[inner]
-    if (feature[inner] < 0).any() or (right[~inner] != LEAF).any():
-        return False
-    offset = offset[inner] if len(start) > 2 else offset
-    children = np.concatenate([left[inner] + offset, right[inner] + offset])
-    if len(children) != len(left) - len(start) + 1:
-        return False
-    if not (children > np.concatenate([parent, parent])).all():
-        return False
-    is_child = np.ones(len(left) + 1, bool)
-    is_child[children] = False
-    is_child[start] = ~is_child[start]
-    return not is_child[:-1].any()
-
-
 def is_sound_tree(tree) -> bool:
     """Whether the arrays of a loaded tree are those of one tree."""
-    n = len(tree.children_left)
     left, right = tree.children_left, tree.children_right
-    return n > 0 and are_binary_trees(left, right, tree.feature, np.array([0, n]))
+    splits = tree.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right)
 
 
 @saved_state(
