@@ -178,13 +178,16 @@ def trees_fill_iterations(model) -> bool:
     """Whether every iteration of a loaded model has as many trees."""
     trees = getattr(model, "trees_", None)
     each = getattr(model, "n_trees_per_iteration_", 1)
-    return trees is None or (each > 0 and trees.n_trees % each == 0)
+    k = len(model.classes_) if hasattr(model, "classes_") else 1
+    outputs = k if k > 2 else 1
+    return trees is None or (each == outputs and trees.n_trees % each == 0)
 
 
 @saved_state(
     trees_=Part(BoostedTrees, n_features="n_features_in_"),
     inputs_=Part(InputEncoder),
     n_trees_per_iteration_=Whole(low=1),
+    baseline_=FloatArray("n_trees_per_iteration_"),
     check=lambda m: splits_match_inputs(m) and trees_fill_iterations(m),
 )
 class AbstractBoosting(Estimator):

@@ -48,6 +48,7 @@ class Sizes(dict):
     def __missing__(self, name):
         held = self.state.get(name)
         if is_whole(held):
+            self[name] = held
             return held
         if name.endswith("_") or name in self.state:
             raise UnfitState(f"go with a whole number {name}")
@@ -55,22 +56,31 @@ class Sizes(dict):
 
     def value(self, size) -> int | None:
         """The number that a size stands for; None if nothing has set it."""
-        if size is None or type(size) is int:
+        if type(size) is not tuple:
             return size
-        name, _, more = size.partition("+")
-        known = self[name]
-        return None if known is None else known + int(more or 0)
+        known = self[size[0]]
+        return None if known is None else known + size[1]
 
     def agree(self, size, found) -> bool:
         """Whether a size may be `found`; sets it at its first use."""
         if size is None:
             return True
-        expected = self.value(size)
-        if expected is None:
-            name, _, more = size.partition("+")
-            self[name] = found - int(more or 0)
-            return self[name] >= 0
-        return found == expected
+        if type(size) is not tuple:
+            return found == size
+        name, more = size
+        known = self[name]
+        if known is None:
+            self[name] = found - more
+            return found >= more
+        return found == known + more
+
+
+def parsed_size(size):
+    """"nodes+1" as ("nodes", 1); numbers and None as they are."""
+    if type(size) is not str:
+        return size
+    name, _, more = size.partition("+")
+    return name, int(more or 0)
 
 
 def is_whole(value) -> bool:
@@ -106,8 +116,10 @@ class ArrayRule:
         optional=False,
     ):  # fmt: skip
         self.leading, self.trailing = shape[:1] == (...,), shape[-1:] == (...,)
-        self.shape = tuple(s for s in shape if s is not ...)
-        self.low, self.below, self.high, self.finite = low, below, high, finite
+        self.shape = tuple(parsed_size(s) for s in shape if s is not ...)
+        self.low, self.below = parsed_size(low), parsed_size(below)
+        self.high = high
+        self.finite = finite
         self.dtype = None if dtype is None else np.dtype(dtype)
         self.optional = optional
         self.bounded = low is not None or below is not None or high is not None
@@ -140,13 +152,13 @@ class ArrayRule:
         least, most = value.min(), value.max()
         if self.finite and not (np.isfinite(least) and np.isfinite(most)):
             raise UnfitState("be finite")
-        low = sizes.value(self.low) if type(self.low) is str else self.low
+        low = sizes.value(self.low)
         if low is not None and not least >= low:
             raise UnfitState(f"be at least {low}, not {least}")
         if self.high is not None and not most <= self.high:
             raise UnfitState(f"be at most {self.high}, not {most}")
         if self.below is not None:
-            below = sizes.value(self.below) if type(self.below) is str else self.below
+            below = sizes.value(self.below)
             if below is None or not most < below:
                 raise UnfitState(f"be below {below}, not {most}")
 
@@ -203,7 +215,7 @@ class Offsets:
 
     def __init__(self, parts, length, *, empty=False, optional=False):
         self.shape = IntArray(f"{parts}+1", optional=optional)
-        self.length, self.empty = length, empty
+        self.length, self.empty = parsed_size(length), empty
 
     def check(self, value, sizes):
         self.shape.check(value, sizes)
@@ -228,7 +240,8 @@ class Whole:
     """A whole number from `low` up to `high` (sizes or numbers)."""
 
     def __init__(self, low=0, high=None, *, optional=False):
-        self.low, self.high, self.optional = low, high, optional
+        self.low, self.high = parsed_size(low), parsed_size(high)
+        self.optional = optional
 
     def check(self, value, sizes):
         if value is None and self.optional:
@@ -248,7 +261,8 @@ class Part:
     """
 
     def __init__(self, cls, *, optional=False, **sizes):
-        self.cls, self.sizes, self.optional = cls, sizes, optional
+        self.cls, self.optional = cls, optional
+        self.sizes = {name: parsed_size(size) for name, size in sizes.items()}
 
     def check(self, value, sizes):
         if value is None and self.optional:
@@ -266,7 +280,7 @@ class Each:
     """A list or tuple, every item of which follows a rule."""
 
     def __init__(self, rule, length=None, *, optional=False):
-        self.rule, self.length, self.optional = rule, length, optional
+        self.rule, self.length, self.optional = rule, parsed_size(length), optional
 
     def check(self, value, sizes):
         if value is None and self.optional:
