@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..params import Count, Flag, NonNegative, ParameterRule
+from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
 from ..typing import Matrix
 from . import _linkage as loops
 from .constrained_linkage import constrained_merges
@@ -110,6 +111,7 @@ def fit_merge_tree(model, X):
     return model
 
 
+@saved_state(children_=IntArray("merges", 2, low=0), distances_=FloatArray("merges"))
 @dataclass(eq=False, repr=False)
 class AgglomerativeClustering(Clusterer, Estimator):
     """Bottom-up hierarchical clustering; the module text gives the method.
@@ -193,6 +195,12 @@ class AgglomerativeClustering(Clusterer, Estimator):
         return tags
 
 
+@saved_state(
+    children_=IntArray("merges", 2, low=0),
+    distances_=FloatArray("merges"),
+    n_clusters_=Whole(low=1, high="n_features_in_"),
+    labels_=IntArray("n_features_in_", low=0, below="n_clusters_"),
+)
 @dataclass(eq=False, repr=False)
 class FeatureAgglomeration(PrefixedOutput, Transformer, Clusterer, Estimator):
     """Columns merged bottom up, each cluster of columns pooled to one.

@@ -42,6 +42,7 @@ from ..core.random import make_rng, spawn_rngs
 from ..core.truncated_svd import CentredMatrix, truncated_svd
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
+from ..persist.saved_state import NumberArray, Whole, saved_state
 from ..typing import Seed
 from . import nmf_multiplicative as mu
 from .abstract_pca import SPARSE
@@ -223,6 +224,10 @@ def initial_nmf_factors(X, k, kind, rng):
     return W.astype(X.dtype), H.astype(X.dtype)
 
 
+@saved_state(
+    n_components_=Whole(low=1),
+    components_=NumberArray("n_components_", "n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
 class NMF(PrefixedOutput, Transformer, Estimator):
     """Nonnegative matrix factorisation; the module text gives the method.

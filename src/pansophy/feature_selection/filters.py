@@ -150,9 +150,7 @@ class AbstractFilter(AbstractSelector):
         single = np.maximum(alone[i], alone[j])
         n = len(X) if w is None else float(w.sum())
         chance = np.sqrt(2 * np.log(100 * len(i)) / n)
-        telling = (together > max(INFORMATIVE_PAIR, chance)) & (
-            together > 2 * single
-        )
+        telling = (together > max(INFORMATIVE_PAIR, chance)) & (together > 2 * single)
         telling |= (together > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
         if not telling.any():
             return

@@ -197,9 +197,7 @@ class LinearEstimator(Estimator):
     ) -> tuple:
         if not self._any_scale:
             checks = {"ensure_all_finite": False, **checks}
-        out = super()._check_training_data(
-            X, y, sample_weight, y_kind=y_kind, **checks
-        )
+        out = super()._check_training_data(X, y, sample_weight, y_kind=y_kind, **checks)
         numeric = y_kind is not None and "number" in y_kind
         check_sums_of_squares(self, out[0], out[1] if numeric else None)
         return out

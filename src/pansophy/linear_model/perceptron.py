@@ -61,7 +61,6 @@ from . import sgd
 from .base import classes_from_scores
 from .sgd_classifier import AbstractSGDClassifier, ovr_class_factors, ovr_targets
 
-
 MANY_PASSES = 100  # from which on a warning says that no pass was clean
 
 

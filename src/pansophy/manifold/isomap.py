@@ -36,6 +36,7 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..graphs import connected_components, symmetrize_graph
 from ..params import Count, Infinite, Jobs, NonNegative, Positive
+from ..persist.saved_state import NumberArray, saved_state
 from . import _shortest_paths
 from .any_metric_neighbors import (
     NeighborSearch,
@@ -130,6 +131,11 @@ def shortest_link(X, labels, a, b, search):
     return A[i], B[rows[i, 0]], d[i, 0]
 
 
+@saved_state(
+    _rows=NumberArray("rows", "n_features_in_"),
+    dist_matrix_=NumberArray("rows", "rows"),
+    embedding_=NumberArray("rows", None),
+)
 @dataclass(eq=False, repr=False)
 class Isomap(PrefixedOutput, Transformer, Estimator):
     """Isomap embedding; the module text gives the method.

@@ -62,6 +62,7 @@ from ..params import (
     Verbosity,
     count_rule,
 )
+from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Matrix, Seed
 from . import _tsne_placement, tsne_repulsion
 from .any_metric_neighbors import (
@@ -150,6 +151,10 @@ def place_rows(D, neighbours, Y, a, perplexity):
     return Z, value
 
 
+@saved_state(
+    _rows=NumberArray("rows", "n_features_in_"),
+    embedding_=NumberArray("rows", None, finite=True),
+)
 @dataclass(eq=False, repr=False)
 class TSNE(PrefixedOutput, Transformer, Estimator):
     """t-SNE embedding; the module text gives the method.

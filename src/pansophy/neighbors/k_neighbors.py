@@ -30,6 +30,7 @@ from ..core.arrays import to_numpy
 from ..core.labels import class_codes
 from ..distances import neighbor_search
 from ..params import Count, Jobs
+from ..persist.saved_state import IntArray, saved_state
 from .neighbor_queries import AbstractNeighbors, Metric, Power
 
 
@@ -84,6 +85,7 @@ def local_vote(X, alpha, Q, h, y=None):
     return neighbor_search.count_within(index, np.asarray(Q, float), 2 * h, a)
 
 
+@saved_state(_y=IntArray("n_samples_fit_", None, low=0))
 @dataclass(eq=False, repr=False)
 class KNeighborsClassifier(Classifier, AbstractNeighbors):
     """The class that most of the nearest rows have.

@@ -42,8 +42,10 @@ from ..base import Density, Estimator
 from ..core import threads
 from ..core.random import make_rng
 from ..distances import neighbor_search
+from ..distances.neighbor_search import NeighborIndex
 from ..distances.pairwise_metrics import block_slices
 from ..params import Count, Flag, NonNegative, ParameterError, Positive
+from ..persist.saved_state import FloatArray, Part, saved_state
 from . import _kernel_density as loops
 from .neighbor_queries import metric_function, resolve_metric
 
@@ -213,6 +215,20 @@ def draw_kernel_lengths(shape, n, d, rng):
     }[shape]()
 
 
+def density_fits_columns(model) -> bool:
+    """Whether a loaded model has rows of its columns, and a weight for each."""
+    if not hasattr(model, "tree_"):
+        return True
+    rows, columns = model.tree_.X.shape
+    weights = getattr(model, "_weights", None)
+    return columns == model.n_features_in_ and (weights is None or len(weights) == rows)
+
+
+@saved_state(
+    tree_=Part(NeighborIndex),
+    _weights=FloatArray(None, optional=True),
+    check=density_fits_columns,
+)
 @dataclass(eq=False, repr=False)
 class KernelDensity(Density, Estimator):
     """A density that is the mean of kernels around the rows, eq. (1).

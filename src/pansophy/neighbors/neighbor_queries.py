@@ -42,6 +42,7 @@ from ..core.arrays import namespace
 from ..distances import METRICS, distance_matrix_function, neighbor_search
 from ..kernels import AbstractKernel
 from ..params import ParameterError, ParameterRule
+from ..persist.saved_state import FloatArray, NumberArray, Whole, saved_state
 from . import precomputed_graph
 from .search_trees import rows_of_search_tree
 
@@ -186,6 +187,22 @@ def metric_function(metric, extra):
     return distances
 
 
+def has_finite_rows(model) -> bool:
+    """Whether the rows of a loaded model can be compared."""
+    rows = getattr(model, "_fit_X", None)
+    if type(rows) is not np.ndarray or model.metric == "nan_euclidean":
+        return True
+    return rows.dtype.kind != "f" or bool(np.isfinite(rows).all())
+
+
+@saved_state(
+    n_samples_fit_=Whole(low=1),
+    _fit_X=NumberArray("n_samples_fit_", "n_features_in_"),
+    _y=NumberArray("n_samples_fit_", ...),
+    _reach=FloatArray("n_samples_fit_"),
+    _lrd=FloatArray("n_samples_fit_"),
+    check=has_finite_rows,
+)
 class AbstractNeighbors(Estimator):
     """Fitted rows with a search index, and queries about their neighbours."""
 

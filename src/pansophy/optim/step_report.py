@@ -125,7 +125,9 @@ def mean_update_cosine(layers, window) -> float:
     """Mean cosine of the angle between successive updates; nan without positions."""
     if not layers:
         return math.nan
-    parts = [x[-window - 1 :].reshape(len(x[-window - 1 :]), -1) for x in layers.values()]
+    parts = [
+        x[-window - 1 :].reshape(len(x[-window - 1 :]), -1) for x in layers.values()
+    ]
     step = np.diff(np.hstack(parts), axis=0)
     length = np.linalg.norm(step, axis=1)
     if len(step) < 2 or not np.all(np.isfinite(length)):

@@ -38,6 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..core.numerics import softmax
 from ..params import Count, ParameterError, Verbosity, check_count
+from ..persist.saved_state import Each, IntArray, saved_state
 from ..typing import Fittable, ListLike
 from .abstract_semi_supervised import AbstractSemiSupervised, probabilities_of_classes
 
@@ -81,6 +82,10 @@ def choose_rows_to_label(P, Q, free, counts):
     return code
 
 
+@saved_state(
+    views_=Each(IntArray(None, low=0, below="n_features_in_"), 2),
+    labeled_iter_=IntArray(None, low=-1),
+)
 @dataclass(eq=False, repr=False)
 class CoTraining(AbstractSemiSupervised):
     """Two classifiers on two views of the columns label rows for each other.

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.iterate import iterate
 from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Flag, Fraction, Natural, ParameterError, Verbosity
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Fittable
 from .abstract_semi_supervised import (
     AbstractSemiSupervised,
@@ -63,6 +64,7 @@ def select_confident_rows(best, free, threshold, criterion, k_best):
     return chosen
 
 
+@saved_state(labeled_iter_=IntArray(None, low=-1))
 @dataclass(eq=False, repr=False)
 class SelfTrainingClassifier(AbstractSemiSupervised):
     """Self-training with any classifier that gives probabilities.

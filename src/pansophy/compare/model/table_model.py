@@ -2,9 +2,10 @@
 
 A `TableModel` holds the fitted pipeline (preparation and estimator), the schema that
 reads a table, the decision threshold, the conformal scores behind intervals and sets,
-summaries of the training rows (`training_reference`), a few training rows as the
-background of explanations, and the facts of the comparison. It is plain data of listed
-classes, so that `pansophy.persist` writes it without pickle.
+summaries of the columns (`training_reference`), rows made of them as the background of
+explanations, and the facts of the comparison. No training row is kept, unless the
+estimator itself is made of them (nearest neighbours) or `with_background` is asked for.
+It is plain data of listed classes, so that `pansophy.persist` writes it without pickle.
 """
 
 import warnings
@@ -25,13 +26,13 @@ from ..methods.method import FitContext
 from ..methods.pipelines import fit_pipeline, make_pipeline, predict_all_classes
 from .training_reference import (
     ReferenceCheck,
+    background_rows,
     count_out_of_range,
     frame_to_table,
     training_reference,
 )
 
 DEFAULT_LEVEL = 0.9  # of intervals and sets, where none is given
-BACKGROUND_ROWS = 50  # rows kept for explanations
 MAX_REFERENCE_ROWS = 100_000  # rows that summaries are made of, at most
 
 
@@ -55,7 +56,7 @@ class TableModel:
     reference : Reference or None
         What the training rows looked like, for `check`.
     background : Frame or None
-        A few training rows, for `explain`.
+        Rows made of the training columns one by one, for `explain`.
     conformal : ConformalScores or None
         Scores of rows out of their fold, for intervals and sets.
     threshold : float or None
@@ -316,6 +317,10 @@ class TableModel:
             return p.argmax(axis=1)
         return (p[:, 1] >= t).astype(np.int64)
 
+    def with_background(self, table) -> "TableModel":
+        """The same model, explaining against these rows, which it then keeps."""
+        return replace(self, background=self._frame(table))
+
     def with_threshold(self, threshold) -> "TableModel":
         """The same model, saying yes from this probability on; None for the likelier.
 
@@ -442,14 +447,13 @@ def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
     tested = slice(None) if split is None else split.tested(n)
     held = None if p is None else data.rows(tested)
     some = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
-    few = np.sort(rng.choice(n, min(n, BACKGROUND_ROWS), replace=False))
     return TableModel(
         schema,
         method.name,
         model,
         facts,
         training_reference(data.frame[some], schema.used),
-        data.frame[few],
+        background_rows(data.frame[some], rng),
         None
         if held is None
         else fit_conformal_scores(
