@@ -1,11 +1,13 @@
 """What all commands share: the application, its errors, and common options.
 
 Results go to standard output, everything else to standard error. What the user can
-put right is one sentence and exit code 2; Ctrl-C is 130.
+put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.
 """
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,7 +98,8 @@ def print_error(text):
 def errors_as_one_sentence():
     """Turn what the user can put right into a sentence and exit code 2."""
     try:
-        yield
+        with signals_as_exit():
+            yield
     except KeyboardInterrupt:
         print_error("Interrupted.")
         raise typer.Exit(130) from None
@@ -106,6 +109,25 @@ def errors_as_one_sentence():
     except (ValueError, OSError, ImportError) as error:
         print_error(f"pansophy: {' '.join(str(error).split())}")
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def signals_as_exit():
+    """Leave by `SystemExit` when asked to end, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    names = [n for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n)]
+    before = {n: signal.signal(getattr(signal, n), leave) for n in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 def split_names(text) -> list[str] | None:

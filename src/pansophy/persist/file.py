@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from functools import cache
 from importlib import metadata
@@ -21,6 +20,7 @@ from importlib import metadata
 import numpy as np
 
 from .. import __version__
+from ..core.atomic_files import replacing_file
 from .classes import PersistError
 from .codec import Decoder, Encoder
 
@@ -75,7 +75,7 @@ def save(model, path) -> int:
     except RecursionError as error:
         raise PersistError("Cannot save: the model is nested too deeply.") from error
     note = {"manifest": text, "sha256": checksum(text, encoder.tensors)}
-    return write_atomically(path, encoder.tensors, note)
+    return write_model_file(path, encoder.tensors, note)
 
 
 def load(path):
@@ -161,30 +161,14 @@ def checksum(text, tensors) -> str:
     return total.hexdigest()
 
 
-def write_atomically(path, tensors, note) -> int:
-    """Write beside the target, flush to disk, then put it in place in one step.
-
-    Returns the bytes written.
-    """
+def write_model_file(path, tensors, note) -> int:
+    """Write tensors and metadata to a file in one step; returns the bytes written."""
     from safetensors.numpy import save_file
 
-    path = os.path.realpath(os.fspath(path))  # a link keeps pointing to its file
-    folder, name = os.path.split(path)
-    handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=".tmp")
-    os.close(handle)
-    try:
+    with replacing_file(path) as draft:
         save_file(tensors, draft, metadata=note)
         sort_metadata(draft)
-        os.chmod(draft, mode_for(path))
-        flush_to_disk(draft)
-        size = os.path.getsize(draft)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
-    flush_to_disk(folder)
-    return size
+        return draft.stat().st_size
 
 
 def sort_metadata(path) -> None:
@@ -202,25 +186,6 @@ def sort_metadata(path) -> None:
         if len(body) == size:  # it was written as JSON in another way otherwise
             file.seek(8)
             file.write(body)
-
-
-def mode_for(path) -> int:
-    """The permissions a plain `open(path, "w")` would leave."""
-    with contextlib.suppress(FileNotFoundError):
-        return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def flush_to_disk(path) -> None:
-    if os.name == "nt" and os.path.isdir(path):
-        return  # folders cannot be flushed there
-    handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_manifest(path) -> tuple[dict, dict]:

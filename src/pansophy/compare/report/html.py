@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from ... import __version__
+from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
@@ -34,25 +35,43 @@ MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
 
 
 def write_results(comparison, folder) -> dict[str, Path]:
-    """Write results, report and model to a folder; their names and places."""
+    """Write results, report and model to a folder; their names and places.
+
+    Each is written even if another cannot be; then OSError names those that failed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
-    (folder / "results.json").write_text(text + "\n", "utf-8")
-    comparison.save(folder / "model.pansophy")
-    written = {
-        "Report": comparison.report(folder / "report.html"),
-        "Model": folder / "model.pansophy",
-        "Results": folder / "results.json",
+    writers = {
+        "Results": (folder / "results.json", write_json),
+        "Model": (folder / "model.pansophy", type(comparison).save),
+        "Report": (folder / "report.html", write_report),
     }
-    return {name: path.resolve() for name, path in written.items()}
+    written: dict[str, Path] = {}
+    problems = []
+    for name, (path, write) in writers.items():
+        try:
+            write(comparison, path)
+        except OSError as error:
+            problems.append(str(error))
+        else:
+            written[name] = path.resolve()
+    if problems:
+        there = [path.name for path in written.values()]
+        rest = f"What could be written is there: {', '.join(there)}." if there else ""
+        raise OSError(" ".join([*problems, rest]).strip())
+    return {name: written[name] for name in ("Report", "Model", "Results")}
+
+
+def write_json(comparison, path) -> Path:
+    """Write the results as JSON."""
+    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
+    return write_text_file(path, text + "\n")
 
 
 def write_report(comparison, path) -> Path:
-    """Render and write; the folder is made if need be."""
+    """Render and write the page; the folder is made if need be."""
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_report(comparison), "utf-8")
-    return path
+    return write_text_file(path, render_report(comparison))
 
 
 def load_template(name):
