@@ -366,7 +366,8 @@ def jackknife_scores(score, predictions, y, design, names) -> ScoreEstimates:
 def score_interval(estimates, position, metric, level=0.95) -> Interval:
     """The interval of one score for new rows, within the range of the metric.
 
-    A share of rows keeps its level near 0 and 1 by Wilson's limits.
+    A mean loss above 0 has the limits of its logarithm; a share of rows keeps its level
+    near 0 and 1 by Wilson's limits.
     """
     check_level(level)
     mean, error = float(estimates.means[position]), float(estimates.errors[position])
@@ -374,6 +375,9 @@ def score_interval(estimates, position, metric, level=0.95) -> Interval:
         return Interval(mean, np.nan, np.nan, np.nan)
     reach = student_quantile(level, estimates.df) * error
     low, high = mean - reach, mean + reach
+    if metric.bounds == (0.0, np.inf) and metric.row_losses is not None and mean > 0:
+        # losses are skewed: the logarithm of their mean is nearer to Normal
+        low, high = mean * np.exp(-reach / mean), mean * np.exp(reach / mean)
     if metric.share:
         effective = estimates.units
         if 0 < mean < 1 and error > 0:
