@@ -61,7 +61,7 @@ def target_encoding_leak(c, goal):
 
 
 def improbably_close(values, means, counts, z, t, s2) -> float:
-    """The lower tail of eq. (1); 1 where the variance is that of few groups, eq. (3)."""
+    """The lower tail of eq. (1); 1 where few groups carry the variance, eq. (3)."""
     L = len(values)
     within = np.bincount(z, (t - means[z]) ** 2, L)
     carrying = within.sum() ** 2 / (within**2).sum()
