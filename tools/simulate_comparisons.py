@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.signal import lfilter
 from scipy.special import ndtr
 
 from pansophy.compare.evaluation import paired_tests
@@ -159,16 +160,12 @@ def ordered_rows(rng, n, M, d, shift):
 
 def series_rows(rng, n, M, d, shift, persistence=0.6):
     """Columns and errors that persist along time."""
-    total = n + 50
-    e = rng.normal(size=(total, M, d))
-    u = rng.normal(size=total)
+    noise = rng.normal(size=(n + 50, M * d + 1))
     root = np.sqrt(1 - persistence**2)
-    for t in range(1, total):
-        e[t] = persistence * e[t - 1] + root * e[t]
-        u[t] = persistence * u[t - 1] + root * u[t]
-    X = e[50:]
+    series = lfilter([root], [1, -persistence], noise, axis=0)[50:]
+    X = series[:, :-1].reshape(n, M, d)
     shift = np.broadcast_to(shift, (M,))
-    return X, (X.sum(2) * shift / np.sqrt(d)).sum(1) + u[50:]
+    return X, (X.sum(2) * shift / np.sqrt(d)).sum(1) + series[:, -1]
 
 
 LEARNERS = {
@@ -283,7 +280,7 @@ def null_rates(kind, tables, seed=0, **setting) -> dict[str, float]:
     }
 
 
-def power_curve(kind, sizes, tables, M=4, seed=1, gap=0.75, **setting):
+def power_curve(kind, sizes, tables, M=6, seed=1, gap=0.7, **setting):
     """(n, found by rows, found by folds); one method is better than all others."""
     shift = np.full(M, setting.pop("shift", 0.4))
     shift[1:] *= gap

@@ -206,6 +206,18 @@ class Options:
             form="names",
         ),
     )
+    exclude: Any = option(
+        None,
+        "list of str or None",
+        "Methods to leave out; all others that suit are run.",
+        CommandLineFlag(
+            "Methods to leave out, separated by commas.",
+            RUNNING,
+            list[str] | None,
+            form="names",
+        ),
+        affects_scores=True,
+    )
     folds: Folds = option(
         5,
         "int",
@@ -453,7 +465,7 @@ class Options:
             value = getattr(self, f.name)
             if not f.metadata["affects_scores"] or value == f.default:
                 continue
-            if f.name == "ignore":
+            if f.name in ("ignore", "exclude"):
                 value = as_name_list(value)
             if f.name == "schema":
                 if not is_file_path(value):

@@ -7,8 +7,12 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from ..diagnose.findings import by_severity
+from ..diagnose.suspicious_scores import too_good_score
 from ..tables import TableError
+from ..tables.targets import as_name_list
 from .comparison import Comparison, dataframe_library
+from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     choose_model,
     expected_best_score,
@@ -20,7 +24,7 @@ from .execution.plan import ExecutionLimits, data_hash, library_versions, make_p
 from .execution.run_folder import check_run_folder, open_run
 from .execution.trials import run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
-from .loading import EXCLUDED_ROLES, load_dataset
+from .loading import EXCLUDED_ROLES, load_dataset, table_and_target
 from .methods.blending import BLEND
 from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
@@ -35,6 +39,7 @@ clock = time.perf_counter
 
 
 def compare(table, target, *, progress=None, **options) -> Comparison:
+    table, target = table_and_target(table, target)
     return run_comparison(table, Options.checked(target=target, **options), progress)
 
 
@@ -43,8 +48,9 @@ compare.__doc__ = f"""Try every suitable method on the same folds and rank them.
 
     Parameters
     ----------
-    table : path, dataframe, Arrow table or dict of columns
+    table : path, dataframe, Arrow table, dict of columns, list of dicts or array
         CSV, TSV, Parquet, Feather, JSON lines, plain or compressed; see `read_table`.
+        The inputs alone, X, if the target is given as an array y: `compare(X, y)`.
 {parameters_section()}
     progress : bool or None
         Whether to show what is going on; by default when standard error is a
@@ -96,6 +102,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         int(np.mean([len(train) for train, _ in split.folds])),
         options.methods,
         limits,
+        exclude=as_name_list(options.exclude or ()),
         tune=options.tune,
         calibrate=options.calibrate,
         fits=len(split.folds),
@@ -108,7 +115,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         trials, complete = run_trials(
             methods, data, schema, metrics, split, limits, folder, progress
         )
-    if wants_blend(options.blend, options.methods):
+    complete = complete and dummy_finished(trials)
+    if wants_blend(options.blend, options.methods, options.exclude):
         trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
         skipped = skipped if skip is None else [skip, *skipped]
     elif options.methods is None:
@@ -122,7 +130,10 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         [t.method.name for t in trials],
         options.keep,
     )
-    findings, notes = findings_and_notes(exploration.findings, dataset)
+    suspicious = suspicious_findings(leaderboard, schema, len(data), split)
+    findings, notes = findings_and_notes(
+        by_severity([*exploration.findings, *suspicious]), dataset
+    )
     comparison = Comparison(
         dataset=dataset,
         split=split,
@@ -149,6 +160,11 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
     return comparison
+
+
+def dummy_finished(trials) -> bool:
+    """Whether there is a dummy to compare with; a run without one is not complete."""
+    return any(t.method.name == DUMMY and not t.failure for t in trials)
 
 
 def default_repeats(n) -> int:
@@ -189,6 +205,18 @@ def explore_dataset(dataset, split, by):
         schema=dataset.schema,
         splits=split.folds[: split.per_repeat],
         by=by,
+    )
+
+
+def suspicious_findings(leaderboard, schema, rows, split) -> list:
+    """A finding if the best score is too good to be taken on trust."""
+    best = leaderboard[0]
+    means = lambda row: {name: s.mean for name, s in row.scores.items()}
+    errors = None
+    if split.kind == "time-ordered":
+        errors = {r.method: means(r).get("rmse", 0.0) for r in leaderboard}
+    return too_good_score(
+        means(best), method=best.method, task=schema.task, rows=rows, errors=errors
     )
 
 

@@ -7,14 +7,14 @@ with the variance
 
     V(D) = var_i(dbar_i) / n  +  var_r(mean_i d_ri) / R  +  T                    (1)
 
-of the test rows, of the splits, and of the training rows [Bayle2020]. T is a quarter of
+of the test rows, of the splits, and of the training rows [Bayle2020]. T is an eighth of
 the delete-a-fold jackknife of the risk of a fitted model: e_f is the mean over the test
 rows of fold f of d_ri - dbar_i, which is free of how hard the rows are,
 
-    T = (k - 1)/4  max(0, R/(R-1) (var_f(e_f) - var(d_ri - dbar_i) k/n)),        (2)
+    T = (k - 1)/8  max(0, R/(R-1) (var_f(e_f) - var(d_ri - dbar_i) k/n)),        (2)
 
 at most n2/n1 of the first term. The jackknife errs upwards [Efron1981], and the mean of
-all fold models varies less than one of them: the quarter was found by simulation
+all fold models varies less than one of them: the eighth was found by simulation
 (`tools/simulate_comparisons.py`), stable and unstable learners included. Without
 repeats T is n2/n1 of the first term, fading beyond 300 rows. The interval of a single
 score is that of Nadeau and Bengio, with the variance of the folds found from the rows,
@@ -181,7 +181,7 @@ def training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
     common = e.T @ e / J - flat.T @ flat / len(flat) * folds / n
     diagonal = np.diag(common)
     pairs = diagonal[:, None] + diagonal - 2 * common
-    return (folds - 1) / 4 * np.maximum(pairs * R / (R - 1), 0.0)
+    return (folds - 1) / 8 * np.maximum(pairs * R / (R - 1), 0.0)
 
 
 def pair_variances(C) -> np.ndarray:

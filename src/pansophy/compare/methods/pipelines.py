@@ -12,6 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 from ...tables import Column, Preparation
 from ..splits import inner_folds
 
+SHUFFLED_ROWS = 200_000  # beyond, a copy of the rows is dear and ties are rare
+
 
 def make_pipeline(method, schema, setting):
     """An unfitted pipeline that takes frames.
@@ -89,7 +91,16 @@ def preparation_key(prepare):
 
 
 def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
-    """Fit; weights, groups and times go to whatever takes them."""
+    """Fit; weights, groups and times go to whatever takes them.
+
+    Rows are shuffled first, unless they are along time: what a method makes of ties
+    must not depend on how a file happens to be sorted.
+    """
+    if time is None and len(y) <= SHUFFLED_ROWS:
+        order = np.random.default_rng(len(y)).permutation(len(y))
+        pick = lambda a: None if a is None else np.asarray(a)[order]
+        frame = frame[order]
+        y, weight, group = pick(y), pick(weight), pick(group)
     if not isinstance(model, Pipeline):  # decides on inner folds by itself
         return model.fit(frame, y, sample_weight=weight, groups=group, times=time)
     takes = lambda step: weight is not None and has_fit_parameter(step, "sample_weight")
