@@ -110,7 +110,8 @@ def read_guides() -> list[Guide]:
 FUNCTION_TEXT = """
     a about am an and any are as at be been but by can could de did do does for from
     get give had has have how i if in into is it its like me my need of on or our own
-    please should so some than that the their them then there these they this to use
+    pansophy please scikit should sklearn so some than that the their them then there
+    these they this to use
     used using via want was we what when where which while who why will with would
     you your"""
 FUNCTION_WORDS = frozenset(FUNCTION_TEXT.split())
@@ -196,6 +197,7 @@ TOPIC, PART, TERM, NAME = 1.0, 0.98, 0.97, 0.9
 ROW_SHARE = 0.25  # of the score: words anywhere in the row
 SHOWN_SHARE = 0.45  # of the best score: what is worth showing
 LEAST_SCORE = 0.3
+MAX_WORDS = 40  # of a query that are looked at
 ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
 
 
@@ -276,7 +278,8 @@ class CatalogueIndex:
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
         stems = []
-        for s in self.join_neighbours(stems_of(text)):
+        given = self.join_neighbours(stems_of(text))
+        for s in [*dict.fromkeys(given)][:MAX_WORDS]:
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
                 s = next(iter(difflib.get_close_matches(s, known, 1, 0.84)), s)

@@ -100,6 +100,10 @@ def test_headings_of_lecture_notes_find_their_row():
         ("backpropagation", "K288"),
         ("Back propagation", "K288"),
         ("pansophy.cluster.DBSCAN", "K183"),
+        ("sklearn.cluster.KMeans", "K175"),
+        ("k_means", "K175"),
+        ("naïve Bayes", "K214"),
+        ("zebra " * 500 + "k-means", "K175"),
         ("k164", "K164"),
     ],
 )

@@ -21,10 +21,12 @@ from ..core.plain_text import plain_text
 
 
 def without_flag_types(params):
-    """Parameters whose flags show no type: a flag takes no value."""
+    """Parameters whose flags and free words show no type: they take no value of one."""
     for p in params:
         if getattr(p, "is_flag", False) and p.metavar is None:
             p.metavar = ""
+        if p.nargs == -1:
+            p.display_type_rich = lambda ctx: ""
     return params
 
 

@@ -123,7 +123,10 @@ def explore(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target", "-t", help="Column to predict, if any; again for several."
+            "--target",
+            "-t",
+            metavar="NAME",
+            help="Column to predict, if any; again for several.",
         ),
     ] = None,
     task: AnyTask = "auto",
@@ -140,7 +143,7 @@ def explore(
     time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to leave out, separated by commas."),
+        typer.Option(metavar="A,B", help="Columns to leave out, separated by commas."),
     ] = None,
     out: Annotated[
         Path | None,

@@ -33,7 +33,9 @@ def complete_family(incomplete: str) -> list[str]:
 def methods(
     query: Annotated[
         list[str] | None,
-        typer.Argument(help="A name, a topic or a question, e.g. `boosting`."),
+        typer.Argument(
+            metavar="WORDS", help="A name, a topic or a question, e.g. `boosting`."
+        ),
     ] = None,
     family: Annotated[
         str | None,

@@ -7,6 +7,7 @@ import pytest
 from pansophy.compare.evaluation.ranking import KeepReason, Standing
 from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
 from pansophy.compare.report.headline import headline_sentences
+from pansophy.compare.report.html import with_code
 from pansophy.compare.report.terminal import render_text, skipped_lines
 from pansophy.diagnose import make_finding
 from tests.compare.comparisons import TASKS, made, ready
@@ -90,3 +91,9 @@ def test_methods_that_were_not_run_take_one_line():
     assert line.startswith("Not run: 104, of which 1 too slow or too large (slow one)")
     assert "1 not installed (XGBoost)" in line and "90 for other tasks" in line
     assert "m7" not in line and line in render_text(c)
+
+
+def test_commands_of_the_headline_are_code_and_names_stay_text():
+    assert with_code("Next: `a <b>` works.") == "Next: <code>a &lt;b&gt;</code> works."
+    assert with_code("a lone ` and <i>") == "a lone ` and &lt;i&gt;"
+    assert with_code("<script>") == "&lt;script&gt;"

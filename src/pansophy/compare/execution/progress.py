@@ -5,8 +5,9 @@ terminal, there is one line for each method with folds done, the fold being fitt
 for how long, the score so far and the time left, under the time left in all. Elsewhere,
 if progress is asked for, there is one plain line for each method that is done, with the
 time left in all, and for each fit that is slow, and one a minute if nothing else is
-said. The time left is what `costs` predicts for the fits to come, times how long the
-fits so far took for each second predicted.
+said. A fit to come is taken to last as long as the method's fits so far; of a method
+not begun yet, as long as `costs` predicts, times how long the others took for each
+second predicted.
 """
 
 import sys
@@ -18,7 +19,11 @@ import numpy as np
 
 from ...core.plain_text import plain_text
 from .. import resource_limits
-from ..methods.costs import expected_duration, format_duration
+from ..methods.costs import (
+    expected_duration,
+    fit_and_predict_seconds,
+    format_duration,
+)
 
 SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
 SLOW_FACTOR = 5.0  # as long as the method's other fits
@@ -49,7 +54,7 @@ class ProgressDisplay:
         self.reported: set = set()
         self.screen: Any = None
         self.begun = self.last_line = time.monotonic()
-        self.predicted = self.predicted_seconds()
+        self.predicted = self.predicted_fits()
 
     def __enter__(self):
         if self.plain:
@@ -92,28 +97,26 @@ class ProgressDisplay:
             for m, done in enumerate(self.aggregator.done)
         ]
 
-    def predicted_seconds(self) -> float | None:
-        """Seconds that the fits to come take in all, as `costs` predicts."""
-        left = self.fits_left()
-        if self.limits.cluster is not None or not sum(left):
-            return None
-        n = self.limits.workers
-        n = resource_limits.default_workers() if n is None else max(n, 1)
+    def predicted_fits(self) -> list[float]:
+        """Seconds of one fit of each method, as `costs` predicts."""
         work = self.work
-        return expected_duration(
-            work.methods, left, work.schema, work.folds, min(n, sum(left))
-        )[0]
+        n, tested = (np.mean([len(rows) for rows in p]) for p in zip(*work.folds))
+        return [
+            fit_and_predict_seconds(m, work.schema, n, tested) for m in work.methods
+        ]
 
     def time_left(self) -> str:
-        """The time left in all, once enough fits are done to tell; else nothing."""
-        predicted = self.predicted_seconds()
-        elapsed = time.monotonic() - self.begun
-        if not self.predicted or predicted is None:
+        """The time left in all, once a method is done; else nothing."""
+        left = self.fits_left()
+        before = [self.seconds(m) for m in range(len(self.names))]
+        if not sum(left) or not any(len(b) == self.total for b in before):
             return ""
-        done = self.predicted - predicted
-        if done < 0.03 * self.predicted or elapsed < 1:
-            return ""
-        return f"about {format_duration(max(predicted * elapsed / done, 1.0))} left"
+        took = [float(np.median(b)) if b else 0.0 for b in before]
+        known = sum(p for p, b in zip(self.predicted, before) if b)
+        ratio = sum(took) / known if known > 0 else 1.0
+        each = [t if b else p * ratio for t, b, p in zip(took, before, self.predicted)]
+        seconds = float(np.dot(each, left)) / max(len(self.active), 1)
+        return f"about {format_duration(max(seconds, 1.0))} left"
 
     def so_far(self) -> str:
         """Fits done, the time they took, and the time left in all."""

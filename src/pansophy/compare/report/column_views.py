@@ -41,7 +41,7 @@ class ColumnView(NamedTuple):
     mean: np.ndarray  # (outputs, parts)
     low: np.ndarray
     high: np.ndarray
-    strength: float  # share of the variance of the outputs between the parts
+    strength: float  # share of the variance between the parts, beyond chance
     ordered: bool  # whether the parts have an order
 
 
@@ -100,9 +100,14 @@ def compute_column_view(c, name) -> ColumnView:
         mean,
         low,
         high,
-        float(between / within) if within > 0 else 0.0,
+        adjusted_share(between / within if within > 0 else 0.0, len(x), parts),
         not column.levels,
     )
+
+
+def adjusted_share(share, n, parts) -> float:
+    """The share of variance between parts, less what chance alone would give."""
+    return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))
 
 
 def number_parts(x) -> tuple[np.ndarray, list[str]]:
@@ -114,11 +119,24 @@ def number_parts(x) -> tuple[np.ndarray, list[str]]:
         names = [format_number(v) for v in values]
     else:
         edges = np.unique(np.quantile(x[seen], np.linspace(0, 1, PARTS + 1)[1:-1]))
+        edges = without_small_parts(edges, x[seen])
         codes = np.searchsorted(edges, x, side="left")
         inner = [f"to {format_number(v)}" for v in edges]
         names = [*inner, f"over {format_number(edges[-1])}"]
     codes = np.where(seen, codes, len(names))
     return drop_empty_parts(codes, [*names, "missing"])
+
+
+def without_small_parts(edges, x) -> np.ndarray:
+    """Edges that leave at least a few rows in every part."""
+    least = max(5, len(x) // (4 * PARTS))
+    while len(edges) > 1:
+        rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
+        smallest = int(rows.argmin())
+        if rows[smallest] >= least:
+            break
+        edges = np.delete(edges, min(smallest, len(edges) - 1))
+    return edges
 
 
 def level_parts(x, column) -> tuple[np.ndarray, list[str]]:

@@ -95,6 +95,7 @@ def load_template(name):
         format_seconds,
         probability_bar,
         standing_and_p,
+        with_code,
     )
     env.filters |= {f.__name__: f for f in filters}
     script = package_script()
@@ -105,6 +106,20 @@ def load_template(name):
 def plain_page_text(value):
     """Texts without control characters; what is markup already stays as it is."""
     return plain_text(value) if type(value) is str else value
+
+
+def with_code(text):
+    """Escaped text whose parts in backticks are set as code."""
+    from markupsafe import Markup, escape
+
+    parts = plain_text(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick of a name
+        return escape(text)
+    pairs = zip(parts[::2], [*parts[1::2], None])
+    return Markup("").join(
+        escape(said) if code is None else Markup("{}<code>{}</code>").format(said, code)
+        for said, code in pairs
+    )
 
 
 def package_script() -> str:

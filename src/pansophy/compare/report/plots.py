@@ -25,7 +25,9 @@ def add_hover(ax, x, y, texts, size=160):
     for a, b, text in zip(x, y, texts, strict=True):
         if np.isfinite(b):
             said = "".join(k if k.isprintable() else " " for k in text)
-            ax.scatter([a], [b], s=size, alpha=0, lw=0, zorder=5, gid=f"hover:{said}")
+            mark = ax.scatter([a], [b], s=size, alpha=0, lw=0, zorder=5)
+            mark.set_gid(f"hover:{said}")
+            mark.set_in_layout(False)  # nothing to see, nothing to measure
 
 
 def plot_scores(c, ax=None):

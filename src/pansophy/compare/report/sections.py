@@ -307,6 +307,8 @@ def method_block(c, row) -> MethodBlock:
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
     told += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
+    if row.method == c.winner:
+        told.append("Its pictures are in the section of the kept model.")
     body = [
         [name, format_mean(s), format_interval(s)] for name, s in row.scores.items()
     ]

@@ -126,7 +126,7 @@ def skipped_lines(c) -> list[str]:
         named = "" if kind in UNNAMED else f" ({join_names([s.name for s in own], 3)})"
         parts.append(f"{len(own)} {words}{named}")
     total = len(c.skipped)
-    return [f"Not run: {total}, of which {', '.join(parts)}. Reasons: `not_run`."]
+    return [f"Not run: {total}, of which {', '.join(parts)}. The report says why."]
 
 
 def wrap_lines(lines, width) -> list[str]:
