@@ -17,6 +17,10 @@ says nothing about z_t, and its likelihood is 1 in every state. Hard EM, or Vite
 training, counts along the most likely path instead, and raises max_z log p(x, z). A
 state that is never visited keeps its parameters.
 
+Where sequences end in a state of their own accord, with probability e_j (`stopprob_`),
+the last step has the factor e, a row of A and its e sum to 1, and both are counted
+together: e_j in proportion to the expected number of ends in j                   (4)
+
 A zero of A stays zero under counting, so that a topology of allowed transitions is
 nothing but the zeros that a fit starts with.
 
@@ -72,6 +76,7 @@ class HMMParams(NamedTuple):
     start: np.ndarray  # pi
     trans: np.ndarray  # A
     emission: Any  # b, a batch of k distributions
+    stop: Any = None  # e (k,), or None where sequences do not end by themselves
 
 
 class HMMStats(NamedTuple):
@@ -80,6 +85,7 @@ class HMMStats(NamedTuple):
     start: np.ndarray
     trans: np.ndarray
     emission: Any  # statistics of the emission's own kind
+    stop: Any = None  # expected ends in each state, (k,)
 
 
 class HMMPriors(NamedTuple):
@@ -158,36 +164,58 @@ def baum_welch_e_step(
     """
     seen = emission_evidence(p.emission, X, ends)
     chain = Chain(p.start, p.trans)
-    E = viterbi_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
+    stopping = seen if p.stop is None else with_stop_factor(seen, p.stop)
+    E = (
+        viterbi_counts(chain, stopping)
+        if hard
+        else expected_counts(chain, stopping, log=log)
+    )
+    stop = None
+    if p.stop is not None:
+        stop, E = ends_and_counts(E, seen)
     if hasattr(p.emission, "evidence"):
-        return HMMStats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
-    if seen.index is not None:
+        emission = p.emission.expected(X, E.counts)
+    elif seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
-        return HMMStats(
-            E.start, E.trans, SufficientStatistics(counts.sum(1), (counts,))
-        ), E.loglik
-    here = ~np.isnan(X).any(axis=1)
-    return HMMStats(
-        E.start, E.trans, p.emission.stats(X[here], E.counts[here])
-    ), E.loglik
+        emission = SufficientStatistics(counts.sum(1), (counts,))
+    else:
+        here = ~np.isnan(X).any(axis=1)
+        emission = p.emission.stats(X[here], E.counts[here])
+    return HMMStats(E.start, E.trans, emission, stop), E.loglik
+
+
+def ends_and_counts(E: Expected, seen: Evidence):
+    """Expected ends in each state, and E with counts of the evidence without them."""
+    if seen.index is None:
+        return E.counts[seen.ends - 1].sum(axis=0), E
+    v = len(seen.log_table)  # the last steps have rows of their own behind these
+    return E.counts[v:].sum(axis=0), E._replace(counts=E.counts[:v] + E.counts[v:])
 
 
 def baum_welch_m_step(
     stats: HMMStats, old: HMMParams, priors: HMMPriors, letters: str
 ) -> HMMParams:
     """M-step, eq. (2) and (3), of the parameters named by letters s, t and e."""
-    start, trans, emission = old
+    start, trans, emission, stop = old
     if "s" in letters:
         start = map_probabilities(stats.start, start, priors.start)
-    if "t" in letters:
+    if "t" in letters and stop is None:
         trans = map_probabilities(stats.trans, trans, priors.trans)
+    elif "t" in letters:  # eq. (4)
+        prior = np.broadcast_to(np.asarray(priors.trans, float), trans.shape)
+        rows = map_probabilities(
+            np.c_[stats.trans, stats.stop],
+            np.c_[trans, stop],
+            np.c_[prior, np.ones(len(stop))],
+        )
+        trans, stop = rows[:, :-1], rows[:, -1]
     own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
     if own and hasattr(emission, "learn"):
         emission = emission.learn(stats.emission, priors.emission, own)
     elif own:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
         emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
-    return HMMParams(start, trans, emission)
+    return HMMParams(start, trans, emission, stop)
 
 
 def keep_unseen_symbols(old, new, stats, prior):
@@ -267,7 +295,9 @@ def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
     trans = np.where(mask, p.trans, 0.0)
     trans = np.where(trans.sum(1, keepdims=True) > 0, trans, mask)
     start = np.eye(len(p.start))[0] if ordered else p.start
-    return HMMParams(start, trans / trans.sum(1, keepdims=True), p.emission)
+    trans = trans / trans.sum(1, keepdims=True)
+    trans = trans if p.stop is None else trans * (1 - p.stop)[:, None]
+    return HMMParams(start, trans, p.emission, p.stop)
 
 
 class ConvergenceMonitor(NamedTuple):
@@ -305,7 +335,17 @@ class AbstractHMM(Density, Estimator):
     def _emission_prior(self, emission) -> Any:
         """The conjugate prior of the emission, or None."""
 
-    def fit(self, X, lengths=None, y=None, *, hard=False, n_init=1, topology=None):
+    def fit(
+        self,
+        X,
+        lengths=None,
+        y=None,
+        *,
+        hard=False,
+        n_init=1,
+        topology=None,
+        stop=None,
+    ):
         """Fit by Baum-Welch.
 
         Parameters
@@ -324,6 +364,11 @@ class AbstractHMM(Density, Estimator):
         topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
             Moves that are allowed. "left-right" starts in the first state, and stays
             or goes to the next. Zeros of `transmat_` stay zeros anyway.
+        stop : bool, optional
+            Whether to learn in which states sequences end: `stopprob_` (k,) and the
+            rows of `transmat_` then sum to 1 together, eq. (4). None does so if
+            `stopprob_` is set; True starts from one end in the mean length of a
+            sequence unless it is set and "t" is not in `init_params`.
 
         Returns
         -------
@@ -331,11 +376,7 @@ class AbstractHMM(Density, Estimator):
         """
         X, ends = self._sequences(X, lengths, reset=True)
         n_init = check_count("n_init", n_init)
-        if getattr(self, "stopprob_", None) is not None:
-            raise ValueError(
-                "fit does not learn when to stop: delete stopprob_, or add a state and "
-                "a symbol for the end."
-            )
+        self._initial_stop(stop, len(X) / len(ends))
         rng = make_rng(self.random_state)
         rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
         mask = allowed_transitions(topology, self.n_components)
@@ -424,6 +465,18 @@ class AbstractHMM(Density, Estimator):
         self._finish(X, ends)
         return self
 
+    def _initial_stop(self, stop, mean_length):
+        """Set or delete `stopprob_` as the argument `stop` of `fit` asks."""
+        given = getattr(self, "stopprob_", None)
+        if stop is False and hasattr(self, "stopprob_"):
+            del self.stopprob_
+        elif stop and (given is None or "t" in self.init_params):
+            self.stopprob_ = np.full(self.n_components, 1 / (mean_length + 1))
+            if hasattr(self, "transmat_") and "t" not in self.init_params:
+                A = np.asarray(self.transmat_, dtype=float)
+                rows = A.sum(axis=1, keepdims=True)
+                self.transmat_ = A / rows * (1 - self.stopprob_)[:, None]
+
     def _finish(self, X, ends):
         """What else a final class keeps of its training data: by default nothing."""
 
@@ -459,10 +512,14 @@ class AbstractHMM(Density, Estimator):
     def _initial_params(self, X, rng) -> HMMParams:
         """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
         k = self.n_components
+        stop = getattr(self, "stopprob_", None)
         found = {
             "s": ("startprob_", rng.dirichlet(np.ones(k))),
             "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
         }
+        if stop is not None:
+            rows = found["t"][1] * (1 - np.asarray(stop, dtype=float))[:, None]
+            found["t"] = ("transmat_", rows)
         for letter, (name, value) in found.items():
             if letter in self.init_params:
                 setattr(self, name, value)
@@ -489,7 +546,8 @@ class AbstractHMM(Density, Estimator):
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
             given.append(value)
-        return HMMParams(given[0], given[1], self._emission())
+        stop = None if stop is None else np.asarray(stop, dtype=float)
+        return HMMParams(given[0], given[1], self._emission(), stop)
 
     def _warn_of_degenerate_states(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
@@ -507,7 +565,10 @@ class AbstractHMM(Density, Estimator):
 
     def _attributes(self, p: HMMParams) -> dict:
         emission = self._emission_attributes(p.emission)
-        return {"startprob_": p.start, "transmat_": p.trans, **emission}
+        chain = {"startprob_": p.start, "transmat_": p.trans}
+        if p.stop is not None:
+            chain["stopprob_"] = p.stop
+        return {**chain, **emission}
 
     def _chain_and_evidence(self, X, lengths):
         """Chain and evidence for given observations."""
@@ -632,7 +693,8 @@ class AbstractHMM(Density, Estimator):
         k, p = self.n_components, self.params
         own = self._emission().free
         own = own if isinstance(own, dict) else {"e": own}
-        free = {"s": k - 1, "t": k * (k - 1), **own}
+        moves = k * (k - 1) if getattr(self, "stopprob_", None) is None else k * k
+        free = {"s": k - 1, "t": moves, **own}
         return sum(n for letter, n in free.items() if letter in p)
 
     def bic(self, X, lengths=None):
