@@ -135,11 +135,9 @@ def test_tables_that_do_not_sum_to_one_are_refused():
 
 
 def test_weather_chain():
-    chain = MarkovChain([[0.7, 0.3], [0.2, 0.8]])
+    chain = MarkovChain.from_matrix([[0.7, 0.3], [0.2, 0.8]], states=["rain", "sun"])
     close(chain.stationary(), [0.4, 0.6])
-    close(
-        np.linalg.matrix_power(np.array([[0.7, 0.3], [0.2, 0.8]]), 2)[0], [0.55, 0.45]
-    )
+    close(np.linalg.matrix_power(chain.transmat_, 2), [[0.55, 0.45], [0.3, 0.7]])
 
 
 def test_scalar_kalman_filter_from_the_state_before_the_first_row():

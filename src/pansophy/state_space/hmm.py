@@ -34,6 +34,7 @@ Shapes    X (n, d) all sequences one after the other, ends (s,)   pi (k,)   A (k
 Refs      [Baum1970]; [Rabiner1989]
 """
 
+import logging
 import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -68,6 +69,8 @@ from .hmm_inference import (
 )
 from .sequences import join_sequences, stack_sequences
 from .transition_matrix import stationary_distribution
+
+LOG = logging.getLogger(__name__)
 
 
 class HMMParams(NamedTuple):
@@ -306,13 +309,32 @@ class ConvergenceMonitor(NamedTuple):
     converged: bool
     iter: int
     history: list  # log-likelihood after each iteration
+    tol: float = 0.0
+    n_iter: int = 0
+    verbose: Any = False
+
+
+class MonitorWatch:
+    """Tells log-likelihoods to a monitor of the user's until it has converged."""
+
+    def __init__(self, monitor):
+        self.monitor = monitor
+        self.converged = False
+        if monitor is not None and hasattr(monitor, "_reset"):
+            monitor._reset()  # as hmmlearn begins a fit
+
+    def report(self, loglik):
+        if self.monitor is None or self.converged:
+            return
+        self.monitor.report(float(loglik))
+        self.converged = bool(getattr(self.monitor, "converged", False))
 
 
 class AbstractHMM(Density, Estimator):
     """Hidden Markov model with any emission, which a final class provides."""
 
-    # attribute of the emission -> its letter in `params`, where that is not "e"
-    _letters: ClassVar[dict[str, str]] = {}
+    # attribute of the emission -> its letter in `params`
+    _letters: ClassVar[dict[str, str]] = {"emissionprob_": "e"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -377,6 +399,7 @@ class AbstractHMM(Density, Estimator):
         X, ends = self._sequences(X, lengths, reset=True)
         n_init = check_count("n_init", n_init)
         self._initial_stop(stop, len(X) / len(ends))
+        self._log_overwritten()
         rng = make_rng(self.random_state)
         rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
         mask = allowed_transitions(topology, self.n_components)
@@ -391,13 +414,21 @@ class AbstractHMM(Density, Estimator):
         symbols = isinstance(initial[0].emission, Categorical)
         rows = symbol_codes(initial[0].emission, X) if symbols else X
 
+        watch = MonitorWatch(getattr(self, "_own_monitor", None))
+
         def e_step(params):
             stats, loglik = baum_welch_e_step(params, rows, ends, log=log, hard=hard)
+            watch.report(loglik)
             return (stats, params), loglik  # what is not estimated stays as it is
 
         def m_step(stats_and_params):
             stats, params = stats_and_params
+            if watch.converged:  # unchanged parameters end the iteration
+                return params
             return baum_welch_m_step(stats, params, priors, letters)
+
+        if self.n_iter == 0:
+            return self._keep_initial(initial, e_step)
 
         def run_from(i, task):
             return em(
@@ -465,6 +496,33 @@ class AbstractHMM(Density, Estimator):
         self._finish(X, ends)
         return self
 
+    def _keep_initial(self, initial, e_step):
+        """`fit` without iterations: the best of the starts."""
+        logliks = [e_step(params)[1] for params in initial]
+        best = int(np.argmax(logliks))
+        self._set_attributes(initial[best])
+        self.log_likelihood_ = float(logliks[best])
+        self.n_iter_ = 0
+        self.history_ = {"objective": np.empty(0)}
+        self.converged_ = self.interrupted_ = False
+        return self
+
+    def _is_set(self, name) -> bool:
+        """Whether a fitted attribute was set, by a fit or by hand."""
+        return name in vars(self) or f"_{name}" in vars(self)
+
+    def _log_overwritten(self):
+        """Tell in the log which attributes the start of a fit overwrites."""
+        letters = {"startprob_": "s", "transmat_": "t", **self._letters}
+        for name, letter in letters.items():
+            if letter in self.init_params and self._is_set(name):
+                LOG.warning(
+                    "Even though the %r attribute is set, it will be overwritten "
+                    "during initialization because 'init_params' contains %r",
+                    name,
+                    letter,
+                )
+
     def _initial_stop(self, stop, mean_length):
         """Set or delete `stopprob_` as the argument `stop` of `fit` asks."""
         given = getattr(self, "stopprob_", None)
@@ -486,10 +544,25 @@ class AbstractHMM(Density, Estimator):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """How the fit went, as hmmlearn tells it."""
-        check_is_fitted(self, "history_")
+        """How the fit went, as hmmlearn tells it; empty before a fit.
+
+        A monitor of one's own, with `report(log_likelihood)` and `converged`, may be
+        set before `fit`: it is told every log-likelihood and may end the iteration.
+        """
+        own = getattr(self, "_own_monitor", None)
+        if own is not None:
+            return own
+        settings = (self.tol, self.n_iter, self.verbose)
+        if not hasattr(self, "history_"):
+            return ConvergenceMonitor(False, 0, [], *settings)
         history = [-float(v) for v in self.history_["objective"]]
-        return ConvergenceMonitor(self.converged_, self.n_iter_, history)
+        return ConvergenceMonitor(self.converged_, self.n_iter_, history, *settings)
+
+    @monitor_.setter
+    def monitor_(self, monitor):
+        if not callable(getattr(monitor, "report", None)):
+            raise TypeError("a monitor has a method report(log_likelihood).")
+        self._own_monitor = monitor
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, d) in floating point, and where the sequences end."""
@@ -510,7 +583,10 @@ class AbstractHMM(Density, Estimator):
         """Raise if X cannot be what this model emits."""
 
     def _initial_params(self, X, rng) -> HMMParams:
-        """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
+        """Where Baum-Welch begins: drawn by the letters of init_params, else given.
+
+        What is not given is drawn too.
+        """
         k = self.n_components
         stop = getattr(self, "stopprob_", None)
         found = {
@@ -521,12 +597,13 @@ class AbstractHMM(Density, Estimator):
             rows = found["t"][1] * (1 - np.asarray(stop, dtype=float))[:, None]
             found["t"] = ("transmat_", rows)
         for letter, (name, value) in found.items():
-            if letter in self.init_params:
+            if letter in self.init_params or not self._is_set(name):
                 setattr(self, name, value)
-        if set(self.init_params) - set("st"):
+        missing = not all(self._is_set(name) for name in self._letters)
+        if set(self.init_params) - set("st") or missing:
             emission = self._initial_emission(X, rng)
             for name, value in self._emission_attributes(emission).items():
-                if self._letters.get(name, "e") in self.init_params:
+                if self._letters[name] in self.init_params or not self._is_set(name):
                     setattr(self, name, value)
         return self._params()
 
