@@ -170,6 +170,8 @@ def shortcuts(
     pooled = cv if groups is None or isinstance(cv, (int, np.integer)) else 5
     folds = cv_folds(pooled, X, y, model, seed=seed)
     models = fit_folds(model, X, y, folds)
+    apart = []
+    apart_models = []
     if groups is not None:
         apart = folds_without_groups(cv, X, y, model, groups, seed)
         apart_models = fit_folds(model, X, y, apart)
