@@ -74,6 +74,14 @@ def test_stop_probabilities_raise_the_objective_and_sum_to_one(hard):
     close(model.transmat_.sum(axis=1), 1)
 
 
+def test_samples_of_a_stopping_chain_move_as_if_it_went_on():
+    _, z = stopping_model().sample(20000, random_state=0)
+    moves = np.zeros((2, 2))
+    np.add.at(moves, (z[:-1], z[1:]), 1)
+    moves /= moves.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(moves, [[5 / 8, 3 / 8], [2 / 7, 5 / 7]], atol=0.02)
+
+
 def test_gaussian_states_stop_too():
     rng = np.random.default_rng(1)
     X = [np.r_[rng.normal(0, 1, 6), rng.normal(9, 1, 3)][:, None] for _ in range(20)]

@@ -729,11 +729,19 @@ class AbstractHMM(Density, Estimator):
         return self.decode(X, lengths)[1]
 
     def sample(self, n_samples=1, random_state=None, currstate=None):
-        """A sequence of observations (n, d) and its states (n,)."""
+        """A sequence of observations (n, d) and its states (n,).
+
+        Where there are stop probabilities, of a sequence that has not stopped yet.
+        """
         check_is_fitted(self, "startprob_")
         n_samples = check_count("n_samples", n_samples)
         seed = self.random_state if random_state is None else random_state
         p = self._params()
+        if p.stop is not None:  # n steps that have not stopped yet
+            rows = p.trans.sum(axis=1, keepdims=True)
+            if (rows == 0).any():
+                raise ValueError("a state that always stops cannot be sampled from.")
+            p = p._replace(trans=p.trans / rows)
         rng = make_rng(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
         return simulate_hmm(p, n_samples, rng, first)
