@@ -286,7 +286,8 @@ def examine_table(
     used = seen.without({*targets, *ignore})
     found = check_columns(seen)
     part = used.sample(SAMPLE, seed)
-    found += check_related(used, Association(part))
+    groups = [name for name in (group, time) if name is not None]
+    found += check_related(used, Association(part), groups=groups)
     found += check_outliers(used)
     found += copies.findings
     for goal in goals:

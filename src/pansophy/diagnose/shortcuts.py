@@ -170,8 +170,10 @@ def shortcuts(
     pooled = cv if groups is None or isinstance(cv, (int, np.integer)) else 5
     folds = cv_folds(pooled, X, y, model, seed=seed)
     models = fit_folds(model, X, y, folds)
+    apart = []
+    apart_models = []
     if groups is not None:
-        apart = group_folds(cv, X, y, model, groups, seed)
+        apart = folds_without_groups(cv, X, y, model, groups, seed)
         apart_models = fit_folds(model, X, y, apart)
     found = []
     for j in where:
@@ -189,7 +191,7 @@ def fit_folds(model, X, y, folds) -> list:
     return [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
 
 
-def group_folds(cv, X, y, model, groups, seed) -> list:
+def folds_without_groups(cv, X, y, model, groups, seed) -> list:
     """Folds that leave whole groups out; each must keep two classes for training."""
     folds = cv_folds(cv, X, y, model, groups, seed=seed)
     if is_classifier(model) and any(len(np.unique(y[r])) < 2 for r, _ in folds):

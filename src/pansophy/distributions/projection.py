@@ -236,7 +236,7 @@ def poisson_expectation(log_p):
     return expectation
 
 
-def poisson_entropy(q: Poisson) -> float:
+def poisson_entropy(q) -> float:
     """Entropy of a Poisson by the sum over counts that matter."""
     rate = float(q.rate)
     log_q = q.log_prob(np.arange(int(rate + 12 * np.sqrt(rate) + 30)))
@@ -247,6 +247,7 @@ def fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
     """Eq. (2) for a family of one coordinate, over the logarithms of parameters."""
     from scipy import optimize, special
 
+    make: Callable[..., Any]
     if family == "gamma":
         make = lambda t: Gamma(*np.exp(t))
         begin = gamma_from_moments
@@ -271,7 +272,8 @@ def fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
     means = np.asarray(arrays.to_numpy(start), dtype=float).reshape(-1)
     if not ((means > domain[0]) & (means < domain[1])).all():
         raise ValueError(f"start must lie between {domain[0]:g} and {domain[1]:g}.")
-    entropy = poisson_entropy if family == "poisson" else lambda q: float(q.entropy)
+    closed_form = lambda q: float(q.entropy)
+    entropy: Callable = poisson_entropy if family == "poisson" else closed_form
 
     def value(t):
         with np.errstate(all="ignore"):

@@ -221,7 +221,7 @@ class IsingGrid(Estimator):
         J, h = self._checked()
         s = np.where(h < 0, -1, 1) if start is None else self._spins(start)
         s = s.astype(np.int64)
-        colors = pixel_colors(*s.shape, self.boundary == "periodic")
+        colors = pixel_colors(s.shape, self.boundary == "periodic")
 
         def step(state):
             s = state.position.copy()
@@ -291,7 +291,7 @@ class IsingChain:
         self.rng = rng
         self.h = h
         self.wrapped = grid.boundary == "periodic"
-        self.colors = pixel_colors(*h.shape, self.wrapped)
+        self.colors = pixel_colors(h.shape, self.wrapped)
         fields, kind = np.unique(h, return_inverse=True)
         self.fields = fields
         self.width = h.shape[1]

@@ -156,7 +156,7 @@ class PottsGrid(Estimator):
         lanes = rng.integers(1, 2**32, (4, width), dtype=np.uint32)
         row = np.zeros(width, np.uint32)
         wrapped = mode == "wrap"
-        colors = pixel_colors(height, width, wrapped)
+        colors = pixel_colors((height, width), wrapped)
         three_colors = colors.max() > 1  # of a periodic grid with an odd side
 
         def run(sweeps, T):
@@ -200,7 +200,7 @@ class PottsGrid(Estimator):
         U = self.unary
         q = U.shape[2]
         x = U.argmax(axis=2) if start is None else self._labels(start)
-        colors = pixel_colors(*x.shape, self.boundary == "periodic")
+        colors = pixel_colors(x.shape, self.boundary == "periodic")
         mode = "wrap" if self.boundary == "periodic" else "constant"
 
         def step(state):

@@ -112,12 +112,13 @@ def check_grid_shape(shape, boundary):
     return height, width
 
 
-def pixel_colors(height, width, periodic=False):
+def pixel_colors(shape, periodic=False):
     """Colours 0, 1, ... of the pixels, of which no two neighbours have the same.
 
     A checkerboard has two. A ring of odd length needs a third, for its last row or
     column; colours of rows and columns are added modulo their number.
     """
+    height, width = shape
     row, column = np.arange(height) % 2, np.arange(width) % 2
     odd = periodic and (height % 2 or width % 2)
     if periodic and height % 2:

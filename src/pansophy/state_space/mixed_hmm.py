@@ -13,7 +13,7 @@ Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..distributions.categorical import Categorical
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
-from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..params import Count, Natural, NonNegative, ParameterRule, Verbosity
 from ..persist.saved_state import AnyValue, Each, IntArray, Row, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission
@@ -163,7 +163,7 @@ class MixedHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -213,12 +213,14 @@ class MixedHMM(AbstractHMM, Estimator):
     transmat_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "ste"
     init_params: Letters = "ste"
     implementation: Literal["scaling", "log"] = "scaling"
+
+    _letters: ClassVar[dict[str, str]] = {"emissions_": "e"}
 
     def _kinds(self, d):
         """One kind for each of d columns."""
