@@ -8,8 +8,9 @@ is how far apart two rows are once sparse rows are pushed away. Single linkage o
 DBSCAN for every eps = 1 / lambda. Going down that tree (lambda rising), a split of
 which several parts hold min_cluster_size rows makes that many clusters; the rows of
 other parts drop out: the *condensed tree*                                       (2)
-Many m are equal, to one c_i; merges of equal height are one split into many parts, so
-that clusters don't depend on the order of rows (taken two by two, they would).
+Many m are equal, to one c_i. Taken two by two, as scikit-learn does, such merges make a
+tree that depends on the order of the rows; taken together, as one split into many
+parts, they do not. `ties` chooses.
 
     stability  S(C) = sum over rows of C of  (lambda at which it leaves - birth)  (3)
 
@@ -43,7 +44,12 @@ from ..graphs import connected_components, minimum_spanning_tree, point_spanning
 from ..params import Count, Flag, Jobs, NonNegative, Positive, TwoOrMore
 from . import _hdbscan as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
-from .linkage import cut_tree, linkage_children, linkage_from_edges
+from .linkage import (
+    cut_tree,
+    linkage_children,
+    linkage_from_edges,
+    linkage_in_order,
+)
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 INFINITE, MISSING = -2, -3
@@ -60,7 +66,8 @@ def mutual_reachability_tree(
             np.float64
         )
     grow = boruvka_tree if boruvka_is_faster(X.shape, metric) else point_spanning_tree
-    tree = grow(X, metric=metric, p=p, core=alpha * core)
+    unsorted = {"sort": False} if grow is point_spanning_tree else {}
+    tree = grow(X, metric=metric, p=p, core=alpha * core, **unsorted)
     return tree._replace(weight=tree.weight / alpha)
 
 
@@ -69,7 +76,7 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     if not sp.issparse(D):
         D = D / alpha
         core = np.partition(D, k - 1, axis=1)[:, k - 1]
-        return point_spanning_tree(D, metric="precomputed", core=core)
+        return point_spanning_tree(D, metric="precomputed", core=core, sort=False)
     D = sp.csr_array(D) / alpha
     rows = np.split(D.data, D.indptr[1:-1])
     kth = lambda r: np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
@@ -87,15 +94,31 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     return minimum_spanning_tree(G)
 
 
-def condense_tree(Z, min_size):
-    """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n."""
+def single_linkage_tree(tree, n, together):
+    """The tree of merges of a spanning tree.
+
+    Unless ties are taken `together`, edges of one weight come as scikit-learn sorts
+    them, which its default order of sorting decides.
+    """
+    if together:
+        return linkage_from_edges(*tree, n)
+    order = np.argsort(tree.weight)
+    parts = (a[order] for a in tree)
+    return linkage_in_order(*parts, n, lower_first=False)
+
+
+def condense_tree(Z, min_size, together=True):
+    """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n.
+
+    `together` makes merges of equal height one split.
+    """
     n = len(Z) + 1
     tree = np.empty((2 * n, 4))
     height = np.ascontiguousarray(Z[:, 2])
     size = Z[:, 3].astype(np.int64)
     return tree[
         : loops.fill_condensed_tree(
-            linkage_children(Z), height, size, n, min_size, tree
+            linkage_children(Z), height, size, n, min_size, together, tree
         )
     ].copy()
 
@@ -226,6 +249,10 @@ class HDBSCAN(Clusterer, Estimator):
         Centres of the clusters to keep.
     copy : "warn" or bool
         Whether X must be left as it is. It always is; False changes nothing.
+    ties : {"pairwise", "together"}, default="pairwise"
+        How merges of one height are taken: two by two in the order in which
+        scikit-learn sorts them, or all at once, so that clusters don't depend on the
+        order of the rows.
 
     Attributes
     ----------
@@ -262,6 +289,7 @@ class HDBSCAN(Clusterer, Estimator):
     allow_single_cluster: Flag = False
     store_centers: Literal["centroid", "medoid", "both"] | None = None
     copy: Literal["warn"] | Flag = "warn"
+    ties: Literal["pairwise", "together"] = "pairwise"
 
     def fit(self, X, y=None):
         """Find clusters.
@@ -284,8 +312,11 @@ class HDBSCAN(Clusterer, Estimator):
         whole = len(rows) == X.shape[0]
         F = X if whole else (X[rows][:, rows] if self._precomputed() else X[rows])
         with threads.limit_threads(self.n_jobs):
-            self.linkage_matrix_ = linkage_from_edges(*self._tree(F, k), len(rows))
-        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size)
+            together = self.ties == "together"
+            self.linkage_matrix_ = single_linkage_tree(
+                self._tree(F, k), len(rows), together
+            )
+        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size, together)
         epsilon = self.cluster_selection_epsilon
         chosen = select_clusters(
             tree,

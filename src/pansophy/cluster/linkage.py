@@ -147,11 +147,11 @@ def linkage_from_edges(left, right, height, n):
     return linkage_in_order(left[order], right[order], height[order], n)
 
 
-def linkage_in_order(left, right, height, n):
+def linkage_in_order(left, right, height, n, *, lower_first=True):
     """Z from merges named by any row of each side, in the order given."""
     Z = np.empty((len(height), 4))
     Z[:, 2] = height
-    loops.number_clusters(left, right, n, Z)
+    loops.number_clusters(left, right, n, lower_first, Z)
     return Z
 
 
