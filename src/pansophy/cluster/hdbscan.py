@@ -35,6 +35,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Clusterer, Estimator
@@ -88,8 +89,9 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     parts = connected_components(G)[0]
     if parts > 1:
         raise ValueError(
-            f"Sparse mutual reachability matrix has {parts} connected components; "
-            "HDBSCAN needs one. Store more distances or lower min_samples."
+            f"Sparse mutual reachability matrix has {parts} connected components. "
+            "HDBSCAN cannot be performed on a disconnected graph: store more distances "
+            "or lower min_samples."
         )
     return minimum_spanning_tree(G)
 
@@ -363,12 +365,7 @@ class HDBSCAN(Clusterer, Estimator):
         params = dict(self.metric_params or {})
         p = params.pop("p", 2.0)
         plain = isinstance(self.metric, str) and self.metric in FAST and not params
-        trees = self.algorithm in ("kd_tree", "ball_tree")
-        if trees and (sp.issparse(X) or not plain):
-            raise ValueError(
-                f"algorithm={self.algorithm!r} takes dense rows and one of the metrics "
-                f"{', '.join(sorted(FAST))}."
-            )
+        self._check_algorithm(X)
         if self._precomputed():
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
@@ -389,10 +386,34 @@ class HDBSCAN(Clusterer, Estimator):
         D = pairwise_distances(X, metric=self.metric, **params)
         return mutual_reachability_tree_of_matrix(D, k, self.alpha)
 
+    def _check_algorithm(self, X):
+        """Refuse rows and metrics that the search tree named does not take.
+
+        Metrics of a ball tree that are not sums over columns go by their matrix.
+        """
+        trees = {"kd_tree": KDTree, "ball_tree": BallTree}
+        if self.algorithm not in trees:
+            return
+        if sp.issparse(X) and not self._precomputed():
+            raise ValueError(
+                "Sparse data matrices only support algorithm `brute`, got algorithm="
+                f"{self.algorithm!r}."
+            )
+        known = trees[self.algorithm].valid_metrics
+        by_function = callable(self.metric) and self.algorithm == "ball_tree"
+        if not by_function and self.metric not in known:
+            raise ValueError(
+                f"{self.metric} is not a valid metric for algorithm={self.algorithm!r} "
+                "of HDBSCAN."
+            )
+
     def _keep_centers(self, X, labels, share):
         """Centroids weighted by probability; the row nearest to the others by it."""
         if self._precomputed():
-            raise ValueError("store_centers needs rows, not precomputed distances.")
+            raise ValueError(
+                "Cannot store centers when using a precomputed distance matrix: "
+                "store_centers of HDBSCAN needs rows."
+            )
         groups = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
         d = X.shape[1]
         if self.store_centers in ("centroid", "both"):
