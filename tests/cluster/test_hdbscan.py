@@ -12,6 +12,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from sklearn import cluster as peer
 from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from pansophy.cluster import HDBSCAN
@@ -198,3 +199,28 @@ def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):
         monkeypatch.setattr(module, "boruvka_is_faster", lambda *_, way=way: way)
         labels[way] = HDBSCAN(min_cluster_size=10).fit(X).labels_
     np.testing.assert_array_equal(labels[True], labels[False])
+
+
+def test_ties_are_taken_as_scikit_learn_takes_them():
+    sets = [
+        make_moons(150, noise=0.05, random_state=30)[0],
+        make_circles(150, factor=0.5, noise=0.05, random_state=30)[0],
+        make_blobs(150, random_state=30)[0],
+        make_blobs(150, cluster_std=[1, 2.5, 0.5], random_state=170)[0],
+    ]
+    for X in sets:
+        for size in (5, 15):
+            for method in ("eom", "leaf"):
+                how = {"min_cluster_size": size, "cluster_selection_method": method}
+                a, b = HDBSCAN(**how).fit(X), peer.HDBSCAN(copy=True, **how).fit(X)
+                assert adjusted_rand_score(a.labels_, b.labels_) == 1
+                assert_allclose(a.probabilities_, b.probabilities_, atol=1e-9)
+
+
+def test_ball_trees_take_any_of_their_metrics():
+    X = np.abs(make_blobs(60, random_state=0)[0])
+    a = HDBSCAN(algorithm="ball_tree", metric="canberra").fit(X)
+    b = HDBSCAN(algorithm="brute", metric="canberra").fit(X)
+    assert_array_equal(a.labels_, b.labels_)
+    with pytest.raises(ValueError, match="canberra is not a valid metric"):
+        HDBSCAN(algorithm="kd_tree", metric="canberra").fit(X)

@@ -136,3 +136,8 @@ def test_plot_has_a_line_for_each_row():
     assert ax.get_ylabel() == "reachability"
     assert len(ax.lines) == 1
     assert plot.reachability(model, ax=ax) is ax
+
+
+def test_no_reachable_row_is_told():
+    with pytest.warns(UserWarning, match="All reachability values are inf"):
+        OPTICS(min_samples=2, max_eps=1e-3).fit([[0.0], [1.0], [2.0]])
