@@ -115,7 +115,7 @@ def test_start_given():
 def test_stops_when_nothing_is_gained():
     X, _ = blobs(60)
     model = TSNE(perplexity=10.0, min_grad_norm=1e3, random_state=0).fit(X)
-    assert model.n_iter_ == 49
+    assert model.n_iter_ == 299  # the first phase is never cut short
     assert model.converged_
     model = TSNE(perplexity=10.0, n_iter_without_progress=-1, random_state=0).fit(X)
     assert model.n_iter_ == 299
