@@ -132,7 +132,7 @@ def test_odd_data():
     assert np.isfinite(same).all()
     assert np.isfinite(one).all()
     for perplexity in (10, 30):
-        with pytest.raises(ValueError, match="perplexity must be less than n_samples"):
+        with pytest.raises(ValueError, match="must be less than n_samples"):
             TSNE(perplexity=perplexity).fit(rng.normal(size=(10, 2)))
     with pytest.raises(ValueError, match="one or two"):
         TSNE(3, method="fft").fit(rng.normal(size=(40, 4)))

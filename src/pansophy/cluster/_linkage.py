@@ -135,10 +135,12 @@ def nearest_neighbor_chain(D, kind, left, right, height):
 @njit(cache=True, nogil=True)
 def nearest_later_cluster(D, alive, i):
     """The cluster j > i nearest to i, the lowest of equals, and its distance."""
-    best, at = np.inf, -1
+    best = np.inf
+    at = -1
     for j in range(i + 1, len(D)):
         if alive[j] and D[i, j] < best:
-            best, at = D[i, j], j
+            best = D[i, j]
+            at = j
     return at, best
 
 

@@ -102,11 +102,13 @@ def single_linkage_tree(tree, n, together):
     Unless ties are taken `together`, edges of one weight come as scikit-learn sorts
     them, which its default order of sorting decides.
     """
+    left, right, weight = tree
     if together:
-        return linkage_from_edges(*tree, n)
-    order = np.argsort(tree.weight)
-    parts = (a[order] for a in tree)
-    return linkage_in_order(*parts, n, lower_first=False)
+        return linkage_from_edges(left, right, weight, n)
+    order = np.argsort(weight)
+    return linkage_in_order(
+        left[order], right[order], weight[order], n, lower_first=False
+    )
 
 
 def condense_tree(Z, min_size, together=True):

@@ -105,7 +105,7 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
         D = distance_matrix(X, metric, squared=True).astype(np.float64, copy=False)
         loops.closest_pair_merges(D, NOT_REDUCIBLE[method], *merges)
         height = np.sqrt(np.maximum(merges[2], 0.0)) / scale
-        return linkage_in_order(*merges[:2], height, n)
+        return linkage_in_order(merges[0], merges[1], height, n)
     elif method == "ward" and metric != "precomputed":
         loops.ward_chain(X.T.astype(np.float64, order="C"), *merges)
         merges = (*merges[:2], np.sqrt(merges[2]))

@@ -149,7 +149,8 @@ def matrix_from_edges(edges, *, kind="distance", missing=None):
     if kind not in DIAGONAL:
         raise ValueError(f"kind must be one of {', '.join(DIAGONAL)}, got {kind!r}.")
     i, j = (np.asarray(a, np.int64) for a in (edges.first, edges.second))
-    w, n = np.asarray(edges.weight, np.float64), int(edges.n_nodes)
+    w = np.asarray(edges.weight, np.float64)
+    n = int(edges.n_nodes)
     if not len(i) == len(j) == len(w):
         raise ValueError("an edge list needs two nodes and a weight for every edge.")
     ends = np.concatenate([i, j])
