@@ -155,7 +155,8 @@ class NearestCentroid(Classifier, Estimator):
             )
         self._check_spread(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            M, N = class_means(X, codes, w, c)
+            means, N = class_means(X, codes, w, c)
+            M = means
             if self.metric == "manhattan":
                 dense = X.toarray() if sparse.issparse(X) else X
                 parts = [(dense[codes == j], w[codes == j]) for j in range(c)]
@@ -173,7 +174,7 @@ class NearestCentroid(Classifier, Estimator):
                 stacklevel=2,
             )
         self.within_class_std_dev_ = s
-        center = (N @ class_means(X, codes, w, c)[0]) / N.sum()
+        center = (N @ means) / N.sum()
         self.deviations_, self.centroids_ = shrunken_centers(
             M, center, s, N, float(N.sum()), self.shrink_threshold
         )
