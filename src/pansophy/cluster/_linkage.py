@@ -135,10 +135,12 @@ def nearest_neighbor_chain(D, kind, left, right, height):
 @njit(cache=True, nogil=True)
 def nearest_later_cluster(D, alive, i):
     """The cluster j > i nearest to i, the lowest of equals, and its distance."""
-    best, at = np.inf, -1
+    best = np.inf
+    at = -1
     for j in range(i + 1, len(D)):
         if alive[j] and D[i, j] < best:
-            best, at = D[i, j], j
+            best = D[i, j]
+            at = j
     return at, best
 
 
@@ -255,18 +257,20 @@ def ward_chain(XT, left, right, height):
 
 
 @njit(cache=True, nogil=True)
-def number_clusters(left, right, n, Z):
-    """Merges by rising height, named by any of their rows, to cluster numbers.
+def number_clusters(left, right, n, lower_first, Z):
+    """Merges in their order, named by any of their rows, to cluster numbers.
 
-    Columns 0, 1 and 3 of Z: the two clusters, the lower number first, and the size.
+    Columns 0, 1 and 3 of Z: the two clusters, in the order given or the lower number
+    first, and the size.
     """
     parent = np.arange(n)
     size = np.ones(n)
     name = np.arange(n)
     for t in range(len(left)):
         a, b = find_root(parent, left[t]), find_root(parent, right[t])
-        Z[t, 0] = min(name[a], name[b])
-        Z[t, 1] = max(name[a], name[b])
+        swap = lower_first and name[a] > name[b]
+        Z[t, 0] = name[b] if swap else name[a]
+        Z[t, 1] = name[a] if swap else name[b]
         if size[a] < size[b]:
             a, b = b, a
         parent[b] = a

@@ -374,6 +374,9 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         Iterations of the best start.
     history_ : dict
         "objective", "shift" and "moved", one entry per iteration of the best start.
+        The objective is J once rows are assigned, before the centres move; books that
+        state it after the move have `kmeans_objective(X, centers, labels=labels)` with
+        the new centres and these labels.
     converged_, interrupted_ : bool
         How the best start ended.
 

@@ -105,7 +105,7 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
         D = distance_matrix(X, metric, squared=True).astype(np.float64, copy=False)
         loops.closest_pair_merges(D, NOT_REDUCIBLE[method], *merges)
         height = np.sqrt(np.maximum(merges[2], 0.0)) / scale
-        return linkage_in_order(*merges[:2], height, n)
+        return linkage_in_order(merges[0], merges[1], height, n)
     elif method == "ward" and metric != "precomputed":
         loops.ward_chain(X.T.astype(np.float64, order="C"), *merges)
         merges = (*merges[:2], np.sqrt(merges[2]))
@@ -147,11 +147,11 @@ def linkage_from_edges(left, right, height, n):
     return linkage_in_order(left[order], right[order], height[order], n)
 
 
-def linkage_in_order(left, right, height, n):
+def linkage_in_order(left, right, height, n, *, lower_first=True):
     """Z from merges named by any row of each side, in the order given."""
     Z = np.empty((len(height), 4))
     Z[:, 2] = height
-    loops.number_clusters(left, right, n, Z)
+    loops.number_clusters(left, right, n, lower_first, Z)
     return Z
 
 

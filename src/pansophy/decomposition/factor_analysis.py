@@ -42,7 +42,7 @@ from ..core.linalg import one_thread_if_small
 from ..core.numerics import LOG_2PI
 from ..core.random import make_rng
 from ..core.truncated_svd import svd_flip, truncated_svd
-from ..params import Count, Flag, Natural, NonNegative
+from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, NumberList, Seed
 from .latent_factor_model import (
     FactorParams,
@@ -106,6 +106,9 @@ def factor_log_likelihood(W, psi, T, n):
     """Eq. (3): the log-likelihood of n rows with covariance T^T T."""
     k, d = W.shape
     B = W / psi
+    if k == 0:
+        fit = np.sum(T * T / psi) + np.sum(np.log(psi))
+        return -n / 2 * float(d * LOG_2PI + fit)
     C = np.linalg.cholesky(np.eye(k) + B @ W.T)  # of M
     explained = scipy.linalg.solve_triangular(C, B @ T.T, lower=True)
     fit = np.sum(T * T / psi) - np.sum(explained * explained)
@@ -138,7 +141,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     Parameters
     ----------
     n_components : int or None, default=None
-        k; None is the number of columns.
+        k; None is the number of columns, 0 leaves independent columns.
     tol : float, default=1e-2
         Stop when an iteration changes the log-likelihood of all rows by no more than
         this.
@@ -180,7 +183,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     array([[1.9, 1. , 1. ]])
     """
 
-    n_components: Count | None = None
+    n_components: Natural | None = None
     _: KW_ONLY
     tol: NonNegative = 1e-2
     copy: Flag = True
@@ -204,16 +207,26 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         X, _ = self._check_training_data(X, ensure_min_samples=2, **ALLOW_NAN)
         require_numpy(X, "FactorAnalysis")
         n, d = X.shape
-        k = self.n_components or d
+        k = d if self.n_components is None else self.n_components
         if k > d:
             raise ValueError(f"n_components={k} must be at most n_features={d}.")
         missing = bool(np.isnan(X).any())
+        if missing and k == 0:
+            raise ParameterError(
+                "n_components of FactorAnalysis must be at least 1 where X has missing "
+                "values, got 0."
+            )
         if missing:
             p = self._fit_missing(X, k)
         else:
             p = self._fit_complete(X.astype(float), k)
-        W = p.W if self.rotation is None else rotate_factors(p.W, self.rotation)
-        self.components_ = svd_flip(None, W)[1].astype(X.dtype)
+        W = (
+            p.W
+            if self.rotation is None or not k
+            else rotate_factors(p.W, self.rotation)
+        )
+        W = svd_flip(None, W)[1] if k else W
+        self.components_ = W.astype(X.dtype)
         self.noise_variance_ = p.psi.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
         scale = n if missing else 1
@@ -241,6 +254,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         k = min(k, len(T))
 
         def find(A, k):
+            if k == 0:
+                return np.empty(0), np.empty((0, d))
             return leading_squared_singular(
                 A, k, self.svd_method, self.iterated_power, rng
             )

@@ -37,7 +37,7 @@ from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import as_rows
 from ..core.truncated_svd import svd_flip
-from ..params import Count, Flag, Positive
+from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
 from .abstract_pca import center_and_project
 from .moments import (
@@ -208,7 +208,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     fun: Literal["logcosh", "exp", "cube"] | Callable = "logcosh"
     fun_args: dict | None = None
     max_iter: Count = 200
-    tol: Positive = 1e-4
+    tol: NonNegative = 1e-4
     w_init: Matrix | list | None = None
     whiten_solver: Literal["svd", "eigh"] = "svd"
     sign_flip: Flag = False
@@ -306,6 +306,13 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             V = E[:, ::-1].T[:k]
             squares = np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
+        if self.whiten_solver == "eigh" and (squares < least).any():
+            warnings.warn(
+                "There are some small singular values, using whiten_solver = 'svd' "
+                "might lead to more accurate solutions.",
+                UserWarning,
+                stacklevel=4,
+            )
         least = least if least > 1e-280 else 1.0  # rows that do not differ
         V = V * np.where(V[:, :1] < 0, -1.0, 1.0)  # a start means the same everywhere
         return m, V * np.sqrt(n / np.maximum(squares, least))[:, None]

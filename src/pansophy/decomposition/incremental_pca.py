@@ -128,7 +128,8 @@ class IncrementalPCA(AbstractPCA):
             return self.components_.shape[0] if known else min(b, d)
         if k > d:
             raise ValueError(
-                f"n_components={k} invalid for n_features={d}: need at most {d}."
+                f"n_components={k} invalid for n_features={d}, need more rows than "
+                f"columns for IncrementalPCA processing, and at most {d} components."
             )
         if hasattr(self, "components_") and k != self.components_.shape[0]:
             raise ValueError(

@@ -103,11 +103,11 @@ class NMFData(NamedTuple):
     X: Any
     product: CentredMatrix
     power: float  # |X|^2
+    entries: int  # that are not 0, however X is stored
 
     def sweeps(self, W):
         """How often a row of W is swept for one product."""
-        entries = self.X.nnz if sp.issparse(self.X) else self.X.size
-        return int(np.clip(1 + 0.5 * entries / W.size, 1, MAX_SWEEPS))
+        return int(np.clip(1 + 0.5 * self.entries / W.size, 1, MAX_SWEEPS))
 
     def times(self, H):
         """X H^T for H^T (d, k)."""
@@ -121,7 +121,7 @@ class NMFData(NamedTuple):
 def nmf_data(X) -> NMFData:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return NMFData(X, CentredMatrix(X), power)
+    return NMFData(X, CentredMatrix(X), power, int(np.count_nonzero(values)))
 
 
 def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:

@@ -292,16 +292,18 @@ class PCA(AbstractPCA):
         if k is None or k == "mle":
             if k == "mle" and n < d:
                 raise ValueError(
-                    f"n_components='mle' needs at least as many rows as columns, got "
-                    f"{n} x {d}."
+                    "n_components='mle' is only supported if n_samples >= n_features, "
+                    f"got {n} x {d}."
                 )
             return k
         if 0 < k < 1:
             return float(k)
         if k > min(n, d):
+            solver = "full" if self.svd_solver == "auto" else self.svd_solver
+            least = 1 if solver in ("arpack", "randomized") else 0
             raise ValueError(
-                f"n_components={k} must be between 1 and min(n_samples, n_features)="
-                f"{min(n, d)}."
+                f"n_components={k} must be between {least} and min(n_samples, "
+                f"n_features)={min(n, d)} with svd_solver={solver!r}."
             )
         return int(k)
 
@@ -319,8 +321,9 @@ class PCA(AbstractPCA):
             )
         if sparse and given == "full":
             raise TypeError(
-                "svd_solver='full' of PCA does not take sparse X; 'covariance_eigh', "
-                "'arpack' and 'randomized' do."
+                'PCA only support sparse inputs with the "arpack" and '
+                '"covariance_eigh" solvers, while "full" was passed; "randomized" '
+                "takes them too."
             )
         if is_dataset(X) and given == "full" and n < d:
             raise ParameterError(
@@ -349,8 +352,8 @@ class PCA(AbstractPCA):
             )
         if k < 1:
             raise ValueError(
-                f"n_components={k} must be at least 1 with svd_solver="
-                f"{self.solver_!r}, and 'arpack' needs 2 rows and columns."
+                f"n_components={k} must be between 1 and min(n_samples, n_features)="
+                f"{min(X.shape)} with svd_solver={self.solver_!r}."
             )
         return k
 

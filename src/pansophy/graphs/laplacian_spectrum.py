@@ -22,6 +22,7 @@ Shapes    W (n, n) CSR or dense   eigenvalues (k,)   vectors (n, k)
 Refs      [ShiMalik2000]; [Luxburg2007]; [Lehoucq1998]
 """
 
+import importlib
 import warnings
 from functools import partial
 
@@ -169,13 +170,12 @@ def eigen_method_of_solver(eigen_solver) -> str:
 def import_pyamg():
     """pyamg, or a sentence that says that it is missing."""
     try:
-        import pyamg
+        return importlib.import_module("pyamg")
     except ImportError as error:
         raise ValueError(
             "The eigen_solver was set to 'amg', but pyamg is not available. Install "
             "it, or take another solver."
         ) from error
-    return pyamg
 
 
 def block_eigenvectors(N, U0, V0, method, tol, max_iter):

@@ -31,6 +31,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
@@ -286,6 +287,14 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
                 f"are: n_samples = {n}."
             )
         check_n_dimensions(self.n_components, n)
+
+    @property
+    def nbrs_(self):
+        """scikit-learn's `NearestNeighbors` of the fitted rows, made when asked for."""
+        check_is_fitted(self)
+        return (
+            self._search().sklearn_model(self.n_neighbors, self.radius).fit(self._rows)
+        )
 
     @property
     def _n_features_out(self):

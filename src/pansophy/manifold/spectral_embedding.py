@@ -157,7 +157,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
                 random_state=self.random_state,
                 eigen_tol=self.eigen_tol,
             ).astype(X.dtype, copy=False)
-        self.affinity_matrix_ = W
+        self.affinity_matrix_ = W.astype(X.dtype, copy=False)
         return self
 
     def fit_transform(self, X, y=None):

@@ -393,8 +393,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         if self.perplexity < n:
             return self.perplexity
         raise ParameterError(
-            f"perplexity must be less than n_samples: {self.perplexity} of TSNE is not "
-            f"below the number of rows, {n}."
+            f"perplexity ({self.perplexity}) must be less than n_samples ({n})"
         )
 
     def _check_parameters(self, X):

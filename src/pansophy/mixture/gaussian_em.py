@@ -193,7 +193,9 @@ def e_step(
                 params.normal, log_w, data.frame
             )
         except np.linalg.LinAlgError:  # columns of scales too far apart for products
-            B, q, error = None, 0.0, np.inf
+            B = None
+            q = 0.0
+            error = np.inf
         if error <= natural_parameters.ERROR:
             S, loglik = natural_parameters.expected_features(
                 data.rows, data.frame, B, component_class, hard

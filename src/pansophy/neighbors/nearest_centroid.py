@@ -24,7 +24,7 @@ with s_0 the median of s. Columns in which all classes reach m no longer count.
 
 Cost      O(n d) to fit; O(c d) a row to predict
 Shapes    X (n, d)   m (c, d)   s, m (d,)   k (c,)
-Refs      [Tibshirani2002]; [Hastie2009] 18.2
+Refs      [Tibshirani2002]
 """
 
 import warnings
@@ -155,7 +155,8 @@ class NearestCentroid(Classifier, Estimator):
             )
         self._check_spread(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            M, N = class_means(X, codes, w, c)
+            means, N = class_means(X, codes, w, c)
+            M = means
             if self.metric == "manhattan":
                 dense = X.toarray() if sparse.issparse(X) else X
                 parts = [(dense[codes == j], w[codes == j]) for j in range(c)]
@@ -173,7 +174,7 @@ class NearestCentroid(Classifier, Estimator):
                 stacklevel=2,
             )
         self.within_class_std_dev_ = s
-        center = (N @ class_means(X, codes, w, c)[0]) / N.sum()
+        center = (N @ means) / N.sum()
         self.deviations_, self.centroids_ = shrunken_centers(
             M, center, s, N, float(N.sum()), self.shrink_threshold
         )
@@ -181,10 +182,13 @@ class NearestCentroid(Classifier, Estimator):
 
     def _check_spread(self, X):
         """Refuse rows that are all the same."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        low = X.min(axis=0)
+        high = X.max(axis=0)
         if sparse.issparse(low):
-            low, high = low.toarray(), high.toarray()
-        if (low == high).all():
+            same = (low.toarray() == high.toarray()).all()
+        else:
+            same = (low == high).all()
+        if same:
             raise ValueError(
                 "All features have zero variance: all rows of X are the same."
             )

@@ -69,12 +69,14 @@ def k_nearest_of_graph(graph, k, of_fitted):
     data, columns, ends = graph.data, graph.indices, graph.indptr
     if of_fitted:
         data, columns, ends = without_own_entries(graph)
-    fewest = int(np.diff(ends).min()) if len(ends) > 1 else k
-    if fewest < k:
+    counts = np.diff(ends)
+    if len(counts) and counts.min() < k:
+        stored = int(np.diff(graph.indptr)[counts < k].min())
         raise ValueError(
-            f"{k} neighbors per samples are required, but some samples have only "
-            f"{fewest} neighbors in precomputed graph matrix. Decrease number of "
-            "neighbors used or recompute the graph with more neighbors."
+            f"{k + of_fitted} neighbors per samples are required, but some samples "
+            f"have only {stored} neighbors in precomputed graph matrix"
+            f"{', itself counted' if of_fitted else ''}. Decrease number of neighbors "
+            "used or recompute the graph with more neighbors."
         )
     at = ends[:-1, None] + np.arange(k)
     return data[at], columns[at].astype(np.int64)
