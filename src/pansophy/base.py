@@ -144,12 +144,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         else:
             self._check_width(X)
         if y is not None:
-            y = xp.asarray(y, device=arrays.device(X))
+            text = not arrays.is_foreign(y) and np.asarray(y).dtype.kind in "OSU"
+            y = np.asarray(y) if text else xp.asarray(y, device=arrays.device(X))
             if y.shape[0] != X.shape[0]:
                 raise ValueError(
                     f"X has {X.shape[0]} rows, but y has {y.shape[0]} entries."
                 )
-            if arrays.is_float(y) and not arrays.all_finite(y):
+            if text:
+                refuse_missing(y)
+            elif arrays.is_float(y) and not arrays.all_finite(y):
                 raise ValueError(f"Input y of {name} contains NaN or infinity.")
         return X, y
 

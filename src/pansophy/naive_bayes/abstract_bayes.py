@@ -73,6 +73,20 @@ def log_posterior(J, log_prior):
     return log_softmax(prior_where_impossible(J, log_prior))
 
 
+def exact_log_posterior(J, log_prior):
+    """`log_posterior` with all digits where P(c | x) is near 1, in any precision.
+
+    The largest term is 1 - sum of the others, whose logarithm is -log1p of their ratio.
+    """
+    J = prior_where_impossible(J, log_prior)
+    xp = arrays.namespace(J)
+    D = J - xp.max(J, axis=1, keepdims=True)
+    places = xp.arange(J.shape[1], device=arrays.device(J))
+    best = places == xp.argmax(J, axis=1)[:, None]
+    others = xp.where(best, xp.zeros_like(D), xp.exp(D))
+    return D - xp.log1p(xp.sum(others, axis=1, keepdims=True))
+
+
 def classes_at(classes, best):
     """The classes at positions `best`, in the library of the classes."""
     xp = arrays.namespace(classes)
@@ -138,7 +152,7 @@ class AbstractBayes(Classifier, Estimator):
 
     def predict_log_proba(self, X):
         """Logarithm of the posterior, eq. (1)."""
-        return self._map_joint(X, lambda J: log_posterior(J, self._prior(J)))
+        return self._map_joint(X, lambda J: exact_log_posterior(J, self._prior(J)))
 
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""

@@ -358,8 +358,8 @@ class CategoricalNB(AbstractCountNB):
         whole = minimum.dtype.kind in "iu"
         if not whole or minimum.shape not in ((), t.widths.shape):
             raise ParameterError(
-                "'min_categories' should have integral type and one number for each "
-                f"of {len(t.widths)} columns, got {minimum.dtype} of shape "
+                f"'min_categories' should have shape ({len(t.widths)},) and integral "
+                f"type, a number for each column: got {minimum.dtype} of shape "
                 f"{minimum.shape}."
             )
         return np.maximum(t.widths, minimum)
