@@ -66,7 +66,8 @@ def test_k_best_is_shared_among_the_classes():
 
 
 @pytest.mark.parametrize(
-    ("share", "known", "gain"), [(0.5, (8, 8), 0.04), (0.5, (6, 10), 0.0), (0.2, (4, 16), -0.02)]
+    ("share", "known", "gain"),
+    [(0.5, (8, 8), 0.04), (0.5, (6, 10), 0.0), (0.2, (4, 16), -0.02)],
 )
 def test_classes_keep_their_proportion(share, known, gain):
     """Two views of two columns, class shift 1.2: one class took all rows once."""

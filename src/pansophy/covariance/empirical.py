@@ -22,6 +22,7 @@ import numpy as np
 from scipy import linalg
 
 from ..base import Estimator
+from ..core.overflow import refuse_overflowing_squares
 from ..core.shrinkage import (
     ledoit_wolf_shrinkage,
     oas_shrinkage,
@@ -81,17 +82,12 @@ class UnknownNormError(ValueError, NotImplementedError):
 def finite_rows(model, X):
     """X in double precision, if its moments exist; warns if it has but one row."""
     X = X.astype(np.float64)
-    name = type(model).__name__
-    limit = np.sqrt(np.finfo(float).max / X.size) / 2
-    if np.abs(X).max() > limit:
-        raise ValueError(
-            f"X of {name} holds values above {limit:.0e}: their squares overflow. "
-            "Scale the columns."
-        )
+    margin = 4 * np.sqrt(X.shape[1])  # a trace sums over columns, too
+    refuse_overflowing_squares(model, X, margin=margin)
     if len(X) == 1:
         warnings.warn(
             "Only one sample available. You may want to reshape your data array: the "
-            f"covariance of {name} is 0.",
+            f"covariance of {type(model).__name__} is 0.",
             UserWarning,
             stacklevel=3,
         )
@@ -105,6 +101,8 @@ class AbstractCovariance(Estimator):
     _: KW_ONLY
     store_precision: Flag = True
     assume_centered: Flag = False
+
+    _tensors = False
 
     def _store(self, m, S):
         self.location_ = m

@@ -23,6 +23,7 @@ from ..params import Flag, ParameterError
 from ..typing import ListLike
 from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula
 
+
 @dataclass(eq=False, repr=False)
 class BasisFeatures(Transformer, Estimator):
     """Columns by formulas of the given ones, eq. (1).

@@ -175,7 +175,8 @@ class PolynomialFeatures(Transformer, Estimator):
         self._check_size(X)
         if arrays.is_foreign(X):
             return arrays.asarray(self._made().transform(arrays.to_numpy(X)), like=X)
-        Z = self._made().transform(X)
+        with np.errstate(over="ignore"):
+            Z = self._made().transform(X)
         if not arrays.all_finite(Z.data if sp.issparse(Z) else Z):
             raise ValueError(
                 f"powers of X up to degree {self.degree} overflow: scale the columns."

@@ -116,7 +116,7 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
+        at = np.flatnonzero(self.support_ & (X != X[:1]).any(axis=0))
         if len(at) < 2 or len(at) > 1000:
             return
         C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
@@ -136,7 +136,7 @@ class AbstractFilter(AbstractSelector):
         so many products would by chance; a product that tells all, of columns that
         tell nothing, is XOR whatever the number of rows.
         """
-        varies = np.ptp(X, axis=0) > 0
+        varies = (X != X[:1]).any(axis=0)
         dropped = np.flatnonzero(~self.support_ & varies)
         if not 0 < len(dropped) <= MAX_PAIRED_COLUMNS:
             return
@@ -155,9 +155,7 @@ class AbstractFilter(AbstractSelector):
         single = np.maximum(alone[i], alone[j])
         n = len(X) if w is None else float(w.sum())
         chance = np.sqrt(2 * np.log(100 * len(i)) / n)
-        telling = (together > max(INFORMATIVE_PAIR, chance)) & (
-            together > 2 * single
-        )
+        telling = (together > max(INFORMATIVE_PAIR, chance)) & (together > 2 * single)
         telling |= (together > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
         if not telling.any():
             return

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Classifier, Estimator
+from ..base import Classifier, Estimator, host_array
 from ..core import arrays
 from ..core.numerics import log_softmax, logsumexp, safe_log
 from ..core.random import make_rng
@@ -141,6 +141,9 @@ class AbstractBayes(Classifier, Estimator):
 
     def _map_joint(self, X, finish):
         """finish(log P(x, c)) for all rows, block by block."""
+        check_is_fitted(self)
+        if not arrays.is_foreign(self.class_log_prior_):  # fitted to NumPy arrays
+            X = host_array(self, X)
         X = self._check_new_data(X, **({} if is_dataset(X) else self._checks(X)))
         score = self._scorer()
         joint = lambda L: finish(L + self._prior(L))

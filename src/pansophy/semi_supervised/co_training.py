@@ -133,6 +133,8 @@ class CoTraining(AbstractSemiSupervised):
     max_iter: Count = 30
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit both classifiers, round after round.
 

@@ -51,6 +51,7 @@ from ..core import rows, threads
 from ..core.iterate import Result, iterate
 from ..core.labels import class_codes, known_labels
 from ..core.numerics import safe_divide
+from ..core.overflow import refuse_overflowing_squares
 from ..distances.neighbor_search import build_index, k_nearest
 from ..graphs import knn_graph
 from ..kernels import RBF
@@ -275,6 +276,7 @@ class AbstractLabelGraph(Classifier, Estimator):
     tol: float
     n_jobs: Any
     loops = True  # whether a row is its own neighbour
+    _tensors = False
 
     def _solved(self, W, Y, known, unreached, task) -> Result:
         """F as the position of the last state."""
@@ -292,6 +294,8 @@ class AbstractLabelGraph(Classifier, Estimator):
         X, y, _ = self._check_training_data(
             X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
         )
+        if self.kernel == "rbf":
+            refuse_overflowing_squares(self, X)
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")

@@ -119,6 +119,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
     verbose: Verbosity = 0
     revise: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None, **params):
         """Fit round after round.
 
