@@ -28,7 +28,7 @@ from ..core.shrinkage import (
     oas_shrinkage,
     shrunk_covariance,
 )
-from ..params import Count, Flag, Fraction
+from ..params import Count, Flag, Fraction, UnsupportedChoiceError
 
 
 def mean_and_covariance(X, assume_centered=False):
@@ -73,10 +73,6 @@ def normal_log_likelihood(S, P):
     sign, log_det = np.linalg.slogdet(P)
     log_det = log_det if sign > 0 else -np.inf
     return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
-
-
-class UnknownNormError(ValueError, NotImplementedError):
-    """No norm of this name; scikit-learn raises NotImplementedError for it."""
 
 
 def finite_rows(model, X):
@@ -135,7 +131,7 @@ class AbstractCovariance(Estimator):
         elif norm == "spectral":
             value = np.linalg.norm(error, 2) ** 2
         else:
-            raise UnknownNormError(
+            raise UnsupportedChoiceError(
                 f"norm must be 'frobenius' or 'spectral', got {norm!r}."
             )
         value = value / len(error) if scaling else value

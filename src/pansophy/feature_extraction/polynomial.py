@@ -130,7 +130,7 @@ class PolynomialFeatures(Transformer, Estimator):
     def fit(self, X, y=None):
         """Count the columns; warn, or raise, if those of X would be too many."""
         X, _ = self._check_training_data(X, accept_sparse="csr")
-        n, d = X.shape
+        d = X.shape[1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what counts is the size with the rows
             self.n_output_features_ = polynomial_size(

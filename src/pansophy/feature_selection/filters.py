@@ -39,6 +39,11 @@ class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
+def varying_columns(X):
+    """Which columns hold more than one value, (d,)."""
+    return (X[1:] != X[0]).any(axis=0)
+
+
 def centred_unit_columns(X, w):
     """Columns divided by their largest entry, less their means: no square overflows."""
     size = np.abs(X).max(axis=0)
@@ -116,7 +121,7 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & (X != X[:1]).any(axis=0))
+        at = np.flatnonzero(self.support_ & varying_columns(X))
         if len(at) < 2 or len(at) > 1000:
             return
         C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
@@ -136,7 +141,7 @@ class AbstractFilter(AbstractSelector):
         so many products would by chance; a product that tells all, of columns that
         tell nothing, is XOR whatever the number of rows.
         """
-        varies = (X != X[:1]).any(axis=0)
+        varies = varying_columns(X)
         dropped = np.flatnonzero(~self.support_ & varies)
         if not 0 < len(dropped) <= MAX_PAIRED_COLUMNS:
             return

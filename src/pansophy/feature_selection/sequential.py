@@ -238,8 +238,8 @@ class SequentialFeatureSelector(AbstractSelector):
         mask = np.full(d, out)
         path: list[float] = []
         # backward selection may end with all columns, so these are scored
-        auto = self.n_features_to_select == "auto" and self.tol is not None
-        judged = out and auto and self.tol <= 0
+        auto = self.n_features_to_select == "auto"
+        judged = out and auto and self.tol is not None and self.tol <= 0
         first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d

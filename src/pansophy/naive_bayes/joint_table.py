@@ -53,8 +53,9 @@ def check_categories(X):
     large = np.any(X > MAX_CATEGORY, axis=0)
     if large.any():
         raise ValueError(
-            f"column {int(np.argmax(large))} holds categories above {MAX_CATEGORY:.0e}, "
-            "which cannot be told apart: encode them as 0, 1, 2, ..."
+            f"column {int(np.argmax(large))} holds categories above "
+            f"{MAX_CATEGORY:.0e}, which cannot be told apart: encode them as 0, 1, "
+            "2, ..."
         )
     bad = np.any((X < 0) | (np.floor(X) != X), axis=0)
     raise_bad_category(int(np.argmax(bad)) if bad.any() else -1)

@@ -140,7 +140,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         routed = {}
         if routing_enabled():
             by_member = routed_params(self, "fit", params, sample_weight=sample_weight)
-            routed, w = by_member.estimator.fit, None
+            routed = by_member.estimator.fit
+            w = None
         if self.threshold == 1:
             raise ParameterError(
                 "threshold must be below 1: no probability is above 1."
