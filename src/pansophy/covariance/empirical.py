@@ -22,12 +22,13 @@ import numpy as np
 from scipy import linalg
 
 from ..base import Estimator
+from ..core.overflow import refuse_overflowing_squares
 from ..core.shrinkage import (
     ledoit_wolf_shrinkage,
     oas_shrinkage,
     shrunk_covariance,
 )
-from ..params import Count, Flag, Fraction
+from ..params import Count, Flag, Fraction, UnsupportedChoiceError
 
 
 def mean_and_covariance(X, assume_centered=False):
@@ -74,24 +75,15 @@ def normal_log_likelihood(S, P):
     return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
 
 
-class UnknownNormError(ValueError, NotImplementedError):
-    """No norm of this name; scikit-learn raises NotImplementedError for it."""
-
-
 def finite_rows(model, X):
     """X in double precision, if its moments exist; warns if it has but one row."""
     X = X.astype(np.float64)
-    name = type(model).__name__
-    limit = np.sqrt(np.finfo(float).max / X.size) / 2
-    if np.abs(X).max() > limit:
-        raise ValueError(
-            f"X of {name} holds values above {limit:.0e}: their squares overflow. "
-            "Scale the columns."
-        )
+    margin = 4 * np.sqrt(X.shape[1])  # a trace sums over columns, too
+    refuse_overflowing_squares(model, X, margin=margin)
     if len(X) == 1:
         warnings.warn(
             "Only one sample available. You may want to reshape your data array: the "
-            f"covariance of {name} is 0.",
+            f"covariance of {type(model).__name__} is 0.",
             UserWarning,
             stacklevel=3,
         )
@@ -105,6 +97,8 @@ class AbstractCovariance(Estimator):
     _: KW_ONLY
     store_precision: Flag = True
     assume_centered: Flag = False
+
+    _tensors = False
 
     def _store(self, m, S):
         self.location_ = m
@@ -137,7 +131,7 @@ class AbstractCovariance(Estimator):
         elif norm == "spectral":
             value = np.linalg.norm(error, 2) ** 2
         else:
-            raise UnknownNormError(
+            raise UnsupportedChoiceError(
                 f"norm must be 'frobenius' or 'spectral', got {norm!r}."
             )
         value = value / len(error) if scaling else value

@@ -24,20 +24,13 @@ from ..core.rows import DatasetRows, Rows, as_rows
 from ..core.shrinkage import ledoit_wolf_shrinkage, shrunk_covariance
 from ..distributions import Moments
 from ..distributions.class_moments import class_moments, class_sums, dense_float64
-from ..params import ParameterError, ParameterRule
+from ..params import ParameterRule
 
 BLOCK_ROWS = 4096  # a block is read twice: in cache for widths that matter
 SUM_ROUNDING = 512  # units in the last place by which the mean of a block is off
 CovarianceEstimator = Annotated[
     Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
 ]
-
-
-class UnsupportedSolverError(ParameterError, NotImplementedError):
-    """A solver does not do what another parameter asks for.
-
-    It is a NotImplementedError, too: that is what scikit-learn raises.
-    """
 
 
 def moments_as_numpy(m: Moments) -> Moments:

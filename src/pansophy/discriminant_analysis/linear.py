@@ -41,11 +41,17 @@ from ..core.rows import DatasetRows
 from ..distributions import Moments
 from ..distributions.class_moments import dense_float64
 from ..linear_model.base import AbstractLinearClassifier
-from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    NonNegative,
+    ParameterError,
+    UnsupportedChoiceError,
+)
 from ..typing import Matrix, NumberList
 from .class_covariances import (
     CovarianceEstimator,
-    UnsupportedSolverError,
     blocks_with_classes,
     class_covariances,
     column_list,
@@ -264,7 +270,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def _check_solver(self):
         if self.solver == "svd" and self.shrinkage is not None:
-            raise UnsupportedSolverError(
+            raise UnsupportedChoiceError(
                 "shrinkage not supported with 'svd' solver: take 'lsqr' or 'eigen'."
             )
         if self.covariance_estimator is None:
@@ -401,7 +407,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         """Rows along Fisher's directions, eq. (3)."""
         X = self._check_new_data(X, accept_sparse="csr")
         if self.solver == "lsqr":
-            raise UnsupportedSolverError(
+            raise UnsupportedChoiceError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
             )
         L = self.scalings_[:, : self._n_features_out]

@@ -35,11 +35,10 @@ from ..naive_bayes.abstract_bayes import (
     class_log_prior,
 )
 from ..naive_bayes.generative import spherical_moments
-from ..params import Flag, Fraction, NonNegative, ParameterError
+from ..params import Flag, Fraction, NonNegative, ParameterError, UnsupportedChoiceError
 from ..typing import Matrix, NumberList
 from .class_covariances import (
     CovarianceEstimator,
-    UnsupportedSolverError,
     blocks_with_classes,
     class_covariances,
     column_list,
@@ -142,7 +141,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
 
     def _check_solver(self):
         if self.solver == "svd" and self.shrinkage is not None:
-            raise UnsupportedSolverError(
+            raise UnsupportedChoiceError(
                 "shrinkage not supported with 'svd' solver: take 'eigen'."
             )
         if self.solver == "svd" and self.covariance_estimator is not None:

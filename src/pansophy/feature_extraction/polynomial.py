@@ -130,7 +130,7 @@ class PolynomialFeatures(Transformer, Estimator):
     def fit(self, X, y=None):
         """Count the columns; warn, or raise, if those of X would be too many."""
         X, _ = self._check_training_data(X, accept_sparse="csr")
-        n, d = X.shape
+        d = X.shape[1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what counts is the size with the rows
             self.n_output_features_ = polynomial_size(
@@ -175,7 +175,8 @@ class PolynomialFeatures(Transformer, Estimator):
         self._check_size(X)
         if arrays.is_foreign(X):
             return arrays.asarray(self._made().transform(arrays.to_numpy(X)), like=X)
-        Z = self._made().transform(X)
+        with np.errstate(over="ignore"):
+            Z = self._made().transform(X)
         if not arrays.all_finite(Z.data if sp.issparse(Z) else Z):
             raise ValueError(
                 f"powers of X up to degree {self.degree} overflow: scale the columns."

@@ -39,11 +39,23 @@ class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
+def varying_columns(X):
+    """Which columns hold more than one value, (d,)."""
+    return (X[1:] != X[0]).any(axis=0)
+
+
+def centred_unit_columns(X, w):
+    """Columns divided by their largest entry, less their means: no square overflows."""
+    size = np.abs(X).max(axis=0)
+    x = X / np.where(size > 0, size, 1.0)
+    return x - np.average(x, axis=0, weights=w)
+
+
 def absolute_correlation(X, y, w=None):
     """Eq. (1) for numbers y; 0 for a constant column."""
     w = np.ones(len(X)) if w is None else w
-    x = X - np.average(X, axis=0, weights=w)
-    t = y - np.average(y, weights=w)
+    x = centred_unit_columns(X, w)
+    t = centred_unit_columns(y, w)
     size = np.sqrt((w @ (x * x)) * (w @ (t * t)))
     return np.abs(safe_divide((w * t) @ x, size))
 
@@ -51,7 +63,7 @@ def absolute_correlation(X, y, w=None):
 def correlation_ratio(X, codes, w=None):
     """Eq. (1) for classes 0..k-1."""
     w = np.ones(len(X)) if w is None else w
-    x = X - np.average(X, axis=0, weights=w)
+    x = centred_unit_columns(X, w)
     k = codes.max() + 1
     mass = np.bincount(codes, weights=w, minlength=k)
     sums = np.zeros((k, X.shape[1]))
@@ -109,10 +121,10 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
+        at = np.flatnonzero(self.support_ & varying_columns(X))
         if len(at) < 2 or len(at) > 1000:
             return
-        C = np.abs(np.corrcoef(X[:, at].T))
+        C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
         i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
@@ -129,7 +141,7 @@ class AbstractFilter(AbstractSelector):
         so many products would by chance; a product that tells all, of columns that
         tell nothing, is XOR whatever the number of rows.
         """
-        varies = np.ptp(X, axis=0) > 0
+        varies = varying_columns(X)
         dropped = np.flatnonzero(~self.support_ & varies)
         if not 0 < len(dropped) <= MAX_PAIRED_COLUMNS:
             return
@@ -141,9 +153,7 @@ class AbstractFilter(AbstractSelector):
         i, j = i[pairs], j[pairs]
         if len(i) == 0:
             return
-        size = np.abs(X[:, at]).max(axis=0)
-        Z = X[:, at] / size
-        Z = Z - np.average(Z, axis=0, weights=w)
+        Z = centred_unit_columns(X[:, at], w)
         score = correlation_ratio if classes else absolute_correlation
         alone = score(Z, t, w)
         together = score(Z[:, i] * Z[:, j], t, w)

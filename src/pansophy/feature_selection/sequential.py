@@ -29,6 +29,7 @@ from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from ..core.iterate import iterate
+from ..core.overflow import refuse_overflowing_squares
 from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
@@ -96,6 +97,8 @@ class LeastSquaresScore:
     def __init__(self, X, y, cv, quantity, intercept):
         self.X = X
         self.y = np.asarray(y, float)
+        refuse_overflowing_squares("LinearRegression", X)
+        refuse_overflowing_squares("LinearRegression", self.y, "y")
         self.intercept = intercept
         self.mean_square = quantity == "mse"
         self.folds = [self.cross_products(a, b) for a, b in cv.split(X, y)]
@@ -235,8 +238,8 @@ class SequentialFeatureSelector(AbstractSelector):
         mask = np.full(d, out)
         path: list[float] = []
         # backward selection may end with all columns, so these are scored
-        auto = self.n_features_to_select == "auto" and self.tol is not None
-        judged = out and auto and self.tol <= 0
+        auto = self.n_features_to_select == "auto"
+        judged = out and auto and self.tol is not None and self.tol <= 0
         first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d

@@ -14,6 +14,7 @@ Shapes    X (n, d)   pi (k,)   theta, var (k, d)
 Refs      [Hand2001]; [Chan1983] merging of variances
 """
 
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +35,12 @@ from .abstract_bayes import (
     class_log_prior,
     row_blocks,
 )
-from .column_families import COLUMN_FAMILIES, gaussian_fit, variance_floor
+from .column_families import (
+    COLUMN_FAMILIES,
+    NegativeValuesError,
+    gaussian_fit,
+    variance_floor,
+)
 
 BLOCK_BYTES = 1 << 24  # the loops tile by themselves: large blocks, few merges
 
@@ -72,6 +78,18 @@ def take_columns(x, columns):
         xp = arrays.namespace(x)
         return xp.take(x, xp.asarray(columns, device=arrays.device(x)), axis=1)
     return x[:, columns]
+
+
+@contextmanager
+def naming_negative_values(model):
+    """Adds the name of the model to errors about negative counts and categories."""
+    try:
+        yield
+    except NegativeValuesError as error:
+        raise ValueError(
+            f"Negative values in data passed to {type(model).__name__} (input X): "
+            f"{error}"
+        ) from None
 
 
 def families_fit_columns(model) -> bool:
@@ -159,10 +177,11 @@ class AbstractNaiveBayes(AbstractBayes):
 
         def stats(x, c, v):
             x = self._prepare(x)
-            return tuple(
-                COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
-                for name, columns in groups
-            )
+            with naming_negative_values(self):
+                return tuple(
+                    COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
+                    for name, columns in groups
+                )
 
         found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
             stats, blas=False
@@ -187,7 +206,8 @@ class AbstractNaiveBayes(AbstractBayes):
 
         def score(x):
             x = self._prepare(x)
-            parts = [one(take_columns(x, columns)) for one, columns in scores]
+            with naming_negative_values(self):
+                parts = [one(take_columns(x, columns)) for one, columns in scores]
             return sum(parts[1:], parts[0])
 
         return score

@@ -26,6 +26,7 @@ from .. import nn
 from ..base import Classifier, Estimator, Regressor
 from ..core import arrays
 from ..core.numerics import log1pexp, log_softmax, sigmoid, softmax
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
 from ..core.rows import Rows
 from ..nn.batches import Batches
@@ -427,22 +428,6 @@ def fitted_weights(net) -> dict:
     """Fitted attributes of a net: plain arrays."""
     own = lambda parts: [arrays.to_numpy(p).copy() for p in parts]
     return {"coefs_": own(net.weights), "intercepts_": own(net.biases)}
-
-
-def refuse_overflowing_squares(model, X):
-    """Raise if values of X are so large that sums of their squares overflow."""
-    values = X.data if sp.issparse(X) else X
-    if not math.prod(values.shape):
-        return
-    xp = arrays.namespace(values)
-    largest = float(xp.max(xp.abs(values)))
-    limit = math.sqrt(float(np.finfo(float_dtype(X)).max) / X.shape[0])
-    if largest > limit:
-        raise ValueError(
-            f"X of {type(model).__name__} holds values up to {largest:.0e}: their "
-            f"squares overflow {np.dtype(float_dtype(X)).name}. Scale the columns, "
-            "with StandardScaler for instance."
-        )
 
 
 def float_dtype(X):

@@ -138,6 +138,8 @@ class CoTraining(AbstractSemiSupervised):
     max_iter: Count = 30
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Fit both classifiers, round after round.
 
@@ -198,16 +200,16 @@ class CoTraining(AbstractSemiSupervised):
         """k_c: the user's numbers, or eq. (1)."""
         known = codes >= 0
         k = len(self.classes_)
-        if isinstance(self.k_best, Integral):
+        given: Any = self.k_best
+        if isinstance(given, Integral):
             part = None if w is None else w[known]
             N = np.bincount(codes[known], weights=part, minlength=k)
-            return rows_by_class(self.k_best, N)
-        if len(self.k_best) != k:
+            return rows_by_class(given, N)
+        if len(given) != k:
             raise ParameterError(
-                f"k_best must hold a number for each of {k} classes, got "
-                f"{len(self.k_best)}."
+                f"k_best must hold a number for each of {k} classes, got {len(given)}."
             )
-        return [check_count("k_best", number) for number in self.k_best]
+        return [check_count("k_best", number) for number in given]
 
     def _columns(self, d):
         """The two lists of columns, checked."""

@@ -31,6 +31,7 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes, known_labels
 from ..core.numerics import logsumexp, softmax
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
@@ -215,6 +216,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             y_kind="class",
             ensure_all_finite="allow-nan",
         )
+        refuse_overflowing_squares(self, X)
         self.classes_, codes = encode_partial_labels(y, X, self.classes)
         c = len(self.classes_)
         if c < 2:

@@ -165,6 +165,8 @@ class LabelModel(Density, Estimator):
     max_iter: Natural = 200
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Learn how reliable the labellers are.
 
@@ -250,7 +252,8 @@ class LabelModel(Density, Estimator):
 
 def check_votes(X):
     """Votes as integers; anything else is refused."""
-    L = np.rint(X).astype(np.int64)
+    with np.errstate(invalid="ignore"):  # a number beyond all integers is no vote
+        L = np.rint(X).astype(np.int64)
     if not np.array_equal(L, X):
         raise ValueError("votes must be whole numbers, -1 to abstain.")
     return L

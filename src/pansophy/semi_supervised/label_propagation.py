@@ -16,11 +16,12 @@ S = D^-1/2 W D^-1/2, W without its diagonal,
     F = (1 - a) (I - a S)^-1 Y,  the least of
     1/4 sum_ij W_ij |F_i / D_i^1/2 - F_j / D_j^1/2|^2 + (1/a - 1)/2 |F - Y|^2    (3)
 
-(2) is solved by conjugate gradients, whose objective never rises (for a W that is not
-symmetric by their stabilised form for two sides), instead of by repeated averaging: that takes as many iterations as the longest path to a label, and a
-change of 1e-3 per iteration is not a distance of 1e-3 to the solution. (3) is iterated,
-F = a S F + (1 - a) Y: far from a label F is tiny, only its proportions count, and sums
-of positive numbers keep these; it ends when no proportion changes by more than `tol`.
+(2) is solved by conjugate gradients, whose objective never rises, and by BiCGSTAB where
+W is not symmetric, instead of by repeated averaging: that takes as many iterations as
+the longest path to a label, and a change of 1e-3 per iteration is not a distance of
+1e-3 to the solution. (3) is iterated, F = a S F + (1 - a) Y: far from a label F is
+tiny, only its proportions count, and sums of positive numbers keep these; it ends when
+no proportion changes by more than `tol`.
 Rows that no label can reach get the proportions of the known labels.
 
 A new row gets the mean of the training rows' labels, weighted by similarity.
@@ -51,6 +52,7 @@ from ..core import rows, threads
 from ..core.iterate import Result, iterate
 from ..core.labels import class_codes, known_labels
 from ..core.numerics import safe_divide
+from ..core.overflow import refuse_overflowing_squares
 from ..distances.neighbor_search import build_index, k_nearest
 from ..graphs import knn_graph
 from ..kernels import RBF
@@ -84,8 +86,8 @@ def neighbor_graph(W) -> SimilarityGraph:
         found = breadth_first_order(turned, n, return_predecessors=False)
         return np.isin(np.arange(n), found)
 
-    sums = [np.asarray(W.sum(axis=axis), float).ravel() for axis in (1, 0)]
-    return SimilarityGraph(lambda F: W @ F, *sums, reached, W)
+    sums = lambda axis: np.asarray(W.sum(axis=axis), float).ravel()
+    return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)
 
 
 def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
@@ -275,6 +277,7 @@ class AbstractLabelGraph(Classifier, Estimator):
     tol: float
     n_jobs: Any
     loops = True  # whether a row is its own neighbour
+    _tensors = False
 
     def _solved(self, W, Y, known, unreached, task) -> Result:
         """F as the position of the last state."""
@@ -292,6 +295,8 @@ class AbstractLabelGraph(Classifier, Estimator):
         X, y, _ = self._check_training_data(
             X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
         )
+        if self.kernel == "rbf":
+            refuse_overflowing_squares(self, X)
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")

@@ -121,6 +121,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
     verbose: Verbosity = 0
     revise: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None, **params):
         """Fit round after round.
 
@@ -140,7 +142,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         routed = {}
         if routing_enabled():
             by_member = routed_params(self, "fit", params, sample_weight=sample_weight)
-            routed, w = by_member.estimator.fit, None
+            routed = by_member.estimator.fit
+            w = None
         if self.threshold == 1:
             raise ParameterError(
                 "threshold must be below 1: no probability is above 1."

@@ -32,6 +32,7 @@ import numpy as np
 
 from ..core.iterate import iterate
 from ..core.numerics import log1pexp, sigmoid
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..optim import lbfgs
 from ..params import (
@@ -173,6 +174,7 @@ class TransductiveSVM(AbstractSemiSupervised):
     max_iter: Count = 500
     verbose: Verbosity = 0
     estimator = None  # the supervised machine is fixed
+    _tensors = False
 
     def _inner_estimator(self):
         return LinearSVC(C=self.C)
@@ -192,6 +194,7 @@ class TransductiveSVM(AbstractSemiSupervised):
             X, y, sample_weight, accept_sparse=False
         )
         X = np.asarray(X, float)
+        refuse_overflowing_squares(self, X)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
         if self.balance is not None and len(self.classes_) > 2:
@@ -199,7 +202,13 @@ class TransductiveSVM(AbstractSemiSupervised):
                 f"balance is for two classes, and y holds {len(self.classes_)}."
             )
         w = np.ones(len(codes)) if w is None else w
-        machine = self._fit_labelled(self._inner_estimator(), X, codes, w)
+        try:
+            machine = self._fit_labelled(self._inner_estimator(), X, codes, w)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "the columns of X differ so much in scale that TransductiveSVM cannot "
+                "fit the labelled rows: scale them, with StandardScaler for instance."
+            ) from None
         coef = machine.coef_.copy()
         bias = np.array(machine.intercept_, float)
         free = codes < 0

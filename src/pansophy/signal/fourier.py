@@ -270,7 +270,8 @@ def square_integral_towards(f, end, far):
         parts.append(float(np.sum(w * np.abs(evaluate_at(f, x)) ** 2)))
     if not np.isfinite(parts).all():
         return np.inf
-    last, ratio = parts[-1], parts[-1] / parts[-2] if parts[-2] > 0 else 0.0
+    last = parts[-1]
+    ratio = last / parts[-2] if parts[-2] > 0 else 0.0
     if ratio > DIVERGENT_RATIO:
         return np.inf
     return sum(parts) + last * ratio / (1 - ratio)
