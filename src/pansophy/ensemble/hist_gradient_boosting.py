@@ -311,6 +311,11 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if isinstance(signs, dict):
             names = getattr(self, "feature_names_in_", None)
             signs = signs_by_name(signs, names, type(self).__name__)
+        if signs is not None and np.shape(signs) != (d,):
+            raise ValueError(
+                f"monotonic_cst has shape {np.shape(signs)} but the input data X has "
+                f"{d} features."
+            )
         if signs is not None and not np.all(np.isin(signs, (-1, 0, 1))):
             raise ValueError(
                 "monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "

@@ -339,8 +339,8 @@ def check_monotonic_cst(monotonic_cst, d, n_outputs, n_classes=2):
     signs = np.asarray(monotonic_cst)
     if signs.shape != (d,):
         raise ValueError(
-            f"monotonic_cst has shape {signs.shape} but the input data X has {d} "
-            "features."
+            f"monotonic_cst has shape {len(signs) if signs.ndim == 1 else signs.shape} "
+            f"but the input data X has {d} features."
         )
     if not np.all(np.isin(signs, (-1, 0, 1))):
         raise ValueError(

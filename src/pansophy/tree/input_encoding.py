@@ -292,7 +292,13 @@ def column_indices(columns, d, names, what):
     found = []
     for c in columns:
         if isinstance(c, str):
-            if names is None or c not in names:
+            if names is None:
+                raise ValueError(
+                    f"{what} should be passed as an array of integers or as a boolean "
+                    "mask when the model is fitted on data without feature names: got "
+                    f"{c!r}."
+                )
+            if c not in names:
                 raise ValueError(
                     f"{what} has an item value {c!r} which is not a valid feature name "
                     "of the training data."
