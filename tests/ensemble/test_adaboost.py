@@ -275,3 +275,25 @@ def test_weights_too_large_are_told(two):
     with pytest.warns(UserWarning, match="infinite"):
         model.fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_rows_may_be_arrays_where_the_members_take_them():
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    rng = np.random.default_rng(0)
+    X, c, y = rng.normal(size=(40, 3, 3)), rng.integers(0, 2, 40), rng.normal(size=40)
+    classes = AdaBoostClassifier(DummyClassifier(strategy="most_frequent")).fit(X, c)
+    assert classes.predict_proba(X).shape == (40, 2)
+    assert AdaBoostRegressor(DummyRegressor()).fit(X, y).predict(X).shape == (40,)
+    with pytest.raises(ValueError, match="dim 3"):
+        AdaBoostClassifier().fit(X, c)
+
+
+def test_members_whose_fit_returns_nothing():
+    class Silent(DecisionTreeRegressor):
+        def fit(self, X, y):
+            super().fit(X, y)
+
+    X = np.arange(30.0)[:, None]
+    model = AdaBoostRegressor(Silent(max_depth=2), n_estimators=3, random_state=0)
+    assert model.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.8

@@ -300,7 +300,7 @@ def test_interaction_constraints_hold(rule):
             used = used | {int(tree.feature[node])}
             paths += [(c, used) for c in (tree.children_left[node],
                                           tree.children_right[node])]  # fmt: skip
-    with pytest.raises(ValueError, match="columns are 0 to 2"):
+    with pytest.raises(ValueError, match="specifying the position of features, got 7"):
         Regressor(interaction_cst=[[0, 7]]).fit(X, y)
 
 

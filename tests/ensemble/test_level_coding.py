@@ -72,7 +72,7 @@ def test_any_ensemble_frame_and_criterion(frame, tmp_path):
     boosted = AdaBoostClassifier(tree, n_estimators=5).fit(X, y)
     assert boosted.score(X, y) > 0.9
     bag = BaggingClassifier(tree, 3, random_state=0, oob_score=True)
-    with pytest.warns(UserWarning, match="out of the bag"):
+    with pytest.warns(UserWarning, match="drawn by every member"):
         bag.fit(X, y)
         again = clone(bag).fit(pl.from_pandas(X), y)
     np.testing.assert_array_equal(again.predict(pl.from_pandas(X)), bag.predict(X))

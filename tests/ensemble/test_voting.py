@@ -169,7 +169,7 @@ def test_members_by_name(data):
 def test_what_is_refused(data):
     X, _, c = data
     cases = [
-        ({"estimators": []}, "estimators of VotingClassifier must be"),
+        ({"estimators": []}, "'estimators' should be a non-empty list"),
         ({"estimators": [("a", GaussianNB()), ("a", GaussianNB())]}, "unique"),
         ({"estimators": [("a__b", GaussianNB())]}, "a__b"),
         ({"estimators": [("voting", GaussianNB())]}, "voting"),

@@ -338,7 +338,11 @@ def test_the_low_level_tree_takes_sparse_rows_and_knows_its_classes():
 def test_a_sparse_target_is_refused_with_what_to_do():
     X, y = datasets.load_iris(return_X_y=True)
     Y = sp.csr_matrix(np.eye(3)[y])
-    for model in (DecisionTreeClassifier(), RandomForestClassifier(2)):
-        with pytest.raises(ValueError, match="sparse multilabel-indicator"):
+    pairs = (
+        (DecisionTreeClassifier(), TypeError),
+        (RandomForestClassifier(2), ValueError),
+    )
+    for model, error in pairs:
+        with pytest.raises(error, match="sparse multilabel-indicator"):
             model.fit(X, Y)
         model.fit(X, Y.toarray())

@@ -174,6 +174,13 @@ class AbstractAdaBoost(Estimator):
     def _template(self):
         return self._default_estimator() if self.estimator is None else self.estimator
 
+    def _check_inputs(self, X, y, y_kind, sample_weight):
+        """X and y checked for a fit; rows may be arrays where the members take them."""
+        template = self._template()
+        return check_fit_table(
+            self, template, X, y, y_kind, sample_weight, allow_nd=True
+        )
+
     def _fit_rounds(self, X, y, sample_weight):
         """Run rounds until there are enough members, or a further one cannot help."""
         n = X.shape[0]
@@ -183,7 +190,7 @@ class AbstractAdaBoost(Estimator):
         template = clone(self._template())
         self.estimator_ = template
         table = None
-        if can_share_table(template):
+        if X.ndim == 2 and can_share_table(template):
             table = TreeTable(template, X, y, sequential=True)
         coding = getattr(self, "coding_", None)
         if coding is not None:
@@ -243,7 +250,7 @@ class AbstractAdaBoost(Estimator):
         check_is_fitted(self)
         if self._forest is not None:
             return check_float32_rows(self, X)
-        return check_prediction_table(self, X)
+        return check_prediction_table(self, X, allow_nd=True)
 
     @property
     def feature_importances_(self):
@@ -344,7 +351,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
 
     def fit(self, X, y, sample_weight=None):
         """Add members until there are enough, one has no error, or none helps."""
-        X, y = check_fit_table(self, self._template(), X, y, "class", sample_weight)
+        X, y = self._check_inputs(X, y, "class", sample_weight)
         self.classes_, self._codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
         template = self._template()
@@ -532,7 +539,7 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
 
     def fit(self, X, y, sample_weight=None):
         """Add members until there are enough, one has no error, or none helps."""
-        X, y = check_fit_table(self, self._template(), X, y, "number", sample_weight)
+        X, y = self._check_inputs(X, y, "number", sample_weight)
         return self._fit_rounds(X, np.asarray(y, float), sample_weight)
 
     def _default_estimator(self):

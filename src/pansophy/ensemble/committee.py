@@ -138,6 +138,12 @@ class AbstractCommittee(Estimator):
     def _check_inputs(self, X, y, sample_weight, fit_params) -> tuple:
         """X, y (codes or numbers), weights and the classes (or None), all checked."""
         refuse_unrouted(self, "fit", fit_params)
+        given = self.estimators
+        if given is not None and not is_named_estimator_list(given):
+            raise ParameterError(
+                "Invalid 'estimators' attribute, 'estimators' should be a non-empty "
+                f"list of (string, estimator) tuples, got {given!r}."
+            )
         check_params(self)
         if is_dataset(X):
             raise TypeError(f"{type(self).__name__} needs its rows in memory.")

@@ -71,6 +71,7 @@ from ..tree.abstract_decision_tree import (
     check_column_forms,
     encode_grid,
     growth_limits,
+    refuse_sparse_target,
     resolve_max_features,
     splits_match_inputs,
     validate_prediction_rows,
@@ -521,6 +522,7 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
     @checks_warm_start("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the classes y, one column or several."""
+        refuse_sparse_target(y, ValueError)
         weigh = lambda y: self._row_weights(y, sample_weight)
         X, y = validate_training_data(self, X, y, "labels", weigh)
         w = weigh(y)
@@ -621,6 +623,7 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
     @checks_warm_start("forest_")
     def fit(self, X, y, sample_weight=None):
         """Grow the forest for the numbers y, one column or several."""
+        refuse_sparse_target(y, ValueError)
         weigh = lambda y: check_sample_weight(sample_weight, len(y))
         X, y = validate_training_data(self, X, y, "numbers", weigh)
         w = weigh(y)

@@ -94,12 +94,7 @@ DENSE_CHECKS = {**ARRAY_CHECKS, "accept_sparse": False, "ensure_all_finite": Fal
 Splitter = Annotated[Any, ParameterRule("a splitter", lambda v: hasattr(v, "split"))]
 Interactions = Annotated[
     Any,
-    ParameterRule(
-        "a list of lists of columns",
-        lambda v: (
-            isinstance(v, (list, tuple)) and all(hasattr(g, "__iter__") for g in v)
-        ),
-    ),
+    ParameterRule("a list of lists of columns", lambda v: isinstance(v, (list, tuple))),
 ]
 
 
@@ -297,7 +292,7 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         d = len(forms)
         signs = self._signs(d)
         if signs is not None and np.any(signs[forms > 0]):
-            raise ValueError("categorical features cannot have monotonic constraints.")
+            raise ValueError("Categorical features cannot have monotonic constraints.")
         return GrowthLimits(
             max_depth=int(self.max_depth or NO_DEPTH_LIMIT),
             min_leaf=int(self.min_samples_leaf),
@@ -315,14 +310,21 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         signs = self.monotonic_cst
         if isinstance(signs, dict):
             names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                raise ValueError(
-                    "monotonic_cst is a dict of names, but X has no column names."
-                )
-            unknown = [n for n in signs if n not in names]
-            if unknown:
-                raise ValueError(f"monotonic_cst names {unknown[0]!r}, which X lacks.")
-            signs = [signs.get(name, 0) for name in names]
+            signs = signs_by_name(signs, names, type(self).__name__)
+        if signs is not None and np.shape(signs) != (d,):
+            raise ValueError(
+                f"monotonic_cst has shape {np.shape(signs)} but the input data X has "
+                f"{d} features."
+            )
+        if signs is not None and not np.all(np.isin(signs, (-1, 0, 1))):
+            raise ValueError(
+                "monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "
+                f"{np.unique(signs).tolist()}."
+            )
+        if signs is not None and len(getattr(self, "classes_", "ab")) > 2:
+            raise ValueError(
+                "monotonic constraints are not supported for multiclass classification."
+            )
         found = check_monotonic_cst(signs, d, 1, len(getattr(self, "classes_", "ab")))
         return found if found is not None and np.any(found) else None
 
@@ -466,6 +468,27 @@ def drop_zero_weight_rows(X, y, w):
     return X[keep], y[keep], w[keep]
 
 
+def signs_by_name(signs, names, model) -> list:
+    """Monotone constraints by column, of a dict by name."""
+    if names is None:
+        raise ValueError(
+            f"{model} was not fitted on data with feature names. Pass monotonic_cst as "
+            "an integer array instead."
+        )
+    unknown = sorted(set(signs) - set(names))
+    if unknown:
+        shown = unknown if len(unknown) <= 5 else [*unknown[:5], "..."]
+        raise ValueError(
+            f"monotonic_cst contains {len(unknown)} unexpected feature names: {shown}."
+        )
+    for name, sign in signs.items():
+        if sign not in (-1, 0, 1):
+            raise ValueError(
+                f"monotonic_cst[{name!r}] must be either -1, 0 or 1. Got {sign!r}."
+            )
+    return [signs.get(name, 0) for name in names]
+
+
 def interaction_groups(interaction, d):
     """(k, d) mask of the groups of features that may interact, or None for all."""
     if interaction is None:
@@ -477,12 +500,19 @@ def interaction_groups(interaction, d):
         out = np.zeros((len(a), d), bool)
         out[np.arange(len(a)), a] = out[np.arange(len(a)), b] = True
         return out if len(a) else np.ones((1, d), bool)
+    if not all(hasattr(group, "__iter__") for group in interaction):
+        raise ValueError(
+            "Interaction constraints must be a sequence of tuples or lists, got: "
+            f"{interaction!r}."
+        )
     groups = np.zeros((len(interaction), d), bool)
     for g, members in enumerate(interaction):
         for f in members:
             if not isinstance(f, Integral) or not 0 <= int(f) < d:
                 raise ValueError(
-                    f"interaction_cst has {f!r}, but columns are 0 to {d - 1}."
+                    "Interaction constraints must consist of integer indices in "
+                    f"[0, n_features - 1] = [0, {d - 1}], specifying the position of "
+                    f"features, got {f!r}."
                 )
             groups[g, f] = True
     rest = ~groups.any(axis=0)

@@ -83,8 +83,11 @@ def learn_level_coding(template, X, w=None) -> LevelCoding | None:
     return LevelCoding(InputEncoder.learn(X, mask, w=w), periods)
 
 
-def check_fit_table(model, template, X, y, y_kind, sample_weight=None):
-    """X and y checked for a fit, X with codes for levels; sets `coding_` if needed."""
+def check_fit_table(model, template, X, y, y_kind, sample_weight=None, **checks):
+    """X and y checked for a fit, X with codes for levels; sets `coding_` if needed.
+
+    `checks` are further options of scikit-learn's `validate_data`.
+    """
     kept = getattr(model, "coding_", None) if adds_members(model) else None
     model.__dict__.pop("coding_", None)
     coded = getattr(template, "categorical_features", None) is not None
@@ -103,7 +106,8 @@ def check_fit_table(model, template, X, y, y_kind, sample_weight=None):
             validate_data(model, X, skip_check_array=True)  # names and width
             model.coding_ = coding
             return coding.encode(X), y
-    X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **MEMBER_CHECKS)
+    checks = {**MEMBER_CHECKS, **checks}
+    X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **checks)
     return rows_and_columns_of(X), y
 
 
@@ -112,7 +116,7 @@ def adds_members(model) -> bool:
     return getattr(model, "warm_start", False) and hasattr(model, "estimators_")
 
 
-def check_prediction_table(model, X):
+def check_prediction_table(model, X, **checks):
     """X checked for a prediction, with codes for levels."""
     check_is_fitted(model)
     coding = getattr(model, "coding_", None)
@@ -120,7 +124,8 @@ def check_prediction_table(model, X):
         X = abstract_decision_tree.require_rows_in_memory(X, allow_arrow=True)
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
-    X = model._check_new_data(require_in_memory(model, X), **MEMBER_CHECKS)
+    checks = {**MEMBER_CHECKS, **checks}
+    X = model._check_new_data(require_in_memory(model, X), **checks)
     return rows_and_columns_of(X)
 
 

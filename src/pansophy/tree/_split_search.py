@@ -575,21 +575,6 @@ def record_split(split, gain, f, code, missing_left, z, h, threshold):
 
 
 @njit(**INNER_LOOP, forceinline=True)
-def best_split_of_two(node, edges, codes, f, rows, line, split):
-    """A node of two rows, neither missing."""
-    start = node.start
-    a, b = np.int64(codes[f, rows[start]]), np.int64(codes[f, rows[start + 1]])
-    if a == b:
-        return
-    i = start if a < b else start + 1
-    z, h = line[0, i], line[1, i]
-    gain = gain_at(node, z, h)
-    if gain > split.gain + node.tolerance:
-        cut = middle_of_bins(edges, f, min(a, b), max(a, b))
-        record_split(split, gain, f, min(a, b), np.intp(UNASKED), z, h, cut)
-
-
-@njit(**INNER_LOOP, forceinline=True)
 def sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums):
     """Bins of up to FEW rows in order, and the fixed-point sums up to each.
 
@@ -877,9 +862,6 @@ def search_single_sum(
             continue
         if near is not None:
             random_split_of_bytes(node, edges, codes, f, rows, line, near, split)
-            continue
-        if node.n == 2 and not data.meta[f, MISSING]:
-            best_split_of_two(node, edges, codes, f, rows, line, split)
             continue
         if node.n >= MANY_SINGLE:
             best_split_of_many(plan, fixed, node, data, codes, f, own, split)

@@ -227,10 +227,7 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     get = lambda name: getattr(model, name, None)
     categorical, directional = get("categorical_features"), get("directional_features")
     plain = categorical is None and directional is None
-    if sp.issparse(y):
-        raise ValueError(
-            "sparse multilabel-indicator for y is not supported: pass y.toarray()."
-        )
+    refuse_sparse_target(y, TypeError)
     X = require_rows_in_memory(X, allow_arrow=not plain)
     if plain:
         with training_rows_as_float32(X):
@@ -245,6 +242,14 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     if not (get("warm_start") and hasattr(model, "forest_")):  # old trees keep codes
         model.inputs_ = InputEncoder.learn(X, categorical, directional, subset, w)
     return fill_training_rows(model, model.inputs_.encode(X), y, weigh_rows), y
+
+
+def refuse_sparse_target(y, error):
+    """Raise if y is sparse: the error of scikit-learn's trees, or of its forests."""
+    if sp.issparse(y):
+        raise error(
+            "sparse multilabel-indicator for y is not supported: pass y.toarray()."
+        )
 
 
 def fill_training_rows(model, X, y, weigh_rows):
@@ -355,8 +360,8 @@ def check_monotonic_cst(monotonic_cst, d, n_outputs, n_classes=2):
     signs = np.asarray(monotonic_cst)
     if signs.shape != (d,):
         raise ValueError(
-            f"monotonic_cst has shape {signs.shape} but the input data X has {d} "
-            "features."
+            f"monotonic_cst has shape {len(signs) if signs.ndim == 1 else signs.shape} "
+            f"but the input data X has {d} features."
         )
     if not np.all(np.isin(signs, (-1, 0, 1))):
         raise ValueError(

@@ -160,6 +160,8 @@ class Grower:
             fixed = fixed_point(table, plan, size, mass, self.buffers)
         if in_one_thread:
             nodes, sums = grow_serial_nodes(plan, table, fixed, criterion.n_sums, seed)
+            if not self.many:  # the trees of a forest are packed at once
+                nodes = lay.SerialNodes(*(a.copy() for a in nodes))
             tree = finish_serial_tree(nodes, sums, criterion, offset, d)
             return TreeWithRows(tree, table.lists[0, :n], nodes.start, nodes.stop)
         read = table
@@ -259,7 +261,7 @@ def grow_serial_nodes(plan, table, fixed, M, seed):
     )
     if fixed is not None:
         serial.sum_serial_nodes(rows, table.y, table.w, m, nodes)
-    nodes = lay.SerialNodes(*(a[:m].copy() for a in nodes))
+    nodes = lay.SerialNodes(*(a[:m] for a in nodes))
     return nodes, nodes.total[:, None] if sums is None else sums[:m]
 
 

@@ -308,18 +308,37 @@ def column_indices(columns, d, names, what):
         raise ValueError(f"{what} must be a list of columns, got {columns!r}.")
     if listed.dtype.kind == "b":
         if len(listed) != d:
-            raise ValueError(f"{what} is a mask of {len(listed)} for {d} columns.")
+            raise ValueError(
+                f"{what} set as a boolean mask must have shape (n_features,), which is "
+                f"({d},), got: {listed.shape}."
+            )
         return [int(f) for f in np.flatnonzero(listed)]
     found = []
     for c in columns:
         if isinstance(c, str):
-            if names is None or c not in names:
-                raise ValueError(f"{what} names {c!r}, which is no column of X.")
+            if names is None:
+                raise ValueError(
+                    f"{what} should be passed as an array of integers or as a boolean "
+                    "mask when the model is fitted on data without feature names: got "
+                    f"{c!r}."
+                )
+            if c not in names:
+                raise ValueError(
+                    f"{what} has an item value {c!r} which is not a valid feature name "
+                    "of the training data."
+                )
             c = names.index(c)
         elif not isinstance(c, numbers.Integral):
-            raise ValueError(f"{what} must hold names or whole numbers, got {c!r}.")
+            kinds = sorted({type(v).__name__ for v in columns})
+            got = ", ".join(kinds) if listed.dtype.kind == "O" else listed.dtype.name
+            raise ValueError(
+                f"{what} must be an array-like of bool, int or str, got: {got}."
+            )
         if not 0 <= c < d:
-            raise ValueError(f"{what} has column {c}, but X has columns 0 to {d - 1}.")
+            raise ValueError(
+                f"{what} set as integer indices must be in [0, n_features - 1], which "
+                f"is [0, {d - 1}], got: {c}."
+            )
         found.append(int(c))
     return found
 

@@ -27,11 +27,22 @@ def empty_nodes(capacity, M, words) -> Nodes:
     )
 
 
+def records_as_words(node):
+    """Node records as rows of words, which NumPy copies whole and not by field."""
+    return node.view(np.int64).reshape(len(node), lay.NODE.itemsize // 8)
+
+
+def words_as_records(words):
+    """The records of `records_as_words`."""
+    return words.view(lay.NODE)[:, 0]
+
+
 def renumber_nodes(nodes, order) -> Nodes:
     """The nodes in a new order, `order` holding their old numbers."""
     new = np.full(len(order) + 1, -1)
     new[order] = np.arange(len(order))
-    nodes = Nodes(*(a[order] for a in nodes))
+    node = words_as_records(np.take(records_as_words(nodes.node), order, axis=0))
+    nodes = Nodes(node, *(np.take(a, order, axis=0) for a in nodes[1:]))
     for side in ("left", "right"):
         nodes.node[side] = new[nodes.node[side]]
     return nodes
@@ -256,4 +267,7 @@ def join_subtrees(nodes, groups, parts) -> Nodes:
             nodes.node[side][group] = part.node[side][:k]
         tails.append(Nodes(*(a[k:] for a in part)))
         base += new
-    return Nodes(*(np.concatenate(a) for a in zip(*tails)))
+    node = words_as_records(
+        np.concatenate([records_as_words(part.node) for part in tails])
+    )
+    return Nodes(node, *(np.concatenate(a) for a in list(zip(*tails))[1:]))
