@@ -42,9 +42,9 @@ from .lasso_path import (
 )
 
 
-def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
+def fit_elastic_net(model, l1_ratio, X, y, sample_weight, check_input):
     """The common `fit` of `Lasso` and `ElasticNet`, target by target."""
-    data = check_lasso_data(model, X, y, sample_weight)
+    data = check_lasso_data(model, X, y, sample_weight, check_input=check_input)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
     rng = make_rng(model.random_state) if model.selection == "random" else None
@@ -183,9 +183,13 @@ class ElasticNet(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):
@@ -264,9 +268,13 @@ class Lasso(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, 1.0, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, 1.0, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):
