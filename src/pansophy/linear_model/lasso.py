@@ -32,7 +32,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .base import AbstractLinearRegressor
+from .base import AbstractLinearRegressor, check_coefficients
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -101,6 +101,7 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     W = np.stack([run.state.w for run in runs])
     W = W if W.ndim == 2 else W[0]
     gaps = np.array([run.state.gap for run in runs])
+    check_coefficients(model, data.X, W)
     single = len(W) == 1 and len(runs) == 1
     model.coef_ = W[0] if single else W
     model.dual_gap_ = float(gaps[0]) if len(runs) == 1 else gaps

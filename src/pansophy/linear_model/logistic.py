@@ -46,7 +46,8 @@ determine. Against the model of class frequencies alone, with log-likelihood l_0
 A penalty biases the coefficients and voids eq. (2), so `summary` refuses it.
 
 Time O(n d k) a pass, and n d^2 a Hessian; memory one block and k numbers a row beyond
-X. X may be dense, CSR, a tensor, or a table on disk.
+X. X may be dense, CSR, a tensor, or a table on disk; in Fortran order it gives the same
+digits as in C order up to a million entries, and the same up to rounding beyond.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)   k = 1 for two classes
 Refs      [Cox1958]; [Minka2003] a comparison of solvers; [McCullagh1989] ch. 4;
@@ -84,7 +85,11 @@ from ..params import (
     Verbosity,
 )
 from ..typing import Seed
-from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .base import (
+    AbstractLinearClassifier,
+    encode_two_or_more_classes,
+    row_major_if_small,
+)
 from .risk import Risk, block_jacobi_preconditioner, whitening_factor
 from .summary import Summary, coefficient_names, wald_table
 
@@ -536,6 +541,7 @@ class LogisticRegression(AbstractLogistic):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         C, ratio = self._penalty()
         check_liblinear_options(self, ratio)
         classes, codes = encode_two_or_more_classes(y, X)

@@ -29,7 +29,7 @@ from ..core.class_weight import compute_class_weight
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import NumberList, Seed, Splits
-from .base import encode_two_or_more_classes
+from .base import encode_two_or_more_classes, row_major_if_small
 from .logistic import (
     LIBLINEAR_TOL,
     AbstractLogistic,
@@ -196,6 +196,7 @@ class LogisticRegressionCV(AbstractLogistic):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         if "sample_weight" in score:
             score["sample_weight"] = w
         self.Cs_ = c_grid(self.Cs)

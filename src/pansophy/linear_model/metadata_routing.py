@@ -23,8 +23,8 @@ def check_no_metadata(model, params, method="fit"):
     """Refuse further keywords of a method unless they are routed."""
     if params and not routing_enabled():
         raise ValueError(
-            f"Passing extra keyword arguments to {type(model).__name__}.{method} is only "
-            "supported if enable_metadata_routing=True, which you can set using "
+            f"Passing extra keyword arguments to {type(model).__name__}.{method} is "
+            "only supported if enable_metadata_routing=True, which you can set using "
             f"`sklearn.set_config`. Extra parameters passed are: {set(params)}"
         )
 

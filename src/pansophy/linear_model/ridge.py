@@ -47,6 +47,7 @@ from .base import (
     AbstractLinearRegressor,
     CentredOperator,
     checked_rows,
+    row_major_if_small,
     solve_lsmr,
     store_coefficients,
     target_columns,
@@ -102,9 +103,7 @@ def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
         limit = "> 0.0" if strictly_positive else ">= 0.0"
         at = f"alphas[{i}]" if given.ndim else "alphas"
         value = given[i] if given.ndim else given
-        raise ParameterError(
-            f"{at} == {value}, must be {limit} and finite ({name})."
-        )
+        raise ParameterError(f"{at} == {value}, must be {limit} and finite ({name}).")
     return alphas
 
 
@@ -214,6 +213,7 @@ class Ridge(AbstractLinearRegressor):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         Y, flat = target_columns(y, X)
         B, b = self._solve(X, Y, w)
         store_coefficients(self, X, B, b, flat)

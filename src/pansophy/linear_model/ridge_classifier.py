@@ -304,7 +304,7 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
     fit_intercept: Flag = True
     class_weight: dict | Literal["balanced"] | None = None
 
-    _any_scale = True  # `core.least_squares` scales the columns
+    _any_scale = _any_target = True  # `core.least_squares` scales the columns
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) at alpha 0."""

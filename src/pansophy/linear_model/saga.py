@@ -16,15 +16,14 @@ smaller variance, and proved without L1. The step length is
 
 with L the largest curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 / 4. Softmax may
 reach twice that, where two classes share a row and no others do; eta is halved when an
-epoch ends with a larger objective than the first. SAGA begins with the gradients of all rows. SAG, whose long steps would
-follow that first gradient too far, begins with none and averages over the rows drawn so
-far.
+epoch ends with a larger objective than the first. SAGA begins with the gradients of all
+rows. SAG, whose long steps would follow that first gradient too far, begins with none
+and averages over the rows drawn so far.
 
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
 by which the method stops, or when an epoch changes nothing but the last digits. For CSR
-rows a step costs only the entries of its row: the
-steps that the other coordinates miss are applied by a closed form when they are next
-needed. Rows of very different length make L large and steps small: scale the columns.
+rows a step costs only the entries of its row: the steps that the other coordinates miss
+are applied by a closed form when they are next needed. Rows of very different length make L large and steps small: scale the columns.
 
 Shapes    X (n, d)   W (k, d)   m (n, k)   A (k, d + 1)
 Refs      [Defazio2014] SAGA; [Schmidt2017] SAG
@@ -42,7 +41,6 @@ from ..losses.multiclass import as_one_hot
 from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import elastic_penalty
 from .risk import unsigned_csr
-
 
 ROUNDING = 1e-15  # relative move of the coefficients below which an epoch did nothing
 

@@ -126,7 +126,9 @@ def class_weighted_loss(
     array([3., 1.])
     """
     if loss.domain not in ("sign", "fraction"):
-        raise ValueError(f"class_weighted_loss takes losses of two classes, not {loss.name!r}.")
+        raise ValueError(
+            f"class_weighted_loss takes losses of two classes, not {loss.name!r}."
+        )
     if not (positive > 0 and negative > 0):
         raise ValueError(
             "positive and negative of class_weighted_loss must be numbers above 0, got "

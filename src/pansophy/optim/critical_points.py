@@ -88,7 +88,9 @@ def critical_points(
     """
     box = np.asarray(bounds_array(bounds, len(bounds)), dtype=float)
     if not np.all(np.isfinite(box)) or np.any(box[:, 0] >= box[:, 1]):
-        raise ValueError("bounds must be pairs (low, high) of finite numbers, low first.")
+        raise ValueError(
+            "bounds must be pairs (low, high) of finite numbers, low first."
+        )
     both, value = value_and_gradient(f, box.mean(axis=1), gradient)
     g = lambda x: np.asarray(both(x)[1], dtype=float).reshape(len(box))
     if len(box) == 1:

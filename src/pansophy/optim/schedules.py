@@ -147,7 +147,9 @@ class ScheduleCheck(NamedTuple):
         if not self.sum_diverges:
             why.append("sum eta_t is finite: the rates decay too fast to travel far")
         if not self.squares_converge:
-            why.append("sum eta_t^2 is infinite: the noise of the steps does not vanish")
+            why.append(
+                "sum eta_t^2 is infinite: the noise of the steps does not vanish"
+            )
         return "; ".join(why)
 
 
