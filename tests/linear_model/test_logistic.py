@@ -6,11 +6,12 @@ import scipy.sparse as sp
 import sklearn.linear_model as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import losses
 from pansophy.base import InterruptedFitWarning
-from pansophy.linear_model import LogisticRegression, risk
+from pansophy.linear_model import LogisticRegression, LogisticRegressionCV, risk
 from pansophy.optim import newton
 from pansophy.params import ParameterError
 
@@ -346,3 +347,31 @@ def test_interruption_leaves_a_model(monkeypatch):
         with pytest.warns(InterruptedFitWarning):
             model = LogisticRegression(solver=solver, tol=0, max_iter=500).fit(X, y)
         assert model.interrupted_ and model.score(X, y) > 0.4
+
+
+def test_newton_cholesky_makes_the_steps_of_newton():
+    x = np.arange(6.0)[:, None]
+    t = [0, 0, 1, 0, 1, 1]
+    expected = [(-2, 0.8, 2.606451), (-2.774439, 1.109776, 2.484874)]
+    for k, (b, w, E) in enumerate(expected, start=1):
+        model = LogisticRegression(C=np.inf, solver="newton-cholesky", max_iter=k)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(x, t)
+        found = (model.intercept_[0], model.coef_[0, 0])
+        np.testing.assert_allclose(found, (b, w), atol=1e-6)
+        assert 6 * model.history_["objective"][-1] == pytest.approx(E, abs=1e-6)
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(x, t)
+    found = (model.intercept_[0], model.coef_[0, 0])
+    np.testing.assert_allclose(found, (-3.035069, 1.214028), atol=1e-6)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_liblinear_is_near_its_optimum(l1_ratio, fit_intercept):
+    X, y = make_classification(150, 8, random_state=3)
+    options = {"solver": "liblinear", "fit_intercept": fit_intercept}
+    best = LogisticRegression(l1_ratio=l1_ratio, tol=1e-10, **options).fit(X, y)
+    single = LogisticRegression(l1_ratio=l1_ratio, **options).fit(X, y)
+    several = LogisticRegressionCV(Cs=[1.0], l1_ratios=[l1_ratio], **options).fit(X, y)
+    for model in (single, several):
+        np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-5)

@@ -164,7 +164,7 @@ def refuse_tiny_targets(y):
     xp = arrays.namespace(y)
     spread = float(xp.max(y)) - float(xp.min(y))
     tiny = float(np.finfo(numpy_float_name(y)).tiny)
-    if 0 < spread * spread < tiny:
+    if spread > 0 and spread * spread < tiny:
         raise ValueError(
             f"y varies by {spread:.1g} only, whose square vanishes: HuberRegressor "
             "needs it in larger units."

@@ -23,7 +23,8 @@ and averages over the rows drawn so far.
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
 by which the method stops, or when an epoch changes nothing but the last digits. For CSR
 rows a step costs only the entries of its row: the steps that the other coordinates miss
-are applied by a closed form when they are next needed. Rows of very different length make L large and steps small: scale the columns.
+are applied by a closed form when they are next needed. Rows of very different length
+make L large and steps small: scale the columns.
 
 Shapes    X (n, d)   W (k, d)   m (n, k)   A (k, d + 1)
 Refs      [Defazio2014] SAGA; [Schmidt2017] SAG
