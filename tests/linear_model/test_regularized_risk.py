@@ -148,7 +148,9 @@ FOURTH_POWER = dataclasses.replace(
 
 def best_objective(loss, X, t, alpha):
     """The least J that SciPy finds from several starts, and J."""
-    J = lambda x: np.mean(loss.value(t, X @ x[:-1] + x[-1])) + alpha / 2 * x[:-1] @ x[:-1]
+    J = lambda x: (
+        np.mean(loss.value(t, X @ x[:-1] + x[-1])) + alpha / 2 * x[:-1] @ x[:-1]
+    )
     found = []
     for method, options in (("BFGS", {"gtol": 1e-8}), ("Powell", {"ftol": 1e-14})):
         x = minimize(J, np.zeros(X.shape[1] + 1), method=method, options=options).x

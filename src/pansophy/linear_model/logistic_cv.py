@@ -13,6 +13,8 @@ Shapes    scores (folds, ratios, Cs)   paths (folds, ratios, Cs, k, d or d + 1)
 Refs      [Friedman2010] paths
 """
 
+import copy
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -64,6 +66,22 @@ def c_grid(Cs):
             "of numbers above 0."
         )
     return Cs
+
+
+def scorer_of_all_classes(scorer, classes, y):
+    """The scorer told the classes, where rows y of a fold do not have all of them."""
+    function = getattr(scorer, "_score_func", None)
+    if function is None or len(np.unique(y)) == len(classes):
+        return scorer
+    takes = inspect.signature(function).parameters
+    given = dict(scorer._kwargs)
+    if "labels" in takes:
+        given.setdefault("labels", classes)
+    if "pos_label" in takes and len(classes) == 2:
+        given.setdefault("pos_label", classes[1])
+    scorer = copy.copy(scorer)
+    scorer._kwargs = given
+    return scorer
 
 
 def rows_of_metadata(value, index, n):
@@ -297,7 +315,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 return float(np.average(best == codes, weights=weights))
 
             return accuracy
-        scorer = get_scorer(self.scoring)
+        scorer = scorer_of_all_classes(get_scorer(self.scoring), self.classes_, y)
 
         def score(W, b):
             model = LogisticRegression()
