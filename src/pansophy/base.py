@@ -17,6 +17,7 @@ scikit-learn's base classes.
 import warnings
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -39,11 +40,11 @@ from sklearn.utils.validation import (
 from .core import arrays
 from .core.frames import text_column
 from .core.iterate import Result, best_of
-from .core.labels import refuse_missing
+from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
 from .core.rows import DatasetRows, is_dataset
 from .core.weighted import check_sample_weight
-from .params import check_params
+from .params import PlainSignature, check_keywords, check_params
 
 FLOATS = (np.float64, np.float32)
 
@@ -86,6 +87,12 @@ class InterruptedFitWarning(UserWarning):
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class: checks parameters and data once, runs drivers with callbacks."""
 
+    __signature__ = PlainSignature()
+
+    def __new__(cls, *args, **keywords):
+        check_keywords(cls, keywords)
+        return super().__new__(cls)
+
     def _check_training_data(
         self, X, y=None, sample_weight=None, *, y_kind=None, **checks
     ) -> tuple:
@@ -110,8 +117,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if y_kind is None:
             return validate_rows(self, X, **checks), None
         multi, numeric = y_kind in ("numbers", "labels"), "number" in y_kind
-        if not numeric and y is not None:
+        if y is not None:
             refuse_missing(y)
+            y = plain_numbers(y)
         X, y = validate_rows(
             self, X, y, multi_output=multi, y_numeric=numeric, **checks
         )
@@ -239,7 +247,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 
 def validate_rows(model, X, *y, **checks):
-    """scikit-learn's `validate_data`; an error about text names its column."""
+    """scikit-learn's `validate_data`; an error about text names its column.
+
+    Refuses what it lets through: masked entries, and sparse matrices whose index arrays
+    lead outside of them.
+    """
+    if sparse.issparse(X):
+        check_sparse_structure(X)
+    elif np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
+        raise ValueError(
+            f"Input X of {type(model).__name__} has masked entries, which are missing "
+            "values: fill them, or give NaN to a method that takes it."
+        )
     try:
         return validate_data(model, X, *y, **checks)
     except ValueError as error:
@@ -253,3 +272,16 @@ def validate_rows(model, X, *y, **checks):
         raise ValueError(
             f"column {column!r} of X holds text or categories: {advice}."
         ) from error
+
+
+def check_sparse_structure(X) -> None:
+    """Raise ValueError if the index arrays of a sparse matrix lead outside of it."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            sparse.coo_array((X.data, X.coords), shape=X.shape)
+        else:
+            X.tocoo().tocsr().check_format(full_check=True)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"X is not a valid sparse matrix: {error}.") from error

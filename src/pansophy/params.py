@@ -11,7 +11,11 @@ their usual meaning, a class means `isinstance`, and a number with limits is an
 `Annotated` type made by `number_rule`. Nothing else is needed to add a rule.
 """
 
+import difflib
+import functools
+import inspect
 import math
+import operator
 import types
 from collections.abc import Callable
 from functools import cache
@@ -31,6 +35,9 @@ class ParameterRule(NamedTuple):
 
     description: str
     accepts: Callable[[Any], bool]
+
+    def __repr__(self):
+        return self.description
 
 
 def number_rule(
@@ -164,6 +171,81 @@ def rules_of(cls) -> dict[str, ParameterRule]:
     """The rule of every parameter of an estimator class, by name."""
     hints = type_hints(cls, include_extras=True)
     return {name: rule_of(hints[name]) for name in cls._get_param_names()}
+
+
+def plain_type(hint):
+    """An annotation without its rules: `Count | None` becomes `int | None`.
+
+    Examples
+    --------
+    >>> from pansophy.params import Count, plain_type
+    >>> plain_type(Count | None)
+    int | None
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return plain_type(get_args(hint)[0])
+    if origin in (Union, types.UnionType):
+        parts = list(dict.fromkeys(plain_type(a) for a in get_args(hint)))
+        return Any if Any in parts else functools.reduce(operator.or_, parts)
+    return hint
+
+
+class PlainSignature:
+    """Descriptor: the signature of a class with plain types in place of rules.
+
+    `inspect.signature`, `help` and notebooks ask a class for `__signature__`.
+    """
+
+    def __get__(self, instance, cls) -> inspect.Signature:
+        signature = inspect.signature(cls.__init__)
+        _, *parameters = signature.parameters.values()
+        return signature.replace(
+            parameters=[plain_parameter(p) for p in parameters],
+            return_annotation=inspect.Signature.empty,
+        )
+
+
+def plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
+    """A parameter of a signature with its plain type; without one if it is any."""
+    hint = plain_type(parameter.annotation)
+    return parameter.replace(
+        annotation=inspect.Parameter.empty if hint is Any else hint
+    )
+
+
+@cache
+def keyword_names(cls) -> frozenset[str] | None:
+    """The keywords that a class can be called with; None if it takes any."""
+    parameters = inspect.signature(cls.__init__).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return frozenset(p.name for p in parameters)
+
+
+def check_keywords(cls, keywords) -> None:
+    """Raise TypeError about a misspelt keyword, with what may have been meant.
+
+    Examples
+    --------
+    >>> from pansophy.cluster import KMeans
+    >>> KMeans(n_cluster=3)
+    Traceback (most recent call last):
+    TypeError: KMeans got an unexpected keyword argument 'n_cluster'. Did you mean \
+'n_clusters'?
+    """
+    known = keyword_names(cls)
+    if known is None or known.issuperset(keywords):
+        return
+    given = next(name for name in keywords if name not in known)
+    names = sorted(known - {"self"})
+    folded = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
+    advice = f"Did you mean {folded[close[0]]!r}?" if close else ""
+    raise TypeError(
+        f"{cls.__name__} got an unexpected keyword argument {given!r}. "
+        + (advice or f"It takes {', '.join(names) or 'none'}.")
+    )
 
 
 def check_params(estimator) -> None:

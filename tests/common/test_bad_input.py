@@ -3,12 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from pansophy.testing import all_estimators, role_names
+from pansophy.testing import all_estimators, quick_instance, role_names
 
 N, D = 40, 3
 ESTIMATORS = [pytest.param(cls, id=name) for name, cls in all_estimators()]
@@ -22,9 +23,15 @@ def those(keep):
 SUPERVISED = those(lambda tags: tags.target_tags.required)
 NUMERIC = those(lambda tags: not tags.input_tags.categorical)
 
+TAKES_SPARSE = those(lambda tags: tags.input_tags.sparse)
+
 ANSWERS = ("predict", "score_samples", "transform")  # others have labels_ only
 INDUCTIVE = [p for p in ESTIMATORS if any(hasattr(p.values[0](), m) for m in ANSWERS)]
-INFINITE = {"HDBSCAN": "gives rows with infinite entries a label of their own"}
+INFINITE = {
+    "HDBSCAN": "gives rows with infinite entries a label of their own",
+    "HistGradientBoostingClassifier": "infinity is the extreme bin of its column",
+    "HistGradientBoostingRegressor": "infinity is the extreme bin of its column",
+}
 
 # what an error may be, and the words one of which it must contain
 ERRORS = (ValueError, TypeError)
@@ -47,6 +54,11 @@ def table(estimator, rng):
         if not get_tags(estimator).target_tags.single_output:
             y = np.column_stack([y, -y])
     return X, y
+
+
+def fixed_seed(cls):
+    """A seed, for an estimator that draws."""
+    return {"random_state": 0} if "random_state" in cls().get_params() else {}
 
 
 def fit(estimator, X, y):
@@ -99,6 +111,44 @@ def test_not_finite_target(cls, rng):
     y[2] = np.nan
     with pytest.raises(ERRORS, match=r"(?i)nan"):
         fit(est, X, y)
+
+
+def with_missing(y, kind):
+    """The target in another container, its third entry missing."""
+    if kind == "list":
+        return with_missing(y, "None").tolist()
+    if kind == "masked":
+        return np.ma.masked_array(y, mask=np.arange(y.size).reshape(y.shape) == 2)
+    if kind == "nullable":
+        frame = pd.DataFrame(y.reshape(len(y), -1)).convert_dtypes()
+        frame.iloc[2, 0] = pd.NA
+        return frame.iloc[:, 0] if y.ndim == 1 else frame
+    objects = y.astype(object)
+    objects.reshape(-1)[2] = {"None": None, "NA": pd.NA, "nan": np.nan}[kind]
+    return objects
+
+
+@pytest.mark.parametrize("cls", SUPERVISED)
+@pytest.mark.parametrize("kind", ["None", "NA", "nan", "list", "masked", "nullable"])
+def test_missing_target_in_any_container(cls, kind, rng):
+    est = cls()
+    X, y = table(est, rng)
+    with pytest.raises(ValueError, match=r"the target has . missing value"):
+        fit(est, X, with_missing(y, kind))
+
+
+@pytest.mark.parametrize("cls", SUPERVISED)
+def test_target_of_objects_is_read_as_numbers(cls, rng):
+    """Python numbers in an array of objects, or unmasked ones: the same model."""
+    X, y = table(cls(), rng)
+    X, y = X[:20], y[:20]
+    models = [
+        fit(quick_instance(cls).set_params(**fixed_seed(cls)), X, target)
+        for target in (y, y.astype(object), np.ma.masked_array(y))
+    ]
+    expected = answer(models[0], X)
+    for model in models[1:]:
+        np.testing.assert_array_equal(answer(model, X), expected)
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
@@ -195,6 +245,49 @@ def test_sparse(cls, rng):
         return
     with pytest.raises(ERRORS, match=r"(?i)sparse"):
         fit(est, S, y)
+
+
+def malformed(S, kind):
+    """A copy of a CSR matrix whose index arrays lead outside of it."""
+    S = S.copy()
+    if kind == "column too large":
+        S.indices[4] = S.shape[1] + 10_000
+    elif kind == "column below 0":
+        S.indices[4] = -10_000
+    elif kind == "rows overlap":
+        S.indptr[5] = 0
+    elif kind == "last row too long":
+        S.indptr[-1] = 10**6
+    elif kind == "first row before the start":
+        S.indptr[0] = -5
+    elif kind == "values missing":
+        S.data = S.data[:10]
+    return S
+
+
+@pytest.mark.parametrize("cls", TAKES_SPARSE)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "column too large",
+        "column below 0",
+        "rows overlap",
+        "last row too long",
+        "first row before the start",
+        "values missing",
+    ],
+)
+def test_malformed_sparse(cls, kind, rng):
+    """Compiled code would read outside of the arrays; in `fit` and in predictions."""
+    est = quick_instance(cls)
+    X, y = table(est, rng)
+    S = sp.csr_array(X.astype(float))
+    model = fit(clone(est), S, y)
+    with pytest.raises(ValueError, match="not a valid sparse"):
+        fit(est, malformed(S, kind), y)
+    if any(hasattr(model, m) for m in ANSWERS):
+        with pytest.raises(ValueError, match="not a valid sparse"):
+            answer(model, malformed(S, kind))
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)

@@ -69,3 +69,18 @@ def test_every_parameter_is_described(name, cls):
     missing = [f.name for f in fields(cls) if f"{f.name} : " not in text]
     shared = [m for m in missing if f", {m}" not in text and f"{m}, " not in text]
     assert not shared, f"{name}: describe {', '.join(shared)}"
+
+
+@pytest.mark.parametrize(("name", "cls"), ESTIMATORS)
+def test_signature_shows_plain_types_and_a_misspelt_keyword_is_explained(name, cls):
+    signature = inspect.signature(cls)
+    assert set(signature.parameters) == {f.name for f in fields(cls)}
+    assert "Annotated" not in str(signature)
+    for parameter in signature.parameters:
+        for misspelt in (parameter.swapcase(), parameter + "s", parameter[:-1]):
+            if misspelt in signature.parameters or len(parameter) < 5:
+                continue
+            with pytest.raises(TypeError, match=f"{name} got.*'{misspelt}'.*Did you"):
+                cls(**{misspelt: None})
+    with pytest.raises(TypeError, match=f"{name} got an unexpected.*It takes"):
+        cls(wxyz0123=None)

@@ -271,7 +271,7 @@ def test_warm_start_goes_on(classes):
     np.testing.assert_array_equal(bag.predict_proba(X), whole.predict_proba(X))
     for a, b in zip(bag.estimators_samples_, whole.estimators_samples_):
         np.testing.assert_array_equal(a, b)
-    with pytest.warns(UserWarning, match="no new members"):
+    with pytest.warns(UserWarning, match="does not fit new members"):
         bag.fit(X, y)
     with pytest.raises(ParameterError, match="at least the 9"):
         bag.set_params(n_estimators=3).fit(X, y)
@@ -300,3 +300,31 @@ def test_bad_settings(classes):
         BaggingClassifier(KNeighborsClassifier(), bootstrap=False).fit(
             X, y, sample_weight=np.ones(len(y))
         )
+
+
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_matrix, sp.csc_array])
+def test_members_get_the_sparse_form_of_the_rows(container):
+    seen = []
+
+    class Listening(LogisticRegression):
+        def fit(self, X, y):  # returns nothing, which some estimators do
+            seen.append(type(X))
+            super().fit(X, y)
+
+    X, y = make_classification(60, random_state=0)
+    bag = BaggingClassifier(Listening(), 3, max_features=0.5, random_state=0)
+    bag.fit(container(X), y)
+    assert set(seen) == {container}
+    dense = BaggingClassifier(LogisticRegression(), 3, max_features=0.5, random_state=0)
+    dense.fit(X, y)
+    assert bag.predict_proba(container(X)).shape == dense.predict_proba(X).shape
+    assert all(isinstance(m, Listening) for m in bag.estimators_)
+
+
+def test_scores_of_an_earlier_fit_go():
+    X, y = make_classification(60, random_state=0)
+    bag = BaggingClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
+    assert bag.oob_score_ > 0.5
+    bag.set_params(warm_start=True, oob_score=False, n_estimators=35).fit(X, y)
+    for name in ("oob_score_", "oob_decision_function_", "oob_missing_"):
+        assert not hasattr(bag, name)

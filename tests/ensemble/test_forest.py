@@ -159,7 +159,7 @@ def test_warm_start_equals_one_fit(cls, classes):
     for a, b in zip(grown.forest_, whole.forest_):
         np.testing.assert_array_equal(a, b)
     assert len(grown.estimators_) == 9
-    with pytest.warns(UserWarning, match="no new trees"):
+    with pytest.warns(UserWarning, match="does not fit new trees"):
         grown.fit(X, y)
     with pytest.raises(ValueError, match="n_estimators=3 must be larger"):
         grown.set_params(n_estimators=3).fit(X, y)
@@ -258,7 +258,7 @@ def test_criteria_monotone_pruning_and_limits(numbers):
     assert size(max_leaf_nodes=7).node_count == 5 * 13
     assert size(min_samples_leaf=20).count.min() >= 1
     assert size(max_samples=0.2).node_count < full / 3
-    with pytest.raises(ParameterError, match="max_samples cannot be set"):
+    with pytest.raises(ParameterError, match="cannot be set if"):
         size(max_samples=0.5, bootstrap=False)
 
 
@@ -357,3 +357,45 @@ def test_an_interrupted_forest_keeps_its_trees(monkeypatch):
     monkeypatch.undo()
     model.fit(X, y)  # goes on where it stopped
     np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("cls", [RandomForestClassifier, ExtraTreesClassifier])
+def test_out_of_bag_score_of_several_labels_is_that_of_score(cls, classes):
+    """All labels of a row must be right, as `score` counts them."""
+    X, y = classes
+    Y = np.c_[y, np.arange(len(y)) % 2, (X[:, 1] > 0).astype(int)]
+    forest = cls(30, oob_score=True, bootstrap=True, random_state=0).fit(X, Y)
+    guess = forest.oob_decision_function_.argmax(axis=1)
+    every = np.mean(np.all(guess == Y, axis=1))
+    assert forest.oob_score_ == pytest.approx(every)
+    assert forest.oob_score_ < np.mean(guess == Y) - 0.1
+    labels = np.stack([np.array(["a", "b", "c", "d"])[v] for v in Y.T], axis=1)
+    named = cls(30, oob_score=True, bootstrap=True, random_state=0).fit(X, labels)
+    assert named.oob_score_ == forest.oob_score_
+
+
+def test_out_of_bag_score_under_warm_start(classes):
+    X, y = classes
+    once = RandomForestClassifier(20, oob_score=True, random_state=0).fit(X, y)
+    grown = RandomForestClassifier(20, warm_start=True, random_state=0).fit(X, y)
+    assert not hasattr(grown, "oob_score_")
+    grown.set_params(oob_score=True)
+    with pytest.warns(UserWarning, match="Warm-start fitting without increasing"):
+        grown.fit(X, y)
+    assert grown.oob_score_ == once.oob_score_
+    more = grown.set_params(n_estimators=30).fit(X, y).oob_score_
+    assert (
+        more
+        == RandomForestClassifier(30, oob_score=True, random_state=0)
+        .fit(X, y)
+        .oob_score_
+    )
+
+
+def test_names_of_scikit_learns_forests(classes):
+    X, y = classes
+    forest = RandomForestClassifier(3, max_samples=0.5, random_state=0)
+    assert isinstance(forest.estimator, DecisionTreeClassifier)
+    samples = forest.fit(X, y).estimators_samples_
+    assert samples[0].dtype == np.int32
+    assert len(samples[0]) == len(X) // 2

@@ -267,9 +267,64 @@ def test_refusals():
     X, y = numbers()
     with pytest.raises(ValueError, match="one class"):
         Classifier().fit(X, np.ones(200))
-    with pytest.raises(ValueError, match="2 classes"):
+    with pytest.raises(ValueError, match="binary classification"):
         Classifier(loss="exponential").fit(*classes())
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="non-negative"):
         Regressor(loss="poisson").fit(X, -np.abs(y))
     with pytest.raises(ValueError, match="loss of GradientBoostingRegressor"):
         Regressor(loss=losses.softmax).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [Classifier, Regressor])
+def test_rows_may_be_drawn_after_a_warm_start(cls):
+    X, y = make_classification(80, random_state=0)
+    model = cls(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
+    model.set_params(n_estimators=9, subsample=0.5).fit(X, y)
+    for scores in (model.oob_scores_, model.oob_improvement_):
+        np.testing.assert_array_equal(scores[:5], 0)
+        assert np.all(scores[5:] != 0)
+        assert len(scores) == 9
+    # the first round after the switch is compared with what it started from
+    assert abs(model.oob_improvement_[5]) < model.oob_scores_[5]
+    model.set_params(n_estimators=12, subsample=1.0).fit(X, y)
+    model.set_params(n_estimators=14, subsample=0.5).fit(X, y)
+    assert len(model.oob_scores_) == 14
+    np.testing.assert_array_equal(model.oob_scores_[9:12], 0)
+    twice = cls(n_estimators=3, subsample=0.5, warm_start=True, random_state=0)
+    twice.fit(X, y)
+    twice.set_params(n_estimators=6).fit(X, y)
+    once = cls(n_estimators=6, subsample=0.5, random_state=0).fit(X, y)
+    np.testing.assert_allclose(twice.oob_improvement_, once.oob_improvement_)
+
+
+def test_a_split_for_early_stopping_keeps_every_class():
+    X = np.arange(10.0)[:, None]
+    y = [0, 0] + [1] * 8
+    options = {"n_iter_no_change": 3, "random_state": 0, "n_estimators": 5}
+    with pytest.raises(ValueError, match="missing some classes"):
+        Classifier(validation_fraction=0.8, **options).fit(X, y)
+    assert Classifier(validation_fraction=0.4, **options).fit(X, y).n_estimators_ <= 5
+
+
+def test_members_have_the_parameters_they_were_grown_with():
+    X, y = make_regression(60, random_state=0)
+    model = Regressor(n_estimators=3, max_depth=1, min_samples_leaf=4, warm_start=True)
+    model.fit(X, y)
+    model.set_params(n_estimators=5, max_depth=2).fit(X, y)
+    assert [m.max_depth for m in model.estimators_[:, 0]] == [1, 1, 1, 2, 2]
+    assert model.estimators_[0, 0].min_samples_leaf == 4
+    total = sum(m.predict(X) for m in model.estimators_[:, 0])
+    start = model.init_.predict(X)
+    np.testing.assert_allclose(start + 0.1 * total, model.predict(X))
+
+
+def test_a_start_that_takes_no_weights_is_named():
+    from sklearn.pipeline import make_pipeline
+
+    X, y = make_regression(40, random_state=0)
+    init = make_pipeline(LinearRegression())
+    model = Regressor(n_estimators=2, init=init).fit(X, y)
+    with pytest.raises(ValueError, match="initial estimator Pipeline does not support"):
+        model.fit(X, y, sample_weight=np.ones(40))
+    with pytest.raises(ValueError, match="init of GradientBoostingRegressor"):
+        Regressor(init=LinearRegression).fit(X, y)

@@ -1,6 +1,7 @@
 """Histogram gradient boosting."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble as theirs
 from sklearn.datasets import make_classification, make_regression
@@ -79,7 +80,7 @@ def test_margin_loss_objects():
         assert model.score(X, y) > 0.85
     with pytest.raises(AttributeError, match="not probabilities"):
         Classifier(losses.hinge, max_iter=2).fit(X, y).predict_proba(X)
-    with pytest.raises(ValueError, match="2 classes"):
+    with pytest.raises(ValueError, match="binary classification"):
         Classifier(losses.hinge).fit(*classes(300, 3))
 
 
@@ -224,13 +225,11 @@ def test_categories_of_a_frame_and_levels_never_seen():
     )
 
 
-def test_one_class_and_wrong_targets():
+def test_wrong_targets():
     X, y = numbers(50)
-    with pytest.raises(ValueError, match="one class"):
-        Classifier().fit(X, np.zeros(50))
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="non-negative"):
         Regressor("poisson").fit(X, y - 1000)
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ValueError, match="strictly positive"):
         Regressor("gamma").fit(X, np.zeros(50))
     with pytest.raises(ValueError, match="quantile"):
         Regressor("quantile").fit(X, y)
@@ -382,3 +381,39 @@ def test_a_class_of_weight_zero_is_never_predicted(gone):
     assert p.shape[1] == 3 and p[:, gone].max() < 1e-6
     only = Classifier(max_iter=5).fit(X, y, sample_weight=(y == gone) * 1.0)
     assert set(only.predict(X)) == {gone}
+
+
+def test_infinite_values_are_the_extremes_of_their_column(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    ranks = X[:, 0].copy()
+    X[ranks > 1, 0] = np.inf
+    X[ranks < -1, 0] = -np.inf
+    y = (ranks > 1) * 2.0 - (ranks < -1) * 3.0 + X[:, 1]
+    model = Regressor(max_iter=20).fit(X, y)
+    finite = np.clip(X, -50, 50)
+    same = Regressor(max_iter=20).fit(finite, y)
+    np.testing.assert_allclose(model.predict(X), same.predict(finite))
+    assert np.all(np.isfinite(model.trees_.threshold))
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "u", "v")})
+    coded = Regressor(max_iter=20, categorical_features=["b"]).fit(frame, y)
+    assert coded.score(frame, y) > 0.8
+    pd.DataFrame(X, columns=["a", "b"]).to_parquet(tmp_path / "x.parquet")
+    read = Regressor(max_iter=20).fit(tmp_path / "x.parquet", y)
+    np.testing.assert_allclose(read.predict(tmp_path / "x.parquet"), model.predict(X))
+    X[0, 1] = 1e300  # finite, but not as float32
+    for table in (X, pd.DataFrame(X)):
+        with pytest.raises(ValueError, match="too large for float32"):
+            model.fit(table, y)
+        with pytest.raises(ValueError, match="too large for float32"):
+            same.predict(table)
+
+
+@pytest.mark.parametrize("label", ["yes", 1, 0])
+def test_one_class_is_always_predicted(label):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = Classifier(max_iter=3).fit(X, np.full(30, label))
+    assert set(model.predict(X)) == {label}
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((30, 1)))
+    assert all(p.shape == (30, 1) for p in model.staged_predict_proba(X))
+    assert model.score(X, np.full(30, label)) == 1.0

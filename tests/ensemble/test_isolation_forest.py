@@ -66,15 +66,18 @@ def test_draws(rows):
     assert model.max_samples_ == 210
     for t, columns in enumerate(model.estimators_features_):
         assert len(columns) == 2
-        used = model.estimators_[t].tree_.feature
+        used = model.forest_.tree(t).feature
         assert set(used[used >= 0]) <= set(columns)
+        own = model.estimators_[t].predict(rows[:, columns])
+        whole = model.forest_.tree(t).predict(rows.astype(np.float32))
+        np.testing.assert_array_equal(own, whole[:, 0, 0])
         assert len(np.unique(model.estimators_samples_[t])) == 210
     w = (np.arange(420) < 300).astype(float)
     for bootstrap in (False, True):
         light = IsolationForest(n_estimators=5, bootstrap=bootstrap, random_state=0)
         light.fit(rows, sample_weight=w)
         assert max(s.max() for s in light.estimators_samples_) < 300
-    with pytest.warns(UserWarning, match="greater than the 420 rows"):
+    with pytest.warns(UserWarning, match="samples .420."):
         IsolationForest(n_estimators=2, max_samples=1000).fit(rows)
     with pytest.raises(ParameterError, match="max_features=9"):
         IsolationForest(max_features=9).fit(rows)

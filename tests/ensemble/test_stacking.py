@@ -155,3 +155,73 @@ def test_what_is_refused(data):
     members = [("svc", LinearSVC())]
     with pytest.raises(ParameterError, match="predict_proba"):
         StackingClassifier(members, stack_method="predict_proba").fit(X, c)
+
+
+@pytest.mark.parametrize("method", ["auto", "predict", "predict_proba"])
+@pytest.mark.parametrize("passthrough", [False, True])
+def test_columns_of_labels_as_in_scikit_learn(method, passthrough):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    Y = (X[:, :3] + 0.3 * rng.normal(size=(90, 3)) > 0).astype(int)
+    members = [
+        ("near", KNeighborsClassifier()),
+        ("forest", RandomForestClassifier(5, random_state=0)),
+    ]
+    options = {
+        "final_estimator": KNeighborsClassifier(),
+        "stack_method": method,
+        "passthrough": passthrough,
+    }
+    ours = StackingClassifier(members, cv=KFold(3), **options).fit(X, Y)
+    theirs = peer.StackingClassifier(members, cv=KFold(3), **options).fit(X, Y)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X))
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert [c.tolist() for c in ours.classes_] == [[0, 1]] * 3
+    p = ours.predict_proba(X)
+    np.testing.assert_array_equal(p > 0.5, ours.predict(X) == 1)
+    with pytest.raises(ValueError, match="multi-output"):
+        ours.fit(X, Y + np.arange(90)[:, None] % 3)
+
+
+def test_the_final_model_gets_arguments_of_predict():
+    from sklearn.linear_model import BayesianRidge
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = StackingRegressor([("a", Ridge())], final_estimator=BayesianRidge())
+    mean, spread = model.fit(X, y).predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, model.predict(X))
+    assert np.all(spread > 0)
+
+
+def test_a_regressor_may_be_a_member_of_a_stack_of_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    c = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = StackingClassifier([("ridge", Ridge())]).fit(X, c)
+    assert model.score(X, c) > 0.8
+    assert model.predict_proba(X).shape == (90, 3)
+
+
+def test_weights_are_never_dropped():
+    X = np.arange(20.0)[:, None]
+    y = X[:, 0]
+    final = KNeighborsRegressor(2)
+    model = StackingRegressor([("a", Ridge())], final_estimator=final)
+    with pytest.raises(TypeError, match=r"KNeighborsRegressor.*final_estimator"):
+        model.fit(X, y, sample_weight=np.ones(20))
+    with pytest.raises(TypeError, match=r"KNeighborsRegressor.*'near'"):
+        StackingRegressor([("near", final)]).fit(X, y, sample_weight=np.ones(20))
+
+
+def test_a_missing_method_of_the_final_model_says_whose():
+    X = np.arange(20.0)[:, None]
+    model = StackingClassifier([("a", GaussianNB())], final_estimator=LinearSVC())
+    model.fit(X, X[:, 0] > 9)
+    with pytest.raises(AttributeError) as error:
+        model.predict_proba(X)
+    assert "LinearSVC" in str(error.value.__cause__)

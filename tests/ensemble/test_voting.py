@@ -53,7 +53,7 @@ def test_worked_numbers():
     model = VotingClassifier(members, weights=[0.5, 0.3, 0.3])
     model.fit(X, np.array(list("ABABAB")))
     assert set(model.predict(X)) == {"B"}
-    np.testing.assert_allclose(model.predict_proba(X)[0], [0.5 / 1.1, 0.6 / 1.1])
+    np.testing.assert_allclose(model.vote_shares(X)[0], [0.5 / 1.1, 0.6 / 1.1])
 
 
 @pytest.mark.parametrize("voting", ["hard", "soft"])
@@ -70,7 +70,7 @@ def test_same_as_scikit_learn(voting, weights, data):
     if voting == "soft":
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
     np.testing.assert_array_equal(ours.le_.classes_, theirs.le_.classes_)
-    p = ours.predict_proba(X)
+    p = ours.vote_shares(X)
     np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
@@ -213,3 +213,19 @@ def test_saved_without_pickle(data, tmp_path):
         persist.save(model, tmp_path / "m")
         again = persist.load(tmp_path / "m")
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_hard_votes_are_no_probabilities(data):
+    X, _, c = data
+    model = VotingClassifier(classifiers(), voting="hard").fit(X, c)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as error:
+        model.predict_proba(X)
+    assert "vote_shares" in str(error.value.__cause__)
+    shares = model.vote_shares(X)
+    np.testing.assert_array_equal(
+        model.classes_[shares.argmax(axis=1)], model.predict(X)
+    )
+    assert hasattr(model.set_params(voting="soft"), "predict_proba")
+    with pytest.raises(ValueError, match="Multilabel"):
+        model.fit(X, np.c_[c == c[0], c != c[0]].astype(int))

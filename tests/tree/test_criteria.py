@@ -9,7 +9,6 @@ from pansophy.tree import (
     entropy,
     gini,
     information_gain,
-    split_curve,
     split_impurity,
 )
 
@@ -105,21 +104,28 @@ def test_absolute_error_predicts_medians():
     assert tree.impurity[0] == pytest.approx(np.mean(abs(y - 9.5)))
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
-def test_chosen_threshold_is_the_best_of_the_curve(criterion):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=80).astype(np.float32).astype(float)
-    w = rng.random(80) + 0.1
-    y = x**2 + rng.normal(size=80)
-    if criterion == "squared_error":
-        model = DecisionTreeRegressor(criterion, max_depth=1)
-    else:
-        y = np.digitize(y, [0.5, 1.5])
-        model = DecisionTreeClassifier(criterion, max_depth=1)
-    thresholds, gains = split_curve(x, y, criterion, w)
-    assert len(thresholds) == 79
-    assert np.all(gains > -1e-12)
-    tree = model.fit(x[:, None], y, w).tree_
-    assert tree.threshold[0] == pytest.approx(thresholds[np.argmax(gains)])
-    gain = tree.compute_feature_importances(normalize=False)[0]
-    assert gain == pytest.approx(gains.max())
+def test_children_may_be_one_table():
+    """A table has a row for each child, as it comes out of a cross table."""
+    table = [[4, 1], [1, 4]]
+    assert information_gain(table) == pytest.approx(0.278072, abs=1e-6)
+    assert information_gain(np.array(table)) == information_gain(*table)
+    assert split_impurity(table) == pytest.approx(0.32)
+    assert split_impurity(np.array(table), impurity=entropy) == pytest.approx(0.721928)
+    assert information_gain([3, 2]) == 0.0  # one child is no split
+    np.testing.assert_allclose(gini(table), [0.32, 0.32])
+    np.testing.assert_allclose(entropy(table), [0.721928] * 2, atol=1e-6)
+
+
+def test_counts_that_are_none_are_refused():
+    for function in (information_gain, split_impurity):
+        for children in ((4, 1), ([4, 1], [1]), ([[[4, 1]], [[1, 4]]],), ("ab",)):
+            with pytest.raises(ValueError, match="lists of class counts"):
+                function(*children)
+        with pytest.raises(ValueError, match="no rows"):
+            function([0, 0], [0, 0])
+        with pytest.raises(ValueError, match="at least 0"):
+            function([4, -1], [1, 4])
+    for function in (gini, entropy):
+        for counts in (4, [4, -1], [4, np.nan]):
+            with pytest.raises(ValueError, match="class counts"):
+                function(counts)

@@ -27,3 +27,18 @@ def test_extra_trees_have_sklearns_parameters(kind):
         for c in (ours, other)
     ]
     assert np.mean(depths[0]) == pytest.approx(np.mean(depths[1]), rel=0.15)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("limits", [{}, {"max_bins": 8}, {"max_leaf_nodes": 4}])
+def test_one_value_is_parted_from_missing_ones(limits, outputs):
+    """A drawn threshold is no reason to leave the only split of a column out."""
+    X = np.array([[np.nan], [1.0], [np.nan], [1.0]])
+    y = np.array([0.0, 1.0, 0.0, 1.0])
+    y = y if outputs == 1 else np.c_[y, 1 - y]
+    for seed in range(4):
+        for cls in (ExtraTreeClassifier, ExtraTreeRegressor):
+            model = cls(random_state=seed, **limits).fit(X, y)
+            assert model.tree_.node_count == 3
+            assert model.tree_.threshold[0] == 1.0
+            np.testing.assert_array_equal(model.predict(X), y)

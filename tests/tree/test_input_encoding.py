@@ -9,6 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy import persist
+from pansophy.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestRegressor,
+    RotationForestRegressor,
+)
 from pansophy.params import ParameterError
 from pansophy.tree import (
     DecisionTreeClassifier,
@@ -456,3 +463,63 @@ def test_a_single_column_is_no_table():
     for kind in (DecisionTreeRegressor, HistGradientBoostingRegressor):
         with pytest.raises(ValueError, match="Expected 2D array"):
             kind(categorical_features=[0]).fit(["a", "b"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(),
+        RandomForestRegressor(2),
+        GradientBoostingRegressor(n_estimators=2),
+        HistGradientBoostingRegressor(max_iter=2),
+        IsolationForest(n_estimators=2),
+        RotationForestRegressor(n_estimators=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_column_that_is_0_as_float32_is_named(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 1].copy()
+    X[:, 1] *= 1e-300
+    with pytest.warns(UserWarning, match="column 1 of X holds only values that are 0"):
+        model.fit(X, y)
+    X[:, 1] *= 1e280  # few of 60 values near 0 are no loss
+    X[0, 1] = 1e-300
+    model.fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-300, 5e-324])
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeRegressor(),
+        DecisionTreeRegressor("gaussian"),
+        RandomForestRegressor(2),
+        GradientBoostingRegressor(n_estimators=2),
+        HistGradientBoostingRegressor(max_iter=2),
+    ],
+)
+def test_targets_too_close_for_squares_are_refused(model, scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.round(10 * X[:, 0]) * scale
+    with pytest.raises(ValueError, match=r"too little for sums of\s+squares"):
+        model.fit(X, y)
+    model.fit(X, np.full(60, scale))  # equal targets are no problem
+
+
+def test_small_and_large_targets_are_fitted_alike():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=80)
+    for model in (
+        DecisionTreeRegressor(max_depth=3),
+        RandomForestRegressor(3, random_state=0),
+        GradientBoostingRegressor(n_estimators=3),
+        HistGradientBoostingRegressor(max_iter=3),
+    ):
+        plain = model.fit(X, y).predict(X)
+        for scale in (1e-130, 1e-30, 1e30, 1e130):
+            scaled = model.fit(X, y * scale).predict(X) / scale
+            np.testing.assert_allclose(scaled, plain, rtol=1e-6, atol=1e-9)

@@ -11,7 +11,7 @@ from ..graphs._spanning_trees import (
     find_root,
 )
 
-COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
+COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = 0, 1, 2, 3, 4, 5
 LANES = 64
 
 
@@ -130,6 +130,55 @@ def nearest_neighbor_chain(D, kind, left, right, height):
         size[b] += size[a]
         gone[a] = D[b, b] = inf
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
+
+
+@njit(cache=True, nogil=True)
+def nearest_later_cluster(D, alive, i):
+    """The cluster j > i nearest to i, the lowest of equals, and its distance."""
+    best, at = np.inf, -1
+    for j in range(i + 1, len(D)):
+        if alive[j] and D[i, j] < best:
+            best, at = D[i, j], j
+    return at, best
+
+
+@njit(cache=True, nogil=True)
+def closest_pair_merges(D, kind, left, right, height):
+    """n - 1 merges of the closest two clusters, on squared distances, used up.
+
+    For linkages that are not reducible: each cluster keeps its nearest later one, and
+    looks for it again when that has changed. Row and column b become the union.
+    """
+    n = len(D)
+    alive = np.ones(n, np.bool_)
+    size = np.ones(n)
+    near, gap = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        near[i], gap[i] = nearest_later_cluster(D, alive, i)
+    for t in range(n - 1):
+        a = -1
+        for i in range(n):
+            if alive[i] and near[i] >= 0 and (a < 0 or gap[i] < gap[a]):
+                a = i
+        b = near[a]
+        between = D[a, b]
+        left[t], right[t], height[t] = a, b, between
+        na, nb = size[a], size[b]
+        alive[a] = False
+        share = na / (na + nb) if kind == CENTROID else 0.5
+        for j in range(n):
+            if alive[j] and j != b:
+                far = share * D[a, j] + (1 - share) * D[b, j]
+                D[b, j] = D[j, b] = far - share * (1 - share) * between
+        size[b] = na + nb
+        near[b], gap[b] = nearest_later_cluster(D, alive, b)
+        for i in range(b):
+            if not alive[i]:
+                continue
+            if near[i] == a or near[i] == b:
+                near[i], gap[i] = nearest_later_cluster(D, alive, i)
+            elif D[i, b] < gap[i] or (D[i, b] == gap[i] and b < near[i]):
+                near[i], gap[i] = b, D[i, b]
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)

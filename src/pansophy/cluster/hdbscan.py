@@ -41,6 +41,7 @@ from ..core import threads
 from ..distances import neighbor_search
 from ..graphs import connected_components, minimum_spanning_tree, point_spanning_tree
 from ..params import Count, Flag, Jobs, NonNegative, Positive, TwoOrMore
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from . import _hdbscan as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
 from .linkage import cut_tree, linkage_children, linkage_from_edges
@@ -187,6 +188,22 @@ def labels_and_probabilities(tree, n, chosen, *, epsilon=0.0):
     return labels, np.where(inside, share, 0.0)
 
 
+def is_sound_linkage(model) -> bool:
+    """Whether every merge of a loaded model joins clusters that are there by then."""
+    Z = getattr(model, "linkage_matrix_", None)
+    if Z is None:
+        return True
+    pairs = Z[:, :2]
+    n = len(Z) + 1
+    known = (pairs >= 0) & (pairs < n + np.arange(len(Z))[:, None])
+    return bool((known & (pairs == np.floor(pairs))).all())
+
+
+@saved_state(
+    linkage_matrix_=FloatArray(None, 4),
+    _state=IntArray(None),
+    check=is_sound_linkage,
+)
 @dataclass(eq=False, repr=False)
 class HDBSCAN(Clusterer, Estimator):
     """Hierarchical density-based clusters; the module text gives the method.

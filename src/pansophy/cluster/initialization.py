@@ -84,11 +84,15 @@ def warn_empty_clusters(n_filled, k):
         )
 
 
+LARGEST = 1e150  # its square, times a number of columns, is still a float64
+
+
 def check_scale(X, small=True):
     """Refuse NumPy rows whose squared distances are too large, or `small`, to hold.
 
     Small enough, that is, for the square of a gap of sqrt(eps) times the widest still
-    to be a normal number. NaN is ignored; rows that are all the same are fine.
+    to be a normal number. NaN is ignored; rows that are all the same are fine if they
+    can be squared.
     """
     low = np.fmin.reduce(X, axis=0)
     high = np.fmax.reduce(X, axis=0)
@@ -96,7 +100,8 @@ def check_scale(X, small=True):
     with np.errstate(over="ignore"):
         gap = np.fmax.reduce(high.astype(np.float64) - low, initial=0.0)
         square = gap * gap * X.shape[1]
-    if not square <= info.max:
+        top = np.fmax(np.abs(low), np.abs(high)).astype(np.float64).max(initial=0.0)
+    if not square <= info.max or top > LARGEST:
         raise ValueError("X holds values too large to square: scale X.")
     if small and gap > 0 and square < info.smallest_normal / info.eps:
         raise ValueError("the rows of X differ by too little to square: scale X.")

@@ -45,6 +45,7 @@ from ..params import (
     ParameterRule,
     Positive,
 )
+from ..persist.saved_state import IntArray, saved_state
 from . import _optics as loops
 from .agglomerative import MemoryCache
 
@@ -259,6 +260,11 @@ def leaf_cluster_labels(clusters, order):
     return labels
 
 
+@saved_state(
+    ordering_=IntArray("rows", low=0, below="rows"),
+    predecessor_=IntArray("rows", low=-1, below="rows"),
+    cluster_hierarchy_=IntArray(None, 2, low=0),
+)
 @dataclass(eq=False, repr=False)
 class OPTICS(Clusterer, Estimator):
     """Density-based clusters of several scales; the module text gives the method.

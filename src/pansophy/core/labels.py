@@ -1,5 +1,7 @@
 """Class labels: their codes, which of them are known, and the check for missing."""
 
+from numbers import Integral, Real
+
 import numpy as np
 
 from . import arrays
@@ -56,17 +58,49 @@ def known_labels(y):
     return np.array([not unknown(v) for v in y], dtype=bool)
 
 
+def plain_numbers(y):
+    """An array of objects that are all numbers (or all booleans) as an array of these.
+
+    Data frames often hold whole numbers or booleans as Python objects.
+
+    Examples
+    --------
+    >>> from pansophy.core.labels import plain_numbers
+    >>> plain_numbers(np.array([1, 0], dtype=object))
+    array([1, 0])
+    >>> plain_numbers(np.array([1, "a"], dtype=object))
+    array([1, 'a'], dtype=object)
+    """
+    if getattr(y, "dtype", None) != np.object_ or not hasattr(y, "tolist"):
+        return y
+    array = np.asarray(y)
+    values = array.ravel().tolist()
+    for types in ((bool, np.bool_), (Integral, np.integer), (Real, np.floating)):
+        if all(isinstance(v, types) for v in values):
+            return np.array(values).reshape(array.shape)
+    return y
+
+
 def refuse_missing(y):
-    """Raise ValueError if labels are missing: NaN, None or pandas' NA.
+    """Raise ValueError if a target has missing values: NaN, None, NA or masked ones.
 
     Examples
     --------
     >>> from pansophy.core.labels import refuse_missing
     >>> refuse_missing(["a", None])
     Traceback (most recent call last):
-    ValueError: Input y contains NaN or None.
+    ValueError: Input y contains NaN or None: the target has 1 missing value.
     """
     if arrays.is_foreign(y):
         return
-    if missing_mask(np.asarray(y)).any():
-        raise ValueError("Input y contains NaN or None.")
+    if np.ma.isMaskedArray(y):
+        missing = np.ma.getmaskarray(y) | missing_mask(np.ma.getdata(y))
+    else:
+        missing = missing_mask(np.asarray(y))
+    count = int(missing.sum())
+    if count:
+        plural = "s" if count > 1 else ""
+        raise ValueError(
+            f"Input y contains NaN or None: the target has {count} missing "
+            f"value{plural}."
+        )

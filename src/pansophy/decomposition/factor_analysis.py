@@ -9,10 +9,11 @@ covariance,
     psi^-1/2 S psi^-1/2 = sum_j l_j u_j u_j^T,
     W = diag(max(l_j - 1, 0))^(1/2) U psi^(1/2)                                  (2)
 
-with W fixed, psi = diag(S - W^T W) is the next; neither lowers the likelihood
+with W fixed, psi = diag(S - W^T W) is the next. The log-likelihood of a pair (W, psi),
+with M = I + W psi^-1 W^T, is
 
-    -1/2 n [ d log 2 pi + sum log psi + sum_{j<=k} (log l_j + 1)
-             + (trace(psi^-1 S) - sum_{j<=k} l_j) ],   l_j clipped at 1          (3)
+    -n/2 [ d log 2 pi + sum log psi + log |M|
+           + trace(psi^-1 S) - trace(M^-1 W psi^-1 S psi^-1 W^T) ]               (3)
 
 The rows enter only through a root T of S, T^T T = S, found once: the triangle of a
 blocked QR when n > d, else the centred rows themselves. So an iteration costs d^3 or
@@ -58,9 +59,8 @@ from .probabilistic_pca import ALLOW_NAN
 
 class FactorState(NamedTuple):
     W: np.ndarray
-    psi: np.ndarray  # for the next iteration
-    used: np.ndarray  # psi that W belongs to
-    objective: float  # minus the log-likelihood of all rows, eq. (3)
+    psi: np.ndarray
+    objective: float  # minus the log-likelihood of all rows at W and psi, eq. (3)
 
 
 def covariance_root(X):
@@ -93,19 +93,24 @@ def leading_squared_singular(A, k, method, n_iter, rng):
 
 
 def factor_step(state, T, n, k, find) -> FactorState:
-    """Eqs (2) and (3) at the state's psi, then the next psi."""
-    psi = state.psi
-    d = T.shape[1]
-    scale = np.sqrt(psi) + 1e-12  # as near 0 as a column without noise may come
+    """Eq. (2) at the state's psi, the next psi, and eq. (3) of the two."""
+    scale = np.sqrt(state.psi) + 1e-12  # as near 0 as a column without noise may come
     A = T / scale
     values, U = find(A, k)
     W = np.sqrt(np.maximum(values - 1, 0.0))[:, None] * U * scale
-    total = float(np.sum(A * A))
-    kept = np.maximum(values, 1.0)
-    fit = np.sum(np.log(kept)) + np.sum(values / kept) + total - np.sum(values)
-    loglik = -n / 2 * (d * LOG_2PI + 2 * np.sum(np.log(scale)) + fit)
-    new = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
-    return FactorState(W, new, psi, -float(loglik))
+    psi = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
+    return FactorState(W, psi, -factor_log_likelihood(W, psi, T, n))
+
+
+def factor_log_likelihood(W, psi, T, n):
+    """Eq. (3): the log-likelihood of n rows with covariance T^T T."""
+    k, d = W.shape
+    B = W / psi
+    C = np.linalg.cholesky(np.eye(k) + B @ W.T)  # of M
+    explained = scipy.linalg.solve_triangular(C, B @ T.T, lower=True)
+    fit = np.sum(T * T / psi) - np.sum(explained * explained)
+    logdet = np.sum(np.log(psi)) + 2 * np.sum(np.log(np.diag(C)))
+    return -n / 2 * float(d * LOG_2PI + logdet + fit)
 
 
 def rotate_factors(W, kind, *, max_iter=100, tol=1e-8):
@@ -159,7 +164,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     mean_ : array of shape (d,)
         m.
     loglike_ : list of float
-        Log-likelihood of all rows after each iteration.
+        Log-likelihood of all rows after each iteration; the last one is that of the
+        fitted model.
     n_iter_, history_, converged_, interrupted_
         How the iterations went.
     n_features_in_ : int
@@ -242,7 +248,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         result = self._run_driver(
             lambda task: iterate(
                 lambda s: factor_step(s, T, n, k, find),
-                FactorState(np.zeros((k, d)), psi, psi, np.inf),
+                FactorState(np.zeros((k, d)), psi, np.inf),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 change=absolute_change,

@@ -195,7 +195,7 @@ or kernel of `pansophy.kernels`, default="linear"
         """
         if self.fit_inverse_transform and self.kernel == "precomputed":
             raise ParameterError("a precomputed kernel has no inverse transform.")
-        X, _ = self._check_training_data(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel must be a square matrix, got {X.shape}."
@@ -291,7 +291,7 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def transform(self, X):
         """Scores of new rows, eq. (3), block by block."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         X = X.tocsr() if sp.issparse(X) else X
         a = self._duals()
         Z = self.X_fit_

@@ -27,10 +27,27 @@ from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import ParameterError, ParameterRule
-from ..tree.abstract_decision_tree import validate_prediction_rows
+from ..persist.saved_state import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Offsets,
+    Part,
+    Whole,
+    are_binary_trees,
+    saved_state,
+)
+from ..tree.abstract_decision_tree import (
+    encode_grid,
+    splits_match_inputs,
+    validate_prediction_rows,
+)
 from ..tree.additive_trees import AdditiveTrees
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.tree import Tree
+from ..tree.tree import LEAF, Tree
+from ..tree.virtual_subclasses import VirtualSubclass
 from .binning import float32_blocks
 from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
 
@@ -61,6 +78,28 @@ class TreeArrays(NamedTuple):
     sets: np.ndarray | None = None  # (nodes, 4)
 
 
+def are_sound_boosted_trees(trees) -> bool:
+    """Whether each slice of the arrays of loaded trees is one tree."""
+    left, right = trees.children_left, trees.children_right
+    splits = trees.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right, trees.start)
+
+
+@saved_state(
+    start=Offsets("trees", "nodes"),
+    children_left=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    children_right=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    feature=IntArray("nodes", below="n_features", dtype=np.int32),
+    threshold=FloatArray("nodes"),
+    impurity=FloatArray("nodes"),
+    n_node_samples=NumberArray("nodes"),
+    weighted_n_node_samples=FloatArray("nodes"),
+    value=FloatArray("nodes"),
+    missing_go_to_left=BoolArray("nodes"),
+    n_features=Whole(low=1),
+    sets=IntArray("nodes", 4, dtype=np.uint64, optional=True),
+    check=are_sound_boosted_trees,
+)
 class BoostedTrees(TreeArrays):
     """Concatenated trees: a tree is a slice of every array.
 
@@ -140,7 +179,23 @@ def concatenate_trees(trees, n_features) -> BoostedTrees:
     )
 
 
-class AbstractBoosting(Estimator):
+def trees_fill_iterations(model) -> bool:
+    """Whether every iteration of a loaded model has as many trees."""
+    trees = getattr(model, "trees_", None)
+    each = getattr(model, "n_trees_per_iteration_", 1)
+    k = len(model.classes_) if hasattr(model, "classes_") else 1
+    outputs = k if k > 2 else 1
+    return trees is None or (each == outputs and trees.n_trees % each == 0)
+
+
+@saved_state(
+    trees_=Part(BoostedTrees, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    n_trees_per_iteration_=Whole(low=1),
+    baseline_=FloatArray("n_trees_per_iteration_"),
+    check=lambda m: splits_match_inputs(m) and trees_fill_iterations(m),
+)
+class AbstractBoosting(VirtualSubclass, Estimator):
     """A model that is a sum of trees in `trees_`, eq. (1)."""
 
     @abstractmethod
@@ -187,8 +242,8 @@ class AbstractBoosting(Estimator):
                 raise ValueError("sample_weight_val is given without X_val and y_val.")
             return None
         if X_val is None or y_val is None:
-            lacks = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"X_val and y_val go together, but {lacks} is missing.")
+            names = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise ValueError("{} is provided, but {} was not provided.".format(*names))
         X = self._rows(X_val)
         y = np.asarray(y_val)
         loss = self._loss()
@@ -249,6 +304,20 @@ class AbstractBoosting(Estimator):
         gains = self.trees_.feature_gains()
         total = gains.sum()
         return gains / total if total > 0 else gains
+
+    def _compute_partial_dependence_recursion(self, grid, target_features):
+        """(K, n) mean of the trees' sum; scikit-learn's inspection calls it.
+
+        The nodes count by rows: weights of Newton's trees are curvatures.
+        """
+        K = self.n_trees_per_iteration_
+        out = np.zeros((K, len(grid)))
+        rows = encode_grid(self, grid, target_features)
+        for t, tree in enumerate(self.trees_.to_list()):
+            counts = tree.n_node_samples.astype(float)
+            tree = tree._replace(weighted_n_node_samples=counts)
+            tree.compute_partial_dependence(rows, target_features, out[t % K])
+        return out
 
     def plot(self, ax=None):
         """The learning curve: loss of the training and validation rows by round."""
@@ -333,15 +402,15 @@ def regression_loss(loss, level, name) -> losses.Loss:
 def classification_loss(loss, n_classes, name) -> losses.Loss:
     """The loss of a classifier."""
     if loss == "log_loss":
-        return losses.logistic if n_classes == 2 else losses.softmax
+        return losses.logistic if n_classes <= 2 else losses.softmax
     if isinstance(loss, str):
         loss = losses.get_loss(loss)
     if loss.domain not in ("sign", "fraction", "label"):
         raise ParameterError(f"loss of {name} must be a loss of classes, got {loss!r}.")
     if loss.domain != "label" and n_classes > 2:
         raise ValueError(
-            f"loss={loss.name!r} of {name} is for 2 classes, but y has {n_classes} "
-            "classes; take 'log_loss'."
+            f"loss={loss.name!r} is only suitable for a binary classification problem: "
+            f"y of {name} has {n_classes} classes; take 'log_loss'."
         )
     return loss
 
@@ -367,19 +436,22 @@ def probabilities_from_raw(loss, raw):
     return np.stack([1 - p, p], axis=1)
 
 
-def set_classes(model, y):
-    """Set `classes_` and return the codes of y; a single class is refused."""
+def set_classes(model, y, least=2):
+    """Set `classes_` and return the codes of y; fewer than `least` are refused."""
     model.classes_, codes = class_codes(y)
-    if len(model.classes_) < 2:
+    if len(model.classes_) < least:
         raise ValueError(
-            f"{type(model).__name__} needs at least 2 classes, but y has one class: "
-            f"{model.classes_.tolist()[0]!r}."
+            "y contains 1 class after sample_weight trimmed classes with zero weights, "
+            "while a minimum of 2 classes are required. "
+            f"{type(model).__name__} has the one class {model.classes_.tolist()[0]!r}."
         )
     return codes
 
 
 def classes_from_raw(model, raw):
     """The class with the highest raw prediction."""
+    if len(model.classes_) == 1:
+        return np.repeat(model.classes_, len(raw))
     if raw.shape[1] == 1:
         return model.classes_[(raw[:, 0] > 0).astype(int)]
     return model.classes_[raw.argmax(axis=1)]

@@ -60,9 +60,10 @@ from ..core.labels import class_codes
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Positive
+from ..persist.saved_state import AnyValue, Each, FloatArray, saved_state
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
-from ..tree.abstract_decision_tree import map_dense_blocks
 from ..tree.packed_forest import pack_forest
+from ..tree.tree import map_dense_blocks
 from ..typing import Fittable, Seed
 from . import _adaboost as loops
 from .level_coding import check_fit_table, check_prediction_table
@@ -70,6 +71,7 @@ from .members import (
     bootstrap_counts,
     clone_with_seed,
     member_seeds,
+    members_fit_columns,
     takes_sample_weight,
 )
 from .tree_table import (
@@ -147,6 +149,11 @@ class AdaBoostData(NamedTuple):
         return clone_with_seed(self.template, seed)
 
 
+@saved_state(
+    estimators_=Each(AnyValue(), "members"),
+    estimator_weights_=FloatArray(None),
+    check=members_fit_columns,
+)
 class AbstractAdaBoost(Estimator):
     """Members in `estimators_` with a weight and an error each."""
 
@@ -375,7 +382,7 @@ class AdaBoostClassifier(Classifier, AbstractAdaBoost):
             sound = loops.reweight_rows(w, wrong, np.exp(a), MIN_WEIGHT)
         if not sound:
             warnings.warn(
-                "sample weights have reached infinite values; lower learning_rate.",
+                "Sample weights have reached infinite values; lower learning_rate.",
                 stacklevel=9,
             )
         return state.add(model, a, e, loss, done=e <= 0 or not sound)
@@ -561,7 +568,8 @@ class AdaBoostRegressor(Regressor, AbstractAdaBoost):
             leaf = map_dense_blocks(data.table.X, model.tree_.apply)
             return model.tree_.value[leaf, 0, 0]
         rows = np.repeat(np.arange(len(w)), counts)
-        return model.fit(data.X[rows], data.y[rows]).predict(data.X)
+        model.fit(data.X[rows], data.y[rows])
+        return model.predict(data.X)
 
     def _pack(self):
         return pack_forest([m.tree_ for m in self.estimators_])

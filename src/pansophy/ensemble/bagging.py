@@ -43,6 +43,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -53,6 +54,7 @@ from ..core.labels import class_codes
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, Verbosity
+from ..persist.saved_state import AnyValue, Each, IntArray, saved_state
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.abstract_decision_tree import PositiveFraction
 from ..typing import Fittable, Seed
@@ -63,11 +65,13 @@ from .members import (
     collect_members,
     fit_member,
     member_seeds,
+    members_fit_columns,
     number_of_columns_to_draw,
     number_of_rows_to_draw,
     probabilities_or_votes,
     takes_sample_weight,
 )
+from .routing import refuse_unrouted, routed_params
 from .tree_table import (
     TreeTable,
     can_share_table,
@@ -76,6 +80,13 @@ from .tree_table import (
     is_own_tree,
     mean_of_packed_trees,
     pack_member_trees,
+)
+
+OUT_OF_BAG_ATTRIBUTES = (
+    "oob_score_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "oob_missing_",
 )
 
 
@@ -105,6 +116,7 @@ class BaggingTask(NamedTuple):
     w: np.ndarray | None  # weights that are handed on to the members
     table: TreeTable | None  # for decision trees of this package
     coding: LevelCoding | None
+    params: dict  # further arguments of the members' fit
 
 
 def fit_bagged_member(seed, task: BaggingTask):
@@ -117,7 +129,7 @@ def fit_bagged_member(seed, task: BaggingTask):
         if task.coding is not None:
             template = task.coding.template_for_columns(template, drawn_columns)
         model = fit_member(
-            template, seed, task.X, task.y, drawn_columns, counts, task.w
+            template, seed, task.X, task.y, drawn_columns, counts, task.w, task.params
         )
         return model, columns
     model = task.table.clone_with_seed(seed)
@@ -128,6 +140,11 @@ def fit_bagged_member(seed, task: BaggingTask):
     return model, columns
 
 
+@saved_state(
+    estimators_=Each(AnyValue(), "members"),
+    estimators_features_=Each(IntArray(None, low=0, below="n_features_in_"), "members"),
+    check=members_fit_columns,
+)
 class AbstractBagging(Estimator):
     """Members in `estimators_`, each with its seed and its columns."""
 
@@ -139,7 +156,7 @@ class AbstractBagging(Estimator):
         """The estimator that None stands for."""
 
     @abstractmethod
-    def _predict_member(self, model, X, method) -> Any:
+    def _predict_member(self, model, X, method, params=None) -> Any:
         """The prediction of one member for rows."""
 
     @abstractmethod
@@ -149,8 +166,12 @@ class AbstractBagging(Estimator):
     def _template(self):
         return self._default_estimator() if self.estimator is None else self.estimator
 
-    def _fit_members(self, X, y, sample_weight):
+    def _fit_members(self, X, y, sample_weight, fit_params):
         """Fit the members that are missing, and predict out of the bag."""
+        refuse_unrouted(self, "fit", fit_params)
+        params = self._routed(fit_params, "fit", "fit")
+        for name in OUT_OF_BAG_ATTRIBUTES:
+            self.__dict__.pop(name, None)
         resampling, w = self._resampling(X, sample_weight)
         if self.oob_score and not self.bootstrap:
             raise ParameterError("oob_score needs bootstrap=True.")
@@ -165,7 +186,8 @@ class AbstractBagging(Estimator):
             )
         if n_kept == self.n_estimators:
             warnings.warn(
-                "warm_start without more n_estimators fits no new members.",
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "members.",
                 stacklevel=3,
             )
             return self
@@ -173,7 +195,11 @@ class AbstractBagging(Estimator):
         self.estimator_ = clone(self._template())
         seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
         run = lambda task: collect_members(
-            self, self._each_member(resampling, seeds, X, y, w), task, "member", n_kept
+            self,
+            self._each_member(resampling, seeds, X, y, w, params),
+            task,
+            "member",
+            n_kept,
         )
         with threads.limit_threads(self.n_jobs):
             pairs = run_with_progress(
@@ -221,14 +247,16 @@ class AbstractBagging(Estimator):
         self.estimators_features_ = [*self.estimators_features_, *columns]
         self._draws = [*self._draws, draws]
 
-    def _each_member(self, resampling, seeds, X, y, w):
+    def _each_member(self, resampling, seeds, X, y, w, params):
         """(member, columns) one after the other, computed a few at a time."""
         template = self.estimator_
         table = TreeTable(template, X, y) if can_share_table(template) else None
         if table is not None and not (resampling.all_columns or table.takes_features):
             table = None
         coding = getattr(self, "coding_", None)
-        task = BaggingTask(template, resampling, X, y, w, table, coding)
+        if params:
+            table = None
+        task = BaggingTask(template, resampling, X, y, w, table, coding, params)
         if is_own_tree(template):
             return threads.run_tasks(
                 (lambda s=s: fit_bagged_member(s, task)) for s in seeds
@@ -245,10 +273,30 @@ class AbstractBagging(Estimator):
         columns = None if every else self.estimators_features_
         return pack_member_trees(self.estimators_, columns, self.n_features_in_)
 
-    def _mean_prediction(self, X, method):
-        """Mean of the members' predictions, eq. (1)."""
+    def _routed(self, params, caller, callee) -> dict:
+        """Arguments of a method that go to a method of the members."""
+        refuse_unrouted(self, caller, params)
+        if not params:
+            return {}
+        return routed_params(self, caller, params)["estimator"][callee]
+
+    def get_metadata_routing(self):
+        """The methods of the members that arguments may go to."""
+        has = lambda name: hasattr(self._template(), name)
+        mean = "predict_proba" if has("predict_proba") else "predict"
+        logs = "predict_log_proba" if has("predict_log_proba") else mean
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="decision_function", callee="decision_function")
+        mapping.add(caller="predict", callee=mean)
+        mapping.add(caller="predict_proba", callee=mean)
+        mapping.add(caller="predict_log_proba", callee=logs)
+        router = MetadataRouter(owner=self)
+        return router.add(estimator=self._template(), method_mapping=mapping)
+
+    def _mean_prediction(self, X, method, params=None):
+        """Mean of the members' predictions, eq. (1), with arguments for the members."""
         check_is_fitted(self)
-        if self._forest is not None:
+        if self._forest is not None and not params:
             with threads.limit_threads(self.n_jobs):
                 mean = mean_of_packed_trees(self._forest, check_float32_rows(self, X))
             if method == "predict_proba":
@@ -259,7 +307,7 @@ class AbstractBagging(Estimator):
             pool = Parallel(n_jobs=self.n_jobs, return_as="generator")
             predict = delayed(self._predict_member)
             predictions = pool(
-                predict(m, columns_of_member(X, c), method)
+                predict(m, columns_of_member(X, c), method, params)
                 for m, c in zip(self.estimators_, self.estimators_features_)
             )
             return sum(predictions) / len(self)
@@ -293,8 +341,10 @@ class AbstractBagging(Estimator):
         self.oob_missing_ = np.flatnonzero(times == 0)
         if len(self.oob_missing_):
             warnings.warn(
-                f"{len(self.oob_missing_)} of {len(y)} rows were drawn by every member "
-                "and have no prediction out of the bag; oob_missing_ lists them.",
+                "Some inputs do not have OOB scores. This probably means too few "
+                "estimators were used to compute any reliable oob estimates. "
+                f"{len(self.oob_missing_)} of {len(y)} rows were drawn by every "
+                "member; oob_missing_ lists them.",
                 stacklevel=4,
             )
         if total is None:
@@ -407,39 +457,62 @@ class BaggingClassifier(Classifier, AbstractBagging):
     verbose: Verbosity = 0
 
     @checks_warm_start("estimators_")
-    def fit(self, X, y, sample_weight=None):
-        """Fit the members to draws of the rows of X and their classes y."""
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the members to draws of the rows of X and their classes y.
+
+        `fit_params` are for the members and need metadata routing.
+        """
         X, y = check_fit_table(self, self._template(), X, y, "class", sample_weight)
         self.classes_, codes = class_codes(y)
         self.n_classes_ = len(self.classes_)
-        return self._fit_members(X, codes, sample_weight)
+        return self._fit_members(X, codes, sample_weight, fit_params)
 
-    def predict(self, X):
-        """The class with the largest mean probability."""
-        best = np.argmax(self.predict_proba(X), axis=1)
+    def predict(self, X, **params):
+        """The class with the largest mean probability.
+
+        `params` of this and the other methods are for the members and need metadata
+        routing.
+        """
+        best = np.argmax(self._probabilities(X, params, "predict"), axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, **params):
         """Mean probabilities of the members, or shares of their votes, eq. (1)."""
-        return self._mean_prediction(X, "predict_proba")
+        return self._probabilities(X, params, "predict_proba")
 
-    def predict_log_proba(self, X):
+    def _probabilities(self, X, params, caller):
+        has = hasattr(self._template(), "predict_proba")
+        params = self._routed(params, caller, "predict_proba" if has else "predict")
+        return self._mean_prediction(X, "predict_proba", params)
+
+    def predict_log_proba(self, X, **params):
         """Logarithms of the mean probabilities."""
+        if params and hasattr(self._template(), "predict_log_proba"):
+            params = self._routed(params, "predict_log_proba", "predict_log_proba")
+            p = self._mean_prediction(X, "predict_log_proba", params)
+        else:
+            p = self._probabilities(X, params, "predict_log_proba")
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(p)
 
     @available_if_member_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X, **params):
         """Mean of the members' decision functions."""
-        return self._mean_prediction(X, "decision_function")
+        params = self._routed(params, "decision_function", "decision_function")
+        return self._mean_prediction(X, "decision_function", params)
 
     def _default_estimator(self):
         return DecisionTreeClassifier()
 
-    def _predict_member(self, model, X, method):
+    def _predict_member(self, model, X, method, params=None):
         if method == "predict_proba":
-            return probabilities_or_votes(model, X, self.n_classes_)
-        return getattr(model, method)(X)
+            return probabilities_or_votes(model, X, self.n_classes_, params)
+        answer = getattr(model, method)(X, **(params or {}))
+        if method == "decision_function":
+            return answer
+        p = np.zeros((len(answer), self.n_classes_))
+        p[:, np.asarray(model.classes_, int)] = np.exp(answer)
+        return p
 
     def _set_oob(self, mean, y, covered):
         self.oob_decision_function_ = mean
@@ -518,21 +591,28 @@ class BaggingRegressor(Regressor, AbstractBagging):
     verbose: Verbosity = 0
 
     @checks_warm_start("estimators_")
-    def fit(self, X, y, sample_weight=None):
-        """Fit the members to draws of the rows of X and the numbers y."""
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the members to draws of the rows of X and the numbers y.
+
+        `fit_params` are for the members and need metadata routing.
+        """
         X, y = check_fit_table(self, self._template(), X, y, "numbers", sample_weight)
         y = column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
-        return self._fit_members(X, y, sample_weight)
+        return self._fit_members(X, y, sample_weight, fit_params)
 
-    def predict(self, X):
-        """The mean of the members' predictions, eq. (1)."""
-        return self._mean_prediction(X, "predict")
+    def predict(self, X, **params):
+        """The mean of the members' predictions, eq. (1).
+
+        `params` are for the members and need metadata routing.
+        """
+        params = self._routed(params, "predict", "predict")
+        return self._mean_prediction(X, "predict", params)
 
     def _default_estimator(self):
         return DecisionTreeRegressor()
 
-    def _predict_member(self, model, X, method):
-        return model.predict(X)
+    def _predict_member(self, model, X, method, params=None):
+        return model.predict(X, **(params or {}))
 
     def _set_oob(self, mean, y, covered):
         self.oob_prediction_ = mean

@@ -17,6 +17,7 @@ import numpy as np
 from ..core import threads
 from ..core.rows import DatasetRows
 from ..tree._structures import BINS, FORM, MISSING, TIES
+from ..tree.input_encoding import clip_infinities, silent_float32_overflow
 from ..tree.packed_forest import round_down_float32
 from ..tree.prepared_columns import PreparedColumns, prepare_columns
 
@@ -53,12 +54,10 @@ def take_float32_rows(X, rows):
 
 
 def check_float32(block):
-    """A block of a file as float32; NaN is allowed, overflow is not."""
-    with np.errstate(over="ignore"):
-        block = block.astype(np.float32, copy=False)
-    if np.isinf(block).any():
-        raise ValueError("Input X contains infinity or a value too large for float32.")
-    return block
+    """A block of a file as float32; NaN and infinity are allowed, overflow is not."""
+    with silent_float32_overflow():
+        rounded = block.astype(np.float32, copy=False)
+    return clip_infinities(rounded, block)
 
 
 def sample_for_bins(n):

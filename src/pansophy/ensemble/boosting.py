@@ -84,10 +84,10 @@ CONSTANT_KINDS = (  # eq. (7)
     kinds.TUKEY,
 )
 TARGET_DOMAINS = {
-    "real": (lambda y: np.isfinite(y), "finite numbers"),
-    "fraction": (lambda y: (y >= 0) & (y <= 1), "numbers from 0 to 1"),
-    "nonnegative": (lambda y: y >= 0, "numbers of at least 0 with a positive sum"),
-    "positive": (lambda y: y > 0, "numbers above 0"),
+    "real": (lambda y: np.isfinite(y), "finite y"),
+    "fraction": (lambda y: (y >= 0) & (y <= 1), "y from 0 to 1"),
+    "nonnegative": (lambda y: y >= 0, "non-negative y and sum(y) > 0"),
+    "positive": (lambda y: y > 0, "strictly positive y"),
 }
 
 
@@ -116,7 +116,7 @@ def check_target_domain(loss: Loss, y, name):
     """Raise if the loss is not defined for some of the targets."""
     holds, says = TARGET_DOMAINS[loss.domain]
     if not np.all(holds(y)) or (loss.domain == "nonnegative" and not np.sum(y) > 0):
-        raise ValueError(f"loss={loss.name!r} of {name} needs y to hold {says}.")
+        raise ValueError(f"loss={loss.name!r} requires {says}. It is that of {name}.")
 
 
 def allocate_gradients(loss: Loss, K, n):

@@ -29,6 +29,7 @@ import numpy as np
 
 from ..base import Classifier
 from ..params import Jobs, NonNegative, ParameterError
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import NumberList, Splits
 from .committee import (
     AbstractCommittee,
@@ -57,6 +58,7 @@ class CascadeReport(NamedTuple):
         return "\n".join([*lines, f"mean cost {self.mean_cost:.4g}"])
 
 
+@saved_state(n_learned_=IntArray(None, low=0))
 @dataclass(eq=False, repr=False)
 class CascadeClassifier(Classifier, AbstractCommittee):
     """Classifiers in sequence, each for the rows on which earlier ones were unsure.
@@ -120,8 +122,9 @@ class CascadeClassifier(Classifier, AbstractCommittee):
 
     def fit(self, X, y, sample_weight=None):
         """Fit the stages one after the other."""
-        X, y, w, classes = self._check_inputs(X, y, sample_weight)
+        X, y, w, classes = self._check_inputs(X, y, sample_weight, {})
         members = self._members()
+        asked = self._member_params(members, w, {})
         thresholds = self._thresholds(len(members))
         self._costs(len(members))  # raises if there are too few
         fitted: list = []
@@ -130,7 +133,8 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         for m, (name, estimator) in enumerate(members):
             if not hasattr(estimator, "predict_proba"):
                 raise ParameterError(f"stage {name!r} has no predict_proba.")
-            part = (take_rows(X, kept), y[kept], None if w is None else w[kept])
+            weights = {key: value[kept] for key, value in asked[name].items()}
+            part = (take_rows(X, kept), y[kept], weights)
             fitted.append(fit_clone(estimator, *part, name))
             learned.append(len(kept))
             if self.learn_from == "reached" and m + 1 < len(members):
@@ -146,14 +150,14 @@ class CascadeClassifier(Classifier, AbstractCommittee):
         """
         from sklearn.model_selection import check_cv
 
-        X, y, w = part
+        X, y, weights = part
         counts = np.bincount(y)
         cv = check_cv(self.cv, y, classifier=True)
         if counts[counts > 0].min() < cv.get_n_splits(X, y):
             return kept
         splits = list(cv.split(X, y))
         p = cross_val_predictions(
-            estimator, X, y, w, splits, "predict_proba", self.n_jobs
+            estimator, X, y, weights, splits, "predict_proba", self.n_jobs
         )
         unsure = p.max(axis=1) < threshold
         complete = len(np.unique(y[unsure])) == len(np.unique(y))

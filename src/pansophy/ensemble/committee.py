@@ -8,23 +8,25 @@ same column in every prediction.
 from typing import Annotated, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    has_fit_parameter,
 )
 
-from ..base import Classifier, Estimator
+from ..base import Classifier, Estimator, check_sparse_structure
 from ..core import arrays
-from ..core.labels import class_codes, refuse_missing
+from ..core.labels import class_codes, plain_numbers, refuse_missing
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, ParameterRule, check_params
+from .routing import refuse_unrouted, routed_params, routing_enabled
 
 
 def is_named_estimator_list(value):
@@ -38,6 +40,7 @@ def is_named_estimator_list(value):
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(pair, value))
 
 
+SEVERAL_OUTPUTS = ("multilabel-indicator", "multiclass-multioutput")
 NamedEstimators = Annotated[
     Any, ParameterRule("a list of (name, estimator) pairs", is_named_estimator_list)
 ]
@@ -103,12 +106,14 @@ class AbstractCommittee(Estimator):
         if len(set(names)) < len(names):
             raise ParameterError(f"Names provided are not unique: {names!r}")
         parameters = type(self)._get_param_names()
-        bad = [n for n in names if "__" in n or n in parameters]
-        if bad:
+        taken = sorted(set(names) & set(parameters))
+        if taken:
             raise ParameterError(
-                f"a member of {name} may not be named {bad[0]!r}: names have no '__' "
-                "and differ from the parameters."
+                f"Estimator names conflict with constructor arguments: {taken!r}"
             )
+        bad = [n for n in names if "__" in n]
+        if bad:
+            raise ParameterError(f"Estimator names must not contain __: got {bad!r}")
         kept = [(n, e) for n, e in given if not isinstance(e, str)]
         if not kept:
             raise ParameterError(
@@ -117,17 +122,22 @@ class AbstractCommittee(Estimator):
             )
         classifies = isinstance(self, Classifier)
         kind = "classifier" if classifies else "regressor"
-        is_right_kind = is_classifier if classifies else is_regressor
         for n, e in kept:
-            if not is_right_kind(e):
+            if not self._takes_member(e):
                 raise ParameterError(
                     f"The estimator {type(e).__name__} should be a {kind} (member "
                     f"{n!r} of {name})."
                 )
         return kept
 
-    def _check_inputs(self, X, y, sample_weight=None):
+    def _takes_member(self, estimator) -> bool:
+        """Whether an estimator is of the kind that members must be."""
+        classifies = isinstance(self, Classifier)
+        return is_classifier(estimator) if classifies else is_regressor(estimator)
+
+    def _check_inputs(self, X, y, sample_weight, fit_params) -> tuple:
         """X, y (codes or numbers), weights and the classes (or None), all checked."""
+        refuse_unrouted(self, "fit", fit_params)
         check_params(self)
         if is_dataset(X):
             raise TypeError(f"{type(self).__name__} needs its rows in memory.")
@@ -136,9 +146,14 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None."
             )
+        refuse_missing(y)
+        if sparse.issparse(X):
+            check_sparse_structure(X)
         X = array_as_numpy(X)
-        y = array_as_numpy(y)
+        y = plain_numbers(array_as_numpy(y))
         check_consistent_length(X, y)
+        if isinstance(self, Classifier) and type_of_target(y) in SEVERAL_OUTPUTS:
+            return X, *self._several_labels(y, sample_weight)
         y = column_or_1d(y, warn=True)
         classes = None
         if len(y) == 0:
@@ -146,10 +161,31 @@ class AbstractCommittee(Estimator):
                 f"{type(self).__name__} needs at least one row, got 0 sample(s)."
             )
         if isinstance(self, Classifier):
-            refuse_missing(y)
             check_classification_targets(y)
             classes, y = class_codes(np.asarray(y))
         return X, y, check_sample_weight(sample_weight, len(y)), classes
+
+    def _several_labels(self, y, sample_weight) -> tuple:
+        """Codes, weights and classes of several columns of labels, where supported."""
+        raise ValueError(
+            "Multilabel and multi-output classification is not supported by "
+            f"{type(self).__name__}: fit one for each column of y."
+        )
+
+    def _member_params(self, members, w, fit_params) -> dict:
+        """Arguments of the members' `fit` by name: those they ask for, or weights."""
+        if routing_enabled():
+            routed = routed_params(self, "fit", fit_params, sample_weight=w)
+            return {name: routed[name]["fit"] for name, _ in members}
+        return {name: {} if w is None else {"sample_weight": w} for name, _ in members}
+
+    def get_metadata_routing(self):
+        """The members that arguments of `fit` may go to."""
+        router = MetadataRouter(owner=self)
+        for name, estimator in self._given():
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            router.add(**{name: estimator}, method_mapping=mapping)
+        return router
 
     def _store_members(self, fitted, members, classes=None):
         """Store the classes and the fitted members under scikit-learn's names."""
@@ -208,20 +244,28 @@ def take_rows(X, rows):
     return np.asarray(X)[rows]
 
 
-def fit_clone(estimator, X, y, w=None, name=""):
-    """A fitted copy."""
-    if w is None:
-        return clone(estimator).fit(X, y)
-    if not has_fit_parameter(estimator, "sample_weight"):
-        kind = type(estimator).__name__
+def fit_with_params(model, X, y, params, name=""):
+    """Fit with further arguments; an error names a member that takes no weights."""
+    try:
+        model.fit(X, y, **params)
+    except TypeError as error:
+        if "unexpected keyword argument 'sample_weight'" not in str(error):
+            raise
         raise TypeError(
-            f"Underlying estimator {kind} ({name!r}) does not support sample weights."
-        )
-    return clone(estimator).fit(X, y, sample_weight=w)
+            f"Underlying estimator {type(model).__name__} does not support sample "
+            f"weights (member {name!r})."
+        ) from error
+    return model
 
 
-def fit_clones(members, X, y, w=None, n_jobs=None) -> list:
-    """Fitted copies of the members, each on all rows."""
+def fit_clone(estimator, X, y, params, name=""):
+    """A copy, fitted with further arguments of `fit`."""
+    return fit_with_params(clone(estimator), X, y, params, name)
+
+
+def fit_clones(members, X, y, params, n_jobs=None) -> list:
+    """Fitted copies of the members, each on all rows; `params` are by name."""
     return Parallel(n_jobs=n_jobs)(
-        delayed(fit_clone)(estimator, X, y, w, name) for name, estimator in members
+        delayed(fit_clone)(estimator, X, y, params[name], name)
+        for name, estimator in members
     )

@@ -59,6 +59,7 @@ from ..params import (
     TwoOrMore,
     Verbosity,
 )
+from ..persist.saved_state import Part, Whole, saved_state
 from ..tree import abstract_decision_tree, pruning
 from ..tree._structures import ABSOLUTE, SQUARE
 from ..tree.abstract_decision_tree import (
@@ -68,9 +69,10 @@ from ..tree.abstract_decision_tree import (
     PositiveFraction,
     ProperFraction,
     check_column_forms,
+    encode_grid,
     growth_limits,
-    map_dense_blocks,
     resolve_max_features,
+    splits_match_inputs,
     validate_prediction_rows,
     validate_training_data,
 )
@@ -83,16 +85,20 @@ from ..tree.decision_tree import (
 )
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import (
     KEEP_ALL,
     KEEP_IMPURITIES,
     KEEP_LEAVES,
+    PackedForest,
     PackedTree,
     join_packed_trees,
     pack_tree,
     packed_tree_at,
 )
 from ..tree.prepared_columns import PreparedColumns, prepare_columns
+from ..tree.tree import map_dense_blocks
+from ..tree.virtual_subclasses import VirtualSubclass
 from ..typing import Seed
 from . import forest_uncertainty as uncertainty
 from .members import (
@@ -221,7 +227,13 @@ def grow_forest_trees(plan: ForestPlan, seeds):
 # -- what all forests share ------------------------------------------------------
 
 
-class AbstractForest(Estimator):
+@saved_state(
+    forest_=Part(PackedForest, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    n_outputs_=Whole(low=1),
+    check=splits_match_inputs,
+)
+class AbstractForest(VirtualSubclass, Estimator):
     """Packed trees in `forest_`: growing them, and predictions from all of them."""
 
     @abstractmethod
@@ -251,8 +263,12 @@ class AbstractForest(Estimator):
             )
         if warm and self.n_estimators == n_kept:
             warnings.warn(
-                "warm_start without more n_estimators grows no new trees.", stacklevel=3
+                "Warm-start fitting without increasing n_estimators does not fit new "
+                "trees.",
+                stacklevel=3,
             )
+            if self.oob_score and not hasattr(self, "oob_score_"):
+                self._score_out_of_bag(X, y)
             return self
         seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
         plan = plan_forest(
@@ -288,12 +304,13 @@ class AbstractForest(Estimator):
         n, d = X.shape
         if not self.bootstrap and self.max_samples is not None:
             raise ParameterError(
-                "max_samples cannot be set with bootstrap=False: every tree gets all "
-                "rows. Use bootstrap=True or max_samples=None."
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                "`bootstrap=True` or set `max_sample=None`."
             )
         if self.oob_score and not self.bootstrap:
             raise ParameterError(
-                "oob_score needs bootstrap=True: without it every tree has all rows."
+                "Out of bag estimation only available if bootstrap=True: without it "
+                "every tree has all rows (oob_score)."
             )
         n_drawn = number_of_rows_to_draw(self.max_samples, n, w)
         p = w / w.sum() if w is not None and self.bootstrap else None
@@ -326,6 +343,11 @@ class AbstractForest(Estimator):
         """The kind of tree that the forest is made of."""
         return type(self._unfitted_tree())()
 
+    @property
+    def estimator(self):
+        """The same under the name that scikit-learn gives it before a fit."""
+        return self.estimator_
+
     def _tree_options(self) -> dict[str, Any]:
         """Parameters that the trees share with the forest."""
         names = (
@@ -345,7 +367,7 @@ class AbstractForest(Estimator):
         """Rows that each tree drew, in ascending order; drawn again from the seeds."""
         check_is_fitted(self, "forest_")
         drawn = self._draw_counts(self._n_rows)
-        return [np.repeat(np.arange(len(c)), c) for c in drawn]
+        return [np.repeat(np.arange(len(c), dtype=np.int32), c) for c in drawn]
 
     def _draw_counts(self, n):
         """How often each of n rows was drawn, tree by tree."""
@@ -420,9 +442,10 @@ class AbstractForest(Estimator):
         self.oob_missing_ = np.flatnonzero(times == 0)
         if len(self.oob_missing_):
             warnings.warn(
-                f"{len(self.oob_missing_)} of {n} rows were drawn by every tree and "
-                "have no prediction out of the bag; oob_missing_ lists them. Grow more "
-                "trees.",
+                "Some inputs do not have OOB scores. This probably means too few trees "
+                "were used to compute any reliable OOB estimates. "
+                f"{len(self.oob_missing_)} of {n} rows were drawn by every tree; "
+                "oob_missing_ lists them.",
                 stacklevel=5,
             )
         mean = total / np.where(times > 0, times, np.nan)[:, None]
@@ -576,7 +599,8 @@ class AbstractForestClassifier(Classifier, AbstractSupervisedForest):
         elif single:
             self.oob_score_ = float(accuracy_score(truth, predicted))
         else:
-            self.oob_score_ = float(np.mean(truth == predicted))
+            # every label of a row must be right, as in `score`
+            self.oob_score_ = float(np.mean((truth == predicted).all(axis=1)))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -662,6 +686,16 @@ class AbstractForestRegressor(Regressor, AbstractSupervisedForest):
             )
         check_is_fitted(self, "forest_")
         return uncertainty.jackknife_variance(self, X, method)
+
+    def _compute_partial_dependence_recursion(self, grid, target_features):
+        """Partial dependence by the trees; scikit-learn's inspection calls it."""
+        check_is_fitted(self, "forest_")
+        out = np.zeros(len(grid))
+        rows = encode_grid(self, grid, target_features)
+        for t in range(len(self.forest_)):
+            tree = self.forest_.tree(t)
+            tree.compute_partial_dependence(rows, target_features, out)
+        return out / len(self.forest_)
 
     def _unfitted_tree(self):
         options = self._tree_options()

@@ -31,7 +31,8 @@ import scipy.sparse as sp
 
 from ..core import threads
 from ..params import ParameterError
-from ..tree.abstract_decision_tree import map_dense_blocks, validate_prediction_rows
+from ..tree.abstract_decision_tree import validate_prediction_rows
+from ..tree.tree import map_dense_blocks
 from . import _forest_uncertainty as loops
 
 DENSE_BYTES = 1 << 28  # bytes up to which proximities are dense by default

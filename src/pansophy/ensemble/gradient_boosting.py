@@ -53,7 +53,7 @@ from ..tree.abstract_decision_tree import (
     resolve_max_features,
     validate_training_data,
 )
-from ..tree.decision_tree import DecisionTreeRegressor
+from ..tree.decision_tree import DecisionTreeRegressor, refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
 from ..tree.prepared_columns import prepare_columns
 from ..typing import Seed
@@ -84,12 +84,25 @@ DEVIANCE_KINDS = (kinds.HALF_SQUARED, kinds.LOGISTIC)  # scores are deviances of
 InitEstimator = Annotated[
     Any,
     ParameterRule(
-        "an estimator", lambda v: hasattr(v, "fit") and hasattr(v, "predict")
+        "an estimator",
+        lambda v: (
+            hasattr(v, "fit") and hasattr(v, "predict") and not isinstance(v, type)
+        ),
     ),
 ]
 SubsampleFraction = Annotated[
     float, ParameterRule("a number above 0, up to 1", lambda v: 0 < v <= 1)
 ]
+TREE_PARAMETERS = (
+    "max_depth",
+    "max_leaf_nodes",
+    "max_features",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "min_impurity_decrease",
+    "ccp_alpha",
+)
 CriterionName = Literal["friedman_mse", "squared_error", "deprecated"]
 
 
@@ -169,6 +182,12 @@ class AbstractGradientBoosting(AbstractBoosting):
             random_state=self._seed % 2**32,
         )
         part = lambda r: None if w is None else w[r]
+        if stratify is not None and len(np.unique(labels[train])) < len(self.classes_):
+            raise ValueError(
+                "The training data after the early stopping split is missing some "
+                "classes. Try using another random seed, or a smaller "
+                "validation_fraction."
+            )
         held_out = X[test], y[test], part(test)
         return (X[train], y[train], labels[train], part(train)), held_out
 
@@ -185,11 +204,12 @@ class AbstractGradientBoosting(AbstractBoosting):
             return
         try:
             self.init_.fit(X, labels, sample_weight=w)
-        except TypeError as error:
-            if "sample_weight" not in str(error):
+        except (TypeError, ValueError) as error:  # the second is a pipeline's
+            refused = ("argument 'sample_weight'", "accept the sample_weight parameter")
+            if not any(text in str(error) for text in refused):
                 raise
             raise ValueError(
-                f"the initial estimator {type(self.init_).__name__} does not support "
+                f"The initial estimator {type(self.init_).__name__} does not support "
                 "sample weights."
             ) from error
 
@@ -221,6 +241,9 @@ class AbstractGradientBoosting(AbstractBoosting):
     def _run_rounds(self, booster, kept, warm, X, y, monitor):
         """The rounds with their scores, the stopping rule and the monitor."""
         self._factor = 2.0 if self._loss().kind in DEVIANCE_KINDS else 1.0
+        options = {name: getattr(self, name) for name in TREE_PARAMETERS}
+        earlier = self._tree_options if warm else []
+        self._tree_options = [*earlier, (len(kept), options)]
         scores = RoundScores(self, booster, warm, monitor)
         state = booster.initial_state(kept)
         before = getattr(self, "history_", {}) if warm else {}
@@ -246,15 +269,21 @@ class AbstractGradientBoosting(AbstractBoosting):
         for t, tree in enumerate(self.trees_.to_list()):
             if self.learning_rate:
                 tree = tree._replace(value=tree.value / self.learning_rate)
-            model = DecisionTreeRegressor(
-                max_depth=self.max_depth, max_leaf_nodes=self.max_leaf_nodes
-            )
+            model = DecisionTreeRegressor(**self._options_of_tree(t))
             model.tree_ = tree
+            model.inputs_ = self.inputs_
             model.n_outputs_ = 1
             model.n_features_in_ = self.n_features_in_
             model.max_features_ = self.max_features_
             out[t] = model
         return out.reshape(-1, self.n_trees_per_iteration_)
+
+    def _options_of_tree(self, t) -> dict:
+        """Parameters that tree t was grown with; a warm start may have changed them."""
+        for first, options in reversed(getattr(self, "_tree_options", [])):
+            if t >= first:
+                return options
+        return {name: getattr(self, name) for name in TREE_PARAMETERS}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -273,6 +302,11 @@ class RoundScores:
         self.train = earlier("train_score_")
         self.oob = earlier("oob_scores_")
         self.improvements = earlier("oob_improvement_")
+        self.follows = 0 < len(self.oob) == len(self.train)  # a round with such a score
+        # rounds of an earlier fit that saw all rows have 0 for what was not drawn
+        skipped = [0.0] * (len(self.train) - len(self.oob))
+        self.oob += skipped
+        self.improvements += skipped
         self.recent = np.full(model.n_iter_no_change or 0, np.inf)
         self.halt = False
 
@@ -284,8 +318,9 @@ class RoundScores:
         self.train.append(factor * state.objective)
         if model.subsample < 1:
             self.oob.append(factor * state.oob_loss)
-            before = self.oob[-2] if i else factor * state.oob_loss_before
+            before = self.oob[-2] if self.follows else factor * state.oob_loss_before
             self.improvements.append(before - self.oob[-1])
+            self.follows = True
         if self.monitor is not None:
             self.store(state)
             self.halt = bool(self.monitor(i, model, {"state": state}))
@@ -307,7 +342,7 @@ class RoundScores:
         model.n_estimators_ = model.trees_.n_trees // model.n_trees_per_iteration_
         model.n_iter_ = model.n_estimators_
         model.train_score_ = np.array(self.train)
-        if model.subsample < 1 and self.oob:
+        if model.subsample < 1 and len(self.oob) == len(self.train):
             model.oob_scores_ = np.array(self.oob)
             model.oob_improvement_ = np.array(self.improvements)
             model.oob_score_ = float(self.oob[-1])
@@ -462,6 +497,8 @@ class GradientBoostingRegressor(Regressor, AbstractGradientBoosting):
         X, y, w = self._check_inputs(X, y, sample_weight, "number")
         y = np.asarray(y, float)
         check_target_domain(self._loss(), y, type(self).__name__)
+        if self._loss().kind not in QUANTILE_KINDS:
+            refuse_tiny_spread(y, type(self).__name__)
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         return self._boost(X, y, y, w, 1, monitor, given)
 

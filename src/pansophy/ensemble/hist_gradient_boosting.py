@@ -3,7 +3,8 @@
 Columns become up to 255 bins (`binning.py`); every round grows a tree best first on the
 sums of first and second derivatives by bin (`boosting.py`, eq. 3). Missing values go to
 the side with the larger gain, categories are split into two sets, monotone and
-interaction constraints hold in every tree.
+interaction constraints hold in every tree. Infinite values are the least and the
+greatest of a column.
 
     f(x) = b + sum_t nu T_t(x)      mean = g^-1(f): identity, log, sigmoid, softmax
 
@@ -19,12 +20,12 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..base import Classifier, Regressor
 from ..core import arrays
@@ -51,9 +52,19 @@ from ..tree.abstract_decision_tree import (
     BinCount,
     PositiveFraction,
     check_monotonic_cst,
+    require_rows_in_memory,
 )
+from ..tree.decision_tree import refuse_tiny_spread
 from ..tree.grower import NO_DEPTH_LIMIT, GrowthLimits
-from ..tree.input_encoding import InputEncoder, column_names, silent_float32_overflow
+from ..tree.input_encoding import (
+    InputEncoder,
+    clip_infinities,
+    column_names,
+    silent_float32_overflow,
+    training_rows_as_float32,
+)
+from ..tree.packed_forest import round_down_float32
+from ..tree.tree import LEAF
 from ..typing import ListLike, Matrix, Seed
 from .abstract_boosting import (
     AbstractBoosting,
@@ -69,6 +80,7 @@ from .abstract_boosting import (
 from .binning import bin_columns, float32_blocks, number_of_rows, take_float32_rows
 from .boosting import (
     MULTICLASS_KINDS,
+    QUANTILE_KINDS,
     Booster,
     BoostingOptions,
     BoostingRows,
@@ -78,7 +90,7 @@ from .members import checks_warm_start
 
 MIN_LEAF_CURVATURE = 1e-3  # summed over a leaf
 EARLY_STOPPING_ROWS = 10_000  # rows from which early_stopping="auto" stops early
-DENSE_CHECKS = {**ARRAY_CHECKS, "accept_sparse": False}
+DENSE_CHECKS = {**ARRAY_CHECKS, "accept_sparse": False, "ensure_all_finite": False}
 Splitter = Annotated[Any, ParameterRule("a splitter", lambda v: hasattr(v, "split"))]
 Interactions = Annotated[
     Any,
@@ -96,6 +108,18 @@ class AbstractHistGradientBoosting(AbstractBoosting):
 
     def _initial_raw(self, X):
         return np.tile(self.baseline_, (len(X), 1))
+
+    @property
+    def _baseline_prediction(self):
+        """(1, K) start of the rounds, under the name by which shap reads it."""
+        return self.baseline_[None]
+
+    @property
+    def _predictors(self):
+        """By round and column the nodes of a tree, in the form that shap reads."""
+        K = self.n_trees_per_iteration_
+        trees = [NodeTable(node_records(tree)) for tree in self.trees_.to_list()]
+        return [trees[t : t + K] for t in range(0, len(trees), K)]
 
     def _check_inputs(self, X, y, sample_weight, y_kind):
         """X encoded as float32 (or a table on disk), y and w, all checked.
@@ -117,11 +141,14 @@ class AbstractHistGradientBoosting(AbstractBoosting):
             if sample_weight is not None:
                 w = check_sample_weight(sample_weight, np.shape(X)[0])
             inputs = InputEncoder.learn(X, categorical, w=w)
-        table = X if inputs is None or inputs.plain else inputs.encode(X)
-        with silent_float32_overflow():
+        table = X
+        if inputs is not None and not inputs.plain:
+            table = inputs.encode(X, allow_infinite=True)
+        with training_rows_as_float32(table):
             table, y, _ = self._check_training_data(
                 table, y, y_kind=y_kind, **DENSE_CHECKS
             )
+        table = clip_infinities(table, lambda: table_of_doubles(X))
         if table is not X and inputs is not None and not inputs.plain:
             validate_data(self, X, skip_check_array=True)  # for the names of columns
         if inputs is None:
@@ -130,6 +157,17 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         mask = inputs.is_categorical
         self.is_categorical_ = mask if mask.any() else None
         return table, y, check_sample_weight(sample_weight, len(table))
+
+    def _rows(self, X):
+        """X as the trees see it, float32 (n, d)."""
+        check_is_fitted(self)
+        if not self.inputs_.plain:
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self.inputs_.encode(X, allow_infinite=True)
+        X = require_rows_in_memory(X)
+        with silent_float32_overflow():
+            table = self._check_new_data(X, **DENSE_CHECKS)
+        return clip_infinities(table, lambda: table_of_doubles(X))
 
     def _check_dataset(self, X, y, sample_weight, y_kind):
         """A table on disk, y and w, all checked."""
@@ -161,8 +199,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         if given is not None:
             if early is False:
                 raise ValueError(
-                    "X_val and y_val are given, but early_stopping=False; it must be "
-                    "True or 'auto' to use them."
+                    "X_val and y_val are passed to fit while at the same time "
+                    "early_stopping is False; it must be True or 'auto' to use them."
                 )
             self.do_early_stopping_ = True
             return (X, y, w), given
@@ -194,8 +232,8 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         done = len(kept) // K
         if self.max_iter < done:
             raise ValueError(
-                f"max_iter={self.max_iter} must be at least the {done} rounds that a "
-                "warm start goes on from."
+                f"max_iter={self.max_iter} must be larger than or equal to "
+                f"n_iter_={done} when warm_start==True."
             )
         X, y, w = drop_zero_weight_rows(X, y, w)
         forms = self.inputs_.forms
@@ -289,6 +327,60 @@ class AbstractHistGradientBoosting(AbstractBoosting):
         return found if found is not None and np.any(found) else None
 
 
+class NodeTable(NamedTuple):
+    """The nodes of a tree, one record each, as scikit-learn has them."""
+
+    nodes: np.ndarray
+
+
+def node_records(tree) -> np.ndarray:
+    """Nodes as records; the order of the fields is scikit-learn's."""
+    if tree.splits_by_set:
+        raise TypeError(
+            "a model with categorical features splits by set, which other packages "
+            "cannot read from it: use pansophy.tree.shap_values."
+        )
+    leaf = tree.children_left == LEAF
+    fields = {
+        "value": (tree.value[:, 0, 0], np.float64),
+        "count": (tree.n_node_samples, np.uint32),
+        "feature_idx": (np.where(leaf, 0, tree.feature), np.intp),
+        "num_threshold": (thresholds_of_doubles(tree.threshold), np.float64),
+        "missing_go_to_left": (tree.missing_go_to_left, np.uint8),
+        "left": (np.where(leaf, 0, tree.children_left), np.uint32),
+        "right": (np.where(leaf, 0, tree.children_right), np.uint32),
+        "gain": (node_gains(tree), np.float64),
+        "depth": (tree.places[0], np.uint32),
+        "is_leaf": (leaf, np.uint8),
+    }
+    layout = [(name, kind) for name, (_, kind) in fields.items()]
+    records = np.empty(tree.node_count, layout)
+    for name, (values, _) in fields.items():
+        records[name] = values
+    return records
+
+
+def thresholds_of_doubles(threshold) -> np.ndarray:
+    """Thresholds that part float64 numbers as they are parted once they are float32.
+
+    The greatest number that is rounded to t or below lies midway to the float32 after
+    t, and is left out where that middle is rounded up (to an even mantissa).
+    """
+    t = round_down_float32(threshold)
+    middle = t.astype(float) / 2 + np.nextafter(t, np.float32(np.inf)).astype(float) / 2
+    with np.errstate(over="ignore"):
+        return np.where(
+            middle.astype(np.float32) > t, np.nextafter(middle, -np.inf), middle
+        )
+
+
+def node_gains(tree) -> np.ndarray:
+    """Fall of the summed impurity at each node, 0 at leaves."""
+    total = tree.weighted_n_node_samples * tree.impurity
+    left, right = tree.children_left, tree.children_right
+    return np.where(left == LEAF, 0.0, total - total[left] - total[right])
+
+
 class BoostingEarlyStopping:
     """Scores after each round, and whether to stop."""
 
@@ -337,6 +429,11 @@ class BoostingEarlyStopping:
         if not self.model.do_early_stopping_ or len(scores) < back:
             return False
         return not any(s > scores[-back] + self.model.tol for s in scores[-back + 1 :])
+
+
+def table_of_doubles(X):
+    """X as float64, infinite values included."""
+    return check_array(X, dtype=np.float64, ensure_all_finite=False)
 
 
 def has_categorical_columns(X, categorical):
@@ -536,6 +633,8 @@ class HistGradientBoostingRegressor(Regressor, AbstractHistGradientBoosting):
         y = np.asarray(y, float)
         used = y if w is None else y[w > 0]
         check_target_domain(self._loss(), used, type(self).__name__)
+        if self._loss().kind not in QUANTILE_KINDS:
+            refuse_tiny_spread(used, type(self).__name__)
         self._seed = seed_of_fit(self)
         given = self._validation_rows(X_val, y_val, sample_weight_val)
         (X, y, w), held_out = self._hold_out(X, y, w, given, False)
@@ -678,7 +777,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
         """Boost on X, y; stop by X_val, y_val where they are given."""
         X, y, w = self._check_inputs(X, y, sample_weight, "class")
         w = apply_class_weight(self.class_weight, y, w)
-        codes = set_classes(self, y)
+        codes = set_classes(self, y, least=1)
         loss = self._loss()
         y = targets_from_codes(loss, codes)
         self._seed = seed_of_fit(self)
@@ -693,7 +792,11 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
 
     def predict_proba(self, X):
         """Class probabilities (n, classes)."""
-        raw = self._raw(X)
+        return self._probabilities(self._raw(X))
+
+    def _probabilities(self, raw):
+        if len(self.classes_) == 1:
+            return np.ones((len(raw), 1))
         return probabilities_from_raw(self._loss(), raw)
 
     def decision_function(self, X):
@@ -709,7 +812,7 @@ class HistGradientBoostingClassifier(Classifier, AbstractHistGradientBoosting):
     def staged_predict_proba(self, X):
         """Class probabilities after each round."""
         for raw in self._staged_raw(X):
-            yield probabilities_from_raw(self._loss(), raw)
+            yield self._probabilities(raw)
 
     def staged_decision_function(self, X):
         """Raw predictions after each round."""

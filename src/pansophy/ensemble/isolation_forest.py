@@ -35,26 +35,30 @@ from ..core import threads
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, ParameterRule, Verbosity
+from ..persist.saved_state import Part, Whole, saved_state
 from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
-    map_dense_blocks,
     require_rows_in_memory,
+    splits_match_inputs,
     validate_prediction_rows,
 )
 from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
-from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.input_encoding import InputEncoder, training_rows_as_float32
 from ..tree.packed_forest import (
     KEEP_LEAVES,
+    PackedForest,
     join_packed_trees,
     pack_tree,
     packed_tree_at,
 )
 from ..tree.prepared_columns import prepare_columns
+from ..tree.tree import map_dense_blocks
+from ..tree.virtual_subclasses import VirtualSubclass
 from ..typing import Seed
 from .members import (
     ResamplingPlan,
@@ -115,8 +119,26 @@ def grow_isolation_tree(X, seed, plan, depth):
     )
 
 
+def isolation_depth(n_rows) -> int:
+    """Splits up to which trees of so many rows are grown: about the mean path."""
+    return int(np.ceil(np.log2(max(n_rows, 2))))
+
+
+def tree_of_columns(tree, columns):
+    """A tree that numbers its features by their place among ascending columns."""
+    place = np.searchsorted(columns, tree.feature)
+    feature = np.where(tree.feature >= 0, place, tree.feature)
+    return tree._replace(feature=feature, n_features=len(columns))
+
+
+@saved_state(
+    forest_=Part(PackedForest, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    max_samples_=Whole(low=1),
+    check=splits_match_inputs,
+)
 @dataclass(eq=False, repr=False)
-class IsolationForest(OneClass, Estimator):
+class IsolationForest(OneClass, VirtualSubclass, Estimator):
     """Detects outliers by how few random splits isolate them.
 
     Parameters
@@ -177,7 +199,7 @@ class IsolationForest(OneClass, Estimator):
     @checks_warm_start("forest_")
     def fit(self, X, y=None, sample_weight=None):
         """Grow the trees. y is not used; rows are drawn by weight, if given."""
-        with silent_float32_overflow():
+        with training_rows_as_float32(X):
             X, _ = self._check_training_data(require_rows_in_memory(X), **ARRAY_CHECKS)
         X = X.tocsr() if sp.issparse(X) else X
         w = check_sample_weight(sample_weight, X.shape[0])
@@ -190,7 +212,7 @@ class IsolationForest(OneClass, Estimator):
                 f"{n_kept} trees that warm_start keeps."
             )
         plan = self._resampling(X, w)
-        depth = int(np.ceil(np.log2(max(plan.n_rows, 2))))
+        depth = isolation_depth(plan.n_rows)
         seeds = member_seeds(self.random_state, self.n_estimators, n_kept)
         kept = [packed_tree_at(self.forest_, t) for t in range(n_kept)]
         self.__dict__.pop("estimators_", None)
@@ -222,8 +244,8 @@ class IsolationForest(OneClass, Estimator):
             rows = max(1, int(rows * n_positive))
         if rows > n_positive:
             warnings.warn(
-                f"max_samples={rows} is greater than the {n_positive} rows of X; all "
-                "are taken.",
+                f"max_samples ({rows}) is greater than the total number of samples "
+                f"({n_positive}). max_samples will be set to n_samples for estimation.",
                 stacklevel=3,
             )
             rows = n_positive
@@ -274,14 +296,15 @@ class IsolationForest(OneClass, Estimator):
 
     @cached_property
     def estimators_(self):
-        """The trees as estimators, built at the first access."""
+        """The trees as estimators of the columns that each drew."""
         check_is_fitted(self, "forest_")
         members = []
-        for t in range(len(self.forest_)):
-            model = ExtraTreeRegressor(max_features=1)
-            model.tree_ = self.forest_.tree(t)
-            model.inputs_ = self.inputs_
-            model.n_features_in_ = self.n_features_in_
+        for t, columns in enumerate(self.estimators_features_[: len(self.forest_)]):
+            depth = isolation_depth(self.max_samples_)
+            model = ExtraTreeRegressor(max_features=1, max_depth=depth)
+            model.tree_ = tree_of_columns(self.forest_.tree(t), columns)
+            model.inputs_ = InputEncoder(np.zeros(len(columns), np.int8))
+            model.n_features_in_ = len(columns)
             model.n_outputs_ = 1
             model.max_features_ = 1
             members.append(model)

@@ -104,7 +104,7 @@ def check_fit_table(model, template, X, y, y_kind, sample_weight=None):
             model.coding_ = coding
             return coding.encode(X), y
     X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **MEMBER_CHECKS)
-    return X.tocsr() if sp.issparse(X) else X, y
+    return rows_and_columns_of(X), y
 
 
 def adds_members(model) -> bool:
@@ -121,4 +121,9 @@ def check_prediction_table(model, X):
         validate_data(model, X, reset=False, skip_check_array=True)
         return coding.encode(X)
     X = model._check_new_data(require_in_memory(model, X), **MEMBER_CHECKS)
-    return X.tocsr() if sp.issparse(X) else X
+    return rows_and_columns_of(X)
+
+
+def rows_and_columns_of(X):
+    """X in a form of which rows and columns can be taken; CSR and CSC stay."""
+    return X.tocsr() if sp.issparse(X) and X.format not in ("csr", "csc") else X

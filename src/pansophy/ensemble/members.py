@@ -27,12 +27,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import InterruptedFitWarning
 from ..core import arrays
 from ..core.random import make_rng
 from ..core.rows import is_dataset
+from .routing import routing_enabled
 
 # -- seeds and draws -------------------------------------------------------------
 
@@ -67,6 +69,24 @@ class ResamplingPlan(NamedTuple):
         if self.bootstrap:
             return columns, bootstrap_counts(rng, self.n, self.n_rows, self.p)
         return columns, subset_counts(rng, self.n, self.n_rows)
+
+
+def members_fit_columns(model) -> bool:
+    """Whether the trees among the members of a loaded ensemble fit its columns.
+
+    They may be packed into one forest, which looks at no member's number of columns.
+    """
+    members = getattr(model, "estimators_", [])
+    columns = getattr(model, "estimators_features_", None)
+    width = getattr(model, "n_features_in_", None)
+    if columns is not None and len(columns) != len(members):
+        return False
+    for i, member in enumerate(members):
+        tree = getattr(member, "tree_", None)
+        expected = width if columns is None else len(columns[i])
+        if tree is not None and tree.n_features != expected:
+            return False
+    return True
 
 
 def member_seeds(random_state, n, skip=0) -> np.ndarray:
@@ -142,7 +162,10 @@ def require_in_memory(model, X):
 
 
 def takes_sample_weight(estimator) -> bool:
-    """Whether `fit` of the estimator has a parameter `sample_weight`."""
+    """Whether `fit` of the estimator takes weights, and with routing asks for them."""
+    if routing_enabled():
+        routing = get_routing_for_object(estimator)
+        return "sample_weight" in routing.consumes("fit", ("sample_weight",))
     return has_fit_parameter(estimator, "sample_weight")
 
 
@@ -161,28 +184,45 @@ def member_random_state(seed, i=0) -> int:
     return (int(seed) + 0x9E3779B1 * (i + 1)) % (2**31 - 1)
 
 
-def fit_member(template, seed, X, y, columns=None, counts=None, w=None) -> Any:
-    """A member fitted to some columns and to rows by count, weight or both."""
+def fit_member(
+    template, seed, X, y, columns=None, counts=None, w=None, params=None
+) -> Any:
+    """A member fitted to some columns and to rows by count, weight or both.
+
+    `params` are further arguments of its `fit`, by row where they have as many entries.
+    """
     model = clone_with_seed(template, seed)
+    params = {} if params is None else params
     if columns is not None:
         X = X[:, columns]
     if counts is None and w is None:
-        return model.fit(X, y)
+        model.fit(X, y, **params)
+        return model
     if takes_sample_weight(model):
         weight = counts if w is None else w if counts is None else counts * w
-        return model.fit(X, y, sample_weight=weight)
+        model.fit(X, y, sample_weight=weight, **params)
+        return model
     if counts is None:
         name = type(model).__name__
         raise ValueError(
             f"{name} takes no sample_weight; use bootstrap=True to draw rows by weight."
         )
     rows = np.repeat(np.arange(len(counts)), counts)
-    return model.fit(X[rows], y[rows])
+    model.fit(X[rows], y[rows], **rows_of_params(params, rows, len(counts)))
+    return model
 
 
-def class_probabilities(model, X, n_classes, dtype=float):
+def rows_of_params(params, rows, n) -> dict:
+    """Arguments with an entry for each of n rows, cut down to some rows."""
+    by_row = lambda v: (
+        hasattr(v, "__len__") and not isinstance(v, (str, dict)) and len(v) == n
+    )
+    return {name: np.asarray(v)[rows] if by_row(v) else v for name, v in params.items()}
+
+
+def class_probabilities(model, X, n_classes, dtype=float, params=None):
     """(n, K) probabilities by a model whose classes are some of 0 .. K - 1."""
-    answer = np.asarray(model.predict_proba(X), dtype)
+    answer = np.asarray(model.predict_proba(X, **(params or {})), dtype)
     if answer.shape[1] == n_classes:
         return answer
     out = np.zeros((len(answer), n_classes))
@@ -190,11 +230,12 @@ def class_probabilities(model, X, n_classes, dtype=float):
     return out
 
 
-def probabilities_or_votes(model, X, n_classes):
+def probabilities_or_votes(model, X, n_classes, params=None):
     """`class_probabilities`, or one-hot votes of a member without probabilities."""
     if hasattr(model, "predict_proba"):
-        return class_probabilities(model, X, n_classes, dtype=None)
-    return np.eye(n_classes)[np.asarray(model.predict(X), np.int64)]
+        return class_probabilities(model, X, n_classes, dtype=None, params=params)
+    votes = np.asarray(model.predict(X, **(params or {})), np.int64)
+    return np.eye(n_classes)[votes]
 
 
 # -- collecting members, and warm starts -----------------------------------------

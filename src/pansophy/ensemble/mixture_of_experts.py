@@ -151,7 +151,8 @@ def fit_expert(template, t: ExpertRows, r, old=None):
         r = r * (t.w.sum() / r.sum())  # a penalty inside weighs the same for all
         warm = old is not None and getattr(template, "warm_start", False)
         new = deepcopy(old) if warm else clone(template)
-        return new.fit(t.X, t.y, sample_weight=np.maximum(r, 1e-10 * t.w))
+        new.fit(t.X, t.y, sample_weight=np.maximum(r, 1e-10 * t.w))
+        return new
 
 
 def expert_noise_variance(expert, r, t: ExpertRows):

@@ -26,12 +26,12 @@ from ..tree.abstract_decision_tree import (
     HalfAtMost,
     PositiveFraction,
     ProperFraction,
-    map_dense_blocks,
     require_rows_in_memory,
 )
 from ..tree.criteria import Criterion
 from ..tree.extra_tree import ExtraTreeRegressor
-from ..tree.input_encoding import InputEncoder, silent_float32_overflow
+from ..tree.input_encoding import InputEncoder, training_rows_as_float32
+from ..tree.tree import map_dense_blocks
 from ..typing import Seed
 from .forest import AbstractForest
 from .members import checks_warm_start
@@ -138,7 +138,7 @@ class RandomTreesEmbedding(Transformer, AbstractForest):
     @checks_warm_start("forest_")
     def fit_transform(self, X, y=None, sample_weight=None):
         """Grow the trees and code the rows they were grown on."""
-        with silent_float32_overflow():
+        with training_rows_as_float32(X):
             X, _ = self._check_training_data(require_rows_in_memory(X), **ARRAY_CHECKS)
         w = check_sample_weight(sample_weight, X.shape[0])
         self.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))

@@ -20,19 +20,25 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils.metadata_routing import MethodMapping
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor, Transformer
+from ..core.labels import class_codes
+from ..core.weighted import check_sample_weight
 from ..params import Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..typing import Fittable, Splits
 from .committee import (
     AbstractCommittee,
     NamedEstimators,
     fit_clones,
+    fit_with_params,
 )
 from .members import class_probabilities
+from .routing import routed_params, routing_enabled
 
 PREDICTION_METHODS = ("predict_proba", "decision_function", "predict")
 Prefit = Annotated[
@@ -40,13 +46,12 @@ Prefit = Annotated[
 ]
 
 
-def cross_val_predictions(estimator, X, y, w, splits, method, n_jobs=None):
-    """Eq. (1) for one member."""
+def cross_val_predictions(estimator, X, y, params, splits, method, n_jobs=None):
+    """Eq. (1) for one member; `params` are further arguments of its `fit`."""
     from sklearn.model_selection import cross_val_predict
 
-    params = {} if w is None else {"params": {"sample_weight": w}}
     return cross_val_predict(
-        estimator, X, y, cv=splits, method=method, n_jobs=n_jobs, **params
+        estimator, X, y, cv=splits, method=method, n_jobs=n_jobs, params=params or None
     )
 
 
@@ -57,12 +62,18 @@ def choose_stack_method(estimator, wanted, name):
         if hasattr(estimator, option):
             return option
     raise ParameterError(
-        f"member {name!r} has no {wanted}, which stack_method asks for."
+        f"Underlying estimator {name} does not implement the method {wanted}, which "
+        "stack_method asks for."
     )
 
 
 def prediction_columns(prediction):
-    """A prediction as columns, without the first of two probabilities."""
+    """A prediction as columns, without the first of two probabilities.
+
+    A list has the probabilities of several outputs, of which each loses its first.
+    """
+    if isinstance(prediction, list):
+        return np.hstack([np.asarray(p, float)[:, 1:] for p in prediction])
     Z = np.asarray(prediction, float)
     if Z.ndim == 1:
         return Z[:, None]
@@ -74,7 +85,8 @@ def final_estimator_has(name):
 
     def has(self):
         final = getattr(self, "final_estimator_", None) or self._final_template()
-        return hasattr(final, name)
+        getattr(final, name)  # its AttributeError says what has no such method
+        return True
 
     return has
 
@@ -98,9 +110,10 @@ class AbstractStacking(Transformer, AbstractCommittee):
     def _default_method(self):
         return "auto" if isinstance(self, Classifier) else "predict"
 
-    def _fit_stack(self, X, y, w, classes, groups):
+    def _fit_stack(self, X, y, w, classes, groups, fit_params):
         """Fit the members and, to their out-of-fold predictions, the final model."""
         members = self._members()
+        params = self._member_params(members, w, fit_params)
         wanted = getattr(self, "stack_method", self._default_method())
         methods = [choose_stack_method(e, wanted, n) for n, e in members]
         prefit = isinstance(self.cv, str)
@@ -116,17 +129,20 @@ class AbstractStacking(Transformer, AbstractCommittee):
             predictions = [getattr(e, m)(X) for e, m in zip(fitted, methods)]
         else:
             splits = self._splits(X, y, groups)
-            fitted = fit_clones(members, X, y, w, self.n_jobs)
+            fitted = fit_clones(members, X, y, params, self.n_jobs)
             predictions = [
-                cross_val_predictions(e, X, y, w, splits, m, self.n_jobs)
-                for (_, e), m in zip(members, methods)
+                cross_val_predictions(e, X, y, params[n], splits, m, self.n_jobs)
+                for (n, e), m in zip(members, methods)
             ]
         Z = self._final_features([prediction_columns(p) for p in predictions], X)
-        final = clone(self._final_template())
-        if w is not None and has_fit_parameter(final, "sample_weight"):
-            final.fit(Z, y, sample_weight=w)
-        else:
-            final.fit(Z, y)
+        weights = {} if w is None else {"sample_weight": w}
+        final = fit_with_params(
+            clone(self._final_template()),
+            Z,
+            y,
+            {**fit_params, **weights},
+            "final_estimator",
+        )
         self._store_members(fitted, members, classes)
         self.stack_method_ = methods
         self.final_estimator_ = final
@@ -159,9 +175,24 @@ class AbstractStacking(Transformer, AbstractCommittee):
         return self._final_features([prediction_columns(p) for p in predictions], X)
 
     def _predict_member(self, estimator, method, X):
-        if method == "predict_proba" and not isinstance(self.cv, str):
+        several = isinstance(getattr(self, "classes_", None), list)
+        if method == "predict_proba" and not (isinstance(self.cv, str) or several):
             return class_probabilities(estimator, X, len(self.classes_))
         return getattr(estimator, method)(X)
+
+    def _final_prediction(self, X, params):
+        """What the final model predicts, `params` being arguments of its `predict`."""
+        if routing_enabled():
+            routed = routed_params(self, "predict", params)
+            params = routed["final_estimator_"]["predict"]
+        return self.final_estimator_.predict(self.transform(X), **params)
+
+    def get_metadata_routing(self):
+        """The members and the final model that arguments may go to."""
+        router = super().get_metadata_routing()
+        final = getattr(self, "final_estimator_", None) or self._final_template()
+        mapping = MethodMapping().add(caller="predict", callee="predict")
+        return router.add(final_estimator_=final, method_mapping=mapping)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -189,9 +220,10 @@ class StackingClassifier(Classifier, AbstractStacking):
 
     Parameters
     ----------
-    estimators : list of (str, classifier) or None, default=None
+    estimators : list of (str, classifier or regressor) or None, default=None
         The members; "drop" in the place of one leaves it out. None takes a logistic
-        regression and a decision tree.
+        regression and a decision tree. A regressor is fitted to the numbers 0 .. K - 1
+        of the classes.
     final_estimator : classifier or None, default=None
         What combines the predictions; None for logistic regression.
     cv : int, splitter, list of splits, "prefit" or None, default=None
@@ -238,20 +270,44 @@ default="auto"
     passthrough: Flag = False
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Fit members and final classifier; `groups` go to the splitter."""
-        return self._fit_stack(*self._check_inputs(X, y, sample_weight), groups)
+    def fit(self, X, y, sample_weight=None, groups=None, **fit_params):
+        """Fit members and final classifier to classes, or to columns of 0 and 1.
 
-    def predict(self, X):
-        """Classes."""
-        Z = self.transform(X)
-        return self.classes_[np.asarray(self.final_estimator_.predict(Z), int)]
+        `groups` go to the splitter; `fit_params` need metadata routing.
+        """
+        inputs = self._check_inputs(X, y, sample_weight, fit_params)
+        return self._fit_stack(*inputs, groups=groups, fit_params=fit_params)
+
+    def _takes_member(self, estimator):
+        """Classifiers, and regressors of the classes' numbers (ordered classes)."""
+        return is_classifier(estimator) or is_regressor(estimator)
+
+    @available_if(final_estimator_has("predict"))
+    def predict(self, X, **predict_params):
+        """Classes; `predict_params` go to the final classifier."""
+        codes = np.asarray(self._final_prediction(X, predict_params), int)
+        if not isinstance(self.classes_, list):
+            return self.classes_[codes]
+        return np.stack([c[v] for c, v in zip(self.classes_, codes.T)], axis=1)
 
     @available_if(final_estimator_has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities of the final classifier: (n, K)."""
+        """Probabilities of the final classifier: (n, K), or those of 1 by column."""
         Z = self.transform(X)
+        if isinstance(self.classes_, list):
+            p = self.final_estimator_.predict_proba(Z)
+            return np.stack([q[:, -1] for q in p], axis=1) if isinstance(p, list) else p
         return class_probabilities(self.final_estimator_, Z, len(self.classes_))
+
+    def _several_labels(self, y, sample_weight):
+        """Codes of columns of 0 and 1, weights, and the classes of each column."""
+        if type_of_target(y) != "multilabel-indicator":
+            return super()._several_labels(y, sample_weight)
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        pairs = [class_codes(column) for column in y.T]
+        codes = np.stack([codes for _, codes in pairs], axis=1)
+        w = check_sample_weight(sample_weight, len(y))
+        return codes, w, [classes for classes, _ in pairs]
 
     @available_if(final_estimator_has("decision_function"))
     def decision_function(self, X):
@@ -308,11 +364,14 @@ class StackingRegressor(Regressor, AbstractStacking):
     passthrough: Flag = False
     verbose: Verbosity = 0
 
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Fit members and final regressor; `groups` go to the splitter."""
-        return self._fit_stack(*self._check_inputs(X, y, sample_weight), groups)
+    def fit(self, X, y, sample_weight=None, groups=None, **fit_params):
+        """Fit members and final regressor.
 
-    def predict(self, X):
-        """Numbers."""
-        Z = self.transform(X)
-        return np.asarray(self.final_estimator_.predict(Z))
+        `groups` go to the splitter; `fit_params` need metadata routing.
+        """
+        inputs = self._check_inputs(X, y, sample_weight, fit_params)
+        return self._fit_stack(*inputs, groups=groups, fit_params=fit_params)
+
+    def predict(self, X, **predict_params):
+        """Numbers; `predict_params` (`return_std`, ...) go to the final regressor."""
+        return self._final_prediction(X, predict_params)

@@ -38,7 +38,6 @@ from ..tree._structures import MISSING, SLOT
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     growth_limits,
-    map_dense_blocks,
     resolve_max_features,
     validate_training_data,
 )
@@ -47,6 +46,7 @@ from ..tree.grower import Grower, TreeWithRows
 from ..tree.input_encoding import silent_float32_overflow
 from ..tree.packed_forest import PackedForest, pack_forest
 from ..tree.prepared_columns import PreparedColumns, prepare_columns
+from ..tree.tree import map_dense_blocks
 from . import _tree_table as loops
 from .members import member_random_state, require_in_memory
 

@@ -8,10 +8,12 @@
 with w_m >= 0 that sum to 1. (1) lies between the smallest and the largest prediction;
 its squared error is the mean error of the members less their ambiguity (`diversity`).
 The median is robust to one bad member. sum_m w_m (y_m - y)^2 is the variance of a
-normal distribution fitted to the predictions. The vote shares (2) are probabilities.
+normal distribution fitted to the predictions. The vote shares (2) are no estimates of
+probabilities: three members that are sure of a class at 0.6 share all their votes. So
+`predict_proba` is there under soft voting only, and `vote_shares` under both.
 
 scikit-learn's estimators of the same names give (1) by the mean, (3), and the argmax
-of (2); the probabilities of (2), the median and the variance are added here.
+of (2); the shares of (2), the median and the variance are added here.
 
 Shapes    y_m (n, M)   w (M,)   p (n, K)
 Refs      [KroghVedelsby1995]; [Kuncheva2004]
@@ -22,6 +24,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier, Regressor, Transformer
 from ..core.weighted import weighted_median
@@ -58,6 +61,16 @@ def mean_of_members(outputs, w):
     return np.average(outputs, axis=1, weights=w)
 
 
+def has_soft_votes(model):
+    """Whether members vote with probabilities; an AttributeError says so if not."""
+    if model.voting == "hard":
+        raise AttributeError(
+            f"predict_proba is not available when voting={model.voting!r}; vote_shares "
+            "gives the shares of the votes."
+        )
+    return True
+
+
 class AbstractVoting(Transformer, AbstractCommittee):
     """Members that are all fitted to the same rows."""
 
@@ -65,11 +78,12 @@ class AbstractVoting(Transformer, AbstractCommittee):
     n_jobs: Any
     verbose: Any
 
-    def _fit_members(self, X, y, w, classes):
+    def _fit_members(self, X, y, w, classes, fit_params):
         """Fit every member and store them."""
         members = self._members()
         self._vote_weights(members)
-        fitted = fit_clones(members, X, y, w, self.n_jobs)
+        params = self._member_params(members, w, fit_params)
+        fitted = fit_clones(members, X, y, params, self.n_jobs)
         self._store_members(fitted, members, classes)
         if self.verbose:
             for name, _ in members:
@@ -154,23 +168,27 @@ class VotingClassifier(Classifier, AbstractVoting):
     flatten_transform: Flag = True
     verbose: Verbosity = False
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit every member to the rows."""
-        return self._fit_members(*self._check_inputs(X, y, sample_weight))
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit every member to the rows; `fit_params` need metadata routing."""
+        inputs = self._check_inputs(X, y, sample_weight, fit_params)
+        return self._fit_members(*inputs, fit_params=fit_params)
 
     def predict(self, X):
         """The class with the largest share of the votes; of equals the first."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        soft = self.voting == "soft"
+        shares = self.predict_proba(X) if soft else self.vote_shares(X)
+        return self.classes_[shares.argmax(axis=1)]
 
+    @available_if(has_soft_votes)
     def predict_proba(self, X):
-        """Eq. (2) or (3): (n, K)."""
+        """Eq. (3): (n, K)."""
         X = self._prediction_rows(X)
-        w = self._vote_weights()
-        K = len(self.classes_)
-        if self.voting == "hard":
-            return vote_shares(self._labels(X), w, K)
-        return np.tensordot(w, self._shares(X), axes=1)
+        return np.tensordot(self._vote_weights(), self._shares(X), axes=1)
+
+    def vote_shares(self, X):
+        """Eq. (2): (n, K) shares of the votes, by weight, for each class."""
+        X = self._prediction_rows(X)
+        return vote_shares(self._labels(X), self._vote_weights(), len(self.classes_))
 
     def transform(self, X):
         """Classes (n, M) as whole numbers, or probabilities under soft voting."""
@@ -245,9 +263,10 @@ class VotingRegressor(Regressor, AbstractVoting):
     verbose: Verbosity = False
     combine: Literal["mean", "median"] = "mean"
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit every member to the rows."""
-        return self._fit_members(*self._check_inputs(X, y, sample_weight))
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit every member to the rows; `fit_params` need metadata routing."""
+        inputs = self._check_inputs(X, y, sample_weight, fit_params)
+        return self._fit_members(*inputs, fit_params=fit_params)
 
     def predict(self, X, return_std=False):
         """Eq. (1); with `return_std` also the standard deviation of the members."""

@@ -4,11 +4,13 @@ It is not in `base.py` with the other roles because scikit-learn's `SelectorMixi
 half a second to import.
 """
 
+from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, Transformer
+from ..base import Estimator, Transformer, check_sparse_structure
+from ..core.labels import plain_numbers
 
 
 class AbstractSelector(SelectorMixin, Transformer, Estimator):
@@ -17,6 +19,12 @@ class AbstractSelector(SelectorMixin, Transformer, Estimator):
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.support_
+
+    def transform(self, X):
+        """The columns of X that are kept."""
+        if sparse.issparse(X):
+            check_sparse_structure(X)
+        return super().transform(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -39,7 +47,7 @@ def checked_n_features(wanted, d, name, default):
 def is_continuous_target(y) -> bool:
     """Whether y holds continuous numbers rather than classes."""
     try:
-        return type_of_target(y).startswith("continuous")
+        return type_of_target(plain_numbers(y)).startswith("continuous")
     except (TypeError, ValueError):
         return False
 

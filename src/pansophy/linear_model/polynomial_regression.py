@@ -28,6 +28,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from ..base import Regressor
 from ..core.least_squares import least_squares
 from ..params import Flag, Natural
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Splits
 from .base import LinearEstimator
 
@@ -86,6 +87,11 @@ def cross_validation_errors(A, y, w, widths, splits):
     return errors / total
 
 
+@saved_state(
+    powers_=IntArray("terms", "n_features_in_", low=0),
+    coef_=FloatArray("terms"),
+    scale_=FloatArray("n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
 class PolynomialRegression(Regressor, LinearEstimator):
     """A polynomial in the columns of X, of a given or a chosen degree.

@@ -54,6 +54,7 @@ from ..distributions.class_moments import (
     dense_float64,
     weights_for_loop,
 )
+from ..persist.saved_state import IntArray, NumberArray, saved_state
 from . import _column_families as loops
 from .abstract_bayes import apply_to_dense_rows
 
@@ -333,6 +334,11 @@ def draw_rows_by_class(p, z, rng):
 # --- categorical ---------------------------------------------------------------------
 
 
+@saved_state(
+    counts=NumberArray("classes", "values"),
+    widths=IntArray(None, low=0),
+    check=lambda t: int(t.widths.sum()) == t.counts.shape[1],
+)
 @dataclass(frozen=True, eq=False)
 class CategoryCounts:
     """Counts (k, M) of the values of d columns side by side; they add, and widen."""

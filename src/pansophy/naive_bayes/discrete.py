@@ -23,6 +23,7 @@ from ..core.numerics import safe_log
 from ..distributions import Beta, Dirichlet
 from ..distributions.base import SufficientStatistics
 from ..params import Count, Flag, NonNegative, ParameterError
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import check_class_prior, class_log_prior
 from .column_families import (
@@ -37,6 +38,7 @@ from .naive_bayes import AbstractNaiveBayes
 LEAST_ALPHA = 1e-10  # scikit-learn's, where force_alpha is False
 
 
+@saved_state(n_categories_=IntArray("n_features_in_", low=0))
 class AbstractCountNB(AbstractNaiveBayes):
     """Naive Bayes from counts, smoothed by `alpha`."""
 

@@ -22,6 +22,7 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
 from .column_families import raise_bad_category
@@ -52,6 +53,11 @@ def check_categories(X):
     raise_bad_category(int(np.argmax(bad)) if bad.any() else -1)
 
 
+@saved_state(
+    n_categories_=IntArray("n_features_in_", low=1),
+    cells_=IntArray("cells", "n_features_in_", low=0),
+    counts_=FloatArray("cells", None),
+)
 @dataclass(eq=False, repr=False)
 class JointTableClassifier(AbstractBayes):
     """Bayes' rule from a table of all combinations of the columns.

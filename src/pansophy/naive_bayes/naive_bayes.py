@@ -26,6 +26,7 @@ from ..core.labels import class_codes
 from ..core.rows import add_statistics, default_block
 from ..distributions.class_moments import weighted_one_hot
 from ..params import Flag, NonNegative
+from ..persist.saved_state import AnyOf, AnyValue, Each, IntArray, Row, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import (
     AbstractBayes,
@@ -73,6 +74,40 @@ def take_columns(x, columns):
     return x[:, columns]
 
 
+def families_fit_columns(model) -> bool:
+    """Whether the distributions of a loaded model are about its columns and classes."""
+    if not hasattr(model, "groups_") or not hasattr(model, "distribution_"):
+        return True
+    k = len(model.classes_)
+    for (_, columns), held in zip(model.groups_, model.distribution_, strict=True):
+        width = model.n_features_in_ if columns is None else len(columns)
+        several = type(held) is list
+        shapes = [distribution_shape(p) for p in (held if several else [held])]
+        if several and len(shapes) != width:
+            return False
+        if any(rows != k or not (several or d == width) for rows, d in shapes):
+            return False
+    return True
+
+
+def distribution_shape(p) -> tuple[int, int]:
+    """Classes and columns (or levels) of a batch of distributions."""
+    for name in ("prob", "rate", "mean"):
+        held = getattr(p, name, None)
+        if held is not None and np.ndim(held) == 2:
+            return tuple(np.shape(held))
+    raise ValueError(f"{type(p).__name__} is not a batch of distributions")
+
+
+@saved_state(
+    groups_=Each(
+        Row(
+            AnyValue(),
+            AnyOf(IntArray(None, low=0, below="n_features_in_", optional=True)),
+        )
+    ),
+    check=families_fit_columns,
+)
 class AbstractNaiveBayes(AbstractBayes):
     """Statistics of rows, then distributions, then scores: eq. (1).
 

@@ -138,7 +138,7 @@ def checked_leaf(leaf):
 
 def check_predictors(model):
     """The same for the trees of scikit-learn's histogram boosting."""
-    for tree in [t for trees in getattr(model, "_predictors", ()) for t in trees]:
+    for tree in [t for trees in vars(model).get("_predictors", ()) for t in trees]:
         n = len(tree.nodes)
         nodes = tree.nodes
         splits = nodes["is_leaf"] == 0

@@ -46,6 +46,7 @@ from ..mixture.gaussian_em import (
     user_initial_params,
 )
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
+from ..persist.saved_state import IntArray, NumberArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
@@ -104,6 +105,11 @@ def repeat_covariance(C, k, shape):
     return C if shape == "tied" else np.stack([C] * k)
 
 
+@saved_state(
+    means_=NumberArray("components", "n_features_in_"),
+    weights_=NumberArray("components"),
+    component_class_=IntArray("components", low=0),
+)
 @dataclass(eq=False, repr=False)
 class GaussianMixtureClassifier(Classifier, Estimator):
     """Gaussian Bayes classifier that also learns from rows without labels.

@@ -34,6 +34,7 @@ from ..core.em import em
 from ..core.numerics import logsumexp, softmax
 from ..core.rows import Rows
 from ..params import Natural, NonNegative, Positive, Verbosity
+from ..persist.saved_state import AnyArray, saved_state
 
 ABSTAIN = -1
 MIN_PROBABILITY = 1e-300  # least probability whose logarithm is taken
@@ -115,6 +116,7 @@ def vote_fractions(V, K):
     return np.where(total > 0, r / np.maximum(total, 1), 1 / K)
 
 
+@saved_state(classes_=AnyArray("classes"))
 @dataclass(eq=False, repr=False)
 class LabelModel(Density, Estimator):
     """Combines the votes of unreliable labellers by EM, without true labels.

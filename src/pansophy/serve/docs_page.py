@@ -42,7 +42,7 @@ def docs_page(service) -> tuple[str, str]:
     nonce = secrets.token_urlsafe(12)
     row = json.dumps(example_row(model), indent=2, ensure_ascii=False)
     cells = "".join(
-        f"<tr><td>{escape(i.column.name)}</td><td>{escape(describe_column(i.column)[:300])}"
+        f"<tr><td>{escape(i.column.name)}</td><td>{escape(describe_column(i.column, model.reference)[:300])}"
         f"</td><td>{'yes' if i.required else 'no'}</td></tr>"
         for i in service.reader.inputs
     )

@@ -35,6 +35,7 @@ from ..distributions.covariance import SHAPES
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior
 from ..params import Count, Natural, NonNegative, Verbosity, check_count
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .forecast import Forecast, check_interval_level
 from .gaussian_hmm import (
@@ -172,6 +173,12 @@ class RegressionEmission:
         return {"m": own["m"] + self.slopes.size, "c": own["c"]}
 
 
+@saved_state(
+    intercept_=FloatArray("n_components", "n_features_in_"),
+    coef_=FloatArray("n_components", "lags", "n_features_in_", "n_features_in_"),
+    last_regimes_=FloatArray("n_components"),
+    last_=FloatArray("lags", "n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
 class AutoregressiveHMM(AbstractHMM, Estimator):
     """Hidden Markov model with linear autoregressions as states, by Baum-Welch.

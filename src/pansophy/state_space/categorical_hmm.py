@@ -21,6 +21,7 @@ from ..base import Estimator
 from ..distributions.categorical import Categorical, checked_probabilities
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .hmm import AbstractHMM
 
@@ -33,6 +34,7 @@ Letters = Annotated[
 ]
 
 
+@saved_state(emissionprob_=FloatArray("n_components", None))
 @dataclass(eq=False, repr=False)
 class CategoricalHMM(AbstractHMM, Estimator):
     """Hidden Markov model with symbols as observations, fitted by Baum-Welch.

@@ -51,6 +51,7 @@ from ..distributions.missing import expected_moments, observed_log_prob
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior, normal_log_prior, posterior_modes
 from ..params import Count, NonNegative, Number, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .hmm import AbstractHMM
 from .hmm_initialization import (
@@ -348,6 +349,7 @@ def stored_covariances(value, shape: str, k: int, d: int, name="covars_"):
     return value
 
 
+@saved_state(means_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class GaussianHMM(AbstractHMM, Estimator):
     """Hidden Markov model with Normals as emissions, fitted by Baum-Welch.

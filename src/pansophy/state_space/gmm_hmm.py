@@ -41,6 +41,7 @@ from ..distributions.categorical import checked_probabilities
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior, normal_log_prior
 from ..params import Count, NonNegative, Number, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .gaussian_hmm import (
     EMPTY_STATE,
@@ -266,6 +267,11 @@ def mixture_prior(model, k, m, d) -> MixturePrior:
     return MixturePrior(alpha, NormalPrior(m0, kappa, psi, extra))
 
 
+@saved_state(
+    weights_=FloatArray("n_components", "mixtures"),
+    means_=FloatArray("n_components", "mixtures", "n_features_in_"),
+    covars_=FloatArray("n_components", ...),
+)
 @dataclass(eq=False, repr=False)
 class GMMHMM(AbstractHMM, Estimator):
     """Hidden Markov model with mixtures of Normals as emissions, by Baum-Welch.

@@ -56,6 +56,7 @@ from ..distributions.base import SufficientStatistics
 from ..distributions.categorical import Categorical, checked_probabilities, pick_rows
 from ..distributions.priors import Dirichlet
 from ..params import check_count
+from ..persist.saved_state import FloatArray, Whole, saved_state
 from .hmm_inference import (
     fixed_lag_smoother,
     k_best_paths,
@@ -278,6 +279,11 @@ class ConvergenceMonitor(NamedTuple):
     history: list  # log-likelihood after each iteration
 
 
+@saved_state(
+    n_components=Whole(low=1),
+    startprob_=FloatArray("n_components"),
+    transmat_=FloatArray("n_components", "n_components"),
+)
 class AbstractHMM(Density, Estimator):
     """Hidden Markov model with any emission, which a final class provides."""
 

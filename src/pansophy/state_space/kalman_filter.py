@@ -37,6 +37,7 @@ from ..params import (
     Verbosity,
     check_count,
 )
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .forecast import (
     Beliefs,
@@ -147,6 +148,20 @@ def fitted_attributes(params: KalmanParameters) -> dict:
     return {f"{name}_": getattr(params, x) for name, (x, _, _) in PARAMETERS.items()}
 
 
+@saved_state(
+    transition_matrices_=FloatArray(..., "state", "state"),
+    observation_matrices_=FloatArray(..., "n_features_in_", "state"),
+    transition_covariance_=FloatArray(..., "state", "state"),
+    observation_covariance_=FloatArray(..., "n_features_in_", "n_features_in_"),
+    transition_offsets_=FloatArray(..., "state"),
+    observation_offsets_=FloatArray(..., "n_features_in_"),
+    initial_state_mean_=FloatArray("state"),
+    initial_state_covariance_=FloatArray("state", "state"),
+    control_matrices_=FloatArray(..., "state", "controls"),
+    observation_control_matrices_=FloatArray(..., "n_features_in_", "controls"),
+    last_state_mean_=FloatArray("state"),
+    last_state_covariance_=FloatArray("state", "state"),
+)
 @dataclass(eq=False, repr=False)
 class KalmanFilter(Density, Estimator):
     """Linear Gaussian state-space model: filter, smoother, forecasts and learning.

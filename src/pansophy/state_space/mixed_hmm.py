@@ -24,6 +24,7 @@ from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
 from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..persist.saved_state import AnyValue, Each, IntArray, Row, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission
 from .gaussian_hmm import NormalEmission
@@ -137,6 +138,9 @@ class ProductEmission:
         return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
+@saved_state(
+    emissions_=Each(Row(IntArray(None, low=0, below="n_features_in_"), AnyValue()))
+)
 @dataclass(eq=False, repr=False)
 class MixedHMM(AbstractHMM, Estimator):
     """Hidden Markov model of columns of different kinds, fitted by Baum-Welch.

@@ -21,6 +21,7 @@ from ..base import Estimator
 from ..distributions.categorical import Multinomial, checked_probabilities
 from ..distributions.priors import Dirichlet
 from ..params import Count, NonNegative, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission
 from .hmm import AbstractHMM
@@ -29,6 +30,7 @@ from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 Letters = Annotated[str, letters_rule("ste")]
 
 
+@saved_state(emissionprob_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class MultinomialHMM(AbstractHMM, Estimator):
     """Hidden Markov model with counts of symbols as emissions, by Baum-Welch.

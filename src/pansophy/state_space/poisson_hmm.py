@@ -25,6 +25,7 @@ import numpy as np
 from ..base import Estimator
 from ..distributions.counts import Poisson
 from ..params import Count, NonNegative, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission, GammaPseudoCounts
 from .hmm import AbstractHMM
@@ -33,6 +34,7 @@ from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 Letters = Annotated[str, letters_rule("stl")]
 
 
+@saved_state(lambdas_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class PoissonHMM(AbstractHMM, Estimator):
     """Hidden Markov model with Poisson counts as emissions, fitted by Baum-Welch.

@@ -1,6 +1,6 @@
 """Decision trees and the engine that grows them."""
 
-from .criteria import entropy, gini, information_gain, split_curve, split_impurity
+from .criteria import entropy, gini, information_gain, split_impurity
 from .decision_stump import DecisionStump
 from .decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from .directional_tree import DirectionalTreeRegressor
@@ -12,6 +12,7 @@ from .multiway_tree import MultiwayTree
 from .pruning import prune_reduced_error
 from .rules import RuleList, export_rules, extract_rules, prune_rules
 from .shap import Explanation, shap_values
+from .split_curve import split_curve
 from .splits import DirectionalSplit, LevelSplit, ThresholdSplit
 from .tree import Tree
 from .tree_drawing import export_svg

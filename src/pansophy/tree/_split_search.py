@@ -239,8 +239,8 @@ def best_split_of_list(
         a, b = np.float64(x[rows[start]]), np.float64(x[rows[end - 1]])
         v, key = uniform_between(node.key ^ f, a, b)
         pick = last_at_most(x, rows, start, end, v)
-        if m:
-            side0 = int(key & np.uint64(1))
+        if m:  # one value against the missing ones: these go right
+            side0 = int(key & np.uint64(1)) if a < b else 0
             sides = side0 + 1
     u = room[2]
     for side in range(side0, sides):
@@ -333,7 +333,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
     if plan.random:
         v, key = uniform_between(node.key ^ f, np.float64(low[a]), np.float64(high[b]))
         if m:
-            side0 = int(key & np.uint64(1))
+            side0 = int(key & np.uint64(1)) if a < b else 0
             sides = side0 + 1
     for side in range(side0, sides):
         left, wl = 0, 0.0
@@ -809,9 +809,7 @@ def random_split_of_bytes(node, edges, codes, f, rows, line, near, split):
         return
     a, b = np.float64(edges[f, 0, low]), np.float64(edges[f, 1, high])
     v, key = uniform_between(node.key ^ f, a, b)
-    side = np.int64(key & np.uint64(1)) if m else 0
-    if low == high and side:
-        return  # everything would go left
+    side = np.int64(key & np.uint64(1)) if m and low < high else 0
     most = bin_at_most(edges, f, low, high, v)
     z = 0
     h = 0
@@ -836,7 +834,7 @@ def random_split_of_values(node, x, f, missing, rows, line, near, split):
     if m == node.n or (low == high and m == 0):
         return
     v, key = uniform_between(node.key ^ f, np.float64(low), np.float64(high))
-    side = np.int64(key & np.uint64(1)) if m else 0
+    side = np.int64(key & np.uint64(1)) if m and low < high else 0
     z = 0
     h = 0
     for i in range(node.n):
@@ -969,7 +967,8 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
             return
         low, high = np.float64(edges[f, 0, a]), np.float64(edges[f, 1, b])
     v, key = uniform_between(node.key ^ f, low, high)
-    side = gone > 0 and (key & np.uint64(1)) == np.uint64(1)
+    several = low < high if x is not None else a < b
+    side = gone > 0 and several and (key & np.uint64(1)) == np.uint64(1)
     if x is not None:
         for i in range(n):
             goes[i] = near[i] <= v

@@ -15,16 +15,24 @@ from ..core import arrays
 from ..core.random import make_rng
 from ..core.rows import is_dataset
 from ..params import ParameterError, ParameterRule, number_rule
+from ..persist.saved_state import Part, saved_state
 from ..typing import ListLike
 from . import pruning
 from ._structures import ABSOLUTE
 from .criteria import Criterion
 from .export import export_text
 from .grower import NO_DEPTH_LIMIT, GrowthLimits, grow_tree, needs_sorted_columns
-from .input_encoding import InputEncoder, silent_float32_overflow, table_shape
+from .input_encoding import (
+    InputEncoder,
+    silent_float32_overflow,
+    table_shape,
+    training_rows_as_float32,
+)
+from .missing_fill import FILLS, learn_missing_fill
 from .prepared_columns import prepare_columns
 from .splits import describe_splits
-from .tree import Tree
+from .tree import Tree, map_dense_blocks
+from .virtual_subclasses import VirtualSubclass
 
 
 def is_positive_fraction(value):
@@ -72,7 +80,27 @@ ClassWeightOption = Annotated[
 ]
 
 
-class AbstractDecisionTree(Estimator):
+def splits_match_inputs(model) -> bool:
+    """Whether the trees of a loaded model fit the columns that its encoder reads."""
+    inputs = getattr(model, "inputs_", None)
+    for name in ("tree_", "forest_", "trees_"):
+        held = getattr(model, name, None)
+        if held is None:
+            continue
+        if inputs is not None and len(inputs.forms) != model.n_features_in_:
+            return False
+        sets = getattr(held, "sets", None)
+        if sets is not None and sets.any() and (inputs is None or inputs.plain):
+            return False  # a split by set would index by numbers that are no codes
+    return True
+
+
+@saved_state(
+    tree_=Part(Tree, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    check=splits_match_inputs,
+)
+class AbstractDecisionTree(VirtualSubclass, Estimator):
     """Base of estimators that hold one grown tree in `tree_`."""
 
     @abstractmethod
@@ -159,19 +187,26 @@ def validate_prediction_rows(model, X):
     X = require_rows_in_memory(X, allow_arrow=not model.inputs_.plain)
     if not model.inputs_.plain:
         validate_data(model, X, reset=False, skip_check_array=True)
-        return model.inputs_.encode(X)
-    with silent_float32_overflow():
-        X = model._check_new_data(X, **ARRAY_CHECKS)
+        X = model.inputs_.encode(X)
+    else:
+        with silent_float32_overflow():
+            X = model._check_new_data(X, **ARRAY_CHECKS)
+    fill = getattr(model, "fill_", None)
+    if fill is not None:
+        return fill.apply(X)
     return X.tocsr() if sp.issparse(X) else X
 
 
-def map_dense_blocks(X, function, values=1 << 22):
-    """function of the rows of X; a sparse X is spread out a block at a time."""
-    if not sp.issparse(X):
-        return function(X)
-    step = max(1, values // max(1, X.shape[1]))
-    cuts = range(0, X.shape[0], step)
-    return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
+def encode_grid(model, grid, features):
+    """Values of some columns as the trees of a model see them: numbers and codes."""
+    if model.inputs_.plain:
+        return np.asarray(grid, np.float32)
+    out = np.empty(np.shape(grid), np.float32)
+    for k, f in enumerate(features):
+        table = model.inputs_.tables[f]
+        column = np.asarray(grid)[:, k]
+        out[:, k] = column if table is None else table.encode(column)
+    return out
 
 
 def leaf_values_of_rows(model, X, value_of):
@@ -192,12 +227,16 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     get = lambda name: getattr(model, name, None)
     categorical, directional = get("categorical_features"), get("directional_features")
     plain = categorical is None and directional is None
+    if sp.issparse(y):
+        raise ValueError(
+            "sparse multilabel-indicator for y is not supported: pass y.toarray()."
+        )
     X = require_rows_in_memory(X, allow_arrow=not plain)
     if plain:
-        with silent_float32_overflow():
+        with training_rows_as_float32(X):
             X, y, _ = model._check_training_data(X, y, y_kind=y_kind, **ARRAY_CHECKS)
         model.inputs_ = InputEncoder(np.zeros(X.shape[1], np.int8))
-        return X, y
+        return fill_training_rows(model, X, y, weigh_rows), y
     stand_in = np.zeros((table_shape(X)[0], 1), np.float32)
     _, y, _ = model._check_training_data(stand_in, y, y_kind=y_kind)
     validate_data(model, X, skip_check_array=True)  # names and width
@@ -205,7 +244,18 @@ def validate_training_data(model, X, y, y_kind, weigh_rows=None):
     w = None if weigh_rows is None else weigh_rows(y)
     if not (get("warm_start") and hasattr(model, "forest_")):  # old trees keep codes
         model.inputs_ = InputEncoder.learn(X, categorical, directional, subset, w)
-    return model.inputs_.encode(X), y
+    return fill_training_rows(model, model.inputs_.encode(X), y, weigh_rows), y
+
+
+def fill_training_rows(model, X, y, weigh_rows):
+    """X with its missing values filled in if the model does so; sets `fill_` then."""
+    model.__dict__.pop("fill_", None)
+    kind = getattr(model, "missing", "default")
+    if kind not in FILLS:
+        return X
+    w = None if weigh_rows is None else weigh_rows(y)
+    model.fill_ = learn_missing_fill(kind, X, model.inputs_.forms, w)
+    return model.fill_.apply(X)
 
 
 def fit_tree(model, X, y, w, criterion: Criterion, signs=None) -> Tree:

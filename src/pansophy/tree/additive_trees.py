@@ -74,9 +74,8 @@ def as_additive_trees(model) -> AdditiveTrees:
 def is_threshold_tree(model) -> bool:
     """Whether a member is a tree of ours that compares numbers with thresholds."""
     inputs = getattr(model, "inputs_", None)
-    return isinstance(getattr(model, "tree_", None), Tree) and (
-        inputs is None or inputs.plain
-    )
+    plain = (inputs is None or inputs.plain) and not hasattr(model, "fill_")
+    return plain and isinstance(getattr(model, "tree_", None), Tree)
 
 
 def dense_prediction_rows(model, X):

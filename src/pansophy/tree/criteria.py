@@ -168,12 +168,14 @@ class Criterion(NamedTuple):
 def class_fractions(counts):
     """p_c of eq. (1), of counts along the last axis."""
     counts = np.asarray(counts, float)
+    if counts.ndim == 0 or not np.all((counts >= 0) & np.isfinite(counts)):
+        raise ValueError("class counts must be a list of finite numbers of at least 0.")
     total = counts.sum(axis=-1, keepdims=True)
     return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
 
 
 def gini(counts):
-    """Gini impurity of class counts, eq. (1).
+    """Gini impurity of class counts, eq. (1); of a table that of each row.
 
     >>> float(gini([5, 3]))
     0.46875
@@ -184,6 +186,8 @@ def gini(counts):
 def entropy(counts, base=2.0):
     """Entropy of class counts, eq. (1), in bits unless another base is given.
 
+    A table of counts gives the entropy of each row.
+
     >>> round(float(entropy([9, 5])), 6)
     0.940286
     """
@@ -192,67 +196,47 @@ def entropy(counts, base=2.0):
     return distributions.entropy(p, base=base)
 
 
+def counts_of_children(children):
+    """(children, K) class counts, given one by one or as one table with a row each."""
+    table = children[0] if len(children) == 1 else children
+    try:
+        counts = np.asarray(table, float)
+    except (TypeError, ValueError):
+        counts = np.empty(0)
+    counts = counts[None] if len(children) == 1 and counts.ndim == 1 else counts
+    if counts.ndim != 2 or counts.size == 0:
+        raise ValueError(
+            "the children of a split must be lists of class counts of equal length, "
+            "or one table with a row for each child."
+        )
+    if not counts.sum() > 0:
+        raise ValueError("the children of a split hold no rows: all counts are 0.")
+    return counts
+
+
 def split_impurity(*children, impurity=gini):
     """Impurity after a split: that of the children, weighted by their counts.
+
+    The children are lists of class counts, or one table with a row for each child.
 
     >>> round(float(split_impurity([4, 1], [1, 4])), 6)
     0.32
     """
-    sizes = np.array([np.sum(c) for c in children], float)
-    return sizes @ [impurity(c) for c in children] / sizes.sum()
+    counts = counts_of_children(children)
+    sizes = counts.sum(axis=1)
+    return sizes @ [impurity(c) for c in counts] / sizes.sum()
 
 
 def information_gain(*children, base=2.0):
     """Entropy of the whole less the entropy after a split into the children.
 
+    The children are lists of class counts, or one table with a row for each child.
+
     >>> round(float(information_gain([4, 1], [1, 4])), 6)
     0.278072
+    >>> round(float(information_gain([[4, 1], [1, 4]])), 6)
+    0.278072
     """
-    bits = lambda counts: entropy(counts, base)
-    return bits(np.sum(children, axis=0)) - split_impurity(*children, impurity=bits)
-
-
-def split_curve(x, y, criterion="gini", sample_weight=None):
-    """Gain of every split of one column, by threshold: what a node chooses from.
-
-    Parameters
-    ----------
-    x : array of shape (n,)
-    y : array of shape (n,)
-        Classes for "gini" and "entropy", numbers for "squared_error".
-    criterion : {"gini", "entropy", "squared_error"}, default="gini"
-    sample_weight : array of shape (n,), default=None
-
-    Returns
-    -------
-    thresholds : array
-        Midpoints between neighbouring different values.
-    gains : array
-        I - W_l / W I_l - W_r / W I_r at each of them.
-
-    Examples
-    --------
-    >>> thresholds, gains = split_curve([1, 2, 3, 4], [0, 0, 1, 1], "entropy")
-    >>> thresholds, gains.round(3)
-    (array([1.5, 2.5, 3.5]), array([0.311, 1.   , 0.311]))
-    """
-    x, y = np.asarray(x, float), np.asarray(y)
-    w = np.ones(len(x)) if sample_weight is None else np.asarray(sample_weight, float)
-    order = np.argsort(x, kind="stable")
-    x, y, w = x[order], y[order], w[order]
-    if criterion == "squared_error":
-        y = y - np.average(y, weights=w)
-        sums = np.cumsum(w[:, None] * np.stack([np.ones(len(y)), y, y * y], 1), axis=0)
-        impurity = lambda s: s[:, 2] / s[:, 0] - (s[:, 1] / s[:, 0]) ** 2
-        weight = lambda s: s[:, 0]
-    else:
-        sums = np.cumsum(w[:, None] * (y[:, None] == np.unique(y)), axis=0)
-        impurity = {"gini": gini, "entropy": entropy}[criterion]
-        weight = lambda s: s.sum(axis=1)
-    cut = np.flatnonzero(np.diff(x))
-    left = sums[cut]
-    right = sums[-1] - sums[cut]
-    whole = sums[-1:]
-    after = weight(left) * impurity(left) + weight(right) * impurity(right)
-    gains = impurity(whole) - after / weight(whole)
-    return x[cut] / 2 + x[cut + 1] / 2, gains
+    counts = counts_of_children(children)
+    bits = lambda c: entropy(c, base)
+    return bits(counts.sum(axis=0)) - split_impurity(*counts, impurity=bits)

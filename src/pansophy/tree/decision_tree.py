@@ -31,7 +31,8 @@ Details that matter
 - `missing="both"` answers for a missing value with the average of both branches, by
   the training weight that went there. Growth is the same: a training row with a
   missing value takes the side that gains more, with all of its weight, so that leaves
-  count every row once and sums stay exact.
+  count every row once and sums stay exact. `missing="mean"`, `"mode"` and `"model"`
+  fill missing values in before growth and before predictions (`missing_fill.py`).
 - Zero gain is still a split (two features may help only together), so without
   limits the tree fits all rows whose columns differ.
 
@@ -52,7 +53,7 @@ from ..core.class_weight import apply_class_weight
 from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, OpenFraction, ParameterError, TwoOrMore
 from ..typing import Seed
-from ._structures import GAUSS, JOINT
+from ._structures import GAUSS, JOINT, SQUARE
 from .abstract_decision_tree import (
     AbstractDecisionTree,
     AngleSelection,
@@ -64,6 +65,7 @@ from .abstract_decision_tree import (
     PositiveFraction,
     ProperFraction,
     check_monotonic_cst,
+    encode_grid,
     fit_tree,
     leaf_values_of_rows,
     validate_training_data,
@@ -130,6 +132,9 @@ class AbstractTreeClassifier(Classifier, AbstractDecisionTree):
         return tags
 
 
+TINY_SPREAD = 1e-140  # differences whose squares, summed, are no longer told apart
+
+
 class TreeTarget(NamedTuple):
     """Targets as the engine reads them."""
 
@@ -162,12 +167,19 @@ def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget
     """The same for the numbers y with weights w."""
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, float)
     sums = Y.sum(axis=0) if w is None else w @ Y
-    if model.criterion == "poisson" and (np.any(Y < 0) or np.any(sums <= 0)):
+    if model.criterion == "poisson" and np.any(Y < 0):
         raise ValueError(
-            "criterion='poisson' needs y without negative values and with a positive "
-            "sum in every column."
+            "Some value(s) of y are negative which is not allowed for Poisson "
+            "regression (criterion='poisson')."
+        )
+    if model.criterion == "poisson" and np.any(sums <= 0):
+        raise ValueError(
+            "Sum of y is not strictly positive which is necessary for Poisson "
+            "regression (criterion='poisson')."
         )
     accept(Y.shape[1])
+    if KINDS[model.criterion] in (SQUARE, GAUSS, JOINT):
+        refuse_tiny_spread(Y if w is None else Y[w > 0], type(model).__name__)
     model.n_outputs_ = Y.shape[1]
     signs = check_monotonic_cst(model.monotonic_cst, d, model.n_outputs_)
     criterion = Criterion(KINDS[model.criterion], model.n_outputs_)
@@ -176,6 +188,17 @@ def regression_target(model, y, w, d, accept=lambda outputs: None) -> TreeTarget
             cost_above=model.quantile, cost_below=1 - model.quantile
         )
     return TreeTarget(Y, criterion, signs)
+
+
+def refuse_tiny_spread(y, name):
+    """Raise if targets differ, but by so little that squares of it are 0."""
+    with np.errstate(over="ignore"):
+        spread = np.ptp(y, axis=0).max(initial=0.0)
+    if 0 < spread < TINY_SPREAD:
+        raise ValueError(
+            f"y of {name} differs by {spread:.2g} at most, too little for sums of "
+            "squares: multiply it by a power of ten."
+        )
 
 
 def class_weighted_rows(model, y, sample_weight):
@@ -214,6 +237,13 @@ class AbstractTreeRegressor(Regressor, AbstractDecisionTree):
         all_of = lambda tree: tree.value[:, :, 0]
         check_is_fitted(self)
         return leaf_values_of_rows(self, X, one if self.n_outputs_ == 1 else all_of)
+
+    def _compute_partial_dependence_recursion(self, grid, target_features):
+        """Partial dependence by the tree itself; scikit-learn's inspection calls it."""
+        out = np.zeros(len(grid))
+        rows = encode_grid(self, grid, target_features)
+        self.tree_.compute_partial_dependence(rows, target_features, out)
+        return out
 
 
 def fit_standardized_tree(model, X, Y, w, criterion, signs):
@@ -270,9 +300,11 @@ default="gini"
         (7 for a day of the week).
     categorical_split : {"subset", "level"}, default="subset"
         Whether levels are split into any two sets or one against the rest.
-    missing : {"default", "both"}, default="default"
+    missing : {"default", "both", "mean", "mode", "model"}, default="default"
         Whether a missing value takes the side chosen in training, or both branches
-        are averaged.
+        are averaged, or it is filled in beforehand: by the mean of its column (levels
+        and angles by the mode), its mode, or the prediction of a tree of the other
+        columns.
     smoothing : float, default=0.0
         a in the leaf probabilities (n_c + a) / (n + a K); 1 is Laplace's.
 
@@ -319,7 +351,7 @@ default="gini"
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
     directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
-    missing: Literal["default", "both"] = "default"
+    missing: Literal["default", "both", "mean", "mode", "model"] = "default"
     smoothing: NonNegative = 0.0
 
 
@@ -367,9 +399,11 @@ class DecisionTreeRegressor(AbstractTreeRegressor):
         (7 for a day of the week).
     categorical_split : {"subset", "level"}, default="subset"
         Whether levels are split into any two sets or one against the rest.
-    missing : {"default", "both"}, default="default"
+    missing : {"default", "both", "mean", "mode", "model"}, default="default"
         Whether a missing value takes the side chosen in training, or both branches
-        are averaged.
+        are averaged, or it is filled in beforehand: by the mean of its column (levels
+        and angles by the mode), its mode, or the prediction of a tree of the other
+        columns.
     quantile : float, default=0.5
         The quantile that criterion="quantile" predicts.
 
@@ -418,5 +452,5 @@ class DecisionTreeRegressor(AbstractTreeRegressor):
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
     directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
-    missing: Literal["default", "both"] = "default"
+    missing: Literal["default", "both", "mean", "mode", "model"] = "default"
     quantile: OpenFraction = 0.5

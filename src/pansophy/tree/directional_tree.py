@@ -39,11 +39,10 @@ from .abstract_decision_tree import (
     ProperFraction,
     fit_tree,
     leaf_values_of_rows,
-    map_dense_blocks,
     validate_training_data,
 )
 from .criteria import Criterion
-from .tree import LEAF
+from .tree import LEAF, map_dense_blocks
 
 
 @dataclass(eq=False, repr=False)
@@ -70,7 +69,7 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
     directional_features : None, mask, indices, names or dict, default=None
         Columns of X that are angles themselves.
     categorical_split : {"subset", "level"}, default="subset"
-    missing : {"default", "both"}, default="default"
+    missing : {"default", "both", "mean", "mode", "model"}, default="default"
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class DirectionalTreeRegressor(Regressor, AbstractDecisionTree):
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
     directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
-    missing: Literal["default", "both"] = "default"
+    missing: Literal["default", "both", "mean", "mode", "model"] = "default"
 
     def fit(self, X, y, sample_weight=None):
         """Grow the tree for the angles y."""

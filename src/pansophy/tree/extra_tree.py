@@ -56,7 +56,7 @@ default="gini"
     categorical_features : None, "from_dtype", mask, indices or names, default=None
     directional_features : None, mask, indices, names or dict, default=None
     categorical_split : {"subset", "level"}, default="subset"
-    missing : {"default", "both"}, default="default"
+    missing : {"default", "both", "mean", "mode", "model"}, default="default"
     smoothing : float, default=0.0
 
     Attributes
@@ -96,7 +96,7 @@ default="gini"
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
     directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
-    missing: Literal["default", "both"] = "default"
+    missing: Literal["default", "both", "mean", "mode", "model"] = "default"
     smoothing: NonNegative = 0.0
 
 
@@ -126,7 +126,7 @@ class ExtraTreeRegressor(AbstractTreeRegressor):
     categorical_features : None, "from_dtype", mask, indices or names, default=None
     directional_features : None, mask, indices, names or dict, default=None
     categorical_split : {"subset", "level"}, default="subset"
-    missing : {"default", "both"}, default="default"
+    missing : {"default", "both", "mean", "mode", "model"}, default="default"
     quantile : float, default=0.5
 
     Attributes
@@ -170,5 +170,5 @@ class ExtraTreeRegressor(AbstractTreeRegressor):
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = None
     directional_features: AngleSelection | None = None
     categorical_split: Literal["subset", "level"] = "subset"
-    missing: Literal["default", "both"] = "default"
+    missing: Literal["default", "both", "mean", "mode", "model"] = "default"
     quantile: OpenFraction = 0.5

@@ -27,6 +27,8 @@ Refs      [Fisher1993] angles
 """
 
 import numbers
+import warnings
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +37,7 @@ from sklearn.utils import check_array
 
 from ..core.codes import encode_values, is_missing
 from ..core.frames import column_names, column_reader
+from ..persist.saved_state import AnyArray, FloatArray, IntArray, saved_state
 from ._structures import HALF, LEVEL, ORDERED, SUBSET
 
 MAX_CODES = 255  # codes that a column may have
@@ -47,6 +50,31 @@ def silent_float32_overflow():
     return np.errstate(over="ignore", invalid="ignore")
 
 
+@contextmanager
+def training_rows_as_float32(X):
+    """The same for training rows X; warns of a column of which nothing is left."""
+    underflow: list = []
+    flag = lambda *_: underflow.append(True)
+    with np.errstate(over="ignore", invalid="ignore", under="call", call=flag):
+        yield
+    if not underflow:
+        return
+    table = check_array(
+        X, dtype=np.float64, accept_sparse="csc", ensure_all_finite=False
+    )
+    table = table.toarray() if sp.issparse(table) else table
+    lost = (table != 0).any(axis=0) & ~(table.astype(np.float32) != 0).any(axis=0)
+    if lost.any():
+        warnings.warn(
+            f"column {np.flatnonzero(lost)[0]} of X holds only values that are 0 as "
+            "float32, in which trees compare them: multiply it.",
+            stacklevel=5,
+        )
+
+
+@saved_state(
+    values=AnyArray("levels"), codes=IntArray("levels", low=0, below=MAX_CODES)
+)
 class CategoryCodes(NamedTuple):
     """A categorical column: its levels in ascending order and their codes."""
 
@@ -65,6 +93,10 @@ class CategoryCodes(NamedTuple):
         return code[index]
 
 
+@saved_state(
+    edges=FloatArray(None, finite=True),
+    check=lambda angle: len(angle.edges) < 256 and float(angle.period) > 0,
+)
 class AngleCodes(NamedTuple):
     """A directional column: its period and the ends of its arcs, in turns."""
 
@@ -83,6 +115,22 @@ class AngleCodes(NamedTuple):
         return out
 
 
+def is_sound_encoder(inputs) -> bool:
+    """Whether a loaded encoder has codes for exactly the columns that need them."""
+    tables = inputs.tables
+    if type(tables) is not tuple or len(tables) not in (0, len(inputs.forms)):
+        return False
+    needed = {ORDERED: type(None), HALF: AngleCodes}
+    kinds = [needed.get(form, CategoryCodes) for form in inputs.forms.tolist()]
+    if not tables:
+        return not inputs.forms.any()
+    return all(isinstance(table, kind) for table, kind in zip(tables, kinds))
+
+
+@saved_state(
+    forms=IntArray("columns", low=ORDERED, high=HALF, dtype=np.int8),
+    check=is_sound_encoder,
+)
 class InputEncoder(NamedTuple):
     """How the columns of a table are read."""
 
@@ -140,8 +188,11 @@ class InputEncoder(NamedTuple):
                 tables.append(fit_category_codes(read(f), w) if form else None)
         return cls(forms, tuple(tables))
 
-    def encode(self, X):
-        """X as float32 (n, d), levels and angles as codes."""
+    def encode(self, X, *, allow_infinite=False):
+        """X as float32 (n, d), levels and angles as codes.
+
+        Infinite numbers are refused, or made the extremes of float32 if allowed.
+        """
         if self.plain:
             with silent_float32_overflow():
                 return check_array(X, accept_sparse=True, **FLOAT32)
@@ -152,14 +203,34 @@ class InputEncoder(NamedTuple):
             if table is not None:
                 out[:, f] = table.encode(read(f))
                 continue
+            column = column_as_floats(read(f), f)
             with silent_float32_overflow():
-                out[:, f] = column_as_floats(read(f), f)
-            if np.isinf(out[:, f]).any():
+                out[:, f] = column
+            if allow_infinite:
+                out[:, f] = clip_infinities(out[:, f], column)
+            elif np.isinf(out[:, f]).any():
                 raise ValueError(
                     f"Input X contains infinity or a value too large for float32 in "
                     f"column {f}."
                 )
         return out
+
+
+def clip_infinities(X, original):
+    """float32 numbers with the extremes of float32 in the place of infinities.
+
+    The order of the numbers stays, and all places between them are finite.
+    `original` are the same numbers as float64, or a function that gives them: a finite
+    one that float32 cannot hold is refused.
+    """
+    ends = np.fmin.reduce(X, axis=None), np.fmax.reduce(X, axis=None)
+    if not np.isinf(ends).any():
+        return X
+    doubles = original() if callable(original) else original
+    if np.isfinite(doubles[np.isinf(X)]).any():
+        raise ValueError("Input X contains a value too large for float32.")
+    most = np.finfo(np.float32).max
+    return np.clip(X, -most, most)
 
 
 def table_shape(X):

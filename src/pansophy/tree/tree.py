@@ -9,8 +9,12 @@ Instead of taking one side, a missing value may go down both (`spread`), each wi
 share of the training weight that went there:
 
     f(v, x) = (W_l f(l, x) + W_r f(r, x)) / W_v     where x[feature of v] is missing (1)
+
+The same sum over rows in which all but a few columns are missing is the partial
+dependence on those columns, as the tree itself knows the others' distribution.
 """
 
+import sys
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +22,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import threads
+from ..persist.saved_state import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Whole,
+    are_binary_trees,
+    saved_state,
+)
 from ._structures import UNASKED
 
 BLOCK = 1 << 14  # rows handed to a thread at a time
@@ -50,18 +62,78 @@ class BinaryTreeArrays(NamedTuple):
     sets: np.ndarray | None = None  # (nodes, 4) uint64: codes that go left, by bit
 
 
+def map_dense_blocks(X, function, values=1 << 22):
+    """function of the rows of X; a sparse X is spread out a block at a time."""
+    if not sp.issparse(X):
+        return function(X)
+    X = X.tocsr()
+    step = max(1, values // max(1, X.shape[1]))
+    cuts = range(0, X.shape[0], step)
+    return np.concatenate([function(X[i : i + step].toarray()) for i in cuts])
+
+
 def resolve_missing_sides(asked, left, right, weight):
     """Whether missing values go left: as learned, else to the heavier side."""
     heavier = weight[left] > weight[right]
     return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
 
 
+def is_sound_tree(tree) -> bool:
+    """Whether the arrays of a loaded tree are those of one tree."""
+    left, right = tree.children_left, tree.children_right
+    splits = tree.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right)
+
+
+@saved_state(
+    children_left=IntArray("nodes", low=-1, below="nodes", dtype=np.int64),
+    children_right=IntArray("nodes", low=-1, below="nodes", dtype=np.int64),
+    feature=IntArray("nodes", below="n_features", dtype=np.int64),
+    threshold=FloatArray("nodes"),
+    impurity=FloatArray("nodes"),
+    n_node_samples=NumberArray("nodes"),
+    weighted_n_node_samples=FloatArray("nodes"),
+    value=NumberArray("nodes", None, None),
+    missing_go_to_left=NumberArray("nodes"),
+    n_features=Whole(low=1),
+    sets=IntArray("nodes", 4, dtype=np.uint64, optional=True),
+    check=is_sound_tree,
+)
 class Tree(BinaryTreeArrays):
-    """A grown tree."""
+    """A grown tree.
+
+    It has the attributes and methods of scikit-learn's low-level tree and, unless it
+    splits by set, is an instance of it for tools that ask (shap does).
+    """
+
+    @property
+    def __class__(self):
+        module = sys.modules.get("sklearn.tree._tree")
+        return type(self) if module is None or self.splits_by_set else module.Tree
+
+    def __reduce__(self):  # by the type that it has, without what can be computed again
+        return type(self), tuple(self)
+
+    def __str__(self):
+        text = f"a tree of {self.node_count} nodes, {self.n_leaves} of them leaves"
+        if not self.splits_by_set:
+            return text
+        return (
+            f"{text}, that splits by set: use pansophy.tree.shap_values to explain it"
+        )
+
+    @property
+    def splits_by_set(self) -> bool:
+        """Whether some node sends a set of codes left."""
+        return self.sets is not None and bool(self.sets.any())
 
     @property
     def node_count(self) -> int:
         return len(self.children_left)
+
+    @property
+    def capacity(self) -> int:
+        return self.node_count
 
     @property
     def n_leaves(self) -> int:
@@ -70,6 +142,25 @@ class Tree(BinaryTreeArrays):
     @property
     def n_outputs(self) -> int:
         return self.value.shape[1]
+
+    @property
+    def max_n_classes(self) -> int:
+        return self.value.shape[2]
+
+    @property
+    def n_classes(self):
+        """(outputs,) number of classes, 1 for numbers. Drawing tools ask for it."""
+        if self.splits_by_set:
+            raise TypeError(
+                "this tree splits by sets of levels or angles, which scikit-learn's "
+                "functions cannot show: use pansophy.tree.export_text, export_graphviz "
+                "or export_svg."
+            )
+        k = self.value.shape[2]
+        if self.n_outputs == 1 or k == 1:
+            return np.full(self.n_outputs, k)
+        # every class of an output has a share of the root
+        return np.array([np.flatnonzero(share).max() + 1 for share in self.value[0]])
 
     @property
     def max_depth(self) -> int:
@@ -103,9 +194,11 @@ class Tree(BinaryTreeArrays):
         )
 
     def apply(self, X):
-        """The leaf of each row of X (float32, NaN for missing)."""
+        """The leaf of each row of X (float32 or CSR, NaN for missing)."""
         from . import _tree as loops
 
+        if sp.issparse(X):
+            return map_dense_blocks(X, self.apply)
         n = X.shape[0]
         out = np.empty(n, np.int64)
         p = self.packed
@@ -140,6 +233,22 @@ class Tree(BinaryTreeArrays):
     def predict(self, X):
         """Values of the leaves that the rows fall into."""
         return self.value[self.apply(X)]
+
+    def compute_partial_dependence(self, X, target_features, out):
+        """Add to `out` the mean prediction where some columns are held at rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, k)
+            Values (or codes) of the columns held fixed.
+        target_features : array of shape (k,)
+            Their numbers.
+        out : array of shape (n,)
+            Eq. (1) of the first output is added to it.
+        """
+        rows = np.full((len(X), self.n_features), np.nan, np.float32)
+        rows[:, target_features] = X
+        out += self.spread(rows, self.value[:, 0, 0])
 
     def decision_path(self, X):
         """(n, nodes) CSR matrix of ones where a row passes a node."""
