@@ -14,7 +14,8 @@ def test_all_critical_points_of_one_variable():
     f = lambda x: x[0] ** 4 - 8 * x[0] ** 2 + x[0]
     points = optim.critical_points(f, [(-4, 4)])
     roots = np.sort(np.roots([4, 0, -16, 1]).real)
-    np.testing.assert_allclose(np.sort([p.position[0] for p in points]), roots, atol=1e-6)
+    found = np.sort([point.position[0] for point in points])
+    np.testing.assert_allclose(found, roots, atol=1e-6)
     assert kinds(points) == ["minimum", "minimum", "maximum"]
     best = points[0]
     assert best.slope < 1e-6

@@ -33,8 +33,9 @@ def weight_of_errors(X, indices, indptr, order, y, v, w, b, zero):
 def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
     """A pass for two classes, in place; returns the mistakes.
 
-    A score of 0 has the sign `zero`. `kept` is the pocket, without entries for none; z (4,) holds its intercept, its errors, its run of rows
-    without a mistake, and the current run.
+    A score of 0 has the sign `zero`. `kept` is the pocket, without entries for none;
+    z (4,) holds its intercept, its errors, its run of rows without a mistake, and the
+    current run.
     """
     X, indices, indptr = rows
     wrong = 0

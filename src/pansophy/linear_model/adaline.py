@@ -258,16 +258,18 @@ class Adaline(AbstractLinearClassifier):
         """Say that the steps were too long, where they were."""
         too_long = self.eta_ >= self.largest_step_
         if reason in ("interrupted", "tolerance") or self.solver == "newton":
-            return super()._warn_if_not_converged(reason)
+            super()._warn_if_not_converged(reason)
+            return
         if self.solver == "batch" and too_long:
             what = f"at or above the limit {self.largest_step_:.6g} (2 / lambda_max)"
         elif self.solver == "sequential" and self._is_worse_than_zero(reason):
             what = f"too long; steps up to {self._safe_step:.3g} are safe"
         else:
-            return super()._warn_if_not_converged(reason)
+            super()._warn_if_not_converged(reason)
+            return
         warnings.warn(
-            f"Adaline diverged: its step eta0={self.eta_:.6g} is {what}. Take a smaller "
-            "eta0, or eta0=None.",
+            f"Adaline diverged: its step eta0={self.eta_:.6g} is {what}. Take a "
+            "smaller eta0, or eta0=None.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -12,7 +12,9 @@ that iterative solvers see centred, weighted data while a sparse X stays sparse.
 
 Most methods add up squares of X and y. Where those sums overflow, LAPACK may fail or
 never return, so `LinearEstimator` refuses such data before a fit begins; methods whose
-columns are scaled first (`_any_scale`) take them.
+columns are scaled first (`_any_scale`) take them. Sums over the rows of an X in Fortran
+order are taken in another order than those in C order, so that last digits differ;
+`row_major_if_small` gives both the same digits where a copy costs little.
 
 Shapes    X (n, d)   B (d, t)   b (t,)   F (n,) or (n, t)
 """
@@ -36,6 +38,7 @@ from ..core.weighted import check_sample_weight
 DENSE_WIDTH = 1000  # a sparse X of at most this many columns is solved directly
 # entries of X below which a second thread costs more than it gives
 SINGLE_THREAD_ENTRIES = 200_000
+SMALL_COPY = 1 << 20  # entries of X up to which it is copied into C order
 
 
 def target_columns(y, X):
@@ -59,16 +62,28 @@ def store_coefficients(model, X, B, b, y_is_1d):
     else:
         coef = arrays.asarray(np.ascontiguousarray(B.T), X)
         b = arrays.asarray(b, X)
-    if not arrays.all_finite(coef):
-        raise ValueError(
-            f"coefficients of {type(model).__name__} overflow in {numpy_float_name(X)}: "
-            "X is too small beside y; take larger units."
-        )
+    check_coefficients(model, X, coef)
     model.coef_ = coef[0, :] if y_is_1d else coef
     if model.fit_intercept:
         model.intercept_ = b[0] if y_is_1d else b
     else:
         model.intercept_ = 0.0
+
+
+def check_coefficients(model, X, coef):
+    """Refuse coefficients that are not finite."""
+    if not arrays.all_finite(coef):
+        raise ValueError(
+            f"coefficients of {type(model).__name__} overflow in "
+            f"{numpy_float_name(X)}: X is too small beside y; take larger units."
+        )
+
+
+def row_major_if_small(X):
+    """X in C order, if it is an array of at most `SMALL_COPY` entries."""
+    if isinstance(X, np.ndarray) and X.size <= SMALL_COPY:
+        return np.ascontiguousarray(X)
+    return X
 
 
 def raw_prediction(model, X):
@@ -149,7 +164,7 @@ def check_sums_of_squares(model, X, y=None):
                 f"column {column} of X holds values up to {size:.1g}, whose squares "
                 f"overflow in {numpy_float_name(X)}: {name} needs it in smaller units."
             )
-    if y is not None and not model._any_scale and not has_finite_squares(y):
+    if y is not None and not model._any_target and not has_finite_squares(y):
         size = float(np.abs(arrays.to_numpy(y).astype(np.longdouble)).max())
         raise ValueError(
             f"y holds values up to {size:.1g}, whose squares overflow: {name} needs it "
@@ -191,6 +206,7 @@ class LinearEstimator(Estimator):
     """An estimator that refuses data whose sums of squares overflow."""
 
     _any_scale = False  # whether the method scales columns before it squares them
+    _any_target = False  # whether it takes a y whose squares overflow
 
     def _check_training_data(
         self, X, y=None, sample_weight=None, *, y_kind=None, **checks

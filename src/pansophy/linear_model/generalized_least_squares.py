@@ -117,7 +117,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
             A = np.column_stack([np.ones(n), A])
         A = white(A)
         Y = white(Y)
-        found = least_squares(A, Y, intercept=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
+            found = least_squares(A, Y, intercept=False)
         beta = found.coef
         i = int(self.fit_intercept)
         self.rank_ = found.rank - i

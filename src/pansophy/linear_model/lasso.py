@@ -32,7 +32,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .base import AbstractLinearRegressor
+from .base import AbstractLinearRegressor, check_coefficients
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -42,9 +42,9 @@ from .lasso_path import (
 )
 
 
-def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
+def fit_elastic_net(model, l1_ratio, X, y, sample_weight, check_input):
     """The common `fit` of `Lasso` and `ElasticNet`, target by target."""
-    data = check_lasso_data(model, X, y, sample_weight)
+    data = check_lasso_data(model, X, y, sample_weight, check_input=check_input)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
     rng = make_rng(model.random_state) if model.selection == "random" else None
@@ -101,6 +101,7 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     W = np.stack([run.state.w for run in runs])
     W = W if W.ndim == 2 else W[0]
     gaps = np.array([run.state.gap for run in runs])
+    check_coefficients(model, data.X, W)
     single = len(W) == 1 and len(runs) == 1
     model.coef_ = W[0] if single else W
     model.dual_gap_ = float(gaps[0]) if len(runs) == 1 else gaps
@@ -183,9 +184,13 @@ class ElasticNet(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):
@@ -264,9 +269,13 @@ class Lasso(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, 1.0, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, 1.0, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):

@@ -26,15 +26,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_X_y
 
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
 from ..optim import group_working_set as group_sets
 from ..optim import working_set as sets
 from ..optim.centered_design import Design
+from ..params import check_params
 from ..penalties import elastic_net
 
 SMALL_GRAM = 256  # columns up to which the whole Gram matrix is made in one pass
@@ -53,16 +56,26 @@ class LassoData(NamedTuple):
     like: Any  # the X that was given, for its library and device
 
 
-def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
-    """Check parameters and data of an estimator."""
-    X, y, w = model._check_training_data(
-        X,
-        y,
-        sample_weight,
-        y_kind=y_kind,
-        accept_sparse="csc",
-        force_writeable=False,
-    )
+def check_lasso_data(
+    model, X, y, sample_weight, y_kind="numbers", *, check_input=True
+) -> LassoData:
+    """Check parameters and data of an estimator.
+
+    `check_input=False` takes arrays or CSC matrices of floats as they are.
+    """
+    if check_input:
+        X, y, w = model._check_training_data(
+            X,
+            y,
+            sample_weight,
+            y_kind=y_kind,
+            accept_sparse="csc",
+            force_writeable=False,
+        )
+    else:
+        check_params(model)
+        model.n_features_in_ = X.shape[1]
+        w = check_sample_weight(sample_weight, X)
     if isinstance(X, DatasetRows):
         raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
     like = X
@@ -207,7 +220,11 @@ def solve_path(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Resu
 def alpha_grid(store, l1_ratio, eps, count, positive=False):
     """`count` alphas from eq. (2) down to `eps` times it, evenly in their logarithm."""
     if l1_ratio == 0:
-        raise ValueError("alphas must be given when l1_ratio is 0.")
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+            "supply a grid by providing your estimator with the appropriate `alphas=` "
+            "argument."
+        )
     c = store.Xy if store.Xy.ndim == 1 else np.linalg.norm(store.Xy, axis=0)
     top = float(c.max() if positive else np.abs(c).max()) / l1_ratio
     if top <= TINY_ALPHA:
@@ -232,6 +249,7 @@ def enet_path(
     tol: float = 1e-4,
     selection: str = "cyclic",
     random_state=None,
+    check_input: bool = True,
 ):
     """Elastic-net coefficients for a falling series of alphas, without an intercept.
 
@@ -262,6 +280,8 @@ def enet_path(
         Only coefficients of at least 0; for one column y.
     max_iter, tol, selection, random_state
         As in `ElasticNet`.
+    check_input : bool
+        False for arrays that are known to be finite floats of matching shapes.
 
     Returns
     -------
@@ -282,6 +302,9 @@ def enet_path(
     """
     X = X.tocsc() if sp.issparse(X) else np.asarray(X)
     X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+    if check_input:
+        checks = {"accept_sparse": "csc", "multi_output": True, "y_numeric": True}
+        X, y = check_X_y(X, y, dtype=[np.float64, np.float32], **checks)
     y = np.asarray(y, dtype=X.dtype)
     multi = y.ndim == 2
     if multi and positive:

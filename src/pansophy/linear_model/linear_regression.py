@@ -16,7 +16,9 @@ errors and tests (`linear_model.inference`).
 
 Time O(n d^2), memory one block beyond X. A weight k is k copies of its row. X may be
 an array, a sparse matrix, a torch tensor or the path of a Parquet file; a file is read
-twice, or once more when the columns are nearly dependent, with the same digits.
+twice, or once more when the columns are nearly dependent, with the same digits. An X in
+Fortran order gives the digits of C order up to a million entries; beyond, sums are
+taken in another order, and the last digits may differ.
 
 Shapes    X (n, d)   y (n,) or (n, t)   B (d, t)   b (t,)
 Refs      [Bjorck1987]; [Bjorck1996]; [LawsonHanson1974] for positive=True
@@ -39,6 +41,7 @@ from .base import (
     AbstractLinearRegressor,
     checked_rows,
     is_wide_sparse,
+    row_major_if_small,
     solve_lsmr,
     store_coefficients,
     target_columns,
@@ -109,13 +112,14 @@ class LinearRegression(AbstractLinearRegressor):
     n_jobs: Jobs = None
     positive: Flag = False
 
-    _any_scale = True  # `core.least_squares` scales the columns
+    _any_scale = _any_target = True  # `core.least_squares` scales the columns
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         Y, flat = target_columns(y, X)
         with threads.limit_threads(self.n_jobs):
             solve = (

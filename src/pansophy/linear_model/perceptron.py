@@ -12,10 +12,10 @@ by at most eta^2 R^2 with R = max |(x_i, 1)|, so there are at most
 
 mistakes, whatever eta and the order. Eq. (1) counts a score of 0 as a mistake for both
 classes. Textbooks also write w <- w + eta (t_i - sign(f_i)) x_i with sign(0) = +1 or
--1: then a score of 0 is a mistake for one class alone (`sign_of_zero`), and with t = +-1
-the step is 2 eta. All rows at once, or a few, move w by the sum of their steps
-(`batch_size`). The separator that was found gives a gamma, and
-with it the bound reported in `mistake_bound_`. Where no (w, b) separates, w wanders:
+-1: then a score of 0 is a mistake for one class alone (`sign_of_zero`), and with signs
+t the step is 2 eta. All rows at once, or a few, move w by the sum of their steps
+(`batch_size`). The separator that was found gives a gamma, and with it the bound
+reported in `mistake_bound_`. Where no (w, b) separates, w wanders:
 
     plain      the last w, as in scikit-learn
     averaged   the mean of w over all rows visited [Freund1999]
@@ -271,7 +271,7 @@ class Perceptron(AbstractSGDClassifier):
         Stop when the mean loss (for "pocket" and "multinomial" the share of mistakes)
         has gained less than this in n_iter_no_change passes in a row. None to go on
         until a pass without mistakes, with a warning if max_iter is 100 or more and no
-        pass is: then the classes may not be separable, as those of XOR (`is_separable`).
+        pass is: then the classes may not be separable (`is_separable`), as in XOR.
     shuffle : bool, default=True
         Whether to visit the rows in a new random order at each pass.
     verbose : int, default=0
@@ -405,9 +405,10 @@ class Perceptron(AbstractSGDClassifier):
     def _warn_if_not_converged(self, reason):
         """Without tol, say that none of many passes was free of mistakes."""
         if reason != "max_iter" or self.tol is not None:
-            return super()._warn_if_not_converged(reason)
+            super()._warn_if_not_converged(reason)
+            return
         if self.n_iter_ < MANY_PASSES or self.variant == "pocket":
-            return None  # a few passes were asked for, or the best plane
+            return  # a few passes were asked for, or the best plane
         warnings.warn(
             f"Perceptron made mistakes in each of {self.n_iter_} passes: the classes "
             "may not be linearly separable (see is_separable). variant='pocket' keeps "

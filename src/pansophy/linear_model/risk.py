@@ -8,7 +8,8 @@ with l any pointwise loss of `losses` (k = 1) or softmax (k > 1, labels y in 0..
 `Risk` gives J with its gradient, Hessian and Hessian products at a flat x = (W, b), a
 NumPy vector wherever the rows are: dense and CSR rows go through compiled passes on
 threads, tensors through `losses` on their device, tables on disk (`DatasetRows`) block
-by block; a loss without compiled loops through its array functions. With h_i = v_i l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
+by block; a loss without compiled loops goes through its array functions. With h_i = v_i
+l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
 
     H = sum_i h_i (x) (x_i, 1) (x_i, 1)^T + alpha I                              (2)
 

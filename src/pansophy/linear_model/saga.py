@@ -16,14 +16,15 @@ smaller variance, and proved without L1. The step length is
 
 with L the largest curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 / 4. Softmax may
 reach twice that, where two classes share a row and no others do; eta is halved when an
-epoch ends with a larger objective than the first. SAGA begins with the gradients of all rows. SAG, whose long steps would
-follow that first gradient too far, begins with none and averages over the rows drawn so
-far.
+epoch ends with a larger objective than the first. SAGA begins with the gradients of all
+rows. SAG, whose long steps would follow that first gradient too far, begins with none
+and averages over the rows drawn so far.
 
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
-by which the method stops. For CSR rows a step costs only the entries of its row: the
-steps that the other coordinates miss are applied by a closed form when they are next
-needed. Rows of very different length make L large and steps small: scale the columns.
+by which the method stops, or when an epoch changes nothing but the last digits. For CSR
+rows a step costs only the entries of its row: the steps that the other coordinates miss
+are applied by a closed form when they are next needed. Rows of very different length
+make L large and steps small: scale the columns.
 
 Shapes    X (n, d)   W (k, d)   m (n, k)   A (k, d + 1)
 Refs      [Defazio2014] SAGA; [Schmidt2017] SAG
@@ -42,6 +43,8 @@ from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import elastic_penalty
 from .risk import unsigned_csr
 
+ROUNDING = 1e-15  # relative move of the coefficients below which an epoch did nothing
+
 
 class SAGAState(NamedTuple):
     """An iterate and how far it is from optimal."""
@@ -50,6 +53,7 @@ class SAGAState(NamedTuple):
     b: Any
     objective: float  # eq. (1)
     violation: float  # largest distance to the sub-differential
+    stuck: bool = False  # an epoch moved no coefficient by more than rounding
 
 
 def squared_row_norms(X):
@@ -133,6 +137,7 @@ def minimise_saga(
 
     def step(_):
         nonlocal eta, halved
+        old = W.copy()
         order = rng.integers(n, size=n)
         if sp.issparse(X):
             loops.sparse_saga_epoch(csr, y, v, order, W, b, table, last, rule())
@@ -143,13 +148,15 @@ def minimise_saga(
         if not halved and not new.objective <= first.objective:
             eta /= 2
             halved = True
-        return new
+        moved = float(np.abs(W - old).max(initial=0.0))
+        still = moved <= ROUNDING * float(np.abs(W).max(initial=0.0))
+        return new._replace(stuck=still)
 
     return iterate(
         step,
         first,
         max_iter=max_iter,
         tol=tol,
-        change=lambda old, new: new.violation,
+        change=lambda old, new: 0.0 if new.stuck else new.violation,
         task=task,
     )

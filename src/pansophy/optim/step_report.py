@@ -10,10 +10,10 @@ From the objective J_t and the positions x_t of a run, over the last steps,
              more than a hundred steps                                           (4)
 
 On a quadratic, descent with a fixed step is (1) exactly when eta > 2 / lambda_max: the
-error along the steepest direction is multiplied by 1 - eta lambda_max. A step just below
-that limit is (4) as well as one that is far too short; in the first case successive
-updates point against each other, which the positions tell. For nets a
-ratio (3) near 1e-3 is usual; far below it the step is too short, far above too long.
+error along the steepest direction is multiplied by 1 - eta lambda_max. A step just
+below that limit is (4) as well as one that is far too short; in the first case
+successive updates point against each other, which the positions tell. For nets a ratio
+(3) near 1e-3 is usual; far below it the step is too short, far above too long.
 """
 
 import math

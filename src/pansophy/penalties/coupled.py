@@ -1,4 +1,4 @@
-"""Penalties that couple coordinates: groups, balls, simplices, half-spaces, affine sets.
+"""Penalties that couple coordinates: groups, balls, simplices and affine sets.
 
     group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
     ball       0 if |w - center| <= radius, else inf                             (2)
@@ -91,7 +91,7 @@ def ball(radius: float = 1.0, center=0.0) -> Penalty:
             return w
         if middle.ndim and middle.shape != tuple(w.shape):
             raise ValueError(
-                f"center of ball has {middle.size} entries for {w.shape[0]} coordinates."
+                f"center of ball has {middle.size} entries, w has {w.shape[0]}."
             )
         return w - asarray(middle, like=w)
 
