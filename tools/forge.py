@@ -39,7 +39,7 @@ ASKED = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
     "score_samples", "apply", "decision_path", "kneighbors", "leaves", "fit_predict",
 )  # fmt: skip
-ASKED.__len__()
+
 ALONE = ("get_n_leaves", "get_depth", "feature_importances_", "sample", "labels_")
 REFUSED = "refused"
 ANSWERED = "answered"
