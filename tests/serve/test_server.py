@@ -19,7 +19,9 @@ from tests.compare.table_models import fitted, people
 TABLE = people()
 ROW = {"age": 41.5, "city": "Bonn"}
 BODY = json.dumps(ROW).encode()
-HEAD = b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+HEAD = (
+    b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+)
 REQUEST = HEAD + b"content-length: %d\r\n\r\n" % len(BODY) + BODY
 
 

@@ -78,6 +78,21 @@ def serve(
     max_bytes: Annotated[
         int, typer.Option(min=1000, help="Most bytes of a request.")
     ] = 10_000_000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PANSOPHY_TOKEN",
+            help="Word that clients must send as 'Authorization: Bearer WORD'; better "
+            "set as PANSOPHY_TOKEN, which other users of this machine cannot see.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        str | None,
+        typer.Option(
+            help="Further names by which clients may call this server, separated by "
+            "commas; * for any. By default only localhost and the host above."
+        ),
+    ] = None,
 ):
     """Answer predictions over HTTP with a saved model."""
     with errors_as_one_sentence():
@@ -90,6 +105,8 @@ def serve(
             workers=workers,
             max_rows=max_rows,
             max_bytes=max_bytes,
+            token=token,
+            hosts=split_names(allow_host),
         )
 
 

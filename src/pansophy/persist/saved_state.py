@@ -18,9 +18,9 @@ a letter or word of its own: its first use sets it, every other use must agree, 
 absent is not looked at (the model may not be fitted, and Python itself notices), except
 one that a size is named after. None fits where `optional=True`.
 
-Every `base.Estimator` of ours has `ESTIMATOR_RULES` by default: the attributes that scikit-learn's
-names give a shape to. A test holds that every array of whole numbers in a saved
-estimator has a rule.
+Every `base.Estimator` of ours has `ESTIMATOR_RULES` by default: the attributes whose
+names in scikit-learn say what shape they have. A test holds that every array of whole
+numbers in a saved estimator has a rule.
 """
 
 from functools import cache
@@ -76,7 +76,7 @@ class Sizes(dict):
 
 
 def parsed_size(size):
-    """"nodes+1" as ("nodes", 1); numbers and None as they are."""
+    """ "nodes+1" as ("nodes", 1); numbers and None as they are."""
     if type(size) is not str:
         return size
     name, _, more = size.partition("+")
