@@ -374,6 +374,7 @@ ESTIMATOR_RULES: dict[str, Any] = {
     "n_features_in_": Whole(low=1),
     "X_": IfArray(NumberArray(..., "n_features_in_")),
     "X_fit_": IfArray(NumberArray(..., "n_features_in_")),
+    "classes_": IfArray(AnyArray(...)),
     "cluster_centers_": IfArray(NumberArray("clusters", "n_features_in_")),
     "coef_": IfArray(NumberArray(..., "n_features_in_")),
     "components_": IfArray(NumberArray(..., "n_features_in_")),

@@ -64,8 +64,9 @@ def docs_page(service) -> tuple[str, str]:
 <button data-path="/predict?level=0.9">Predict with 90 % interval or set</button>
 <button data-path="/explain">Explain</button></p><pre id="out"></pre>
 <h2>Requests</h2>
-<div class="wide"><table><tr><td><code>POST /predict</code></td><td>One row (a JSON object), a list of
-rows, or <code>{{"rows": [...]}}</code>; at most {limits.rows:,} rows and
+<div class="wide"><table>
+<tr><td><code>POST /predict</code></td><td>One row (a JSON object), a list of rows,
+or <code>{{"rows": [...]}}</code>; at most {limits.rows:,} rows and
 {limits.body_bytes:,} bytes. <code>?level=0.9</code> adds an interval or a set of
 classes.</td></tr>
 <tr><td><code>POST /explain</code></td><td>The same, with the share of each column in

@@ -12,7 +12,7 @@ Shapes    X (n, d)
 Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
-from dataclasses import KW_ONLY, dataclass, fields, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np

@@ -19,8 +19,8 @@ have the distributions they had in training and no row of training is in the fil
 
     z_bj = the value of rank (pi_j(b) + 1/2) / B of column j,  pi_j a permutation    (2)
 
-In columns of fractions it is the middle of two values, which none of the rows had. Texts
-are not taken apart like that: a background text is empty.
+In columns of fractions it is the middle of two values, which none of the rows had.
+Texts are not taken apart like that: a background text is empty.
 """
 
 from dataclasses import replace
