@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from pyarrow import csv
 from safetensors.numpy import save_file
 
 from pansophy import persist
@@ -34,8 +35,10 @@ from tools.forge import (
     ANSWERED,
     REFUSED,
     Trial,
+    forged,
     read_model_file,
     save_estimators,
+    some_forgeries,
     try_forgeries,
     write_model_file,
 )
@@ -282,6 +285,52 @@ def test_categories_need_codes(tmp_path):
     model.inputs_ = model.inputs_._replace(forms=np.zeros(2, np.int8), tables=())
     persist.save(model, tmp_path / "m")
     persist_error_of(tmp_path / "m")
+
+
+# --- pansophy predict --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["logistic regression", "random forest"])
+def test_predict_answers_or_says_one_sentence(method, tmp_path):
+    from typer.testing import CliRunner
+
+    from pansophy.cli.app import app
+    from tests.compare.table_models import fitted, people
+
+    table = people(60).select(["age", "city", "day", "yes"])
+    persist.save(fitted(table, "yes", method), tmp_path / "m")
+    csv.write_csv(table, tmp_path / "t.csv")
+    held = read_model_file(tmp_path / "m")
+    run = lambda path: CliRunner().invoke(
+        app, ["predict", str(path), str(tmp_path / "t.csv")]
+    )
+    assert run(tmp_path / "m").exit_code == 0
+    refused = 0
+    rng = np.random.default_rng(3)
+    for forgery in some_forgeries(held, 60, rng):
+        try:
+            changed = forged(held, forgery)
+            write_model_file(tmp_path / "bad", *changed, held.manifest)
+        except RecursionError:  # too deep to be written
+            continue
+        got = run(tmp_path / "bad")
+        refused += got.exit_code == 2
+        assert got.exit_code in (0, 2), (forgery.name, got.exception)
+        if got.exit_code == 2:
+            assert "Traceback" not in got.output
+            assert got.stderr.startswith("pansophy: ") and got.stderr.count("\n") == 1
+    assert refused > 15
+    whole = (tmp_path / "m").read_bytes()
+    for damaged in (
+        b"",
+        whole[:100],
+        whole[:-9],
+        b"x" * 500,
+        whole.replace(b"age", b"agf"),
+    ):
+        (tmp_path / "bad").write_bytes(damaged)
+        got = run(tmp_path / "bad")
+        assert got.exit_code == 2 and got.stderr.count("\n") == 1
 
 
 # --- the rules ---------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """`pansophy predict`, `serve` and `plot`: commands that use a kept model."""
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -42,18 +43,36 @@ def predict(
 
         kept = load(model)
         check_is_table_model(kept, model)
-        done = predict_stream(
-            kept,
-            table,
-            sys.stdout.buffer if out is None else out,
-            keep="*" if keep == "*" else split_names(keep) or (),
-            level=level,
-            explain=explain,
-        )
+        with model_faults_as_value_error(model):
+            done = predict_stream(
+                kept,
+                table,
+                sys.stdout.buffer if out is None else out,
+                keep="*" if keep == "*" else split_names(keep) or (),
+                level=level,
+                explain=explain,
+            )
         for finding in done.findings:
             print_error(str(finding))
         if out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+@contextmanager
+def model_faults_as_value_error(path):
+    """Say that a model does not work, where its content led to an error of Python.
+
+    A file that was changed by hand may be whole and hold sound arrays, and still mean
+    nothing.
+    """
+    try:
+        yield
+    except (ValueError, OSError, ImportError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"The model in {path} cannot predict: {type(error).__name__}: {error}"
+        ) from error
 
 
 def check_is_table_model(kept, path):
