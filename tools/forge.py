@@ -37,9 +37,9 @@ COUNT = 40  # forgeries of one file
 # Methods that are asked with the rows, and without.
 ASKED = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
-    "score_samples", "apply", "decision_path", "kneighbors", "leaves", "fit_predict",
+    "score_samples", "apply", "decision_path", "kneighbors",
 )  # fmt: skip
-ASKED.__len__()
+
 ALONE = ("get_n_leaves", "get_depth", "feature_importances_", "sample", "labels_")
 REFUSED = "refused"
 ANSWERED = "answered"
@@ -133,7 +133,9 @@ def array_changes(a, rng):
             yield "infinite", np.full_like(a, np.inf)
             yield "random", rng.normal(0, 1e6, a.shape).astype(a.dtype)
             yield "whole numbers", np.zeros(a.shape, np.int64)
-            yield "half precision", a.astype(np.float16)
+            with np.errstate(over="ignore"):
+                half = a.astype(np.float16)
+            yield "half precision", half
         elif a.dtype.kind != "b":
             yield "random", rng.integers(0, min(top, 10**6), a.shape).astype(a.dtype)
             yield "shuffled", rng.permutation(a.reshape(-1)).reshape(a.shape)
@@ -290,7 +292,7 @@ def ask(model, X):
     for name in ASKED:
         try:
             method = getattr(model, name, None)
-            if method is not None and name != "fit_predict":
+            if method is not None:
                 method(X)
         except MemoryError:
             raise
@@ -335,10 +337,16 @@ def try_file(path, X) -> tuple[str, str]:
     return ANSWERED, "; ".join(f"{n}: {type(e).__name__}: {e}" for n, e in told)[:300]
 
 
-def limit_memory(extra):
+def limit_memory(extra=None):
+    """Let this process have so many bytes more than it has now; None for any."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = resource.RLIM_INFINITY if extra is None else current_bytes() + extra
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+
+
+def current_bytes() -> int:
     with open("/proc/self/statm") as file:
-        held = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (held + extra, held + extra))
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def child(pipe):
@@ -350,36 +358,17 @@ def child(pipe):
 
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
-    first = True
     while True:
-        task = pipe.recv()
-        if task is None:
-            return
-        path, rows, honest = task
+        path, rows, honest = pipe.recv()
         X = np.load(rows, allow_pickle=False)
         if honest:  # compiles the loops of this model before memory is counted
-            resource.setrlimit(
-                resource.RLIMIT_AS, (-1, resource.getrlimit(resource.RLIMIT_AS)[1])
-            )
-            pansophy.persist.load(path)
+            limit_memory(None)
             ask(pansophy.persist.load(path), X)
+            limit_memory(MEMORY)
             outcome = "ready", ""
-            first = True
         else:
-            if first:
-                limit = current_bytes() + MEMORY
-                resource.setrlimit(
-                    resource.RLIMIT_AS,
-                    (limit, resource.getrlimit(resource.RLIMIT_AS)[1]),
-                )
-                first = False
             outcome = try_file(path, X)
         pipe.send(outcome)
-
-
-def current_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 class Trial:

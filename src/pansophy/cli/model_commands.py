@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -47,18 +48,36 @@ def predict(
 
         kept = load(model)
         check_is_table_model(kept, model)
-        done = predict_stream(
-            kept,
-            table,
-            sys.stdout.buffer if out is None else out,
-            keep="*" if keep == "*" else split_names(keep) or (),
-            level=level,
-            explain=explain,
-        )
+        with model_faults_as_value_error(model):
+            done = predict_stream(
+                kept,
+                table,
+                sys.stdout.buffer if out is None else out,
+                keep="*" if keep == "*" else split_names(keep) or (),
+                level=level,
+                explain=explain,
+            )
         for finding in done.findings:
             print_error(str(finding))
         if out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+@contextmanager
+def model_faults_as_value_error(path):
+    """Say that a model does not work, where its content led to an error of Python.
+
+    A file that was changed by hand may be whole and hold sound arrays, and still mean
+    nothing.
+    """
+    try:
+        yield
+    except (ValueError, OSError, ImportError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"The model in {path} cannot predict: {type(error).__name__}: {error}"
+        ) from error
 
 
 def check_is_table_model(kept, path):
@@ -83,6 +102,21 @@ def serve(
     max_bytes: Annotated[
         int, typer.Option(min=1000, help="Most bytes of a request.")
     ] = 10_000_000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PANSOPHY_TOKEN",
+            help="Word that clients must send as 'Authorization: Bearer WORD'; better "
+            "set as PANSOPHY_TOKEN, which other users of this machine cannot see.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        str | None,
+        typer.Option(
+            help="Further names by which clients may call this server, separated by "
+            "commas; * for any. By default only localhost and the host above."
+        ),
+    ] = None,
 ):
     """Answer predictions over HTTP with a saved model."""
     with errors_as_one_sentence():
@@ -95,6 +129,8 @@ def serve(
             workers=workers,
             max_rows=max_rows,
             max_bytes=max_bytes,
+            token=token,
+            hosts=split_names(allow_host),
         )
 
 

@@ -290,6 +290,8 @@ def make_object(decoder, node):
     else:
         for name, held in state.items():
             object.__setattr__(value, name, held)
+    if cls.__module__.startswith("sklearn."):
+        foreign.check_sklearn_sizes(value)
     if is_checked_by_constructor(cls):
         value.__post_init__()
     check_saved_state(value, state)

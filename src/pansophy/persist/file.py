@@ -212,7 +212,7 @@ def read_manifest(path) -> tuple[dict, dict]:
             raise KeyError("format")
         if not isinstance(manifest["versions"], dict):
             raise TypeError("versions")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise PersistError("its manifest is malformed") from error
     if schema > SCHEMA:
         written = manifest.get("versions", {}).get("pansophy", "?")

@@ -18,9 +18,9 @@ a letter or word of its own: its first use sets it, every other use must agree, 
 absent is not looked at (the model may not be fitted, and Python itself notices), except
 one that a size is named after. None fits where `optional=True`.
 
-Every estimator has `ESTIMATOR_RULES` by default: the attributes that scikit-learn's
-names give a shape to. A test holds that every array of whole numbers in a saved
-estimator has a rule.
+Every `base.Estimator` of ours has `ESTIMATOR_RULES` by default: the attributes whose
+names in scikit-learn say what shape they have. A test holds that every array of whole
+numbers in a saved estimator has a rule.
 """
 
 from functools import cache
@@ -357,18 +357,30 @@ def are_binary_trees(left, right, start=None) -> bool:
     return bool(seen.all()) and leaves
 
 
+class IfArray:
+    """Anything but an array, or an array that follows a rule."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def check(self, value, sizes):
+        if type(value) is np.ndarray:
+            self.rule.check(value, sizes)
+
+
 # What the names of fitted attributes say in every estimator, unless its own rules say
 # otherwise.
 ESTIMATOR_RULES: dict[str, Any] = {
     "n_features_in_": Whole(low=1),
-    "X_": NumberArray(..., "n_features_in_"),
-    "X_fit_": NumberArray(..., "n_features_in_"),
-    "cluster_centers_": NumberArray("clusters", "n_features_in_"),
-    "coef_": NumberArray(..., "n_features_in_"),
-    "components_": NumberArray(..., "n_features_in_"),
-    "labels_": IntArray(None, low=-1),
-    "means_": NumberArray(..., "n_features_in_"),
-    "n_iter_": AnyOf(Whole(), IntArray(...)),
+    "X_": IfArray(NumberArray(..., "n_features_in_")),
+    "X_fit_": IfArray(NumberArray(..., "n_features_in_")),
+    "classes_": IfArray(AnyArray(...)),
+    "cluster_centers_": IfArray(NumberArray("clusters", "n_features_in_")),
+    "coef_": IfArray(NumberArray(..., "n_features_in_")),
+    "components_": IfArray(NumberArray(..., "n_features_in_")),
+    "labels_": IfArray(IntArray(None, low=-1)),
+    "means_": IfArray(NumberArray(..., "n_features_in_")),
+    "n_iter_": IfArray(NumberArray(...)),
 }
 
 
@@ -389,11 +401,11 @@ def saved_state(*, check=None, **rules):
 @cache
 def rules_of(cls) -> tuple[tuple[tuple[str, Any], ...], tuple]:
     """The rules of a class and its bases, and the checks beyond them."""
-    from sklearn.base import BaseEstimator
+    from ..base import Estimator
 
     found: dict[str, Any] = {}
     checks = []
-    if issubclass(cls, BaseEstimator) and cls.__module__.startswith("pansophy."):
+    if issubclass(cls, Estimator) and cls.__module__.startswith("pansophy."):
         found.update(ESTIMATOR_RULES)
     for base in reversed(cls.__mro__):
         found.update(vars(base).get(ATTRIBUTE, {}))

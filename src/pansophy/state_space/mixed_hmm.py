@@ -12,7 +12,7 @@ Shapes    X (n, d)
 Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -138,8 +138,21 @@ class ProductEmission:
         return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
+def emissions_cover_columns(model) -> bool:
+    """Whether each column of a loaded model has one distribution in every state."""
+    held = getattr(model, "emissions_", None)
+    if held is None:
+        return True
+    columns = np.concatenate([np.zeros(0, int), *(c for c, _ in held)])
+    batches = (getattr(p, fields(p)[0].name) for _, p in held)  # a mean, a rate, ...
+    if not all(np.shape(batch)[:1] == (model.n_components,) for batch in batches):
+        return False
+    return np.array_equal(np.sort(columns), np.arange(model.n_features_in_))
+
+
 @saved_state(
-    emissions_=Each(Row(IntArray(None, low=0, below="n_features_in_"), AnyValue()))
+    emissions_=Each(Row(IntArray(None, low=0, below="n_features_in_"), AnyValue())),
+    check=emissions_cover_columns,
 )
 @dataclass(eq=False, repr=False)
 class MixedHMM(AbstractHMM, Estimator):

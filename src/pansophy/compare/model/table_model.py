@@ -295,7 +295,19 @@ class TableModel:
         return predict_all_classes(steps[1], steps[0].transform(frame), task, K)
 
     def _loaded(self):
-        """After loading: a preparation from before a release is not read any more."""
+        """After loading: the parts are what they are called, the preparation is new."""
+        kinds = {
+            "schema": Schema,
+            "method": str,
+            "facts": dict,
+            "reference": (Reference, type(None)),
+            "background": (MixedFrame, type(None)),
+            "conformal": (ConformalScores, type(None)),
+            "threshold": (float, int, type(None)),
+        }
+        for name, kind in kinds.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"its {name} is not one")
         held = self.steps()
         if held is not None and not hasattr(held[0], "columns_of_"):
             raise ValueError("its preparation was saved by an unreleased pansophy")

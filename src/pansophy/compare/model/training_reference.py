@@ -19,6 +19,7 @@ have the distributions they had in training and no row of training is in the fil
 
     z_bj = the value of rank (pi_j(b) + 1/2) / B of column j,  pi_j a permutation    (2)
 
+In columns of fractions it is the middle of two values, which none of the rows had.
 Texts are not taken apart like that: a background text is empty.
 """
 
@@ -61,9 +62,15 @@ def background_rows(frame: MixedFrame, rng, n=BACKGROUND_ROWS) -> MixedFrame:
     """Rows for explanations made of the columns of training rows, eq. (2)."""
     n = min(n, len(frame))
     values = np.empty((n, frame.values.shape[1]))
-    at = (np.arange(n) + 0.5) / max(n, 1) * len(frame)
+    at = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
     for j, column in enumerate(frame.values.T):
-        values[:, j] = rng.permutation(np.sort(column)[at.astype(int)])  # NaN last
+        x = np.sort(column)
+        known = len(x) - np.count_nonzero(np.isnan(x))  # NaN come last
+        picked = x[at]
+        if known > 1 and (x[:known] != np.rint(x[:known])).any():
+            other = np.where(at + 1 < known, at + 1, at - 1)
+            picked = np.where(at < known, (picked + x[other]) / 2, picked)
+        values[:, j] = rng.permutation(picked)
     texts = tuple(pa.array([""] * n, pa.string()) for _ in frame.texts)
     return MixedFrame(values, texts)
 
