@@ -44,7 +44,7 @@ from .core.labels import plain_numbers, refuse_missing
 from .core.progress import fit_task
 from .core.rows import DatasetRows, is_dataset
 from .core.weighted import check_sample_weight
-from .params import check_params
+from .params import PlainSignature, check_keywords, check_params
 
 FLOATS = (np.float64, np.float32)
 
