@@ -429,7 +429,9 @@ def test_every_array_of_whole_numbers_has_a_rule(saved):
         elif isinstance(node, dict):
             tag = node.get("$")
             if tag in ("object", "record"):
-                own = dict(saved_state.rules_of(classes.class_of(node["class"]))[0])
+                own = dict(
+                    saved_state.saved_state_rules(classes.class_of(node["class"]))[0]
+                )
                 for field, held in node["v"].items():
                     visit(held, own, node["class"], field)
             elif tag == "array" and "dtype" not in node and not node.get("scalar"):
