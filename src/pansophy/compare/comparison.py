@@ -145,6 +145,14 @@ class Comparison:
         return compare_with_baselines(self.winner, self.estimates, greater)
 
     @property
+    def level_promised(self) -> bool:
+        """Whether prediction intervals and sets keep their level on new rows.
+
+        Not along time: later rows need not be exchangeable with those seen.
+        """
+        return self.split.kind != "time-ordered"
+
+    @property
     def tradeoff(self) -> Tradeoff | None:
         """What the top scorer would be expected to gain, if a simpler one is kept."""
         greater = self.metrics[0].greater
@@ -242,6 +250,7 @@ class Comparison:
                 },
                 "tradeoff": optional(self.tradeoff),
                 "rope": self.rope,
+                "level_promised": self.level_promised,
                 "expected": self.expected,
                 "complete": self.complete,
                 "disqualified": self.disqualified,

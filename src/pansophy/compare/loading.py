@@ -81,7 +81,7 @@ def table_and_target(table, target) -> tuple[Any, Any]:
         table = array_columns(table)
     elif isinstance(table, list | tuple) and table and isinstance(table[0], dict):
         table = pa.Table.from_pylist(list(table))
-    if not is_target_values(target):
+    if not is_target_values(target, table):
         return table, target
     name = str(getattr(target, "name", None) or "target")
     y = np.asarray(target) if not hasattr(target, "dtype") else target
@@ -125,13 +125,21 @@ def array_columns(X) -> pa.Table:
     )
 
 
-def is_target_values(target) -> bool:
-    """Whether a target is given by its values rather than by name."""
+def is_target_values(target, table) -> bool:
+    """Whether a target is given by its values rather than by name.
+
+    A list of texts as long as the table, which are no columns of it, holds values.
+    """
     if target is None or isinstance(target, str | int | np.integer):
         return False
-    if isinstance(target, list | tuple):
-        return not all(isinstance(v, str) for v in target)
-    return hasattr(target, "__len__")
+    if not isinstance(target, list | tuple):
+        return hasattr(target, "__len__")
+    if not all(isinstance(v, str) for v in target):
+        return True
+    if len(target) < 2 or isinstance(table, str | os.PathLike):
+        return False
+    rows = read_table(table)
+    return len(target) == rows.num_rows and not set(target) <= set(rows.column_names)
 
 
 def find_schema(table, options) -> Schema:

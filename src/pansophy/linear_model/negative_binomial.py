@@ -128,7 +128,7 @@ def likeliest_overdispersion(y, mu, w) -> float:
 
     def negative(log_a):
         family = family_of("negative_binomial", float(np.exp(log_a)))
-        return -family_log_likelihood(family, y, mu, w, 1.0)
+        return -float(family_log_likelihood(family, y, mu, w, 1.0) or 0.0)
 
     found = minimize_scalar(
         negative,

@@ -19,7 +19,7 @@ from .column_values import TableError
 from .ordinal_levels import order_of
 
 USED = ("number", "category", "ordinal", "date", "text", "angle")
-WORD = re.compile(r"[^\W\d_]{2,}")
+WORD = re.compile(r"\b[^\W\d_]{3,}\b")
 UNUSED = ("id", "constant", "other", "ignore", "group", "weight")
 ID_NAME = re.compile(
     r"(^|[_\s.-])(id|uuid|guid|index|key)$|[a-z](Id|ID)$", re.IGNORECASE

@@ -422,3 +422,22 @@ def test_a_random_baseline_has_no_skill():
     most = DummyClassifier().fit(X, y)
     assert roc_auc_score(y, most.predict_proba(X)[:, 1]) == 0.5
     assert np.mean(most.predict(X) == y) == max(np.mean(y), 1 - np.mean(y))
+
+
+def test_ties_do_not_go_by_the_order_of_the_file():
+    """Few different rows, sorted by class: neighbours at distance 0 are all alike."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, 600).astype(float)
+    y = (rng.random(600) < np.array([0.2, 0.5, 0.8])[x.astype(int)]).astype(int)
+    columns = (Column("x", "number", ""),)
+    schema = Schema("y", "classification", "", columns, ("no", "yes"))
+    method = next(m for m in METHODS if m.name == "nearest neighbours")
+    shares = []
+    for order in (np.argsort(y, kind="stable"), np.argsort(-y, kind="stable")):
+        frame = MixedFrame(x[order][:, None])
+        model = make_pipeline(method, schema, FitContext("classification", 600, 0))
+        fit_pipeline(model, frame, y[order])
+        p = raw_predictions(model, MixedFrame(np.array([[0.0], [2.0]])), schema.task)
+        shares.append(p[:, 1])
+    for p in shares:
+        assert p[0] < 0.45 and p[1] > 0.55

@@ -16,8 +16,10 @@ rows of fold f of d_ri - dbar_i, which is free of how hard the rows are,
 at most n2/n1 of the first term. The jackknife errs upwards [Efron1981], and the mean of
 all fold models varies less than one of them: the eighth was found by simulation
 (`tools/simulate_comparisons.py`), stable and unstable learners included. Without
-repeats T is n2/n1 of the first term, fading beyond 300 rows. The interval of a single
-score is that of Nadeau and Bengio, with the variance of the folds found from the rows,
+repeats T is n2/n1 of the first term, fading beyond 300 rows. Where folds differ far
+more than their rows do, the corrected variance of folds is used. The interval of a
+single score is that of Nadeau and Bengio, with the variance of the folds found from the
+rows,
 
     V(L) = (1 + n2/n1) var_i(lbar_i) / n  +  var_r / R,                          (3)
 
@@ -184,6 +186,31 @@ def training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
     return (folds - 1) / 8 * np.maximum(pairs * R / (R - 1), 0.0)
 
 
+def uneven_fold_variance(losses, design, df) -> np.ndarray:
+    """Variances (M, M) of differences from folds, where rows do not explain them; or 0.
+
+    A method that fails in one fold alone errs on all its rows at once. Folds then vary
+    far more than their rows do (F test at 0.0001), and the corrected variance of folds
+    is used, times the ratio of the quantiles of Student's t.
+    """
+    R, n, M = losses.shape
+    k = design.folds
+    code = (design.fold_of + k * np.arange(R)[:, None]).ravel()
+    count = np.bincount(code, minlength=R * k)
+    if k < 3 or (count == 0).any():
+        return np.zeros((M, M))
+    means = np.zeros((R * k, M))
+    np.add.at(means, code, losses.reshape(-1, M))
+    means /= count[:, None]
+    of_folds = pair_variances(np.atleast_2d(np.cov(means, rowvar=False)))
+    within = losses.reshape(-1, M) - means[code]
+    of_rows = pair_variances(within.T @ within / max(len(code) - R * k, 1)) * k / n
+    limit = special.fdtri(k - 1, max(n - k, 1), 1 - 1e-4)
+    wider = student_quantile(0.95, k - 1) / student_quantile(0.95, df)
+    corrected = (1 / (R * k) + design.ratio) * of_folds * wider**2
+    return np.where(of_folds > limit * of_rows, corrected, 0.0)
+
+
 def pair_variances(C) -> np.ndarray:
     """Variances (M, M) of the differences from a covariance (M, M)."""
     d = np.diag(C)
@@ -254,6 +281,8 @@ def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
         training = np.zeros((M, M)) if along else fades * design.ratio * of_rows
     single = np.diag(covariance)
     if units.kind is not TestKind.TIME:
+        uneven = uneven_fold_variance(losses, design, df)
+        training = np.maximum(training, uneven - of_rows)
         single = single * (1 + design.ratio)
     single = single + np.diag(splits)
     covariance = covariance + splits
@@ -337,7 +366,8 @@ def jackknife_scores(score, predictions, y, design, names) -> ScoreEstimates:
 def score_interval(estimates, position, metric, level=0.95) -> Interval:
     """The interval of one score for new rows, within the range of the metric.
 
-    A share of rows keeps its level near 0 and 1 by Wilson's limits.
+    A mean loss above 0 has the limits of its logarithm; a share of rows keeps its level
+    near 0 and 1 by Wilson's limits.
     """
     check_level(level)
     mean, error = float(estimates.means[position]), float(estimates.errors[position])
@@ -345,6 +375,9 @@ def score_interval(estimates, position, metric, level=0.95) -> Interval:
         return Interval(mean, np.nan, np.nan, np.nan)
     reach = student_quantile(level, estimates.df) * error
     low, high = mean - reach, mean + reach
+    if metric.bounds == (0.0, np.inf) and metric.row_losses is not None and mean > 0:
+        # losses are skewed: the logarithm of their mean is nearer to Normal
+        low, high = mean * np.exp(-reach / mean), mean * np.exp(reach / mean)
     if metric.share:
         effective = estimates.units
         if 0 < mean < 1 and error > 0:

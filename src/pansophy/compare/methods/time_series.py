@@ -73,7 +73,8 @@ def best_window(values, horizon) -> int:
     """w of eq. (2): the window with the smallest errors `horizon` moments ahead."""
     T = len(values)
     total = np.concatenate([[0.0], np.cumsum(values)])
-    best, least = 1, np.inf
+    best = 1
+    least = np.inf
     for w in (1, *WINDOWS, 64, 128):
         ends = np.arange(max(w, T // 3), T - horizon)
         if len(ends) < 5:
@@ -215,7 +216,8 @@ class WithLags(Regressor, Estimator):
         known = place - rng.integers(1, horizon + 1, len(y))
         usable = known >= 0
         if usable.sum() < max(10, len(y) // 4):  # too short a past to learn from
-            known, usable = place - 1, place >= 1
+            known = place - 1
+            usable = place >= 1
         lags = self._lags(known[usable], place[usable])
         part = with_columns(frame[np.flatnonzero(usable)], lags)
         pick = lambda a: None if a is None else np.asarray(a)[usable]
