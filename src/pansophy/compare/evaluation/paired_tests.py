@@ -195,7 +195,7 @@ def uneven_fold_variance(losses, design, df) -> np.ndarray:
     """
     R, n, M = losses.shape
     k = design.folds
-    code = (design.fold_of + k * np.arange(R)[:, None]).ravel()
+    code = (design.fold_of[:R] + k * np.arange(R)[:, None]).ravel()
     count = np.bincount(code, minlength=R * k)
     if k < 3 or (count == 0).any():
         return np.zeros((M, M))
