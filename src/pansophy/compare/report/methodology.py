@@ -121,17 +121,16 @@ def method_paragraphs(c) -> list[str]:
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
         "in, encoding and scaling were learned inside each fold.",
-        "Folds share training rows, so their scores are not independent and the usual "
-        "error of a mean is far too small. Intervals and tests over folds use the "
-        "corrected variance (1/J + test rows / training rows) of Nadeau and Bengio. "
-        "The interval over rows draws the held-out rows again and again with "
-        "replacement; it sees the luck of the test rows only. No interval reaches "
-        "beyond what a metric can be (an accuracy of 1, a loss of 0): it is cut there.",
-        "Each method is tested against the best, and the p values are adjusted for the "
-        "best having been picked from so many (studentised range, step by step; "
-        "Holm's rule alone would call equals different too often). The probabilities "
-        "of being better, practically equal or worse come from the Bayesian "
-        "correlated t-test; differences within "
+        "Every row was held out, so that its loss is known under models that did not "
+        "see it. Intervals are for new rows: the variance of these losses over rows, "
+        "times 1 + test rows / training rows for what other training rows would have "
+        "changed (Nadeau and Bengio). No interval reaches beyond what a metric can be "
+        "(an accuracy of 1, a loss of 0): it is cut there.",
+        "Each method is tested against the best on the same rows (paired losses; along "
+        "time by Diebold and Mariano with Harvey's correction), and the p values are "
+        "adjusted for the best having been picked from so many. The probabilities of "
+        "being better, practically equal or worse come from the posterior of the "
+        "difference; differences within "
         f"{c.rope:.2g} of {c.metric} count as practically equal.",
     ]
     linear = next(

@@ -36,7 +36,7 @@ def overview_figures(c) -> list[Figure]:
         make_figure(
             "Scores",
             "Points are means over all folds, filled for the kept method; thick lines "
-            "are 95 % intervals over folds, thin ones over rows. Grey methods are "
+            "are 95 % intervals of the score on new rows. Grey methods are "
             "worse than the best beyond chance, or no better than the dummy; far "
             "worse ones lie outside."
             + omitted_methods_sentence(m - len(plots.plotted_methods(c))),
