@@ -90,6 +90,25 @@ def test_rows_of_one_moment_are_one_unit_along_time():
     assert found.kind is TestKind.TIME and found.units == 40
 
 
+def test_answers_of_the_first_repeat_alone_are_enough():
+    losses = np.random.default_rng(6).gamma(2.0, size=(3, 60, 2))
+    fold_of = np.stack([np.random.default_rng(r).permutation(60) % 5 for r in range(3)])
+    design = CrossValidationDesign(0.25, 5, fold_of)
+    whole = estimate_scores(losses, design, ["a", "b"])
+    part = estimate_scores(losses[:1], design, ["a", "b"])
+    assert part.units == whole.units == 60
+    assert part.means == pytest.approx(losses[0].mean(0))
+
+
+def test_a_fold_that_goes_wrong_as_a_whole_is_one_accident_not_many():
+    rng = np.random.default_rng(7)
+    base = rng.gamma(2.0, size=100)
+    other = base + rng.normal(0, 0.1, 100) + 50.0 * (np.arange(100) % 5 == 2)
+    design = CrossValidationDesign(0.25, 5, np.arange(100)[None] % 5)
+    found = estimate_scores(np.stack([base, other], -1)[None], design, ["a", "b"])
+    assert found.difference("a", "b").p > 0.05
+
+
 def independent_scores(means, df=50.0):
     M = len(means)
     return ScoreEstimates(

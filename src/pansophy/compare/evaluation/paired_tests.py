@@ -263,8 +263,9 @@ def estimate_scores(losses, design, names, metric=None) -> ScoreEstimates:
     losses = np.asarray(losses, dtype=float)
     seen = np.isfinite(losses).all((0, 2))
     losses = losses[:, seen]
-    design = design.rows(seen)
     R, n, M = losses.shape
+    design = design.rows(seen)
+    design = design._replace(fold_of=design.fold_of[:R])  # not all repeats are known
     w = design.weight
     units = row_units(n, design.group, design.time)
     covariance, df = covariance_of_means(losses.mean(0), units, w)

@@ -64,7 +64,7 @@ def headline_of(rows, equal, undecided) -> tuple[str, str]:
             f"not enough rows to tell {verb_for(name, 'it', 'them')} from "
             f"{join_names(undecided, 3)}"
         )
-    return scores_best, "; ".join(clauses)
+    return "; ".join([scores_best, *clauses]), ""
 
 
 def kept_clause(rows, kept) -> str:
