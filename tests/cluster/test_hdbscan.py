@@ -222,5 +222,10 @@ def test_ball_trees_take_any_of_their_metrics():
     a = HDBSCAN(algorithm="ball_tree", metric="canberra").fit(X)
     b = HDBSCAN(algorithm="brute", metric="canberra").fit(X)
     assert_array_equal(a.labels_, b.labels_)
+    V = np.cov(X.T)
+    how = {"algorithm": "ball_tree", "metric": "mahalanobis"}
+    a = HDBSCAN(metric_params={"V": V}, **how).fit(X)
+    b = HDBSCAN(metric_params={"VI": np.linalg.inv(V)}, **how).fit(X)
+    assert_array_equal(a.labels_, b.labels_)
     with pytest.raises(ValueError, match="canberra is not a valid metric"):
         HDBSCAN(algorithm="kd_tree", metric="canberra").fit(X)

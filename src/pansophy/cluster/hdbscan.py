@@ -402,6 +402,8 @@ class HDBSCAN(Clusterer, Estimator):
             )
         if self.metric == "minkowski":
             params["p"] = p
+        if self.metric == "mahalanobis" and "V" in params:
+            params = {"VI": np.linalg.inv(params["V"])}
         D = pairwise_distances(X, metric=self.metric, **params)
         return mutual_reachability_tree_of_matrix(D, k, self.alpha)
 
