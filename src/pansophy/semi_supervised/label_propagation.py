@@ -293,7 +293,11 @@ class AbstractLabelGraph(Classifier, Estimator):
             Labels; -1, or the empty text, where there is none.
         """
         X, y, _ = self._check_training_data(
-            X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
+            X,
+            normalize_missing_labels(y),
+            y_kind="class",
+            accept_sparse="csr",
+            order="C",
         )
         if self.kernel == "rbf":
             refuse_overflowing_squares(self, X)
