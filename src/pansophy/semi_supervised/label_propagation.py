@@ -90,6 +90,24 @@ def neighbor_graph(W) -> SimilarityGraph:
     return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)
 
 
+def given_graph(W, n, *, loops) -> SimilarityGraph:
+    """The graph of a matrix, dense or sparse, that a user's kernel gives."""
+    sparse = sp.issparse(W)
+    W = sp.csr_array(W, dtype=float) if sparse else np.array(W, float)
+    values = W.data if sparse else W
+    if W.shape != (n, n) or values.min(initial=0.0) < 0:
+        raise ValueError("kernel must give n by n numbers of at least 0.")
+    if not loops:
+        if sparse:
+            W.setdiag(0.0)
+            W.eliminate_zeros()
+        else:
+            np.fill_diagonal(W, 0.0)
+    if sparse or not np.allclose(W, W.T, rtol=1e-10, atol=0.0):
+        return neighbor_graph(sp.csr_array(W))
+    return kernel_graph(W, lambda rows, _: rows, loops=True)
+
+
 def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
     """The graph of a kernel; `loops`: whether a row is its own neighbour."""
     n = X.shape[0]
@@ -332,11 +350,11 @@ class AbstractLabelGraph(Classifier, Estimator):
                 W = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph()
                 return neighbor_graph(sp.csr_array(W))
             return neighbor_graph(knn_graph(X, k, mode="connectivity"))
+        if callable(self.kernel):
+            return given_graph(self.kernel(X, X), X.shape[0], loops=self.loops)
         return kernel_graph(X, self._similarity(X), loops=self.loops)
 
     def _similarity(self, X):
-        if callable(self.kernel):
-            return self.kernel
         if sp.issparse(X):
             return partial(rbf_kernel, gamma=self.gamma)
         return RBF(gamma=self.gamma)
@@ -358,6 +376,14 @@ class AbstractLabelGraph(Classifier, Estimator):
         prior = self.label_distributions_.mean(axis=0)
         if self.kernel == "knn":
             return F[self._nearest(X)].mean(axis=1)
+        if callable(self.kernel):
+            weights = self.kernel(self.X_, X)  # training rows first
+            if weights.shape != (len(F), X.shape[0]):
+                raise ValueError(
+                    f"kernel(X, Z) must have shape {(len(F), X.shape[0])} for these "
+                    f"rows, got {weights.shape}."
+                )
+            return normalize_rows(np.asarray(weights.T @ F, float), prior)
         similarity = self._similarity(X)
         part = lambda X: normalize_rows(
             np.asarray(similarity(X, self.X_), float) @ F, prior
@@ -382,7 +408,8 @@ class LabelPropagation(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        Similarity of rows; a function of X and Z returns numbers of at least 0.
+        Similarity of rows. A function of X and Z gives numbers of at least 0, a row
+        for each row of X and a column for each of Z, as an array or a sparse matrix.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
@@ -447,7 +474,8 @@ class LabelSpreading(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        Similarity of rows; a function of X and Z returns numbers of at least 0.
+        Similarity of rows. A function of X and Z gives numbers of at least 0, a row
+        for each row of X and a column for each of Z, as an array or a sparse matrix.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
