@@ -217,3 +217,12 @@ def test_a_kernel_may_give_a_sparse_matrix(mine, peer, options):
     )
     with pytest.raises(ValueError, match="n by n"):
         mine(lambda X, Z: nearest_rbf(X, Z)[:5]).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [LabelPropagation, LabelSpreading])
+@pytest.mark.parametrize("scale", [1.0, 3.0, 4.0])
+def test_labels_of_rows_far_from_all_others(cls, scale):
+    """Similarities of 1e-18 or 1e-280 still say which label is nearer."""
+    X = scale * np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 3.0]]) / 2
+    model = cls(gamma=20).fit(X, [0, 1, -1])
+    assert model.transduction_.tolist() == [0, 1, 1]

@@ -60,6 +60,7 @@ from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
 from .abstract_semi_supervised import normalize_missing_labels
 
+FINAL_SWEEPS = 50  # means of neighbours after conjugate gradients
 MAX_KERNEL_BYTES = 1 << 29  # bytes of a kernel matrix that is kept
 
 
@@ -247,6 +248,14 @@ def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
     )
     F = Y.copy()
     F[free] = run.state.position / root[free, None]
+    # entries of the gradient are root_i (F_i - mean_i): for rows with tiny similarities
+    # they say nothing, and means of neighbours finish what is left
+    degrees = np.where(W.degrees > 0, W.degrees, 1.0)[:, None]
+    for _ in range(FINAL_SWEEPS):
+        means = W.product(F) / degrees
+        if np.abs(means - F)[free].max(initial=0.0) <= tol:
+            break
+        F[free] = means[free]
     return run, F
 
 
@@ -294,7 +303,7 @@ class AbstractLabelGraph(Classifier, Estimator):
     max_iter: int
     tol: float
     n_jobs: Any
-    loops = True  # whether a row is its own neighbour
+    loops = False  # a row is not its own neighbour: eq. (2) is the same without
     _tensors = False
 
     def _solved(self, W, Y, known, unreached, task) -> Result:
@@ -522,7 +531,6 @@ class LabelSpreading(AbstractLabelGraph):
     max_iter: Count = 30
     tol: NonNegative = 1e-3
     n_jobs: Jobs = None
-    loops = False
 
     def _solved(self, W, Y, known, unreached, task):
         run, F = spread_labels(
