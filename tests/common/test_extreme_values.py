@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from pansophy.testing import all_estimators, quick_instance
 
@@ -78,3 +79,35 @@ def test_an_answer_or_a_sentence(name, cls):
         finally:
             signal.alarm(0)
             signal.signal(signal.SIGALRM, before)
+
+
+# their scores are those of a linear model, which has its own tests
+LINEAR_INSIDE = {
+    "AttributeClassifier",
+    "CoTraining",
+    "LinearDiscriminantAnalysis",
+    "MultipleInstance",
+    "SelfTrainingClassifier",
+}
+
+
+@pytest.mark.parametrize("name, cls", FOUND, ids=[name for name, _ in FOUND])
+@pytest.mark.filterwarnings("ignore")
+def test_fortran_order_gives_the_same_bits(name, cls):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(150, 7))) + 3
+    model = quick_instance(cls)
+    tags = model.__sklearn_tags__()
+    X = np.floor(X) if tags.input_tags.categorical else X
+    y = X[:, 0] if tags.estimator_type == "regressor" else (X[:, 0] > 3.7).astype(int)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    one = clone(model).fit(np.ascontiguousarray(X), y)
+    two = clone(model).fit(np.asfortranarray(X), y)
+    for key, value in vars(one).items():
+        if key.endswith("_") and isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, getattr(two, key), err_msg=key)
+    for method in () if name in LINEAR_INSIDE else METHODS:
+        if hasattr(one, method):
+            found = [getattr(one, method)(A) for A in (X, np.asfortranarray(X))]
+            np.testing.assert_array_equal(*found, err_msg=method)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelPropagation as PeerPropagation
 from sklearn.semi_supervised import LabelSpreading as PeerSpreading
 
@@ -188,3 +189,40 @@ def test_a_kernel_of_the_user_gets_sparse_rows_as_in_scikit_learn():
     model = LabelPropagation(kernel, tol=1e-10).fit(sp.csr_matrix(X), y)
     peer = PeerPropagation(kernel, max_iter=10000, tol=1e-10).fit(sp.csr_matrix(X), y)
     np.testing.assert_array_equal(model.transduction_, peer.transduction_)
+
+
+@pytest.mark.parametrize("mine, peer, options", PAIRS)
+def test_a_kernel_may_give_a_sparse_matrix(mine, peer, options):
+    """The nearest rows with their kernel: not symmetric, training rows first."""
+
+    def nearest_rbf(X, Z):
+        graph = (
+            NearestNeighbors(n_neighbors=8).fit(X).kneighbors_graph(Z, 8, "distance")
+        )
+        graph.data = np.exp(-5 * graph.data**2)
+        return graph.T
+
+    X, _, y = moons(120, known=6)
+    a = mine(nearest_rbf, tol=1e-10, **options).fit(X, y)
+    if mine is LabelSpreading:
+        b = peer(nearest_rbf, tol=1e-10, **options).fit(X, y)
+        np.testing.assert_allclose(
+            a.label_distributions_, b.label_distributions_, atol=1e-6
+        )
+        Z = X[:20] + 0.02
+        np.testing.assert_allclose(a.predict_proba(Z), b.predict_proba(Z), atol=1e-6)
+    dense = mine(lambda X, Z: nearest_rbf(X, Z).toarray(), tol=1e-10, **options)
+    np.testing.assert_allclose(
+        a.label_distributions_, dense.fit(X, y).label_distributions_, atol=1e-8
+    )
+    with pytest.raises(ValueError, match="n by n"):
+        mine(lambda X, Z: nearest_rbf(X, Z)[:5]).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [LabelPropagation, LabelSpreading])
+@pytest.mark.parametrize("scale", [1.0, 3.0, 4.0])
+def test_labels_of_rows_far_from_all_others(cls, scale):
+    """Similarities of 1e-18 or 1e-280 still say which label is nearer."""
+    X = scale * np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 3.0]]) / 2
+    model = cls(gamma=20).fit(X, [0, 1, -1])
+    assert model.transduction_.tolist() == [0, 1, 1]

@@ -77,7 +77,7 @@ def normal_log_likelihood(S, P):
 
 def finite_rows(model, X):
     """X in double precision, if its moments exist; warns if it has but one row."""
-    X = X.astype(np.float64)
+    X = np.ascontiguousarray(X, np.float64)  # sums in one order, whatever that of X
     margin = 4 * np.sqrt(X.shape[1])  # a trace sums over columns, too
     refuse_overflowing_squares(model, X, margin=margin)
     if len(X) == 1:
@@ -114,12 +114,12 @@ class AbstractCovariance(Estimator):
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return squared_mahalanobis(X, self.location_, self.get_precision())
 
     def score(self, X, y=None):
         """Mean log density of the rows under N(m, S)."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         S = (X - self.location_).T @ (X - self.location_) / len(X)
         return normal_log_likelihood(S, self.get_precision())
 

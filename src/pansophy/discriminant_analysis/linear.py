@@ -405,7 +405,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def transform(self, X):
         """Rows along Fisher's directions, eq. (3)."""
-        X = self._check_new_data(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr", order="C")
         if self.solver == "lsqr":
             raise UnsupportedChoiceError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."

@@ -89,6 +89,11 @@ def check_expanded_size(rows, columns, itemsize):
         )
 
 
+def is_single(X) -> bool:
+    """Whether an array of any library holds numbers of single precision."""
+    return str(X.dtype).endswith("float32")
+
+
 @dataclass(eq=False, repr=False)
 class PolynomialFeatures(Transformer, Estimator):
     """All monomials of the columns up to a degree, eq. (1).
@@ -145,12 +150,25 @@ class PolynomialFeatures(Transformer, Estimator):
                 "column."
             )
         self._check_size(X)
+        self._check_powers(X)
         return self
+
+    def _check_powers(self, X):
+        """Raise if the highest power of the largest value overflows."""
+        values = X.data if sp.issparse(X) else X
+        xp = arrays.namespace(values)
+        top = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
+        limit = np.finfo(np.float32 if is_single(values) else float).max
+        # an interaction is at most the product of as many columns
+        if top > 1 and self.degree * math.log(top) >= math.log(limit):
+            raise ValueError(
+                f"powers of X up to degree {self.degree} overflow: scale the columns."
+            )
 
     def _check_size(self, X):
         """The check before anything is made; a sparse X makes few entries."""
         if not sp.issparse(X):
-            item = 4 if str(X.dtype).endswith("float32") else 8
+            item = 4 if is_single(X) else 8
             check_expanded_size(X.shape[0], self.n_output_features_, item)
 
     def _made(self):
@@ -173,15 +191,10 @@ class PolynomialFeatures(Transformer, Estimator):
         """The monomials, by degree: (n, n_output_features_)."""
         X = self._check_new_data(X, accept_sparse="csr")
         self._check_size(X)
+        self._check_powers(X)
         if arrays.is_foreign(X):
             return arrays.asarray(self._made().transform(arrays.to_numpy(X)), like=X)
-        with np.errstate(over="ignore"):
-            Z = self._made().transform(X)
-        if not arrays.all_finite(Z.data if sp.issparse(Z) else Z):
-            raise ValueError(
-                f"powers of X up to degree {self.degree} overflow: scale the columns."
-            )
-        return Z
+        return self._made().transform(X)
 
     def get_feature_names_out(self, input_features=None):
         """Names such as "x0^2" and "x0 x1"."""

@@ -104,7 +104,7 @@ class AbstractFilter(AbstractSelector):
     def fit(self, X, y, sample_weight=None):
         """Score every column of X and keep the best."""
         kind = "number" if is_continuous_target(y) else "class"
-        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=kind)
+        X, y, w = self._check_training_data(X, y, sample_weight, y_kind=kind, order="C")
         t, classes = target_codes_or_numbers(y)
         self.scores_ = self._score(X, t, classes, w)
         d = X.shape[1]

@@ -127,7 +127,11 @@ class StabilitySelection(AbstractSelector):
         """Fit to random halves of the rows."""
         numbers = is_continuous_target(y)
         X, y, _ = self._check_training_data(
-            X, y, y_kind="number" if numbers else "class", ensure_min_samples=4
+            X,
+            y,
+            y_kind="number" if numbers else "class",
+            ensure_min_samples=4,
+            order="C",
         )
         refuse_overflowing_squares(self, X)
         if numbers:

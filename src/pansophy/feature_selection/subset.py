@@ -245,7 +245,7 @@ class SubsetSelector(AbstractSelector):
     def fit(self, X, y, sample_weight=None):
         """Search sets of columns of X that explain y."""
         X, y, w = self._check_training_data(
-            X, y, sample_weight, y_kind="number", ensure_min_samples=2
+            X, y, sample_weight, y_kind="number", ensure_min_samples=2, order="C"
         )
         y = arrays.as_float(y)
         refuse_overflowing_squares(self, X)

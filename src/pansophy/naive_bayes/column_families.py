@@ -27,6 +27,7 @@ Shapes    x (b, d) a block   codes (b,)   w (b,) or None   N (k,)   scores (b, k
 """
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -61,6 +62,18 @@ from .abstract_bayes import apply_to_dense_rows
 
 class NegativeValuesError(ValueError):
     """Values that no count or category has; the model adds its name to the text."""
+
+
+@contextmanager
+def naming_negative_values(model):
+    """Adds the name of the model to errors about negative counts and categories."""
+    try:
+        yield
+    except NegativeValuesError as error:
+        raise ValueError(
+            f"Negative values in data passed to {type(model).__name__} (input X): "
+            f"{error}"
+        ) from None
 
 
 class ColumnFamily(NamedTuple):

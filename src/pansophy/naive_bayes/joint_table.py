@@ -25,7 +25,7 @@ from ..params import Count, Flag, NonNegative
 from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
-from .column_families import raise_bad_category
+from .column_families import naming_negative_values, raise_bad_category
 
 MAX_CATEGORY = 2**53  # beyond it whole numbers are not told apart
 
@@ -123,7 +123,8 @@ class JointTableClassifier(AbstractBayes):
         X = X.take(np.arange(X.n)) if hasattr(X, "columns") else arrays.to_numpy(X)
         codes, k = arrays.to_numpy(codes), int(classes.shape[0])
         whole = ~np.isnan(X).any(axis=1)
-        check_categories(X[whole])
+        with naming_negative_values(self):
+            check_categories(X[whole])
         if not whole.any():
             raise ValueError("every row of X misses a value: no samples to count.")
         v = np.ones(len(X)) if w is None else arrays.to_numpy(w)
@@ -160,7 +161,8 @@ class JointTableClassifier(AbstractBayes):
 
         def score(given):
             x = arrays.to_numpy(given)
-            check_categories(np.where(np.isnan(x), 0, x))
+            with naming_negative_values(self):
+                check_categories(np.where(np.isnan(x), 0, x))
             out = np.zeros((len(x), len(N)))
             seen, which = np.unique(~np.isnan(x), axis=0, return_inverse=True)
             for g, kind in enumerate(seen):

@@ -14,7 +14,6 @@ Shapes    X (n, d)   pi (k,)   theta, var (k, d)
 Refs      [Hand2001]; [Chan1983] merging of variances
 """
 
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -37,8 +36,8 @@ from .abstract_bayes import (
 )
 from .column_families import (
     COLUMN_FAMILIES,
-    NegativeValuesError,
     gaussian_fit,
+    naming_negative_values,
     variance_floor,
 )
 
@@ -78,18 +77,6 @@ def take_columns(x, columns):
         xp = arrays.namespace(x)
         return xp.take(x, xp.asarray(columns, device=arrays.device(x)), axis=1)
     return x[:, columns]
-
-
-@contextmanager
-def naming_negative_values(model):
-    """Adds the name of the model to errors about negative counts and categories."""
-    try:
-        yield
-    except NegativeValuesError as error:
-        raise ValueError(
-            f"Negative values in data passed to {type(model).__name__} (input X): "
-            f"{error}"
-        ) from None
 
 
 def families_fit_columns(model) -> bool:

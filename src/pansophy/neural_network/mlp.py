@@ -149,7 +149,7 @@ class AbstractMLP(Estimator):
         checks = {"y_kind": self._y_kind, "accept_sparse": "csr", "reset": first}
         begun: Any = self._check_training_data(X, y, sample_weight, **checks)
         X, y, w = begun
-        refuse_overflowing_squares(self, X)
+        self._refuse_large_values(X)
         warm = not (first or partial)
         data = TrainingRows(X, self._targets(y, X, first, warm=warm, **known), w)
         rng = make_rng(self.random_state)
@@ -204,6 +204,16 @@ class AbstractMLP(Estimator):
                 f"fitted net has {self.n_outputs_} ({self.out_activation_}): fit with "
                 "warm_start=False."
             )
+
+    def _refuse_large_values(self, X):
+        """Raise before training if gradients would overflow at once."""
+        try:
+            refuse_overflowing_squares(self, X)
+        except ValueError as error:
+            raise ValueError(
+                "Solver produced non-finite parameter weights. The input data may "
+                f"contain large values and need to be preprocessed: {error}"
+            ) from None
 
     def _refuse_divergence(self, result):
         """The result, unless training made the net no better before it overflowed."""

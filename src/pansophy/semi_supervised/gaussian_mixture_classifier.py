@@ -215,6 +215,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             sample_weight,
             y_kind="class",
             ensure_all_finite="allow-nan",
+            order="C",
         )
         refuse_overflowing_squares(self, X)
         self.classes_, codes = encode_partial_labels(y, X, self.classes)

@@ -60,6 +60,7 @@ from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
 from .abstract_semi_supervised import normalize_missing_labels
 
+FINAL_SWEEPS = 50  # means of neighbours after conjugate gradients
 MAX_KERNEL_BYTES = 1 << 29  # bytes of a kernel matrix that is kept
 
 
@@ -88,6 +89,24 @@ def neighbor_graph(W) -> SimilarityGraph:
 
     sums = lambda axis: np.asarray(W.sum(axis=axis), float).ravel()
     return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)
+
+
+def given_graph(W, n, *, loops) -> SimilarityGraph:
+    """The graph of a matrix, dense or sparse, that a user's kernel gives."""
+    sparse = sp.issparse(W)
+    W = sp.csr_array(W, dtype=float) if sparse else np.array(W, float)
+    values = W.data if sparse else W
+    if W.shape != (n, n) or values.min(initial=0.0) < 0:
+        raise ValueError("kernel must give n by n numbers of at least 0.")
+    if not loops:
+        if sparse:
+            W.setdiag(0.0)
+            W.eliminate_zeros()
+        else:
+            np.fill_diagonal(W, 0.0)
+    if sparse or not np.allclose(W, W.T, rtol=1e-10, atol=0.0):
+        return neighbor_graph(sp.csr_array(W))
+    return kernel_graph(W, lambda rows, _: rows, loops=True)
 
 
 def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
@@ -229,6 +248,14 @@ def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
     )
     F = Y.copy()
     F[free] = run.state.position / root[free, None]
+    # entries of the gradient are root_i (F_i - mean_i): for rows with tiny similarities
+    # they say nothing, and means of neighbours finish what is left
+    degrees = np.where(W.degrees > 0, W.degrees, 1.0)[:, None]
+    for _ in range(FINAL_SWEEPS):
+        means = W.product(F) / degrees
+        if np.abs(means - F)[free].max(initial=0.0) <= tol:
+            break
+        F[free] = means[free]
     return run, F
 
 
@@ -276,7 +303,7 @@ class AbstractLabelGraph(Classifier, Estimator):
     max_iter: int
     tol: float
     n_jobs: Any
-    loops = True  # whether a row is its own neighbour
+    loops = False  # a row is not its own neighbour: eq. (2) is the same without
     _tensors = False
 
     def _solved(self, W, Y, known, unreached, task) -> Result:
@@ -293,7 +320,11 @@ class AbstractLabelGraph(Classifier, Estimator):
             Labels; -1, or the empty text, where there is none.
         """
         X, y, _ = self._check_training_data(
-            X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
+            X,
+            normalize_missing_labels(y),
+            y_kind="class",
+            accept_sparse="csr",
+            order="C",
         )
         if self.kernel == "rbf":
             refuse_overflowing_squares(self, X)
@@ -328,11 +359,11 @@ class AbstractLabelGraph(Classifier, Estimator):
                 W = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph()
                 return neighbor_graph(sp.csr_array(W))
             return neighbor_graph(knn_graph(X, k, mode="connectivity"))
+        if callable(self.kernel):
+            return given_graph(self.kernel(X, X), X.shape[0], loops=self.loops)
         return kernel_graph(X, self._similarity(X), loops=self.loops)
 
     def _similarity(self, X):
-        if callable(self.kernel):
-            return self.kernel
         if sp.issparse(X):
             return partial(rbf_kernel, gamma=self.gamma)
         return RBF(gamma=self.gamma)
@@ -354,6 +385,14 @@ class AbstractLabelGraph(Classifier, Estimator):
         prior = self.label_distributions_.mean(axis=0)
         if self.kernel == "knn":
             return F[self._nearest(X)].mean(axis=1)
+        if callable(self.kernel):
+            weights = self.kernel(self.X_, X)  # training rows first
+            if weights.shape != (len(F), X.shape[0]):
+                raise ValueError(
+                    f"kernel(X, Z) must have shape {(len(F), X.shape[0])} for these "
+                    f"rows, got {weights.shape}."
+                )
+            return normalize_rows(np.asarray(weights.T @ F, float), prior)
         similarity = self._similarity(X)
         part = lambda X: normalize_rows(
             np.asarray(similarity(X, self.X_), float) @ F, prior
@@ -378,7 +417,8 @@ class LabelPropagation(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        Similarity of rows; a function of X and Z returns numbers of at least 0.
+        Similarity of rows. A function of X and Z gives numbers of at least 0, a row
+        for each row of X and a column for each of Z, as an array or a sparse matrix.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
@@ -443,7 +483,8 @@ class LabelSpreading(AbstractLabelGraph):
     Parameters
     ----------
     kernel : {"rbf", "knn"} or function, default="rbf"
-        Similarity of rows; a function of X and Z returns numbers of at least 0.
+        Similarity of rows. A function of X and Z gives numbers of at least 0, a row
+        for each row of X and a column for each of Z, as an array or a sparse matrix.
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
@@ -490,7 +531,6 @@ class LabelSpreading(AbstractLabelGraph):
     max_iter: Count = 30
     tol: NonNegative = 1e-3
     n_jobs: Jobs = None
-    loops = False
 
     def _solved(self, W, Y, known, unreached, task):
         run, F = spread_labels(

@@ -193,7 +193,7 @@ class TransductiveSVM(AbstractSemiSupervised):
         X, codes, w = self._check_partial_labels(
             X, y, sample_weight, accept_sparse=False
         )
-        X = np.asarray(X, float)
+        X = np.ascontiguousarray(X, float)
         refuse_overflowing_squares(self, X)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
@@ -263,7 +263,7 @@ class TransductiveSVM(AbstractSemiSupervised):
 
     def decision_function(self, X):
         """f(x): (n,), or (n, K)."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         f = X @ self.coef_.T + self.intercept_
         return f[:, 0] if f.shape[1] == 1 else f
 
