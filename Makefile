@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test quick test-slow lint format bench docs clean
+.PHONY: demo test quick test-slow parity lint format bench docs clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,9 @@ quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has 
 
 test-slow: $(VENV)/dev.done  ## the heavy cases
 	$(BIN)/python -m pytest -m slow
+
+parity: $(VENV)/dev.done  ## tests of scikit-learn and hmmlearn on our classes
+	$(BIN)/python tools/parity.py
 
 lint: $(VENV)/dev.done  ## style, types, budgets
 	$(BIN)/ruff check .

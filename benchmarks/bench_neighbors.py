@@ -173,6 +173,31 @@ def log_determinant(X, model):
     return float(np.linalg.slogdet(model.raw_covariance_)[1])
 
 
+def labelled(size):
+    n, d, classes = size
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, classes, n)
+    return rng.normal(size=(n, d)) + 0.5 * rng.normal(size=(classes, d))[y], y
+
+
+def centroids_ours(payload):
+    from pansophy.neighbors import NearestCentroid
+
+    X, y = payload
+    return NearestCentroid(shrink_threshold=0.5).fit(X, y).predict(X)
+
+
+def centroids_sklearn(payload):
+    from sklearn.neighbors import NearestCentroid
+
+    X, y = payload
+    return NearestCentroid(shrink_threshold=0.5).fit(X, y).predict(X)
+
+
+def share_wrong(payload, predicted):
+    return float(np.mean(predicted != payload[1]))
+
+
 TREES = {
     "scipy": search_scipy,
     "sklearn": search_sklearn,
@@ -263,6 +288,17 @@ CASES = [
         quality=mean_factor,
         tolerance=1e-6,
         target=1.5,
+    ),
+    Case(
+        name="nearest_centroid",
+        what="shrunken centroids, fit and predict",
+        sizes=[(2_000, 20, 5), (50_000, 20, 5), (200_000, 50, 10)],
+        data=labelled,
+        ours=centroids_ours,
+        peers={"sklearn": centroids_sklearn},
+        quality=share_wrong,
+        tolerance=1e-9,
+        target=1.0,
     ),
     Case(
         name="min_cov_det",

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # as in the workers of a comparison
@@ -96,6 +97,8 @@ def trim():
 def measure(method, n, d, k):
     """(seconds, megabytes, microseconds a row)."""
     schema, frame, y = made(n, d, k, method.task)
+    if method.series:  # the first column is the time
+        schema = replace(schema, time="x0")
     model = make_pipeline(method, schema, FitContext(method.task, n, 0))
     trim()
     with Watch() as watch:

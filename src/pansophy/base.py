@@ -88,6 +88,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class: checks parameters and data once, runs drivers with callbacks."""
 
     __signature__ = PlainSignature()
+    _tensors = True  # False: tensors in main memory become NumPy, others are refused
 
     def __new__(cls, *args, **keywords):
         check_keywords(cls, keywords)
@@ -103,6 +104,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         keywords go to scikit-learn's `validate_data` (`accept_sparse`, ...).
         """
         check_params(self)
+        if not self._tensors:
+            X, y = host_array(self, X), host_array(self, y, "y")
         if is_dataset(X):
             X = self._begin_dataset(X)
         elif arrays.is_foreign(X):
@@ -152,12 +155,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         else:
             self._check_width(X)
         if y is not None:
-            y = xp.asarray(y, device=arrays.device(X))
+            text = not arrays.is_foreign(y) and np.asarray(y).dtype.kind in "OSU"
+            y = np.asarray(y) if text else xp.asarray(y, device=arrays.device(X))
             if y.shape[0] != X.shape[0]:
                 raise ValueError(
                     f"X has {X.shape[0]} rows, but y has {y.shape[0]} entries."
                 )
-            if arrays.is_float(y) and not arrays.all_finite(y):
+            if text:
+                refuse_missing(y)
+            elif arrays.is_float(y) and not arrays.all_finite(y):
                 raise ValueError(f"Input y of {name} contains NaN or infinity.")
         return X, y
 
@@ -180,6 +186,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _check_new_data(self, X, **checks):
         """Check that the model is fitted and X fits it."""
         check_is_fitted(self)
+        X = X if self._tensors else host_array(self, X)
         if is_dataset(X):
             names = getattr(self, "feature_names_in_", None)
             columns = None if names is None else list(names)
@@ -244,6 +251,22 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def host_array(model, X, what="X"):
+    """A tensor in main memory as a NumPy array; one on a GPU is refused.
+
+    For models that compute with NumPy. Anything but a tensor stays as it is.
+    """
+    if not arrays.is_foreign(X):
+        return X
+    where = str(arrays.device(X))
+    if arrays.is_torch(X) and not where.startswith("cpu"):
+        raise TypeError(
+            f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
+            f"{where}: pass {what}.cpu()."
+        )
+    return arrays.to_numpy(X)
 
 
 def validate_rows(model, X, *y, **checks):

@@ -2,12 +2,27 @@
 
 `catalogue.csv` beside this file is the single source for `docs/curriculum.md`, for
 `pansophy methods`, and for the test that every name in it imports.
+`catalogue_terms.csv` has other words for the same topics, `catalogue_guides.toml` says
+which rows suit a situation ("counts", "churn").
+
+The search compares phrases. Every topic, its parts between commas, every other term and
+every name is a phrase; words are reduced to stems in one spelling and weighted by how
+rare they are (w), and a query q is compared with a phrase p by the cosine
+
+    s(q, p) = sum over shared words of w^2 m / (|q| |p|),
+
+where m is 1 for equal stems and less for beginnings and misspellings. A row scores the
+best of its phrases, plus a little for every query word that stands anywhere in the row.
 """
 
 import csv
 import difflib
 import importlib
+import math
 import re
+import tomllib
+import unicodedata
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -22,6 +37,27 @@ class CatalogueEntry(NamedTuple):
     references: tuple[str, ...]  # keys of docs/references.bib
 
 
+class Guide(NamedTuple):
+    """Which rows of the catalogue suit a situation."""
+
+    title: str
+    asks: tuple[str, ...]  # what people type
+    advice: str
+    steps: tuple["GuideStep", ...]
+
+
+class GuideStep(NamedTuple):
+    """One row of the catalogue for a situation."""
+
+    id: str
+    when: str  # to use it
+    names: tuple[str, ...]  # of the row, last parts; the first three if none are given
+
+
+def package_text(name: str) -> str:
+    return resources.files("pansophy").joinpath(name).read_text("utf-8")
+
+
 def read_catalogue() -> list[CatalogueEntry]:
     """All entries, in order of id.
 
@@ -33,7 +69,6 @@ def read_catalogue() -> list[CatalogueEntry]:
     >>> entry.family
     'unsupervised'
     """
-    text = resources.files("pansophy").joinpath("catalogue.csv").read_text("utf-8")
     return [
         CatalogueEntry(
             row["id"],
@@ -42,56 +77,344 @@ def read_catalogue() -> list[CatalogueEntry]:
             tuple(row["names"].split()),
             tuple(row["references"].split()),
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in csv.DictReader(package_text("catalogue.csv").splitlines())
     ]
 
 
-def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
-    """Entries that hold every word of a query, in topic, family or names; best first.
+def read_terms() -> dict[str, tuple[str, ...]]:
+    """Id of a row -> other words for it."""
+    rows = csv.DictReader(package_text("catalogue_terms.csv").splitlines())
+    return {
+        row["id"]: tuple(t.strip() for t in row["terms"].split(";") if t.strip())
+        for row in rows
+    }
 
-    A word counts most in the topic. Words that occur nowhere are compared with those
-    that do, so that a slip of the finger still finds something.
+
+def read_guides() -> list[Guide]:
+    """All guides."""
+    return [
+        Guide(
+            g["title"],
+            tuple(g["asks"]),
+            g["advice"],
+            tuple(
+                GuideStep(s["id"], s["when"], tuple(s.get("names", "").split()))
+                for s in g["steps"]
+            ),
+        )
+        for g in tomllib.loads(package_text("catalogue_guides.toml"))["guide"]
+    ]
+
+
+# Words that say nothing about the topic, and words that say little.
+FUNCTION_TEXT = """
+    a about am an and any are as at be been but by can could de did do does for from
+    get give had has have how i if in into is it its like me my need of on or our own
+    pansophy please scikit should sklearn so some than that the their them then there
+    these they this to use
+    used using via want was we what when where which while who why will with would
+    you your"""
+FUNCTION_WORDS = frozenset(FUNCTION_TEXT.split())
+FILLER_TEXT = """
+    algorithm all approach basic best better between concept data definition example
+    explain find formula fundamental general good idea introduction kind learn list
+    method model motivation notes one overview problem procedure property recap rest
+    review rule setup simple standard summary technique theory tool try type understand
+    versus vs work"""
+FILLER_WORDS = frozenset(FILLER_TEXT.split())
+QUESTION_WORDS = frozenset(("best", "how", "should", "suited", "what", "when", "which"))
+
+# British, American: endings and words of one spelling.
+SPELLINGS = (
+    (re.compile(r"is(e|es|ed|er|ers|ing|ation|ations)$"), r"iz\1"),
+    (re.compile(r"ys(e|ed|ing)$"), r"yz\1"),
+    (re.compile(r"our(s|ed|ing|hood|ly|able)?$"), r"or\1"),
+    (re.compile(r"(met|cent|lit|fib)re(s|d)?$"), r"\1er\2"),
+    (re.compile(r"ogue(s)?$"), r"og\1"),
+    (re.compile(r"programme(s)?$"), r"program\1"),
+    (re.compile(r"([aeiou])ll(ed|ing|er|ers)$"), r"\1l\2"),
+)
+SUFFIXES = (  # longest first; what is left must have the length beside it
+    ("ification", 4), ("ization", 3), ("ifier", 4), ("ifying", 4), ("ified", 4),
+    ("ation", 4), ("ator", 4), ("ically", 4), ("izing", 3), ("izer", 3), ("ized", 3),
+    ("ize", 3), ("ating", 4), ("ated", 4), ("ate", 4), ("ative", 4), ("ity", 4),
+    ("ical", 4), ("ment", 4), ("sion", 4), ("sor", 4), ("ion", 4), ("ive", 4),
+    ("ing", 4), ("ied", 3), ("ify", 4), ("or", 5), ("er", 6), ("ed", 4), ("ly", 4),
+    ("al", 5), ("ic", 4), ("e", 5), ("y", 4),
+)  # fmt: skip
+
+
+@cache
+def stem_of(word: str) -> str:
+    """A word without its ending, in one spelling.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import stem_of
+    >>> stem_of("regularisation") == stem_of("regularized") == stem_of("regularizer")
+    True
+    """
+    for pattern, replacement in SPELLINGS:
+        word = pattern.sub(replacement, word)
+    if len(word) > 3 and word.endswith("s") and word[-2] not in "sui":
+        word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
+    if len(word) < 4:
+        return word
+    for suffix, least in SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= least:
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words; capitals inside words, hyphens and dots separate.
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import words_of
+    >>> words_of("KMeans, Q-learning and Newton's method")
+    ['k', 'means', 'q', 'learning', 'and', 'newton', 'method']
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", plain)
+    plain = re.sub(r"(?<=[a-z])'s\b", "", plain.lower())
+    return re.findall(r"[a-z]+|[0-9]+", plain)
+
+
+FILLER_STEMS = frozenset(stem_of(w) for w in FILLER_WORDS)
+
+
+class Phrase(NamedTuple):
+    """A topic, another term or a name, as stems; what counts for it."""
+
+    row: int
+    stems: tuple[str, ...]
+    kind: float  # of 1: topics before terms before names
+
+
+TOPIC, PART, TERM, NAME = 1.0, 0.98, 0.97, 0.9
+ROW_SHARE = 0.25  # of the score: words anywhere in the row
+SHOWN_SHARE = 0.45  # of the best score: what is worth showing
+LEAST_SCORE = 0.3
+MAX_WORDS = 40  # of a query that are looked at
+ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
+
+
+def stems_of(text: str) -> list[str]:
+    """Stems of a text, without function words unless there are no others."""
+    words = words_of(text)
+    return [stem_of(w) for w in words if w not in FUNCTION_WORDS] or [
+        stem_of(w) for w in words
+    ]
+
+
+def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
+    """Every phrase by which a row is found."""
+    texts = [(entry.topic, TOPIC), *((p, PART) for p in split_topic(entry.topic))]
+    for term in terms:
+        texts += [(term, TERM), *((p, TERM - 0.01) for p in split_topic(term))]
+    for i, name in enumerate(entry.names):
+        last = [p for p in name.split(".")[1:] if not p.startswith("_")]
+        texts.append((last[-1], NAME - 0.005 * min(i, 20)))
+        if len(last) > 1 and last[-2][:1].isupper():  # a method of a class
+            texts.append((f"{last[-2]} {last[-1]}", NAME - 0.1))
+    found = {}
+    for text, kind in texts:
+        stems = tuple(dict.fromkeys(stems_of(text)))
+        if stems and found.get(stems, 0) < kind:
+            found[stems] = kind
+    return [Phrase(row, stems, kind) for stems, kind in found.items()]
+
+
+def split_topic(text: str) -> list[str]:
+    """Parts between commas, colons, brackets and "and", if there are several."""
+    parts = [p.strip() for p in re.split(r"[,:;/()]|\band\b|\bor\b", text)]
+    parts = [p for p in parts if p]
+    return parts if len(parts) > 1 else []
+
+
+class CatalogueIndex:
+    """Phrases of rows, ready to be searched."""
+
+    def __init__(self, phrase_lists, unknown=0.5):
+        self.unknown = unknown  # share that a word counts which no phrase has
+        single = {s for phrases in phrase_lists for p in phrases for s in p.stems}
+        self.pairs = {}  # joined stems of neighbours -> both
+        for phrases in phrase_lists:
+            for p in phrases:
+                for a, b in zip(p.stems, p.stems[1:], strict=False):
+                    self.pairs.setdefault(stem_of(a + b), (a, b))
+        self.joined = {pair: j for j, pair in self.pairs.items() if j in single}
+        self.phrases = [
+            p._replace(stems=self.join_neighbours(p.stems))
+            for phrases in phrase_lists
+            for p in phrases
+        ]
+        rows_with = {}
+        for p in self.phrases:
+            for s in p.stems:
+                rows_with.setdefault(s, set()).add(p.row)
+        self.rows_with = rows_with
+        n = len(phrase_lists)
+        self.weights = {
+            s: math.log(1 + n / len(rows)) * (0.4 if s in FILLER_STEMS else 1.0)
+            for s, rows in rows_with.items()
+        }
+        self.rare = math.log(1 + n)
+
+    def join_neighbours(self, stems) -> tuple[str, ...]:
+        """`t sne` as `tsne`, where that is a word elsewhere."""
+        out = list(stems)
+        i = 0
+        while i < len(out) - 1:
+            joined = self.joined.get((out[i], out[i + 1]))
+            if joined is None:
+                i += 1
+            else:
+                out[i : i + 2] = [joined]
+        return tuple(out)
+
+    def query_stems(self, text) -> tuple[str, ...]:
+        """Stems of a query; one that is unknown may be two, joined or misspelt."""
+        stems = []
+        given = self.join_neighbours(stems_of(text))
+        for s in [*dict.fromkeys(given)][:MAX_WORDS]:
+            if s not in self.weights and s not in self.pairs and len(s) > 3:
+                known = (*self.weights, *self.pairs)
+                s = next(iter(difflib.get_close_matches(s, known, 1, 0.84)), s)
+            stems += [s] if s in self.weights else self.pairs.get(s, (s,))
+        return tuple(dict.fromkeys(self.join_neighbours(stems)))
+
+    def alike(self, stem) -> dict[str, float]:
+        """Known stems that may be meant by one, with how much they count."""
+        found = {stem: 1.0} if stem in self.weights else {}
+        for other in self.weights:
+            begins = other.startswith(stem) or stem.startswith(other)
+            if other != stem and begins and min(len(stem), len(other)) >= 5:
+                found[other] = 0.75
+        if not found and len(stem) > 4:
+            near = difflib.get_close_matches(stem, self.weights, 3, 0.84)
+            found = dict.fromkeys(near, 0.7)
+        return found
+
+    def query_weight(self, stem, matches) -> float:
+        """How much a word of the query counts."""
+        known = [self.weights[other] for other in matches]
+        return self.weights.get(stem) or min(known, default=self.unknown * self.rare)
+
+    def scores(self, text) -> dict[int, float]:
+        """Row -> score, for rows that share a word with the text."""
+        stems = self.query_stems(text)
+        matches = {s: self.alike(s) for s in stems}
+        weights = {s: self.query_weight(s, m) for s, m in matches.items()}
+        length = math.sqrt(sum(w * w for w in weights.values()))
+        if not length:
+            return {}
+        near: dict[str, list[tuple[str, float]]] = {}
+        for s, m in matches.items():
+            for other, share in m.items():
+                near.setdefault(other, []).append((s, share))
+        best: dict[int, float] = {}
+        covered: dict[int, dict[str, float]] = {}
+        for p in self.phrases:
+            shared: dict[str, float] = {}
+            dot = 0.0
+            for other in p.stems:
+                for s, share in near.get(other, ()):
+                    shared[s] = max(shared.get(s, 0.0), share)
+                    dot += weights[s] * min(self.weights[other], weights[s]) * share
+            if not shared:
+                continue
+            size = math.sqrt(sum(self.weights[s] ** 2 for s in p.stems))
+            score = p.kind * dot / (length * size)
+            best[p.row] = max(best.get(p.row, 0.0), score)
+            row = covered.setdefault(p.row, {})
+            for s, share in shared.items():
+                row[s] = max(row.get(s, 0.0), share)
+        return {
+            row: (1 - ROW_SHARE) * score
+            + ROW_SHARE
+            * sum(weights[s] ** 2 * share for s, share in covered[row].items())
+            / length**2
+            for row, score in best.items()
+        }
+
+
+@cache
+def catalogue_index() -> CatalogueIndex:
+    """The index of all rows."""
+    entries = read_catalogue()
+    terms = read_terms()
+    return CatalogueIndex(
+        [phrases_of_row(i, e, terms.get(e.id, ())) for i, e in enumerate(entries)]
+    )
+
+
+@cache
+def guide_index() -> CatalogueIndex:
+    """The index of all guides, by what people ask."""
+    return CatalogueIndex(
+        [
+            [Phrase(i, tuple(dict.fromkeys(stems_of(a))), TOPIC) for a in g.asks]
+            for i, g in enumerate(read_guides())
+        ],
+        unknown=1.0,
+    )
+
+
+def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
+    """Entries that a query means, best first; British or American, with slips or not.
+
+    Parameters
+    ----------
+    query : str
+        A name, a topic, or a question.
+    entries : list of CatalogueEntry or None
+        Where to look: everywhere by default.
 
     Examples
     --------
     >>> from pansophy.catalogue import search_catalogue
-    >>> search_catalogue("k-means")[0].id == search_catalogue("kmean")[0].id
+    >>> search_catalogue("K-Means")[0].id == search_catalogue("kmean")[0].id
+    True
+    >>> search_catalogue("Viterbi Algorithm")[0].topic
+    'Likeliest paths, one and several'
+    """
+    everything = read_catalogue()
+    by_id = [e for e in everything if e.id == query.strip().upper()]
+    if by_id:
+        return by_id
+    wanted = None if entries is None else {e.id for e in entries}
+    scores = {
+        row: score
+        for row, score in catalogue_index().scores(query).items()
+        if wanted is None or everything[row].id in wanted
+    }
+    least = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
+    ranked = sorted(scores, key=lambda row: (-scores[row], row))
+    return [everything[row] for row in ranked if scores[row] >= least]
+
+
+def find_guide(query) -> Guide | None:
+    """The guide for a situation or a question such as "which model for counts".
+
+    Examples
+    --------
+    >>> from pansophy.catalogue import find_guide
+    >>> find_guide("which model for counts?").title
+    'Counts: a target of 0, 1, 2, ...'
+    >>> find_guide("Viterbi") is None
     True
     """
-    entries = read_catalogue() if entries is None else entries
-    words = [w for w in re.split(r"[\s,]+", query.lower()) if w]
-    texts = [
-        (
-            e,
-            searchable_text(e.topic),
-            searchable_text(f"{e.family} {' '.join(e.names)}"),
-        )
-        for e in entries
-    ]
-    known = sorted({w for _, topic, rest in texts for w in f"{topic} {rest}".split()})
-    scored = []
-    for entry, topic, rest in texts:
-        points = [match_score(w, topic, rest, known) for w in words]
-        if words and all(points):
-            scored.append((-sum(points), entry.id, entry))
-    return [entry for *_, entry in sorted(scored)]
-
-
-def searchable_text(text) -> str:
-    """Lower case; dots, hyphens and capitals inside words become spaces as well."""
-    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
-    both = f"{text} {split} {text.replace('-', '')}"
-    return re.sub(r"[^a-z0-9]+", " ", both.lower())
-
-
-def match_score(word, topic, rest, known) -> int:
-    """3 in the topic, 1 elsewhere; the nearest known word where it is nowhere."""
-    word = re.sub(r"[^a-z0-9]+", " ", word).strip()
-    if not word:  # signs alone
-        return 0
-    if not any(word in w for w in known) and " " not in word:
-        word = next(iter(difflib.get_close_matches(word, known, 1, 0.8)), word)
-    return 3 if word in topic else 1 if word in rest else 0
+    asked = set(words_of(query))
+    scores = guide_index().scores(query)
+    best = max(scores, key=lambda row: (scores[row], -row), default=None)
+    is_question = bool(asked & QUESTION_WORDS) or "?" in query
+    least = ASKED_GUIDE if is_question else NAMED_GUIDE
+    if best is None or scores[best] < least:
+        return None
+    return read_guides()[best]
 
 
 def resolve_name(name: str):

@@ -30,6 +30,13 @@ class ParameterError(ValueError, TypeError):
     """A parameter has a value that its rule does not allow."""
 
 
+class UnsupportedChoiceError(ParameterError, NotImplementedError):
+    """One parameter asks for what the choice of another does not offer.
+
+    It is scikit-learn's NotImplementedError as well, which programs may catch.
+    """
+
+
 class ParameterRule(NamedTuple):
     """A description of the allowed values, and the test of a value."""
 

@@ -98,7 +98,7 @@ def test_every_setting_of_compare_can_be_given(table, monkeypatch):
     words += ["--gap", 3, "--ignore", '"x,1", c', "--costs", '"a, b"=2,c=1']
     done = call("compare", table, "-t", "y", "-t", "c", *words)
     assert done.exit_code == 2 and "seen" in done.stderr
-    assert set(seen) == takes - {"table", "progress"}
+    assert set(seen) == takes - {"table"} and seen["progress"] is True
     assert seen["target"] == ["y", "c"] and seen["ignore"] == ["x,1", "c"]
     assert seen["roles"] == {"a=b": "category", "z": "text"} and seen["gap"] == 3
     assert seen["costs"] == {"a, b": 2.0, "c": 1.0}
@@ -285,19 +285,33 @@ def test_bad_tables_get_one_sentence_and_code_2(name, tmp_path, monkeypatch):
 
 
 def test_methods_finds_by_words():
-    done = call("methods", "hidden", "markov".upper())
-    assert done.exit_code != 0  # one query: quote it
+    assert "CategoricalHMM" in call("methods", "hidden", "markov".upper()).stdout
     done = call("methods", "hidden markov")
-    assert done.exit_code == 0 and "CategoricalHMM" in done.stdout
+    assert done.exit_code == 0 and "GaussianHMM" in done.stdout
     for nothing in ("zzzzzz", "?!"):
         done = call("methods", nothing)
         assert done.exit_code == 2 and "Nothing in the catalogue" in done.stderr
 
 
+def test_methods_prints_wrapped_lines_without_ids(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = call("methods", "gaussian mixture", "--all").stdout.splitlines()
+    assert max(len(line) for line in lines) <= 60
+    assert not any(e.id in line for e in read_catalogue() for line in lines)
+    few = call("methods", "gaussian mixture").stdout.splitlines()
+    assert few[-1].endswith("more with --all.") and len(few) < len(lines)
+
+
+def test_methods_answers_questions_with_a_guide():
+    done = call("methods", "which model for counts?")
+    assert done.stdout.startswith("COUNTS") and "PoissonRegressor" in done.stdout
+    assert "pansophy compare" in done.stdout
+
+
 def test_methods_lists_the_catalogue():
     entries = read_catalogue()
-    done = call("methods")
-    assert len(done.stdout.splitlines()) == len(entries)
+    done = " ".join(call("methods").stdout.split())
+    assert all(" ".join(e.topic.split()) in done for e in entries)
     family = entries[0].family
     some = json.loads(call("methods", "--family", family, "--json").stdout)
     assert {e["family"] for e in some} == {family}
@@ -356,3 +370,86 @@ def test_demo_needs_core_dependencies_only(tmp_path):
     extra = "needs an extra: pip install 'pansophy[deep]'"
     assert ["neural network", extra] in told["not_run"]
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
+
+
+def plain_help(*words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    return call(*words).stdout
+
+
+COMMANDS = ("compare", "rerun", "explore", "demo", "methods", "predict", "plot")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_by_one_letter_with_flags_that_take_no_value(command, monkeypatch):
+    text = plain_help(command, "-h", monkeypatch=monkeypatch)
+    assert "Usage:" in text and "<bool>" not in text and "list[" not in text
+    assert text == plain_help(command, "--help", monkeypatch=monkeypatch)
+
+
+def test_help_lists_metrics_methods_and_kinds_of_pictures(monkeypatch):
+    from pansophy.compare import Comparison
+    from pansophy.compare.methods.portfolio import METHODS
+    from pansophy.compare.metrics import METRICS
+
+    flat = lambda text: " ".join(text.replace("│", " ").split())
+    text = flat(plain_help("compare", "-h", monkeypatch=monkeypatch))
+    assert all(m.name in text for m in METRICS)
+    assert all(m.name in text for m in METHODS)
+    assert "Examples: pansophy compare table.csv --target y" in text
+    text = flat(plain_help("plot", "-h", monkeypatch=monkeypatch))
+    kinds = [k[5:].replace("_", "-") for k in dir(Comparison) if k[:5] == "plot_"]
+    assert len(kinds) > 10 and all(k in text for k in kinds)
+    assert "--install-completion" in plain_help("-h", monkeypatch=monkeypatch)
+
+
+def test_values_can_be_completed():
+    from pansophy.cli.compare_options import completion_of
+    from pansophy.cli.library_command import complete_family
+    from pansophy.cli.model_commands import complete_plot_kind
+
+    assert completion_of("metric")("bri") == ["brier-score"]
+    found = completion_of("methods")("lasso,random")
+    assert found == ["lasso,random-forest"]
+    assert completion_of("keep")("b") == ["best"] and completion_of("folds") is None
+    assert complete_family("tr") == ["trees"] and "roc" in complete_plot_kind("r")
+
+
+def test_progress_is_told_without_a_terminal_unless_quiet(table):
+    words = ["-t", "y", "--repeats", "1", "--folds", "2", "--methods", "decision-tree"]
+    words += ["--workers", "0"]
+    out = table.parent
+    done = call("compare", table, *words, "--out", out / "loud")
+    assert done.exit_code == 0 and "4 fits of 2 methods" in done.stderr
+    assert "decision tree: done, log loss" in done.stderr
+    assert "of 4 fits, " in done.stderr and "fits" not in done.stdout.split("\n")[0]
+    quiet = call("compare", table, *words, "--out", out / "quiet", "-q")
+    assert quiet.exit_code == 0 and quiet.stderr == ""
+
+
+def test_rerun_of_nothing_says_what_is_missing(tmp_path):
+    done = call("rerun", tmp_path / "nothing")
+    assert done.exit_code == 2 and "There is no folder" in done.stderr
+    done = call("rerun", tmp_path)
+    assert done.exit_code == 2 and "is not the folder of a comparison" in done.stderr
+
+
+def test_escape_sequences_do_not_reach_the_terminal(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,\x1b[31mb\x1b[0m\n1,2\n3,4\n")
+    done = call("compare", path, "-t", "\x1b]0;title\x07y")
+    assert done.exit_code == 2 and done.stderr.startswith("pansophy: ")
+    assert "\x1b" not in done.stderr and "\x07" not in done.stderr
+    done = call("explore", path)
+    assert "\x1b" not in done.stdout
+
+
+def test_plot_of_one_method(folder):
+    out = folder.parent / "roc.svg"
+    words = ("plot", folder, "roc", "--method", "Logistic-Regression", "--out", out)
+    assert call(*words).exit_code == 0 and out.exists()
+    done = call("plot", folder, "roc", "--method", "nobody")
+    assert done.exit_code == 2 and "method must be one of" in done.stderr
+    done = call("plot", folder, "scores", "--method", "dummy")
+    assert done.exit_code == 2 and "picture of all methods" in done.stderr

@@ -86,7 +86,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="NaN"):
         linkage_matrix([[np.nan], [1.0]])
     with pytest.raises(ValueError, match="method must be"):
-        linkage_matrix(X, "centroid")
+        linkage_matrix(X, "nearest")
 
 
 def test_feature_agglomeration_equals_scikit_learn():

@@ -69,7 +69,7 @@ def test_what_many_fits_warn_of_is_said_once(method):
         choice = choose_k(X, range(1, 7), method=method, random_state=0)
     assert choice.k == 3
     (one,) = caught
-    assert "Only 3 of 4 clusters have rows" in str(one.message)
+    assert "clusters (3) found smaller than n_clusters (4)" in str(one.message)
     assert "(Same for 6 fits.)" in str(one.message)
     assert one.filename == __file__
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.cluster import ClusterImputer, KMeans
 
@@ -77,3 +78,9 @@ def test_a_large_offset_costs_no_digits(rng):
     a = ClusterImputer(3, random_state=0).fit_transform(X)
     b = ClusterImputer(3, random_state=0).fit_transform(X + 1e7) - 1e7
     np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_empty_clusters_are_told():
+    X = np.repeat([[0.0, 1.0], [5.0, 5.0]], 4, axis=0)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        ClusterImputer(4, random_state=0).fit(X)

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from sklearn import cluster as peer
+from sklearn.base import clone
+from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from pansophy.cluster import HDBSCAN
@@ -94,7 +96,8 @@ def test_tree_is_single_linkage_of_mutual_reachability():
 def test_order_of_rows_does_not_matter(seed):
     X = blobs(90, seed=seed)
     order = np.random.default_rng(seed).permutation(90)
-    a, b = HDBSCAN(4).fit(X), HDBSCAN(4).fit(X[order])
+    model = HDBSCAN(4, ties="together")
+    a, b = clone(model).fit(X), clone(model).fit(X[order])
     assert_array_equal(a.labels_[order] < 0, b.labels_ < 0)
     assert adjusted_rand_score(a.labels_[order], b.labels_) == 1
     assert_allclose(a.probabilities_[order], b.probabilities_)
@@ -102,7 +105,7 @@ def test_order_of_rows_does_not_matter(seed):
 
 def test_condensed_tree_by_hand():
     X = np.array([[0.0], [1], [2], [10], [11], [12], [30]])
-    model = HDBSCAN(3, min_samples=1).fit(X)
+    model = HDBSCAN(3, min_samples=1, ties="together").fit(X)
     # at 18 row 6 drops out; at 8 two clusters of three; each falls apart at 1
     tree = condense_tree(model.linkage_matrix_, 3)
     tops = tree[tree[:, 1] >= 7]
@@ -196,3 +199,28 @@ def test_the_same_clusters_whichever_way_the_tree_was_grown(monkeypatch):
         monkeypatch.setattr(module, "boruvka_is_faster", lambda *_, way=way: way)
         labels[way] = HDBSCAN(min_cluster_size=10).fit(X).labels_
     np.testing.assert_array_equal(labels[True], labels[False])
+
+
+def test_ties_are_taken_as_scikit_learn_takes_them():
+    sets = [
+        make_moons(150, noise=0.05, random_state=30)[0],
+        make_circles(150, factor=0.5, noise=0.05, random_state=30)[0],
+        make_blobs(150, random_state=30)[0],
+        make_blobs(150, cluster_std=[1, 2.5, 0.5], random_state=170)[0],
+    ]
+    for X in sets:
+        for size in (5, 15):
+            for method in ("eom", "leaf"):
+                how = {"min_cluster_size": size, "cluster_selection_method": method}
+                a, b = HDBSCAN(**how).fit(X), peer.HDBSCAN(copy=True, **how).fit(X)
+                assert adjusted_rand_score(a.labels_, b.labels_) == 1
+                assert_allclose(a.probabilities_, b.probabilities_, atol=1e-9)
+
+
+def test_ball_trees_take_any_of_their_metrics():
+    X = np.abs(make_blobs(60, random_state=0)[0])
+    a = HDBSCAN(algorithm="ball_tree", metric="canberra").fit(X)
+    b = HDBSCAN(algorithm="brute", metric="canberra").fit(X)
+    assert_array_equal(a.labels_, b.labels_)
+    with pytest.raises(ValueError, match="canberra is not a valid metric"):
+        HDBSCAN(algorithm="kd_tree", metric="canberra").fit(X)

@@ -612,3 +612,24 @@ def test_fit_needs_less_memory_than_the_table(tmp_path):
     assert told["grown"] < 0.65 * megabytes
     assert sorted(round(c) for c in told["centers"]) == [0, 10, 20, 30]
     assert told["inertia"] / (n * d) == pytest.approx(1, rel=0.01)
+
+
+def test_objective_of_labels_of_centres_and_of_both():
+    """The joint form is least over labels at the first, over centres at the second."""
+    X = np.array([[1.0], [2.0], [9.0], [10.0]])
+    C = np.array([[1.0], [7.0]])
+    z = np.array([0, 1, 1, 1])
+    assert kmeans_objective(X, C, labels=z) == 38
+    assert kmeans_objective(X, labels=["a", "b", "b", "b"]) == 38  # 7 is the mean
+    nearest = np.abs(X - C.T).argmin(axis=1)
+    assert kmeans_objective(X, C, labels=nearest) == kmeans_objective(X, C) == 14
+    w = np.array([1, 2, 3, 1])
+    copies = np.repeat(np.arange(4), w)
+    for how in ({"labels": z}, {"centers": C}, {"centers": C, "labels": z}):
+        many = {k: v[copies] if k == "labels" else v for k, v in how.items()}
+        want = kmeans_objective(X[copies], **many)
+        assert kmeans_objective(X, sample_weight=w, **how) == pytest.approx(want)
+    with pytest.raises(ValueError, match="centers, labels or both"):
+        kmeans_objective(X)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        kmeans_objective(X, C, labels=[0, 1, 2, 1])

@@ -10,6 +10,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
 from pansophy.cluster import (
+    AgglomerativeClustering,
     cophenetic,
     cut_tree,
     leaf_order,
@@ -150,3 +151,30 @@ def test_any_scale(method, scale):
     Z, scaled = linkage_matrix(X, method), linkage_matrix(X * scale, method)
     assert_array_equal(scaled[:, [0, 1, 3]], Z[:, [0, 1, 3]])
     assert_allclose(scaled[:, 2] / float(scale), Z[:, 2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["centroid", "median"])
+def test_linkages_that_invert(method):
+    """SciPy's trees and cuts, heights that fall included."""
+    inversions = 0
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(50, 2))
+        Z, want = linkage_matrix(X, method), hierarchy.linkage(X, method)
+        np.testing.assert_allclose(Z, want, rtol=1e-10)
+        given = linkage_matrix(squareform(pdist(X)), method, metric="precomputed")
+        np.testing.assert_allclose(given, want, rtol=1e-8)
+        inversions += int((np.diff(Z[:, 2]) < 0).sum())
+        for height in (0.3, 0.8, 1.5):
+            a = cut_tree(Z, height=height)
+            b = hierarchy.fcluster(want, height, "distance")
+            assert adjusted_rand_score(a, b) == 1
+            model = AgglomerativeClustering(
+                None, linkage=method, distance_threshold=height
+            ).fit(X)
+            assert adjusted_rand_score(model.labels_, b) == 1
+            assert model.n_clusters_ == len(set(b))
+    assert inversions
+    with pytest.raises(ValueError, match="euclidean"):
+        linkage_matrix(X, method, metric="manhattan")
+    with pytest.raises(ValueError, match="takes no connectivity"):
+        AgglomerativeClustering(linkage=method, connectivity=np.eye(50)).fit(X)

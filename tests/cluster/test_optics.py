@@ -116,7 +116,7 @@ def test_equal_rows_and_few_rows():
     assert_array_equal(model.ordering_, np.arange(6))
     with pytest.raises(ValueError, match="min_samples must be no greater"):
         OPTICS(min_samples=7).fit(SMALL)
-    with pytest.raises(ValueError, match="eps must be at most max_eps"):
+    with pytest.raises(ValueError, match="is at most max_eps"):
         OPTICS(min_samples=2, cluster_method="dbscan", eps=2, max_eps=1).fit(SMALL)
     with pytest.raises(ValueError, match="min_samples of OPTICS"):
         OPTICS(min_samples=1).fit(SMALL)
@@ -136,3 +136,8 @@ def test_plot_has_a_line_for_each_row():
     assert ax.get_ylabel() == "reachability"
     assert len(ax.lines) == 1
     assert plot.reachability(model, ax=ax) is ax
+
+
+def test_no_reachable_row_is_told():
+    with pytest.warns(UserWarning, match="All reachability values are inf"):
+        OPTICS(min_samples=2, max_eps=1e-3).fit([[0.0], [1.0], [2.0]])

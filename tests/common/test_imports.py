@@ -29,7 +29,7 @@ LAYERS = [
         "feature_extraction", "feature_selection", "tree", "cluster", "mixture",
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
-        "graphical", "signal",
+        "graphical", "signal", "multiclass",
     },
     {"datasets"},
     {"tables"},

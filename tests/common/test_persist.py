@@ -801,7 +801,9 @@ def test_failure_at_any_step_leaves_the_old_file(step, saved, monkeypatch):
         raise KeyboardInterrupt
 
     targets = {"save_file": "safetensors.numpy.save_file", "replace": "os.replace"}
-    monkeypatch.setattr(targets.get(step, "pansophy.persist.file.flush_to_disk"), fail)
+    monkeypatch.setattr(
+        targets.get(step, "pansophy.core.atomic_files.flush_to_disk"), fail
+    )
     with pytest.raises(KeyboardInterrupt):
         persist.save(Ridge(alpha=5), saved)
     assert saved.read_bytes() == before

@@ -9,8 +9,8 @@ from pansophy.compare.comparison import Comparison
 from pansophy.compare.evaluation.ranking import (
     choose_model,
     expected_best_score,
-    paired_intervals,
     rank_methods,
+    score_estimates,
 )
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import Trial
@@ -102,9 +102,9 @@ def made(
     failed = Trial(
         Method("broken", kind, "", lambda s: {}), {}, failure="fold 1 failed"
     )
-    rows = rank_methods(trials, metrics, split.ratio, data, seed)
-    paired = paired_intervals(trials, metrics[0], split.ratio)
-    kept = choose_model(rows, listed, paired, metrics[0].greater)
+    estimates = score_estimates(trials, metrics, split, data)
+    rows = rank_methods(trials, metrics, estimates)
+    kept = choose_model(rows, listed)
     settings = {
         "metric": metrics[0].name,
         "rows": n,
@@ -136,6 +136,7 @@ def made(
         skipped=skipped,
         notes=["a note"],
         limits=ExecutionLimits(seed=seed),
+        estimates=estimates[metrics[0].name],
         **more,
     )
 
@@ -155,6 +156,8 @@ def trial(name, model, data, task, metrics, split):
         [30.0] * k,
         [2e-6] * k,
         losses=losses,
+        repeat_losses=None if losses is None else np.tile(losses, (split.repeats, 1)),
+        losses_metric=first.name,
         predictions=p,
         fitted_model=model,
     )

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from pansophy.compare.execution.plan import ExecutionLimits
 from pansophy.compare.execution.trials import run_trials
@@ -47,6 +47,15 @@ class Mean(RegressorMixin, BaseEstimator):
 
     def sleeps(self, X, y):
         time.sleep(60)
+
+    def is_killed(self, X, y):
+        """As by a person or the kernel: no fit sends itself this signal."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def killed_once(self, X, y):
+        if not os.path.exists(f"{self.log}.killed"):
+            open(f"{self.log}.killed", "w").close()
+            self.is_killed(X, y)
 
     def takes_a_while(self, X, y):
         time.sleep(0.5)
@@ -141,6 +150,34 @@ class Locked(RegressorMixin, BaseEstimator):
 
 
 LOCK = threading.Lock()
+
+
+class Odds(ClassifierMixin, BaseEstimator):
+    """Answers even probabilities, or something that looks like them."""
+
+    def __init__(self, how="fine"):
+        self.how = how
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+    def predict_proba(self, X):
+        rows = {
+            "fine": (0.5, 0.5),
+            "rounded": (0.5, 0.5 + 1e-7),
+            "negative": (1.5, -0.5),
+            "too much": (0.7, 0.7),
+        }
+        return np.tile(rows[self.how], (len(X), 1))
+
+
+def class_table(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table({"x": rng.normal(size=n), "y": rng.choice(["a", "b"], n)})
 
 
 def table(n=60, seed=0):

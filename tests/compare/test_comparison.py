@@ -1,6 +1,9 @@
 """`Comparison`: records, JSON, tables and figures for every task."""
 
+import inspect
 import json
+import re
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -8,8 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import pansophy
 from pansophy.compare import Comparison
 from pansophy.compare.comparison import dataframe_library
+from pansophy.compare.options import Options
+from pansophy.diagnose import explore
 
 from .comparisons import EVIL, TASKS, made, ready
 
@@ -49,7 +55,9 @@ def test_notebook_view_is_escaped_and_needs_nothing():
     c.notes.append(EVIL)
     html = c._repr_html_()
     assert "<script" not in html and "&lt;script&gt;" in html
-    assert "http" not in html and "(kept)" in html
+    links = set(re.findall(r'"(http[^"]*)"', html))
+    assert links <= {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
+    assert "(kept)" in html
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -89,3 +97,22 @@ def test_importance_finds_the_column_that_matters():
     d = partial_dependence_data(c)
     slope = np.polyfit(d.values, d.mean[:, 0], 1)[0]
     assert slope == pytest.approx(3, abs=0.1)
+
+
+def test_help_and_signature_are_those_of_the_function():
+    given = inspect.signature(pansophy.compare).parameters
+    assert list(given)[:2] == ["table", "target"]
+    assert {f.name for f in fields(Options)} <= set(given)
+    text = inspect.getdoc(pansophy.compare)
+    assert text.startswith("Try every suitable method") and "folds : int" in text
+    assert "nouns         `options`" in text  # the text of the package follows
+
+
+def test_notebooks_see_a_picture_and_no_markup_of_names():
+    c = made("classification")
+    page = c._repr_html_()
+    assert page.count("<svg") == 1 and "Keep method 1" in page
+    table = {EVIL: [1.0, 2.0, None] * 20, "b": ["u", "v", "w"] * 20}
+    page = explore(table)._repr_html_()
+    assert "<script" not in page and "&lt;script" in page and "<svg" in page
+    assert "60 rows, 2 columns" in page

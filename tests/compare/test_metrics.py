@@ -10,7 +10,7 @@ TASKS = sorted({m.task for m in METRICS})
 
 
 def problem(task, rng, n=60):
-    if task == "classification":
+    if task in ("classification", "ordinal"):
         return rng.integers(0, 3, n), rng.dirichlet(np.ones(3), n)
     if task == "multilabel":
         return rng.integers(0, 2, (n, 4)), rng.random((n, 4))
@@ -64,12 +64,46 @@ def test_as_scikit_learn(rng):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_proper_score_comes_first_and_others_on_request(task):
-    proper = {"log loss", "rmse", "poisson deviance"}
+    proper = {"log loss", "rmse", "poisson deviance", "ranked probability score"}
     assert metrics_for(task)[0].name in proper
     other = metrics_for(task)[-1].name
     assert metrics_for(task, other.upper())[0].name == other
     with pytest.raises(ValueError, match="metric must be one of"):
         metrics_for(task, "odd")
+
+
+def test_ordered_classes_have_scores_of_their_own():
+    names = [m.name for m in metrics_for("classification", ordered=True)]
+    assert names[:2] == ["ranked probability score", "quadratic kappa"]
+    assert "log loss" in names
+    with pytest.raises(ValueError, match="must be one of"):
+        metrics_for("classification", "quadratic kappa")
+    y = np.array([0, 1, 2, 3])
+    near, far = np.eye(4)[[1, 2, 3, 2]], np.eye(4)[[3, 3, 0, 0]]
+    for m in metrics_for("ordinal"):  # a near miss is better than a far one
+        sign = 1 if m.greater else -1
+        assert sign * m.score(y, np.eye(4)) > sign * m.score(y, near)
+        assert sign * m.score(y, near) > sign * m.score(y, far)
+    rps = metrics_for("ordinal")[0].score
+    assert rps(np.array([0]), np.array([[0.0, 0.0, 1.0]])) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("task", "typed", "name"),
+    [
+        ("classification", "AUC", "roc auc"),
+        ("classification", "roc_auc", "roc auc"),
+        ("classification", "logloss", "log loss"),
+        ("classification", "neg_log_loss", "log loss"),
+        ("classification", "F1-score", "f1"),
+        ("regression", "MSE", "rmse"),
+        ("regression", "R^2", "r2"),
+        ("count", "deviance", "poisson deviance"),
+        ("ordinal", "QWK", "quadratic kappa"),
+    ],
+)
+def test_metrics_are_known_by_the_names_of_others(task, typed, name):
+    assert metrics_for(task, typed)[0].name == name
 
 
 def test_certainty_that_is_wrong_is_finite():

@@ -17,6 +17,7 @@ from pansophy.compare.methods.pipelines import raw_predictions
 from pansophy.compare.metrics import METRICS, metrics_for
 from pansophy.compare.splits import folds_of
 from pansophy.datasets import load, make_customers
+from pansophy.params import ParameterError
 
 NUMBERS = Schema("y", "regression", "", (Column("x", "number", ""),))
 
@@ -122,7 +123,7 @@ def test_ties_are_called_ties_and_the_simpler_is_kept():
     own = {"plain": LinearRegression(), "ridge": Ridge(alpha=1e-3)}
     r = compare(numbers(), "y", methods=own, repeats=2)
     assert [row.standing for row in r.leaderboard] == ["best", "tied", "worse"]
-    assert r.winner == "plain" and "tied with" in r.verdict
+    assert r.winner == "plain" and "practically equal" in r.verdict
     assert r.metric == "rmse" and r.schema.task == "regression"
 
 
@@ -147,6 +148,107 @@ class Wild(RegressorMixin, BaseEstimator):
 
     def predict(self, X):
         return self.line_.predict(X) + (100 if self.n_calls_ % 5 == 2 else 0)
+
+
+def test_arrays_lists_and_columns_are_tables_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + 0.1 * rng.normal(size=60) > 0, "b", "a")
+    small = {"methods": ["logistic regression"], "repeats": 1, "workers": 0}
+    columns = {"x0": X[:, 0], "x1": X[:, 1], "x2": X[:, 2]}
+    ways = [
+        (X, y),
+        (X.tolist(), list(y)),
+        (columns, y),
+        (columns | {"target": y}, "target"),
+        ([dict(zip(("x0", "x1", "x2", "target"), (*r, v))) for r, v in zip(X, y)],)
+        + ("target",),
+    ]
+    found = [compare(*way, **small) for way in ways]
+    assert {r.schema.target for r in found} == {"target"}
+    assert len({r.leaderboard[0].scores["log loss"].mean for r in found}) == 1
+    import pandas as pd
+
+    named = compare(pd.DataFrame(X), pd.Series(y, name="kind"), **small)
+    assert named.schema.target == "kind" and named.winner == "logistic regression"
+
+
+@pytest.mark.parametrize(
+    ("table", "target", "says"),
+    [
+        (np.zeros((4, 2)), np.arange(3), "X has 4 rows, but y has 3"),
+        (np.zeros((4, 2)), np.zeros((4, 2)), "one value for each row"),
+        (np.zeros((4, 2, 2)), np.arange(4), "must have rows and columns"),
+        ({"a": [1, 2, 3], "y": [1, 2, 3]}, "y", "3 different values in 3 rows"),
+        ({"a": [1, 2, 3], "y": [1, 2, 3]}, "y", "task='regression' if they are"),
+    ],
+)
+def test_arrays_that_do_not_fit_get_one_sentence(table, target, says):
+    with pytest.raises(TableError, match=says):
+        compare(table, target)
+
+
+def test_methods_can_be_left_out_and_must_be_installed():
+    rows = numbers()
+    r = compare(
+        rows, "y", exclude=["ridge"], max_fits=10, repeats=1, folds=2, workers=0
+    )
+    ran = {t.method.name for t in r.trials}
+    assert "ridge" not in ran and "dummy" in ran
+    assert dict(r.not_run)["ridge"] == "left out, as asked"
+    for wrong, says in (("dummy", "must not name"), ("rigde", "did you mean 'ridge'")):
+        with pytest.raises((TableError, ParameterError), match=says):
+            compare(rows, "y", exclude=[wrong])
+    with pytest.raises(ParameterError, match="can be run here: last value"):
+        compare(rows, "y", methods=["last value"])
+
+
+def test_a_booster_that_is_named_but_absent_stops_the_run(monkeypatch):
+    from pansophy.compare.methods import method_choice
+
+    absent = lambda m: "not installed: pip install lightgbm" if m.needs else ""
+    monkeypatch.setattr(method_choice, "missing_requirement", absent)
+    with pytest.raises(ParameterError, match="LightGBM is not installed: pip install"):
+        compare(numbers(), "y", methods=["lightgbm"])
+
+
+def test_ordered_classes_end_to_end():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200)
+    stars = np.digitize(1.5 * x + rng.logistic(size=200), [-1.5, 0, 1.5]) + 1.0
+    table = pa.table({"x": x, "z": rng.normal(size=200), "stars": stars})
+    r = compare(
+        table,
+        "stars",
+        methods=["proportional odds", "decision tree"],
+        repeats=1,
+        workers=0,
+    )
+    assert r.schema.ordered and r.metric == "ranked probability score"
+    assert r.winner == "proportional odds"
+    assert r.baselines[0].significant and r.to_dict()["ordered"] is True
+    assert set(np.unique(r.predict(table))) <= {1.0, 2.0, 3.0, 4.0}
+    plain = compare(
+        table, "stars", task="classification", methods=["dummy"], repeats=1, workers=0
+    )
+    assert plain.metric == "log loss" and not plain.schema.ordered
+
+
+def test_along_time_the_past_of_the_target_is_ranked_too():
+    rng = np.random.default_rng(2)
+    t = np.arange(180.0)
+    y = np.cumsum(rng.normal(size=180)) + 3 * np.sin(np.pi * t / 6)
+    table = pa.table({"day": t, "noise": rng.normal(size=180), "y": y})
+    names = ["last value", "seasonal", "drift", "moving average", "ridge with lags"]
+    r = compare(
+        table, "y", time="day", methods=[*names, "linear regression"], workers=0
+    )
+    assert set(names) <= {row.method for row in r.leaderboard}
+    assert r.leaderboard[0].method in names
+    assert str(r.leaderboard[0].test) == "along time"
+    assert "last value" in [b.method for b in r.baselines] or r.winner == "last value"
+    later = pa.table({"day": t[-5:] + 5, "noise": np.zeros(5)})
+    assert np.isfinite(r.predict(later)).all()
 
 
 def test_noise_is_called_noise():

@@ -106,7 +106,13 @@ def test_bad_requests():
     for model, words in [
         (FastICA(fun_args={"alpha": 3.0}), "from 1 to 2"),
         (FastICA(w_init=np.ones((2, 2))), "w_init must have shape"),
-        (FastICA(2, whiten=False), "number of columns"),
     ]:
         with pytest.raises(ValueError, match=words):
             model.fit(X)
+
+
+def test_without_whitening_all_components_are_found():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    with pytest.warns(UserWarning, match="Ignoring n_components with whiten=False"):
+        model = FastICA(2, whiten=False, random_state=0, tol=1.0).fit(X)
+    assert model.components_.shape == (4, 4)

@@ -48,3 +48,11 @@ def test_too_many_components_for_the_first_batch(X):
         IncrementalPCA(5).partial_fit(X[:3])
     with pytest.raises(ValueError, match="need at most 6"):
         IncrementalPCA(7).fit(X)
+
+
+def test_the_number_of_components_may_not_change():
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    model = IncrementalPCA(2).partial_fit(X)
+    for k in (1, 3):
+        with pytest.raises(ValueError, match="must stay the same"):
+            model.set_params(n_components=k).partial_fit(X)

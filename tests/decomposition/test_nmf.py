@@ -206,3 +206,13 @@ def test_sparse_nmf_does_not_depend_on_threads(rng):
     with threads.limit_threads(1):
         one = run()
     np.testing.assert_array_equal(one, run())
+
+
+def test_values_too_large_to_square_are_refused():
+    X = np.abs(np.random.default_rng(0).normal(size=(20, 4)))
+    for solver in ("cd", "mu"):
+        with pytest.raises(ValueError, match="too large for NMF"):
+            NMF(2, solver=solver).fit(np.full((20, 4), 1e300))
+        X[3, 2] = 1e300
+        with pytest.raises(ValueError, match="too large for NMF"):
+            NMF(2, solver=solver).fit(X)

@@ -4,7 +4,9 @@ import datetime
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
+from pansophy.diagnose import explore
 from pansophy.diagnose.column_checks import check_columns
 from pansophy.diagnose.columns import table_view
 from pansophy.diagnose.related_columns import (
@@ -32,7 +34,34 @@ def test_clean_columns_raise_nothing(rng):
     table = {name: law(rng, N) for name, law in LAWS.items()}
     table |= {"kind": rng.choice(list("abc"), N), "yes": rng.random(N) < 0.3}
     seen = table_view(table)
-    assert check_columns(seen) == [] and check_related(seen) == []
+    found = [(f.column, f.kind) for f in check_columns(seen)]
+    assert found == [("lognormal", "skewed")] and check_related(seen) == []
+
+
+SKEWED = {
+    "exponential": lambda rng, n: rng.exponential(size=n) ** 1.5,
+    "lognormal": lambda rng, n: np.exp(rng.normal(size=n)),
+    "mirrored": lambda rng, n: 5 - np.exp(rng.normal(size=n)),
+    "mostly zero": lambda rng, n: np.where(rng.random(n) < 0.8, 0, rng.random(n) ** -1),
+    "counts": lambda rng, n: rng.negative_binomial(0.3, 0.02, n),
+    "one giant": lambda rng, n: np.r_[rng.normal(size=n - 1), 1e6],
+}
+
+
+@pytest.mark.parametrize("name", SKEWED)
+def test_very_skewed_columns_are_mentioned(name, rng):
+    x = SKEWED[name](rng, N)
+    (found,) = (f for f in check_columns(table_view({"x": x})) if f.kind == "skewed")
+    assert found.severity == "note" and "very skewed" in found.text
+    assert ("below" if name == "mirrored" else "above") in found.text
+    assert ("logarithm" in found.text) == (name in ("exponential", "lognormal"))
+    assert any(f.kind == "skewed" for f in explore({"x": x}, whole=False).findings)
+
+
+def test_rare_events_and_codes_for_missing_are_not_skewed(rng):
+    code = np.r_[rng.normal(40, 9, N - 20), np.full(20, 99999)]
+    for x in (rng.random(N) < 0.01, rng.integers(0, 3, N) ** 4, code):
+        assert not any(kind == "skewed" for _, kind in kinds({"x": x}))
 
 
 def test_planted_oddities_are_named(rng):

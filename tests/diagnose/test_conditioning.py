@@ -63,3 +63,50 @@ def test_every_kind_of_rows(rng, tmp_path):
         conditioning(np.full((4, 2), np.nan))
     with pytest.raises(ValueError, match="two dimensions"):
         conditioning(np.ones(3))
+
+
+def dependent_designs():
+    """Designs in which a column follows from the others."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 50))
+    one = np.ones(50)
+    return {
+        "twice a column": np.c_[x, 2 * x],
+        "a third of a column": np.c_[x, x / 3],
+        "a copy in other units": np.c_[x, 1e10 * x],
+        "a copy but for rounding": np.c_[x, x + 1e-17 * z],
+        "a sum": np.c_[x, z, x + z],
+        "a sum over scales": np.c_[x, 1e12 * z, x + 1e12 * z],
+        "two constants": np.c_[x, one, 0.1 * one],
+        "a column of zeros": np.c_[x, 0 * one],
+        "all levels and a constant": np.c_[np.eye(3)[np.arange(50) % 3], one],
+        "whole numbers": np.c_[np.arange(9), 2 * np.arange(9)],
+        "single precision": np.c_[x, 2 * x].astype(np.float32),
+        "equal rows, more columns": np.ones((2, 5)),
+    }
+
+
+@pytest.mark.parametrize("name", dependent_designs())
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_dependent_columns_have_infinite_condition(name, fit_intercept):
+    report = conditioning(dependent_designs()[name], fit_intercept=fit_intercept)
+    assert report.null_dimension > 0 and report.dependent
+    assert report.condition == report.scaled_condition == np.inf
+    assert report.hessian_condition == np.inf and "inf" in str(report)
+
+
+def test_near_copies_and_scales_have_finite_condition(rng):
+    x, z = rng.normal(size=(2, 50))
+    for X in (np.c_[x, x + 1e-8 * z], np.c_[x, x + 1e-12 * z], np.c_[1e-20 * z, x]):
+        report = conditioning(X)
+        assert report.kind == "tall full rank" and not report.dependent
+        assert report.condition == pytest.approx(np.linalg.cond(X), rel=1e-3)
+    assert report.scaled_condition < 2
+    assert conditioning(np.c_[1e-200 * z, x]).hessian_condition == np.inf
+    fat = rng.normal(size=(3, 8))
+    assert conditioning(fat).condition == pytest.approx(np.linalg.cond(fat))
+    assert conditioning(fat).hessian_condition == np.inf
+    centred = np.linalg.svd(fat - fat.mean(axis=0), compute_uv=False)[:2]
+    assert conditioning(fat, fit_intercept=True).condition == pytest.approx(
+        centred[0] / centred[1]
+    )

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from pansophy.diagnose import permutation_check
+from pansophy.diagnose import learning_curve, permutation_check
 from pansophy.diagnose.permutation_check import permutation_within
 from pansophy.linear_model import LinearRegression, LogisticRegression
 
@@ -50,3 +50,17 @@ def test_shuffling_within_groups(rng):
     assert sorted(order) == list(range(50))
     np.testing.assert_array_equal(within[order], within)
     assert np.any(order != np.arange(50))
+
+
+def test_fewer_groups_than_folds(rng):
+    X = rng.normal(size=(60, 2))
+    groups = np.repeat(["a", "b", "c"], 20)
+    y = (X[:, 0] > 0).astype(int)
+    check = permutation_check(
+        LogisticRegression(), X, y, groups=groups, permutations=19
+    )
+    assert check.learned
+    curve = learning_curve(LogisticRegression(), X, y, groups=groups)
+    assert curve.test.shape[1] == 3
+    with pytest.raises(ValueError, match="at least two"):
+        permutation_check(LogisticRegression(), X, y, groups=np.ones(60))

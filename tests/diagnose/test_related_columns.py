@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from pansophy.diagnose import explore
 from pansophy.diagnose.columns import table_view
 from pansophy.diagnose.related_columns import (
     Association,
@@ -45,3 +46,27 @@ def test_association_against_scipy(rng):
     assert cramers_v(a, b) < 0.1 and cramers_v(a, a) == pytest.approx(1)
     found = Association(table_view({"x": X[:, 0], "k": a.astype(str)}))
     assert found.matrix[0, 1] < 0.2
+
+
+def test_groups_are_not_called_like_the_columns_that_they_determine(rng):
+    who = np.repeat([f"p{i:03d}" for i in range(60)], 8)
+    age = np.repeat(rng.integers(20, 80, 60), 8)
+    weight = np.repeat(rng.normal(70, 9, 60), 8)
+    noise = rng.normal(size=480)
+    for name in ("patient", "patient_id", "site", "group", "my id"):
+        table = {name: who, "age": age, "weight": weight, "noise": noise}
+        assert check_related(table_view(table)) == []
+    other = {"where": who, "age": age, "noise": noise}  # many share an age
+    assert check_related(table_view(other)) == []
+    given = {"where": who, "weight": weight, "noise": noise}
+    assert check_related(table_view(given), groups=["where"]) == []
+    found = explore({**given, "y": noise}, "y", group="where", whole=False).findings
+    assert not any(f.kind == "correlated columns" for f in found)
+
+
+def test_categories_that_say_the_same_as_a_number_are_still_told(rng):
+    size = rng.integers(0, 3, 300)
+    words = np.array(["small", "middle", "large"])[size]
+    table = {"words": words, "size": size + 0.01 * rng.normal(size=300)}
+    (found,) = check_related(table_view(table))
+    assert found.kind == "correlated columns"

@@ -40,7 +40,7 @@ def means(group, t, smooth=0.0, leave_out=False):
 @pytest.mark.parametrize("kind", [number, classes])
 @pytest.mark.parametrize("seed", range(3))
 def test_target_encoded_column(honest, kind, how, seed):
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(100 + seed)
     y = kind(honest, rng)
     t = y if kind is number else (y == "yes").astype(float)
     town = rng.integers(0, 35, N)

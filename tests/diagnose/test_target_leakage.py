@@ -103,7 +103,8 @@ def test_group_that_decides_the_target(honest, rng):
 def test_sum_of_columns(honest):
     y = honest["x1"] + 3 * honest["x2"] - honest["k"]
     (found,) = find_leaks(honest | {"y": y}, "y")
-    assert found.kind == "target sum" and set(found.facts["parts"]) == {"x1", "x2", "k"}
+    assert found.kind == "linear combination"
+    assert set(found.facts["columns"]) == {"x1", "x2", "k"}
 
 
 def test_several_labels_and_unknown_targets(honest, rng):

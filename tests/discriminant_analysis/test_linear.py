@@ -288,3 +288,54 @@ def test_other_refusals(rng):
         given.fit(X, y, np.ones(len(X)))
     with pytest.raises(ValueError, match="more than the number of classes"):
         LinearDiscriminantAnalysis().fit(X[:3], [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [
+        lambda X, y: np.full(len(X), 0.1),
+        lambda X, y: 0.1 + 0.2 * y,
+        lambda X, y: X[:, 0],
+        lambda X, y: X[:, 1] - X[:, 2],
+    ],
+    ids=["constant", "constant in each class", "copy", "combination"],
+)
+def test_a_flat_column_is_left_out_or_refused(flat, rng):
+    X, y = rows(rng)
+    A = np.column_stack([X, flat(X, y)])
+    plain = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    for solver in ("svd", "lsqr"):
+        model = LinearDiscriminantAnalysis(solver=solver).fit(A, y)
+        np.testing.assert_allclose(model.predict_proba(A), plain, atol=1e-6)
+    with pytest.raises(np.linalg.LinAlgError, match="not full rank"):
+        LinearDiscriminantAnalysis(solver="eigen").fit(A, y)
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(A, y)
+
+
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+def test_a_large_offset_or_a_small_column_does_not_change_the_posterior(solver, rng):
+    X, y = rows(rng, 2)
+    model = LinearDiscriminantAnalysis(solver=solver)
+    plain = model.fit(X, y).predict_proba(X)
+    far = X + 1e8
+    np.testing.assert_allclose(model.fit(far, y).predict_proba(far), plain, atol=1e-5)
+    small = X * np.array([1.0, 1e-9, 1.0, 1e9, 1.0])
+    np.testing.assert_allclose(
+        model.fit(small, y).predict_proba(small), plain, atol=1e-8
+    )
+
+
+def test_an_estimator_with_nothing_but_fit_and_covariance(rng):
+    class Identity:
+        def fit(self, X):
+            self.covariance_ = np.eye(X.shape[1])
+
+    X, y = rows(rng)
+    for model in (
+        LinearDiscriminantAnalysis("lsqr", covariance_estimator=Identity()),
+        QuadraticDiscriminantAnalysis(
+            solver="eigen", covariance_estimator=Identity(), store_covariance=True
+        ),
+    ):
+        C = np.atleast_2d(model.fit(X, y).covariance_)
+        close(C if C.ndim == 2 else C[0], np.eye(5))

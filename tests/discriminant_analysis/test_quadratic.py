@@ -158,10 +158,55 @@ def test_singular_classes_are_refused_in_one_sentence(rng):
     assert QuadraticDiscriminantAnalysis(reg_param=0.1).fit(A, y).score(A, y) > 0.3
     with pytest.raises(np.linalg.LinAlgError, match="solver='eigen' with shrinkage"):
         QuadraticDiscriminantAnalysis().fit(X[:9], np.arange(9) % 3)
-    constant = np.column_stack([X, np.full(len(X), 0.1)])
-    close(
-        QuadraticDiscriminantAnalysis().fit(constant, y).predict_proba(constant),
-        QuadraticDiscriminantAnalysis().fit(X, y).predict_proba(X),
-    )
     with pytest.raises(ValueError, match="only 1 sample in class"):
         QuadraticDiscriminantAnalysis().fit(X[:5], [0, 0, 0, 0, 1])
+
+
+def flat_tables(X, y):
+    """Tables with a class that does not vary in some direction, by what is flat."""
+    yield "column 5", np.column_stack([X, np.full(len(X), 0.1)])
+    yield "column 5", np.column_stack([X, np.full(len(X), 5.0)])
+    yield "column 5", np.column_stack([X, 0.1 + 0.2 * y])
+    yield "column 5", np.column_stack([X, np.where(y == 0, 1 / 3, X[:, 0] ** 2)])
+    yield "Increase", np.column_stack([X, X[:, 1] - 2 * X[:, 2]])
+    yield "Increase", 1e-6 * X
+    yield "column 0", np.ones_like(X)
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag"])
+def test_a_class_that_does_not_vary_is_refused(solver, covariance_type, rng):
+    X, y = rows(rng)
+    for says, A in flat_tables(X, y):
+        model = QuadraticDiscriminantAnalysis(
+            solver=solver, covariance_type=covariance_type
+        )
+        diagonal_varies = says == "Increase" and A.shape[1] == 6
+        if covariance_type == "diag" and diagonal_varies:
+            model.fit(A, y)  # no variance is 0, and only those count
+            continue
+        if covariance_type == "tied" and np.ptp(A[y == 1, -1]) and says == "column 5":
+            model.fit(A, y)  # the other classes vary
+            continue
+        with pytest.raises(np.linalg.LinAlgError, match=f"not full rank. .*{says}"):
+            model.fit(A, y)
+        assert not hasattr(model, "means_")
+    A = np.column_stack([X, np.full(len(X), 0.1)])
+    if solver == "svd":
+        cured = QuadraticDiscriminantAnalysis(reg_param=0.1)
+    else:
+        cured = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
+    peer = peers.QuadraticDiscriminantAnalysis(**cured_options(cured)).fit(A, y)
+    close(cured.fit(A, y).predict_proba(A), peer.predict_proba(A))
+
+
+def cured_options(model):
+    return {name: getattr(model, name) for name in ("solver", "shrinkage", "reg_param")}
+
+
+def test_a_constant_column_is_named(rng):
+    pd = pytest.importorskip("pandas")
+    X, y = rows(rng)
+    A = pd.DataFrame(X, columns=list("abcde")).assign(f=1.0)
+    with pytest.raises(np.linalg.LinAlgError, match="in column 'f'"):
+        QuadraticDiscriminantAnalysis().fit(A, y)

@@ -91,3 +91,37 @@ def test_middle_against_outside():
     curved = make_pipeline(BasisFeatures(["x", "x**2"]), LogisticRegression(C=1e4))
     assert plain < 0.75
     assert curved.fit(x, y).score(x, y) == 1.0
+
+
+def test_functions_as_well_as_formulas(rng):
+    X = rng.normal(size=(50, 2))
+    second = lambda X: X[:, 0] * X[:, 1]
+    basis = BasisFeatures([lambda X: 1, "x", np.square, np.sin, second])
+    Z = basis.fit_transform(X)
+    expected = [np.ones(50), X, X**2, np.sin(X), X[:, 0] * X[:, 1]]
+    np.testing.assert_allclose(Z, np.column_stack(expected))
+    assert basis.get_feature_names_out().tolist() == [
+        "<lambda>", "x0", "x1", "square_0", "square_1", "sin_0", "sin_1", "<lambda>"
+    ]  # fmt: skip
+    both = BasisFeatures(np.cos, append=True).fit_transform(X)
+    np.testing.assert_allclose(both, np.column_stack([X, np.cos(X)]))
+    for wrong, says in (
+        ([lambda X: X[:3]], "one row for each"),
+        ([3], "text or functions"),
+        ([np.log], "not finite"),
+    ):
+        with pytest.raises(ValueError, match=says), np.errstate(invalid="ignore"):
+            BasisFeatures(wrong).fit_transform(X)
+    size = BasisFeatures([lambda X: X[:, : len(X)]]).fit(X)
+    with pytest.raises(ValueError, match="at fit"):
+        size.transform(X[:1])
+
+
+def test_a_model_on_functions_recovers_planted_weights(rng):
+    x = rng.uniform(-3, 3, (200, 1))
+    w = np.array([0.5, -1.0, 2.0, 3.0, -0.7])
+    functions = [lambda x: 1, lambda x: x, np.square, np.sin, lambda x: x * np.cos(x)]
+    basis = BasisFeatures(functions)
+    y = basis.fit_transform(x) @ w
+    fitted = LinearRegression(fit_intercept=False).fit(basis.transform(x), y)
+    np.testing.assert_allclose(fitted.coef_, w, atol=1e-10)

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from pansophy.ensemble import RandomForestRegressor
 from pansophy.feature_selection import (
     CorrelationFilter,
     FilterWarning,
     MutualInformationFilter,
+    SelectFromModel,
 )
 from pansophy.feature_selection.filters import mutual_information_of_codes
+from pansophy.linear_model import Lasso
 
 
 def problem(rng, n=80, d=8, rho=0.6):
@@ -37,7 +40,7 @@ class TestFilters:
         X = rng.choice([-1.0, 1.0], size=(400, 3))
         X[:, 2] += 0.1 * rng.normal(size=400)
         y = (X[:, 0] * X[:, 1] > 0).astype(int)
-        with pytest.warns(FilterWarning, match="dropped x0 and x1, which say nothing"):
+        with pytest.warns(FilterWarning, match="dropped x0 and x1, which say little"):
             found = make(threshold=0.2).fit(X, y)
         assert not found.support_[:2].any()
 
@@ -69,3 +72,56 @@ class TestFilters:
         table = pd.DataFrame({"height": x, "metres": x / 100})
         with pytest.warns(FilterWarning, match="kept 'height' and 'metres'"):
             CorrelationFilter(threshold=0.0).fit(table, x + rng.normal(size=50))
+
+
+class TestExclusiveOrIsWarnedOf:
+    """Two columns that tell all together and nothing alone."""
+
+    @pytest.mark.parametrize("make", [CorrelationFilter, MutualInformationFilter])
+    @pytest.mark.parametrize("copies", [1, 3, 100])
+    def test_the_truth_table(self, make, copies):
+        X = np.tile([[0.0, 0], [0, 1], [1, 0], [1, 1]], (copies, 1))
+        y = (X[:, 0] != X[:, 1]).astype(int)
+        # half of two columns is one: the other one is dropped
+        with pytest.warns(FilterWarning, match="x1 and x0|x0 and x1"):
+            make().fit(X, y)
+
+    def test_numbers_and_a_kept_partner(self, rng):
+        X = rng.normal(size=(200, 4)) + 5
+        y = (X[:, 0] - 5) * (X[:, 3] - 5) + 0.1 * rng.normal(size=200)
+        with pytest.warns(FilterWarning, match="say little alone but much together"):
+            CorrelationFilter(threshold=0.9).fit(X, y)
+        weighted = CorrelationFilter(threshold=0.9)
+        with pytest.warns(FilterWarning, match="x0 and x3"):
+            weighted.fit(X, y, sample_weight=rng.integers(1, 4, 200))
+
+    @pytest.mark.parametrize("n", [6, 20, 60, 300])
+    def test_no_false_alarm_on_noise(self, n):
+        for seed in range(15):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(n, 12))
+            y = X[:, 0] + 0.5 * rng.normal(size=n)
+            CorrelationFilter(3).fit(X, y)  # warnings are errors
+            CorrelationFilter(3).fit(X, (y > 0).astype(int))
+
+
+def test_columns_of_any_scale_have_the_same_scores(rng):
+    X, y = problem(rng)
+    for make in (CorrelationFilter, MutualInformationFilter):
+        near = make(4).fit(X, y).scores_
+        for scale in (1e-160, 1e160, 10.0 ** np.arange(-80, 80, 20)):
+            np.testing.assert_allclose(make(4).fit(scale * X, y).scores_, near)
+
+
+def test_select_from_model_keeps_what_a_lasso_keeps(rng):
+    # orthonormal columns: |x_j . y| above the threshold of the penalty
+    Q = np.linalg.qr(rng.normal(size=(60, 6)))[0]
+    y = Q @ np.array([3.0, 0, -1.0, 0.2, 0, 2.0])
+    alpha = 0.5
+    select = SelectFromModel(Lasso(alpha=alpha / 60, fit_intercept=False)).fit(Q, y)
+    np.testing.assert_array_equal(select.get_support(), np.abs(Q.T @ y) > alpha)
+    noisy = np.column_stack([rng.normal(size=(300, 2)), rng.normal(size=300)])
+    forest = RandomForestRegressor(20, random_state=0)
+    chosen = SelectFromModel(forest).fit(noisy, noisy[:, 0] + noisy[:, 1])
+    assert chosen.get_support().tolist() == [True, True, False]
+    assert chosen.estimator_.feature_importances_[2] < 0.05

@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import SequentialFeatureSelector as Peer
 from sklearn.linear_model import LinearRegression as TheirLinear
+from sklearn.model_selection import GroupKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from pansophy.feature_selection import (
     ExhaustiveSelector,
     SequentialFeatureSelector,
 )
-from pansophy.linear_model import LinearRegression
+from pansophy.linear_model import LinearRegression, LogisticRegression
 
 
 def problem(rng, n=80, d=8, rho=0.6):
@@ -81,7 +84,65 @@ class TestSequential:
     def test_evaluations_are_at_most_quadratic(self, rng):
         X, y = problem(rng, d=6)
         pick = SequentialFeatureSelector(LinearRegression(), n_features_to_select=5)
-        score = pick._scores(X, y)
-        pick._scores = lambda X, y: score
+        score = pick._scores(X, y, {})
+        pick._scores = lambda X, y, params: score
         pick.fit(X, y)
         assert len(score.known) <= 6 * 7 // 2
+
+
+def useless_alone(n=80, seed=0):
+    """x0 = t, x1 = t + y: either column says nothing of y, both together all."""
+    rng = np.random.default_rng(seed)
+    t = 100 * rng.normal(size=n)
+    y = rng.choice([-1.0, 1.0], size=n)
+    return np.column_stack([t, t + y]), y
+
+
+@pytest.mark.parametrize("estimator", [None, LinearRegression(), TheirLinear()])
+def test_backward_keeps_columns_that_help_only_together(estimator):
+    X, y = useless_alone()
+    for tol in (0.0, -0.01):
+        back = SequentialFeatureSelector(estimator, direction="backward", tol=tol)
+        assert back.fit(X, y).get_support().tolist() == [True, True]
+    noise = np.column_stack([X, np.random.default_rng(1).normal(size=(80, 2))])
+    back = SequentialFeatureSelector(estimator, direction="backward", tol=-1e-9)
+    assert back.fit(noise, y).get_support().tolist() == [True, True, False, False]
+    both = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(both.predict(X), y, atol=1e-9)
+
+
+def test_backward_of_classes_keeps_both():
+    X, y = useless_alone(200)
+    model = LogisticRegression(C=1e4, max_iter=5000)
+    back = SequentialFeatureSelector(model, direction="backward", tol=0.0, cv=3)
+    assert back.fit(X, y).get_support().all()
+    alone = model.fit(X[:, :1], y).score(X[:, :1], y)
+    assert alone < 0.7 and model.fit(X, y).score(X, y) == 1
+
+
+class TestMetadataRouting:
+    def test_is_refused_when_it_is_off(self):
+        X, y = useless_alone()
+        with pytest.raises(ValueError, match="only supported if"):
+            SequentialFeatureSelector().fit(X, y, sample_weight=np.ones(80))
+
+    def test_goes_to_who_asks_for_it(self):
+        X, y = useless_alone()
+        X = np.column_stack([X, np.random.default_rng(1).normal(size=(80, 1))])
+        w = np.random.default_rng(2).integers(1, 5, 80).astype(float)
+        groups = np.arange(80) % 4
+        how = {"n_features_to_select": 2, "direction": "backward"}
+        with config_context(enable_metadata_routing=True):
+            asks = TheirLinear().set_fit_request(sample_weight=True)
+            asks = asks.set_score_request(sample_weight=True)
+            cv = GroupKFold(4).set_split_request(groups=True)
+            pair = [m(asks, cv=cv, **how) for m in (SequentialFeatureSelector, Peer)]
+            for model in pair:
+                model.fit(X, y, sample_weight=w, groups=groups)
+            np.testing.assert_array_equal(*(m.get_support() for m in pair))
+            silent = SequentialFeatureSelector(TheirLinear(), **how)
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                silent.fit(X, y, sample_weight=w)
+            with pytest.raises(TypeError, match="other"):
+                silent.fit(X, y, other=w)
+            silent.fit(X, y)

@@ -38,7 +38,7 @@ def problem(pseudo, shapes):
     rng = np.random.default_rng(1)
     pictures = [make_pixel_grid(rng.normal(size=(*s, 2)), 0.8) for s in shapes]
     codes = [rng.integers(0, 3, len(p.X)) for p in pictures]
-    made = GridObjective(pictures, codes, 3, 0.3, pseudo)
+    made = GridObjective(pictures, codes, 3, 0.3, 0.02, pseudo)
     return made, 0.5 * rng.normal(size=made.size)
 
 
@@ -47,7 +47,7 @@ def test_pseudo_likelihood_and_its_slope():
     slope = optim.numeric_gradient(lambda v: f(v)[0], theta)
     np.testing.assert_allclose(f(theta)[1], slope, atol=1e-6)
     W, b, v = f.split(theta)
-    slow = 0.3 * ((W**2).sum() + v @ v)
+    slow = 0.3 * (W**2).sum() + 0.02 * 16 * v @ v
     for p, y in zip(f.grids, f.codes, strict=True):
         for i in range(len(y)):
             z = p.X[i] @ W + b
@@ -145,3 +145,53 @@ def test_messages_are_those_of_loopy_belief_propagation():
     assert found.log_z == pytest.approx(general.log_z, abs=1e-4)
     for name, marginal in zip(names, found.marginals, strict=True):
         np.testing.assert_allclose(general[name], marginal, atol=1e-5)
+
+
+def pictures(kind, seed, copies=4, noise=0.5, size=20):
+    """Noisy images of a square, of random discs, or of three regions."""
+    rng = np.random.default_rng(seed)
+    labels = []
+    for _ in range(copies):
+        y = np.zeros((size, size), int)
+        if kind == "square":
+            y[5:15, 5:15] = 1
+        elif kind == "three":
+            y[: size // 3] = 1
+            y[:, -size // 3 :] = 2
+        else:
+            row, column = np.mgrid[:size, :size]
+            for _ in range(4):
+                at = rng.integers(0, size, 2)
+                y[np.hypot(row - at[0], column - at[1]) < rng.integers(2, 6)] = 1
+        labels.append(y)
+    return [y + noise * rng.normal(size=y.shape) for y in labels], labels
+
+
+@pytest.mark.parametrize("kind", ["square", "discs", "three"])
+@pytest.mark.parametrize("noise", [0.5, 0.8])
+def test_default_field_labels_unseen_pictures(kind, noise):
+    train, unseen = (pictures(kind, seed, 2, noise) for seed in (0, 1))
+    model = GridCRF().fit(*train)
+    x, y = np.array(unseen[0]), np.array(unseen[1])
+    alone = np.mean(np.clip(np.rint(x), 0, y.max()) == y)
+    assert not model.frozen_ and 0 < model.coupling_[0] < 1.5
+    assert model.score(*unseen) > alone + 0.5 * (1 - alone)
+    assert model.score(*unseen) > np.bincount(y.ravel()).max() / y.size
+
+
+def test_more_copies_do_not_freeze_the_field():
+    unseen = pictures("square", 9)
+    for copies in (1, 6):
+        model = GridCRF().fit(*pictures("square", 3, copies))
+        assert model.score(*unseen) > 0.97
+        model.decode = "map"
+        assert model.score(*unseen) > 0.97
+
+
+@pytest.mark.parametrize("objective", ["bethe", "pseudo"])
+def test_a_frozen_field_warns(objective):
+    train = pictures("square", 0, 1)
+    model = GridCRF(objective=objective, coupling_penalty=0, decode="map")
+    with pytest.warns(UserWarning, match="Raise coupling_penalty"):
+        model.fit(*train)
+    assert model.frozen_ and model.coupling_[0] > 1

@@ -1,5 +1,7 @@
 """Ising and Potts grids: enumeration, slow sweeps, minima, learning."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from pansophy.graphical.ising_grid import (
     pack_checkerboard,
     unpack_checkerboard,
 )
+from pansophy.graphical.transfer_matrix import neighbor_pairs, pixel_colors
 from pansophy.params import ParameterError
 from tests.oracles import factor_graphs as slow
 
@@ -100,7 +103,7 @@ def test_learning():
 @pytest.mark.parametrize(
     "use, error, words",
     [
-        (lambda: IsingGrid((3, 4), boundary="periodic").sample(), ValueError, "even"),
+        (lambda: IsingGrid((1, 4), boundary="periodic").sample(), ValueError, "least"),
         (lambda: IsingGrid((3,)).sample(), ValueError, "height, width"),
         (lambda: IsingGrid((3, 3), field=np.ones(3)).sample(), ValueError, "field"),
         (lambda: IsingGrid((2, 2), coupling="x").sample(), ParameterError, "coupling"),
@@ -121,3 +124,58 @@ def test_learning():
 def test_bad_input(use, error, words):
     with pytest.raises(error, match=words):
         use()
+
+
+def enumerated(grid):
+    """log Z and marginals of a small grid by writing all labellings out."""
+    U, L = grid.unary, grid.pair
+    height, width, q = U.shape
+    every = np.array(list(itertools.product(range(q), repeat=height * width)))
+    score = U.reshape(-1, q)[np.arange(height * width), every].sum(axis=1)
+    for i, j in grid.pairs:
+        score = score + L[every[:, i], every[:, j]]
+    log_z = np.logaddexp.reduce(score)
+    w = np.exp(score - log_z)
+    P = np.stack([w @ (every == a) for a in range(q)], axis=-1)
+    return log_z, P.reshape(U.shape)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3), (4, 3), (3, 5), (4, 4), (2, 2)])
+@pytest.mark.parametrize("boundary", ["free", "periodic"])
+def test_small_grids_by_enumeration_and_sampling(shape, boundary):
+    field = 0.4 * np.random.default_rng(1).normal(size=shape)
+    grid = IsingGrid(shape, coupling=0.3, field=field, boundary=boundary)
+    log_z, P = enumerated(grid)
+    assert grid.log_partition() == pytest.approx(log_z)
+    np.testing.assert_allclose(grid.marginals(), P[..., 1])
+    sampled = grid.marginals("gibbs", n_samples=4000, random_state=0)
+    np.testing.assert_allclose(sampled, P[..., 1], atol=0.04)
+
+
+def test_odd_periodic_grids_without_coupling_and_at_their_minimum():
+    grid = IsingGrid((5, 3), coupling=0.0, field=0.5, boundary="periodic")
+    np.testing.assert_allclose(grid.marginals(), 1 / (1 + np.exp(-1.0)))
+    strong = IsingGrid((5, 5), coupling=1.0, field=0.1, boundary="periodic")
+    assert (strong.map() == 1).all() and (strong.icm() == 1).all()
+    assert (strong.anneal(random_state=0) == 1).all()
+    first, again = (strong.sample(2, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+def test_odd_periodic_potts_grid_by_enumeration():
+    scores = np.random.default_rng(2).normal(size=(3, 3, 3))
+    grid = PottsGrid(scores, coupling=0.5, boundary="periodic")
+    log_z, P = enumerated(grid)
+    assert grid.log_partition() == pytest.approx(log_z)
+    np.testing.assert_allclose(grid.marginals(), P, atol=1e-10)
+    drawn = grid.sample(4000, random_state=0)[..., None] == np.arange(3)
+    np.testing.assert_allclose(drawn.mean(axis=0), P, atol=0.04)
+    assert grid.energy(grid.icm()) <= grid.energy(grid.unary.argmax(axis=2))
+
+
+@pytest.mark.parametrize("height, width", [(2, 2), (3, 4), (5, 5), (6, 3), (7, 2)])
+def test_no_neighbours_have_the_same_color(height, width):
+    for periodic in (False, True):
+        color = pixel_colors((height, width), periodic).ravel()
+        i, j = neighbor_pairs(height, width, periodic).T
+        assert (color[i] != color[j]).all() and color.max() <= 2

@@ -92,3 +92,17 @@ def test_weights_are_repetition_and_options(rng):
     assert Adaline().fit(X.astype(np.float32), y).coef_.dtype == np.float32
     with pytest.warns(ConvergenceWarning):
         Adaline(eta0=2 * a.largest_step_, max_iter=50).fit(X, y)
+
+
+def test_a_step_above_the_limit_is_called_divergence():
+    X, y = np.array([[0.0], [1.0], [2.0]]), [0, 1, 1]
+    limit = 2 / 14.32455532
+    for eta0, max_iter in ((0.1397, 1000), (1.0001 * limit, 20), (10.0, 1000)):
+        model = Adaline("batch", eta0=eta0, max_iter=max_iter)
+        with pytest.warns(ConvergenceWarning, match=r"diverged.*limit 0\.13962"):
+            model.fit(X, y)
+        assert model.largest_step_ == pytest.approx(limit) and not model.converged_
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        Adaline("batch", eta0=0.139, max_iter=10).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="diverged.*steps up to 0.1 are safe"):
+        Adaline("sequential", eta0=1e3, random_state=0).fit(X, y)

@@ -106,7 +106,7 @@ def test_path_options():
     for options in variants:
         other = enet_path(X, y, alphas=alphas, tol=1e-12, **options)[1]
         np.testing.assert_allclose(other, base, atol=1e-8)
-    with pytest.raises(ValueError, match="alphas must be given"):
+    with pytest.raises(ValueError, match="not supported for l1_ratio=0"):
         enet_path(X, y, l1_ratio=0)
 
 
@@ -123,8 +123,8 @@ def test_estimator_options():
         np.testing.assert_allclose(other.coef_, base.coef_, atol=1e-8)
     with pytest.raises(ValueError, match="Gram matrix of shape"):
         Lasso(precompute=np.eye(3)).fit(X, y)
-    with pytest.raises(ValueError, match="together with sample_weight"):
-        Lasso(precompute=C.T @ C).fit(X, y, sample_weight=np.ones(80))
+    with pytest.warns(UserWarning, match="X was weighted"):
+        Lasso(precompute=C.T @ C).fit(X, y, sample_weight=np.arange(1.0, 81))
     with pytest.raises(ParameterError, match="selection of Lasso"):
         Lasso(selection="greedy").fit(X, y)
 
@@ -255,3 +255,45 @@ def test_wide_cold_fits_agree_with_the_path():
         alone = Lasso(0.1, tol=1e-10, fit_intercept=False).fit(make(X), y)
         _, coefs, _ = lasso_path(X, y, alphas=[1.0, 0.3, 0.1], tol=1e-10)
         np.testing.assert_allclose(alone.coef_, coefs[:, -1], atol=1e-4)
+
+
+def test_a_gram_matrix_that_is_given_is_checked(rng):
+    X = rng.normal(size=(50, 6)) + 3
+    y = X @ rng.normal(size=6) + rng.normal(size=50)
+    w = rng.uniform(0.5, 2, size=50)
+    centred = X - X.mean(axis=0)
+    for make in (ElasticNet, Lasso):
+        right = make(alpha=0.01).fit(X, y).coef_
+        with pytest.warns(UserWarning, match="recomputing Gram matrix"):
+            model = make(alpha=0.01, precompute=X.T @ X).fit(X, y)
+        np.testing.assert_allclose(model.coef_, right, rtol=1e-10)
+        model = make(alpha=0.01, precompute=centred.T @ centred).fit(X, y)
+        np.testing.assert_allclose(model.coef_, right, rtol=1e-8)
+        single = (centred.T @ centred).astype(np.float32)
+        model = make(alpha=0.01, precompute=single).fit(X, y)
+        np.testing.assert_allclose(model.coef_, right, rtol=1e-4)
+        for wrong in (np.eye(6), 50 * np.eye(6), centred.T @ centred + np.eye(6)):
+            with pytest.raises(ValueError, match="did not pass validation"):
+                make(alpha=0.01, precompute=wrong).fit(X, y)
+        with pytest.raises(ValueError, match="did not pass validation"):
+            make(alpha=0.01, precompute=np.full((6, 6), np.nan)).fit(X, y)
+        with pytest.warns(UserWarning, match="X was weighted"):
+            model = make(alpha=0.01, precompute=X.T @ X).fit(X, y, sample_weight=w)
+        right = make(alpha=0.01).fit(X, y, sample_weight=w).coef_
+        np.testing.assert_allclose(model.coef_, right, rtol=1e-8)
+        away = X - np.average(X, axis=0, weights=w)
+        gram = (away.T * w * 50 / w.sum()) @ away
+        model = make(alpha=0.01, precompute=gram).fit(X, y, sample_weight=w)
+        np.testing.assert_allclose(model.coef_, right, rtol=1e-8)
+    with pytest.raises(ValueError, match="did not pass validation"):
+        enet_path(X, y, precompute=np.eye(6))
+    with pytest.raises(ValueError, match="precompute must be 'auto'"):
+        enet_path(X, y, precompute="maybe")
+
+
+def test_checks_of_the_input_can_be_left_out(rng):
+    X, y = np.asfortranarray(rng.normal(size=(30, 4))), rng.normal(size=30)
+    for make in (ElasticNet, Lasso):
+        checked = make(alpha=0.01).fit(X, y)
+        plain = make(alpha=0.01).fit(X, y, check_input=False)
+        np.testing.assert_array_equal(plain.coef_, checked.coef_)

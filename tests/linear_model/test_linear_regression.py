@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression as Theirs
 from sklearn.utils.estimator_checks import check_estimator
 
-from pansophy.linear_model import LinearRegression
+from pansophy.linear_model import LinearRegression, LogisticRegression, Ridge
 from tests.oracles.least_squares import digits, exact_least_squares
 
 RankWarning = np.exceptions.RankWarning
@@ -306,3 +306,26 @@ def test_huge_and_tiny_values(rng):
 def test_unsupported_value_is_one_sentence(rng):
     with pytest.raises(ValueError, match="tol of LinearRegression must be"):
         LinearRegression(tol=-1.0).fit(*problem(rng))
+
+
+def test_the_predictive_distribution_of_maximum_likelihood():
+    X = np.arange(1.0, 5.0)[:, None]
+    model = LinearRegression().fit(X, [2, 3, 5, 6])
+    found = model.predict_dist([[5.0], [0.0]])
+    np.testing.assert_allclose(found.mean, [7.5, 0.5])
+    np.testing.assert_allclose(found.std**2, 0.05)
+    total = model.predict_dist(X).log_prob([2, 3, 5, 6]).sum()
+    assert total == pytest.approx(0.315710, abs=1e-6)
+    assert total == pytest.approx(model.log_likelihood())
+    both = LinearRegression().fit(X, np.c_[[2, 3, 5, 6], [0, 0, 0, 1]])
+    assert both.predict_dist(X).sample(3, np.random.default_rng(0)).shape == (3, 4, 2)
+
+
+@pytest.mark.parametrize("make", [LinearRegression, Ridge, LogisticRegression])
+def test_fortran_order_changes_no_digit(make, rng):
+    X = rng.normal(size=(200, 7)) * 10.0 ** np.arange(-3, 4)
+    y = (X @ rng.normal(size=7) > 0).astype(int)
+    expected = make().fit(X, y)
+    found = make().fit(np.asfortranarray(X), y)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.intercept_, expected.intercept_)

@@ -110,3 +110,16 @@ def test_it_ends_where_a_plain_fit_ends_and_refuses_bad_grids():
     assert LogisticRegressionCV(penalty="l1", Cs=2).fit(X, y).l1_ratio_[0] == 1
     with pytest.warns(ConvergenceWarning, match="in some folds"):
         LogisticRegressionCV(solver="lbfgs", max_iter=1, Cs=[1.0], tol=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_a_class_that_a_fold_does_not_have_is_scored(k, scoring):
+    y = np.repeat(["a", "b", "c"][:k], 4)
+    X = np.arange(4.0 * k)[:, None]
+    folds = KFold(2 * k)  # two rows of one class each
+    model = LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=folds, scoring=scoring, use_legacy_attributes=False
+    )
+    model.fit(X, y)
+    assert model.scores_.shape == (2 * k, 1, 2) and np.isfinite(model.scores_).all()

@@ -6,8 +6,10 @@ import scipy.sparse as sp
 import sklearn.linear_model as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.linear_model import Perceptron
+from pansophy.linear_model.perceptron import PlainPasses
 from pansophy.optim import mistake_driven
 from pansophy.params import ParameterError
 from tests.oracles import perceptron as oracle
@@ -66,7 +68,8 @@ def test_and_or_or(y, w, updates, passes):
 def test_xor_never():
     run = mistake_driven(zero_one([0, 1, 1, 0]), np.zeros(3), 4, max_iter=200)
     assert run.reason == "max_iter" and run.history["objective"].min() > 0
-    model = Perceptron(tol=None, max_iter=200).fit(CORNERS[:, 1:], [0, 1, 1, 0])
+    with pytest.warns(ConvergenceWarning, match="each of 200 passes"):
+        model = Perceptron(tol=None, max_iter=200).fit(CORNERS[:, 1:], [0, 1, 1, 0])
     assert np.isnan(model.mistake_bound_) and model.n_iter_ == 200
 
 
@@ -193,3 +196,75 @@ def test_weighted_pocket_and_float32():
     for variant in ("plain", "averaged", "pocket"):
         small = Perceptron(variant=variant).fit(X.astype(np.float32), y)
         assert small.coef_.dtype == np.float32
+
+
+LOGIC = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_the_sign_of_zero_is_a_choice(make):
+    X = make(LOGIC)
+    options = {"shuffle": False, "tol": None}
+    # labels 0 and 1 with sign(0) = 0, a score of 0 being class 0
+    model = Perceptron(sign_of_zero=-1, **options).fit(X, [0, 0, 0, 1])
+    assert (model.intercept_[0], *model.coef_[0]) == (-2, 2, 1)
+    assert (model.n_iter_, model.n_mistakes_) == (6, 10)
+    model = Perceptron(sign_of_zero=-1, **options).fit(X, [0, 1, 1, 1])
+    assert (model.intercept_[0], *model.coef_[0]) == (0, 1, 1)
+    assert (model.n_iter_, model.n_mistakes_) == (4, 4)
+    # signs with sign(0) = +1, where eta (t - sign) is 2 eta t: eta = .5 is eta0 = 1
+    model = Perceptron(sign_of_zero=1, **options).fit(X, [-1, -1, -1, 1])
+    assert (model.intercept_[0], *model.coef_[0]) == (-3, 2, 1)
+    assert model.n_iter_ == 6
+    batch = Perceptron(sign_of_zero=1, batch_size="all", **options)
+    batch.fit(X, [-1, -1, -1, 1])
+    assert model.score(X, [-1, -1, -1, 1]) == batch.score(X, [-1, -1, -1, 1]) == 1
+    assert (batch.intercept_[0], *batch.coef_[0]) == (-2, 1, 1)
+    assert batch.n_iter_ == 6  # five updates and a pass without mistakes
+    pocket = Perceptron(sign_of_zero=1, variant="pocket", **options)
+    assert pocket.fit(X, [-1, -1, -1, 1]).score(X, [-1, -1, -1, 1]) == 1
+
+
+def test_batches_of_one_are_the_incremental_rule(rng):
+    X = rng.normal(size=(60, 4))
+    y = rng.integers(0, 3, size=60)
+    w = rng.uniform(0.5, 2, size=60)
+    options = {"shuffle": False, "max_iter": 3, "tol": None}
+    model = Perceptron(sign_of_zero=1, **options).fit(X, y, sample_weight=w)
+    plain = PlainPasses(model, X, y, w, np.ones(3))
+    plain.batch_size = 2
+    W, b = np.zeros((3, 4)), np.zeros(3)
+    for i in range(0, 60, 2):
+        rows = np.arange(i, i + 2)
+        for c in range(3):
+            sign = np.where(y[rows] == c, 1.0, -1.0)
+            f = X[rows] @ W[c] + b[c]
+            step = sign * w[rows] * (np.where(f >= 0, 1, -1) != sign)
+            W[c], b[c] = W[c] + step @ X[rows], b[c] + step.sum()
+    model = plain.start(np.zeros((3, 4)), np.zeros(3))
+    plain.one_pass(np.arange(60, dtype=np.int32), model)
+    np.testing.assert_allclose(model[0], W)
+    np.testing.assert_allclose(model[1], b)
+    plain.batch_size = 1
+    compiled = plain.start(np.zeros((3, 4)), np.zeros(3))
+    order = np.arange(60, dtype=np.int32)
+    plain.one_pass(order, compiled)
+    for c in range(3):
+        w, b = np.zeros(4), np.zeros(1)
+        plain.batches(c, order, w, b)
+        np.testing.assert_allclose(compiled[0][c], w, atol=1e-12)
+        np.testing.assert_allclose(compiled[1][c], b[0], atol=1e-12)
+
+
+def test_passes_without_end_are_capped_with_a_warning():
+    for y in ([0, 1, 1, 0], [1, 0, 0, 1]):
+        for options in ({}, {"sign_of_zero": 1}, {"batch_size": "all"}):
+            model = Perceptron(tol=None, **options)
+            with pytest.warns(ConvergenceWarning, match="not be linearly separable"):
+                model.fit(LOGIC, y)
+            assert model.n_iter_ == 1000 and not model.converged_
+        Perceptron(tol=None, max_iter=7).fit(LOGIC, y)  # seven passes were asked for
+    with pytest.raises(ValueError, match="sign_of_zero"):
+        Perceptron(sign_of_zero=1, variant="averaged").fit(LOGIC, [0, 0, 0, 1])
+    with pytest.raises(ValueError, match="batch_size"):
+        Perceptron(batch_size=2, variant="pocket").fit(LOGIC, [0, 0, 0, 1])

@@ -1,11 +1,14 @@
 """Any loss plus any penalty: peers, paths, constraints, what is reported."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as peer
+from scipy.optimize import minimize
 
-from pansophy import losses, penalties
+from pansophy import links, losses, penalties
 from pansophy.linear_model import Lasso, RegularizedRisk, RegularizedRiskClassifier
 
 
@@ -114,3 +117,84 @@ def test_targets_at_the_end_of_a_link(rng):
     assert flat.n_iter_ < 10  # the start is the optimum
     none = RegularizedRisk("poisson").fit(X, np.zeros(60))
     np.testing.assert_allclose(none.predict(X), 0, atol=1e-9)
+
+
+LOG_COSH = losses.Loss(
+    "log_cosh",
+    -1,
+    "real",
+    lambda y, f, a: np.logaddexp(f - y, y - f) - np.log(2),
+    lambda y, f, a: np.tanh(f - y),
+    lambda y, f, a: 1 - np.tanh(f - y) ** 2,
+    lambda y, w, a: np.median(y),
+)
+STEEP_PINBALL = losses.Loss(
+    "steep_pinball",
+    losses.huber().kind,  # a number of another loss does not matter
+    "real",
+    lambda y, f, a: 50 * np.maximum(0.8 * (y - f), 0.2 * (f - y)),
+    lambda y, f, a: np.where(f > y, 10.0, -40.0),
+    lambda y, f, a: 0 * f,
+    lambda y, w, a: np.quantile(y, 0.8),
+)
+FOURTH_POWER = dataclasses.replace(
+    losses.squared,
+    values=lambda y, f, a: (f - y) ** 4,
+    gradients=lambda y, f, a: 4 * (f - y) ** 3,
+    curvatures=lambda y, f, a: 12 * (f - y) ** 2,
+    lipschitz=np.inf,
+)
+
+
+def best_objective(loss, X, t, alpha):
+    """The least J that SciPy finds from several starts, and J."""
+    J = lambda x: (
+        np.mean(loss.value(t, X @ x[:-1] + x[-1])) + alpha / 2 * x[:-1] @ x[:-1]
+    )
+    found = []
+    for method, options in (("BFGS", {"gtol": 1e-8}), ("Powell", {"ftol": 1e-14})):
+        x = minimize(J, np.zeros(X.shape[1] + 1), method=method, options=options).x
+        found.append(J(x))
+    return min(found), J
+
+
+@pytest.mark.parametrize("loss", [LOG_COSH, STEEP_PINBALL, FOURTH_POWER], ids=repr)
+def test_a_loss_of_the_users_own_goes_through_its_array_functions(loss):
+    assert loss.kind == -1 and not loss.has_loop
+    X, y = problem(n=60, d=3)
+    best, J = best_objective(loss, X, y, 0.1)
+    for rows in (X, sp.csr_matrix(X), np.asfortranarray(X)):
+        model = RegularizedRisk(loss, alpha=0.1).fit(rows, y)
+        assert J(np.append(model.coef_, model.intercept_)) <= best * (1 + 1e-5) + 1e-9
+    weighted = RegularizedRisk(loss, alpha=0.1).fit(X, y, sample_weight=np.full(60, 3))
+    np.testing.assert_allclose(weighted.coef_, model.coef_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "loss", [losses.logistic, losses.hinge, losses.squared_hinge, losses.exponential]
+)
+def test_costs_of_the_classes_reach_the_optimum(loss):
+    X, y = problem(n=60, d=3)
+    classes = (y > 2).astype(int)
+    dear = losses.class_weighted_loss(loss, 3, 1)
+    t = 2.0 * classes - 1 if loss.domain == "sign" else classes.astype(float)
+    best, J = best_objective(dear, X, t, 0.01)
+    model = RegularizedRiskClassifier(dear, alpha=0.01).fit(X, classes)
+    assert J(np.append(model.coef_, model.intercept_)) <= best + 1e-5
+    # costs are weights of the rows
+    mean = np.where(classes == 1, 3.0, 1.0).mean()
+    other = RegularizedRiskClassifier(loss, alpha=0.01 / mean, tol=1e-8)
+    other.fit(X, classes, sample_weight=np.where(classes == 1, 3.0, 1.0))
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=2e-3, atol=2e-3)
+
+
+def test_a_link_of_the_users_own_makes_a_loss():
+    own = links.Link(
+        "mine", links.logit.forward, links.logit.inverse, links.logit.slope
+    )
+    loss = losses.glm_loss(losses.get_family("binomial"), own)
+    assert not loss.has_loop
+    X, y = problem(n=60, d=3)
+    model = RegularizedRiskClassifier(dataclasses.replace(loss, convex=True))
+    same = RegularizedRiskClassifier().fit(X, y > 2)
+    np.testing.assert_allclose(model.fit(X, y > 2).coef_, same.coef_, atol=1e-4)

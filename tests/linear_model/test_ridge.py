@@ -98,7 +98,7 @@ def test_one_penalty_for_each_target(solver, n, d, rng):
     for j, a in enumerate(alpha):
         one = Ridge(a, solver="svd").fit(X, Y[:, j])
         np.testing.assert_allclose(both.coef_[j], one.coef_, rtol=1e-7, atol=1e-9)
-    with pytest.raises(ParameterError, match="one number or 3"):
+    with pytest.raises(ParameterError, match="one number, or one for each target"):
         Ridge([1.0, 2.0]).fit(X, Y)
     with pytest.raises(ParameterError, match="at least 0"):
         Ridge([1.0, -2.0, 1.0]).fit(X, Y)

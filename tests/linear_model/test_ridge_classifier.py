@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import sklearn.linear_model as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold
 
 from pansophy.linear_model import (
     LeastSquaresClassifier,
@@ -123,8 +124,16 @@ def test_several_labels_per_row(rng):
     ours, theirs = RidgeClassifier().fit(X, Y), peer.RidgeClassifier().fit(X, Y)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
-    with pytest.raises(ValueError, match="one label per row"):
-        RidgeClassifierCV(cv=3).fit(X, Y)
+    for options in ({}, {"cv": 3}, {"scoring": "f1_micro"}):
+        model = RidgeClassifierCV(**options).fit(X, Y)
+        same = RidgeClassifier(model.alpha_).fit(X, Y)
+        np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    held = [
+        RidgeClassifier(1.0).fit(X[a], Y[a]).score(X[b], Y[b])
+        for a, b in KFold(3).split(X)
+    ]
+    alone = RidgeClassifierCV([1.0], cv=KFold(3)).fit(X, Y)
+    assert alone.best_score_ == pytest.approx(np.mean(held))  # subset accuracy
     with pytest.raises(ValueError, match="one label per row"):
         RidgeClassifier(class_weight="balanced").fit(X, Y)
 
@@ -173,3 +182,14 @@ def test_every_kind_of_rows(how, cls, rng, tmp_path):
     if how == "torch":
         expected = np.searchsorted(right.classes_, expected)
     assert np.mean(got == expected) > 0.99
+
+
+@pytest.mark.parametrize(
+    "model", [RidgeClassifier, RidgeClassifierCV, LeastSquaresClassifier]
+)
+def test_a_single_class_is_predicted(model, rng):
+    X = rng.normal(size=(20, 3))
+    found = model().fit(X, np.full(20, "a"))
+    assert found.classes_.tolist() == ["a"]
+    assert set(found.predict(X)) == {"a"}
+    np.testing.assert_allclose(found.coef_, 0, atol=1e-12)

@@ -190,7 +190,7 @@ def test_more_rows_want_less_penalty_for_each(rng):
 
 def test_what_does_not_go_together_is_said(rng, tmp_path):
     X, y = problem(rng)
-    with pytest.raises(ParameterError, match="alphas of RidgeCV must be finite"):
+    with pytest.raises(ParameterError, match=r"alphas\[0\] == 0.0, must be > 0.0"):
         RidgeCV([0.0, 1.0]).fit(X, y)
     assert RidgeCV([0.0, 1.0], cv=3).fit(X, y).alpha_ in (0.0, 1.0)
     for option in ("store_cv_results", "alpha_per_target"):

@@ -161,3 +161,23 @@ def test_families_refuse_what_does_not_exist():
         losses.tweedie(0.5)
     assert losses.tweedie(1) is losses.poisson
     assert get_family("tweedie", 2.0).name == "gamma"
+
+
+def test_labels_are_smoothed_with_any_distribution():
+    y = np.array([1, 0, 2])
+    u = np.array([0.5, 0.3, 0.2])
+    each = np.array([[1.0, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5]])
+    f = np.array([[0.1, 2.0, -1.0], [0.5, 0.0, 0.2], [1.0, 1.0, 1.0]])
+    for other in (u, each):
+        soft = losses.smooth_labels(y, 3, 0.1, u=other)
+        np.testing.assert_allclose(soft.sum(axis=1), 1)
+        mixed = 0.9 * losses.softmax.value(y, f)
+        mixed += 0.1 * losses.softmax.value(np.broadcast_to(other, (3, 3)), f)
+        np.testing.assert_allclose(losses.softmax.value(soft, f), mixed)
+    uniform = losses.smooth_labels(y, 3, 0.1, u=np.full(3, 1 / 3))
+    np.testing.assert_allclose(uniform, losses.smooth_labels(y, 3, 0.1))
+    for wrong in ([0.5, 0.5], [0.5, 0.6, 0.2], [1.5, -0.5, 0.0]):
+        with pytest.raises(ValueError, match="u of smooth_labels"):
+            losses.smooth_labels(y, 3, 0.1, u=np.array(wrong))
+    with pytest.raises(ValueError, match="epsilon of smooth_labels"):
+        losses.smooth_labels(y, 3, 1.5)

@@ -88,3 +88,20 @@ def test_only_plain_mixtures_are_reordered(rng):
     model = BayesianGaussianMixture(n_components=2, max_iter=500).fit(classes(rng)[0])
     with pytest.raises(TypeError, match="reorder takes a GaussianMixture"):
         reorder_components(model, [1, 0])
+
+
+def test_four_rows_and_no_folds():
+    """The worked example: rows 0, 1, 4, 5; BIC in both forms; collapses not chosen."""
+    X = [[0.0], [1.0], [4.0], [5.0]]
+    choice = choose_components(X)
+    assert choice.n_components == 2
+    assert list(choice.n_components_tried) == [1, 2, 3, 4]
+    assert list(choice.degenerate) == [False, False, True, True]
+    np.testing.assert_allclose(choice.bic[:2] / -2, [-9.9558865, -9.1414900], atol=1e-5)
+    assert choice.bic[1] == pytest.approx(18.282980, abs=1e-5)
+    assert np.isnan(choice.held_out).all()
+    assert len(choice.plot().get_legend().get_texts()) == 2
+    few = choose_components(X, [1, 2], criterion="held_out")
+    assert np.isfinite(few.held_out[0])
+    with pytest.raises(ValueError, match="number of rows, 4"):
+        choose_components(X, [7, 8])

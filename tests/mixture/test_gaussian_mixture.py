@@ -456,3 +456,25 @@ def test_fewer_distinct_rows_than_components():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 5, axis=0)
     model = fit(GaussianMixture(3, random_state=0), X)
     assert np.isfinite(model.score(X))
+
+
+def test_lost_components_are_told():
+    """Hard assignment can empty a component: no fit ends so without a word."""
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    lost = 0
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            how = {"hard": True, "init_params": "random", "random_state": seed}
+            model = GaussianMixture(8, **how).fit(X)
+        empty = 8 - len(np.unique(model.predict(X)))
+        said = any("have lost all rows" in str(w.message) for w in told)
+        assert said == (empty > 0)
+        lost += empty > 0
+    assert lost
+
+
+def test_columns_of_scales_far_apart():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1e-160, 1.0, 1e100]
+    model = GaussianMixture(2, random_state=0).fit(X)
+    assert np.isfinite(model.score_samples(X)).all()

@@ -8,6 +8,7 @@ from sklearn import naive_bayes as peers
 from pansophy.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
+    ComplementNB,
     MultinomialNB,
 )
 
@@ -144,3 +145,18 @@ def test_floats_of_other_lengths(dtype, rng):
     y = X[:, 0] > 1
     a, b = CategoricalNB().fit(X.astype(dtype), y), CategoricalNB().fit(X, y)
     np.testing.assert_array_equal(a.predict_proba(X.astype(dtype)), b.predict_proba(X))
+
+
+@pytest.mark.parametrize("cls", [MultinomialNB, ComplementNB, CategoricalNB])
+def test_negative_values_are_refused_with_the_name_of_the_model(cls):
+    X = np.array([[0, 1], [2, 1], [1, 0], [1, 2]])
+    bad = np.array([[0, -1]])
+    says = rf"Negative values in data passed to {cls.__name__} \(input X\)"
+    with pytest.raises(ValueError, match=says):
+        cls().fit(bad, [1])
+    model = cls().fit(X, [0, 0, 1, 1])
+    if cls is CategoricalNB:
+        with pytest.raises(ValueError, match=says):
+            model.predict(bad)
+        with pytest.raises(ValueError, match="not seen in fit"):
+            model.predict([[0, 9]])

@@ -329,3 +329,33 @@ def test_clear_errors(tables):
     for columns in ({}, (1,), [["gaussian"]]):
         with pytest.raises(ParameterError, match="columns of MixedNB must be"):
             MixedNB(columns=columns).fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logarithms_of_posteriors_near_one_keep_their_digits(dtype):
+    X = np.array([[-2, -1], [-1, -1], [-1, -2], [1, 1], [1, 2], [2, 1]], dtype)
+    model = GaussianNB().fit(X, [1, 1, 1, 2, 2, 2])
+    J = model.predict_joint_log_proba(X).astype(float)
+    gap = np.abs(J[:, 1] - J[:, 0])
+    best = model.predict_log_proba(X).max(axis=1)
+    np.testing.assert_allclose(best, -np.log1p(np.exp(-gap)), rtol=1e-4)
+    assert (best < 0).all()
+    P = np.exp(model.predict_log_proba(X))
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-6)
+
+
+def test_tensors_with_text_labels():
+    torch = pytest.importorskip("torch")
+    X = np.array([[-2.0, -1], [-1, -1], [-1, -2], [1, 1], [1, 2], [2, 1]])
+    y = np.array(list("aaabbb"))
+    plain = GaussianNB().fit(X, y)
+    for dtype in (torch.float64, torch.float32):
+        A = torch.asarray(X, dtype=dtype)
+        model = GaussianNB().fit(A, y)
+        np.testing.assert_array_equal(model.predict(A), plain.predict(X))
+        assert model.theta_.dtype == dtype
+        part = GaussianNB().partial_fit(A[:4], y[:4], classes=["a", "b"])
+        part.partial_fit(A[4:], y[4:])
+        np.testing.assert_allclose(part.theta_, plain.theta_, rtol=1e-6)
+    with pytest.raises(ValueError, match="NaN or None"):
+        GaussianNB().fit(A, np.array(["a", None, "a", "b", "b", "b"], object))

@@ -115,5 +115,70 @@ def test_words_for_mistakes():
         KernelDensity(metric_params={"w": 1}).fit([[0.0]])
     with pytest.raises(ParameterError, match="bandwidth"):
         KernelDensity(bandwidth=0).fit([[0.0]])
-    with pytest.raises(ValueError, match="euclidean metric only"):
-        KernelDensity(metric="manhattan").fit([[0.0]]).sample()
+    with pytest.raises(ValueError, match="no rows can be drawn"):
+        KernelDensity(metric="canberra").fit([[1.0]]).sample()
+    with pytest.raises(ParameterError, match="invalid metric"):
+        KernelDensity(metric="haversine", algorithm="kd_tree").fit([[0.0, 0.0]])
+    with pytest.raises(ParameterError, match="bandwidth of KernelDensity must lie"):
+        KernelDensity(bandwidth=1e-200).fit([[0.0]])
+
+
+@pytest.mark.parametrize("shape", KERNEL_SHAPES)
+@pytest.mark.parametrize("h", [1e-90, 0.01, 0.3, 10.0])
+def test_tolerances_hold_in_log_space(shape, h):
+    """Wherever log p is finite it stays close, however small p is against atol."""
+    X, Q = rows(100, 3), rows(40, 3, 1)
+    exact = KernelDensity(bandwidth=h, kernel=shape).fit(X).score_samples(Q)
+    finite = np.isfinite(exact)
+    assert not (exact == np.inf).any()
+    for atol in (1e-12, 1e-6, 1e-2, 1e300):
+        for rtol in (0.0, 1e-5):
+            model = KernelDensity(bandwidth=h, kernel=shape, atol=atol, rtol=rtol)
+            got = model.fit(X).score_samples(Q)
+            np.testing.assert_array_equal(np.isfinite(got), finite)
+            assert (got[~finite] == -np.inf).all()
+            gap = np.abs(got[finite] - exact[finite])
+            assert gap.max(initial=0.0) <= 0.011
+            p = np.exp(np.minimum(exact, 600.0))
+            off = np.abs(np.exp(np.minimum(got, 600.0)) - p)
+            assert (off <= atol + (rtol + 1e-9) * p).all()
+
+
+def test_log_density_far_from_all_rows():
+    """Small bandwidths: log p is right where p itself is 0."""
+    X, Q = rows(100, 3), rows(100, 3, 1)
+    D = np.linalg.norm(Q[:, None] - X[None], axis=2)
+    for h in (1e-2, 1e-5):
+        want = logsumexp(-0.5 * (D / h) ** 2, axis=1)
+        want += -np.log(100) - 3 * np.log(h) - 1.5 * np.log(2 * np.pi)
+        got = KernelDensity(bandwidth=h).fit(X).score_samples(Q)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["haversine", "canberra", "hamming"])
+def test_metrics_without_a_tree(metric):
+    X, Q = np.abs(rows(60, 2)), np.abs(rows(9, 2, 1))
+    w = np.random.default_rng(2).random(60)
+    for shape in ("gaussian", "tophat", "epanechnikov", "exponential", "linear"):
+        how = {"bandwidth": 0.7, "kernel": shape, "metric": metric}
+        a = KernelDensity(**how).fit(X, sample_weight=w).score_samples(Q)
+        b = Peer(**how).fit(X, sample_weight=w).score_samples(Q)
+        np.testing.assert_allclose(np.exp(a), np.exp(b), rtol=1e-9, atol=1e-12)
+
+
+def test_draws_by_weights_are_those_by_copies():
+    X, w = rows(30, 2), np.arange(30) % 4
+    for metric in ("euclidean", "manhattan", "chebyshev"):
+        model = KernelDensity(metric=metric)
+        a = model.fit(X, sample_weight=w).sample(50, random_state=3)
+        b = model.fit(np.repeat(X, w, axis=0)).sample(50, random_state=3)
+        np.testing.assert_allclose(a, b)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "minkowski"])
+def test_lengths_of_draws_follow_the_kernel_in_any_norm(metric):
+    how = {"metric_params": {"p": 3}} if metric == "minkowski" else {}
+    model = KernelDensity(kernel="tophat", metric=metric, **how).fit([[0.0, 0.0]])
+    Z = model.sample(4000, random_state=0)
+    r = oracle.distances(Z, [[0.0, 0.0]], metric, 3)[:, 0]
+    assert kstest(r, lambda x: x**2).pvalue > 1e-3  # uniform in the unit ball

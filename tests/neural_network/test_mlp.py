@@ -248,12 +248,51 @@ def test_bad_values_are_named(table):
         quiet(classifier(batch_size=999, max_iter=1), X, y)
 
 
-def test_huge_values_diverge_with_a_warning():
-    X = np.full((20, 2), 1e200)
-    X[:10] *= -1
-    with pytest.warns(ConvergenceWarning, match="diverged"):
-        model = regressor().fit(X, X[:, 0])
-    assert all(np.isfinite(W).all() for W in model.coefs_)
+@pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
+@pytest.mark.parametrize("make", [classifier, regressor])
+def test_values_whose_squares_overflow_are_refused(make, solver, table):
+    X, y = table
+    model = make(solver=solver)
+    one = X.copy()
+    one[3, 1] = 1e300
+    mixed = X * np.where(np.arange(X.shape[1]) == 1, 1e200, 1.0)
+    for A in (1e300 * X, one, mixed, (1e25 * X).astype(np.float32)):
+        with pytest.raises(ValueError, match=r"squares overflow float.*Scale"):
+            model.fit(A, y)
+        with pytest.raises(ValueError, match="squares overflow float"):
+            model.fit(sp.csr_matrix(A), y)
+    assert not hasattr(model, "coefs_")
+
+
+@pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
+def test_training_that_only_diverges_is_refused(solver, table):
+    X, y = table
+    with pytest.raises(ValueError, match="non-finite parameter weights"):
+        regressor(solver=solver).fit(X, 1e300 * X[:, 0])
+    if solver == "sgd":
+        with pytest.raises(ValueError, match="non-finite parameter weights"):
+            regressor(solver=solver).fit(1e30 * X, y)
+        with pytest.raises(ValueError, match="non-finite parameter weights"):
+            regressor(solver=solver, learning_rate_init=1e6).fit(X, y)
+
+
+def test_warm_start_refuses_another_net(table):
+    X, y = table
+    y = np.arange(len(y)) % 3
+    model = classifier(warm_start=True, max_iter=2)
+    model = quiet(model, X, y)
+    for other in (y % 2, np.full(len(y), 1), y + 1, y.astype(str)):
+        with pytest.raises(ValueError, match="same classes as in the previous call"):
+            model.fit(X, other)
+    with pytest.raises(ValueError, match="hidden_layer_sizes"):
+        model.set_params(hidden_layer_sizes=(7, 7)).fit(X, y)
+    number = quiet(regressor(warm_start=True, max_iter=2), X, X[:, 0])
+    with pytest.raises(ValueError, match="2 outputs"):
+        number.fit(X, X[:, :2])
+    with pytest.raises(ValueError, match="exp"):
+        number.set_params(loss="poisson").fit(X, X[:, 0] ** 2)
+    with pytest.raises(ValueError, match="features"):
+        number.set_params(loss="squared_error").fit(X[:, :2], X[:, 0])
 
 
 # -- stopping -----------------------------------------------------------------------
@@ -352,7 +391,7 @@ def test_warm_start_goes_on(table):
     assert model.n_iter_ == 5 and model.t_ == 2000
     assert model.loss_curve_[:5] == curve and len(model.loss_curve_) == 10
     assert model.loss_curve_[-1] < curve[-1]
-    with pytest.raises(ValueError, match="does not know"):
+    with pytest.raises(ValueError, match="same classes"):
         model.fit(X, y + 1)
 
 

@@ -1,8 +1,9 @@
 """Projected gradient descent."""
 
 import numpy as np
+import pytest
 
-from pansophy import optim
+from pansophy import optim, penalties
 
 
 def test_projections(rng):
@@ -26,3 +27,39 @@ def test_projections(rng):
     x, along = rng.normal(size=(2, 3))
     onto = (x @ along) / (along @ along) * along
     assert abs((x - onto) @ along) < 1e-12
+
+
+def test_balls_with_a_center_and_half_spaces(rng):
+    center = np.array([1.0, -2.0, 0.5])
+    ball = penalties.ball(1.5, center=center)
+    normal = np.array([1.0, 2.0, -2.0])
+    half = penalties.half_space(normal, 3.0)
+    for w in rng.normal(size=(50, 3)) * 3:
+        for held in (ball, half):
+            u = held.prox(w)
+            assert held.value(u) == 0
+            np.testing.assert_allclose(held.prox(u), u, atol=1e-12)
+            v = rng.normal(size=3) * 3
+            moved = np.linalg.norm(u - held.prox(v))
+            assert moved <= np.linalg.norm(w - v) + 1e-12  # non-expansive
+        far = np.linalg.norm(w - center)
+        inside = center + (w - center) * min(1.0, 1.5 / far)
+        np.testing.assert_allclose(ball.prox(w), inside)
+        over = max(normal @ w - 3.0, 0.0)
+        np.testing.assert_allclose(half.prox(w), w - over * normal / 9)
+    # a fixed point of projected steps is the constrained optimum
+    goal = np.array([4.0, 4.0, 0.0])
+    f = lambda x: (float(np.sum((x - goal) ** 2)), 2 * (x - goal))
+    for held in (ball, half):
+        run = optim.projected_gradient(f, held, np.zeros(3))
+        np.testing.assert_allclose(run.state.position, held.prox(goal), atol=1e-6)
+        assert float(held.distance(run.state.position, f(run.state.position)[1])) < 1e-5
+    for wrong in (
+        lambda: penalties.half_space([0.0, 0.0]),
+        lambda: penalties.half_space([1.0], np.inf),
+        lambda: penalties.ball(1.0, center=[[0.0]]),
+        lambda: penalties.ball(1.0, center=[0.0, 1.0]).prox(np.zeros(3)),
+        lambda: penalties.half_space([1.0, 1.0]).prox(np.zeros(3)),
+    ):
+        with pytest.raises(ValueError, match=r"ball|half_space"):
+            wrong()

@@ -46,3 +46,16 @@ def test_one_schedule_serves_learning_and_acting():
     from pansophy import rl
 
     assert rl.Schedule is Schedule
+
+
+def test_the_check_of_a_schedule_says_which_condition_fails():
+    good = optim.check_schedule(lambda t: 1 / max(t, 1))
+    assert good and good.failed == () and str(good) == "both conditions hold"
+    constant = optim.check_schedule(lambda t: 0.1)
+    assert not constant and constant.sum_diverges and not constant.squares_converge
+    assert constant.failed == ("sum eta_t^2 < inf",)
+    fast = optim.check_schedule(lambda t: 1 / max(t, 1) ** 2)
+    assert not fast and fast.failed == ("sum eta_t = inf",)
+    assert "too fast" in str(fast)
+    root = optim.check_schedule(lambda t: max(t, 1) ** -0.5)
+    assert root.failed == ("sum eta_t^2 < inf",)

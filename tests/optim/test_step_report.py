@@ -49,3 +49,18 @@ def test_stall_and_convergence():
     done = optim.minimize(f, [7.0, -3.0], "gradient", trajectory=True)
     assert optim.step_report(done).verdict == "converged"
     assert optim.step_report([1.0, np.nan]).verdict == "diverging"
+
+
+def test_a_rate_near_one_is_not_called_right():
+    quick = optim.step_report(run(0.1, 30))
+    assert not quick.slow
+    limit = 2 / np.linalg.eigvalsh(2 * X.T @ X)[-1]
+    # just below the limit the rate is 0.99975: the updates go back and forth
+    near = optim.step_report(run(limit * (1 - 1.25e-4), 200))
+    assert near.rate == pytest.approx(0.99975, abs=1e-5)
+    assert near.verdict == "falling" and near.slow and near.cosine < -0.9
+    assert "shorten" in near.advice and "right" not in str(near)
+    short = optim.step_report(run(1e-4, 200))
+    assert short.slow and short.cosine > 0.9 and "lengthen" in short.advice
+    alone = optim.step_report(run(1e-4, 200).history["objective"])
+    assert alone.slow and "right" not in alone.advice

@@ -71,3 +71,29 @@ def test_every_chain_gets_there(transform, rng):
     how = {"batch_size": 50, "max_iter": 60, "tol": 0, "random_state": 0}
     run = optim.sgd(f, np.zeros(3), n, transform, average=40, **how)
     np.testing.assert_allclose(run.state.position, best, atol=0.05)
+
+
+def test_nesterov_as_textbooks_write_it_and_as_libraries_do():
+    f = lambda x, rows: (x * x / 2, x)
+    paths = {}
+    for lookahead in (True, False):
+        path = optim.Trajectory()
+        rule = optim.nesterov(0.1, 0.9, lookahead=lookahead)
+        optim.sgd(f, np.ones(()), 1, rule, max_iter=6, tol=0, task=path)
+        paths[lookahead] = path.positions
+    x = paths[True]
+    expected = [0.9, 0.729, 0.51759, 0.294589, 0.084499]
+    np.testing.assert_allclose(x[:5], expected, atol=1e-6)
+    # the other form holds the points at which the gradients of this one were taken
+    speed = np.diff(np.append(1.0, x))
+    np.testing.assert_allclose(paths[False], x + 0.9 * speed, atol=1e-12)
+    with_decay = optim.chain_transforms(
+        optim.add_weight_decay(0.0), optim.nesterov(0.1, 0.9, lookahead=True)
+    )
+    path = optim.Trajectory()
+    optim.sgd(f, np.ones(()), 1, with_decay, max_iter=6, tol=0, task=path)
+    np.testing.assert_allclose(path.positions, x)
+    still = optim.nesterov(0.1, 0.0, lookahead=True)
+    path = optim.Trajectory()
+    optim.sgd(f, np.ones(()), 1, still, max_iter=3, tol=0, task=path)
+    np.testing.assert_allclose(path.positions, [0.9, 0.81, 0.729])

@@ -26,10 +26,12 @@ def lag(w, c, t, q, m):
     return w
 
 
-def epoch(X, y, v, order, W, b, M, A, eta, keep, t, q, intercept):
-    """One pass over `order`, changing W, b, M and A in place."""
+def epoch(X, y, v, order, W, b, M, A, seen, eta0, keep, t, q, intercept):
+    """One pass over `order`, changing W, b, M, A and seen in place."""
     n = len(X)
     for i in order:
+        seen[i] = True
+        eta = eta0 * n / seen.sum()
         z = np.append(X[i], 1.0)
         new = slopes(W @ X[i] + b, y[i], n * v[i])
         change = new - M[i]

@@ -21,6 +21,6 @@ def test_search_points():
     np.testing.assert_allclose(ax.lines[0].get_xydata()[0], run.state.position)
     many = np.random.default_rng(0).random((9, 4))
     wide = plot.search_points(many, coordinates=(1, 3))
-    assert wide.get_xlabel() == "$x_2$" and wide.get_ylabel() == "$x_4$"
+    assert wide.get_xlabel() == "x2" and wide.get_ylabel() == "x4"
     with pytest.raises(ValueError, match="keeps no points"):
         plot.search_points(optim.particle_swarm(f, [(-1, 1)] * 2, max_iter=2))

@@ -36,7 +36,7 @@ def test_rows_without_label_are_means_of_their_neighbours(kernel):
     if kernel == "rbf":
         W = rbf_kernel(X, gamma=20)
     else:
-        W = module.knn_graph(X, 6, mode="connectivity", symmetric="either").toarray()
+        W = module.knn_graph(X, 6, mode="connectivity").toarray()
     mean = W @ F / W.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(F[free], mean[free], atol=1e-8)
     np.testing.assert_array_equal(F[~free], np.eye(2)[y[~free]])
@@ -85,19 +85,35 @@ def test_labels_equal_those_of_scikit_learn(mine, peer, options):
 
 
 @pytest.mark.parametrize("mine, peer, options", PAIRS)
-def test_as_many_are_right_on_neighbours_as_with_scikit_learn(mine, peer, options):
-    X, truth, y = moons(300, known=5)
-    a = mine("knn", tol=1e-9, **options).fit(X, y)
-    b = peer("knn", tol=1e-9, **options).fit(X, y)
-    right = lambda m: np.mean(m.transduction_ == truth)
-    assert right(a) >= right(b) - 0.02
-    assert right(a) > 0.9
+@pytest.mark.parametrize("n_neighbors", [3, 7, 20])
+def test_neighbours_are_those_of_scikit_learn(mine, peer, options, n_neighbors):
+    X, _, y = moons(200, known=5)
+    a = mine("knn", tol=1e-11, n_neighbors=n_neighbors, **options).fit(X, y)
+    b = peer("knn", tol=1e-9, n_neighbors=n_neighbors, **options).fit(X, y)
+    # rows without a way to a label are 0 there, and the shares of the labels here
+    got = b.label_distributions_.sum(axis=1) > 0.5
+    near = {"atol": 1e-4, "rtol": 0.0}
+    F, G = a.label_distributions_, b.label_distributions_
+    np.testing.assert_allclose(F[got], G[got], **near)
+    np.testing.assert_allclose(F[~got], 0.5)
+    if got.all():
+        Z = X + 0.01
+        np.testing.assert_allclose(a.predict_proba(Z), b.predict_proba(Z), **near)
+
+
+def test_rows_that_are_nobody_s_neighbours():
+    """A row far away has neighbours, but is the neighbour of none."""
+    X = np.array([[0.0], [0.1], [0.3], [0.6], [50.0]])
+    far_known = LabelPropagation("knn", n_neighbors=2).fit(X, [0, -1, -1, -1, 1])
+    np.testing.assert_allclose(far_known.label_distributions_[1:4], [[1, 0]] * 3)
+    far_free = LabelPropagation("knn", n_neighbors=2).fit(X, [0, -1, -1, 1, -1])
+    np.testing.assert_allclose(far_free.label_distributions_[4], [0, 1])
 
 
 def test_moons_from_few_labels():
     X, truth, y = moons(400, known=3)
     model = LabelPropagation("knn", tol=1e-8).fit(X, y)
-    assert np.mean(model.transduction_ == truth) > 0.97
+    assert np.mean(model.transduction_ == truth) > 0.95
     assert np.mean(model.predict(X) == truth) > 0.95
 
 

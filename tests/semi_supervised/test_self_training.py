@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.semi_supervised import SelfTrainingClassifier as Peer
 
 from pansophy.linear_model import LogisticRegression
@@ -41,6 +43,7 @@ def test_rounds_equal_those_of_scikit_learn(criterion):
     np.testing.assert_allclose(mine.predict_proba(X), peer.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:y contains no unlabeled samples")
 def test_all_labels_known_is_the_supervised_fit():
     X, y, _ = few()
     model = SelfTrainingClassifier(LogisticRegression()).fit(X, y)
@@ -118,3 +121,49 @@ def test_rounds_are_counted_where_labels_are_thrown_away():
     model = SelfTrainingClassifier(revise=True, threshold=0.6).fit(X, y)
     assert model.labeled_iter_.max() <= model.n_iter_
     assert ((model.labeled_iter_ < 0) == (model.transduction_ == -1)).all()
+
+
+def test_nothing_to_label_is_warned_of():
+    X, y, part = few()
+    with pytest.warns(UserWarning, match="no unlabeled samples"):
+        SelfTrainingClassifier(GaussianNB()).fit(X, y)
+    with pytest.warns(UserWarning, match="k_best is larger"):
+        SelfTrainingClassifier(GaussianNB(), criterion="k_best", k_best=999).fit(
+            X, part
+        )
+
+
+class TestMetadataRouting:
+    methods = ("predict", "predict_proba", "predict_log_proba")
+
+    def test_is_refused_when_it_is_off(self):
+        X, _, y = few()
+        model = SelfTrainingClassifier(GaussianNB())
+        with pytest.raises(ValueError, match="only supported if enable_metadata"):
+            model.fit(X, y, metadata="a")
+        model.fit(X, y)
+        for name in self.methods:
+            with pytest.raises(ValueError, match="only supported if enable_metadata"):
+                getattr(model, name)(X, metadata="a")
+        with pytest.raises(ValueError, match="only supported if enable_metadata"):
+            model.score(X, y, metadata="a")
+
+    def test_goes_to_the_classifier_that_asks(self):
+        X, truth, y = few()
+        w = np.random.default_rng(0).integers(1, 5, len(y)).astype(float)
+        plain = SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)
+        weighted = plain.score(X, truth, sample_weight=w)
+        with config_context(enable_metadata_routing=True):
+            asks = GaussianNB().set_fit_request(sample_weight=True)
+            asks = asks.set_score_request(sample_weight=True)
+            model = SelfTrainingClassifier(asks).fit(X, y, sample_weight=w)
+            # weights are cut to the rows that have a label
+            np.testing.assert_array_equal(model.transduction_, plain.transduction_)
+            np.testing.assert_array_equal(
+                model.estimator_.theta_, plain.estimator_.theta_
+            )
+            assert model.score(X, truth, sample_weight=w) == weighted
+            with pytest.raises(TypeError, match="other"):
+                model.fit(X, y, other=w)
+            with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+                SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)

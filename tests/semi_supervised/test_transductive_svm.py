@@ -10,6 +10,7 @@ from pansophy.semi_supervised import (
 )
 from pansophy.semi_supervised.transductive_svm import (
     TransductiveProblem,
+    entropy_cost,
     transductive_risk,
 )
 from pansophy.svm import LinearSVC
@@ -22,7 +23,8 @@ def blobs(seed=0, n=60, gap=6.0):
     return X, y
 
 
-def test_two_blobs_with_one_label_each_are_separated():
+@pytest.mark.parametrize("loss", ["exp", "entropy"])
+def test_two_blobs_with_one_label_each_are_separated(loss):
     X, truth = blobs()
     # labels far off the middle: the supervised boundary cuts through a blob
     X = np.vstack((X, [[-2.5, 6.0], [6.0, -6.0]]))
@@ -30,7 +32,7 @@ def test_two_blobs_with_one_label_each_are_separated():
     y = np.full(len(X), -1)
     y[-2:] = 0, 1
     alone = LinearSVC().fit(X[-2:], [0, 1])
-    model = TransductiveSVM(unlabeled_weight=0.5).fit(X, y)
+    model = TransductiveSVM(unlabeled_weight=0.5, unlabeled_loss=loss).fit(X, y)
     assert np.mean(alone.predict(X) == truth) < 0.95
     assert np.mean(model.predict(X) == truth) > 0.99
 
@@ -44,10 +46,11 @@ def test_no_unlabelled_weight_is_the_supervised_machine():
     np.testing.assert_array_equal(model.intercept_, alone.intercept_)
 
 
-def test_the_gradient_of_the_risk(rng):
+@pytest.mark.parametrize("entropy", [False, True])
+def test_the_gradient_of_the_risk(rng, entropy):
     X, Z = rng.normal(size=(8, 3)), rng.normal(size=(9, 3))
     y, c, e = np.sign(rng.normal(size=8)), rng.random(8), rng.random(9)
-    problem = TransductiveProblem(X, y, c, Z, e, b=0.2, C=0.7)
+    problem = TransductiveProblem(X, y, c, Z, e, b=0.2, C=0.7, entropy=entropy)
     f = lambda w: transductive_risk(problem, w, 0.9)
     assert check_gradient(f, rng.normal(size=3)) < 1e-6
 
@@ -78,3 +81,24 @@ def test_a_balance_is_refused_for_three_classes():
     X, y = np.arange(9.0)[:, None], [0, -1, 0, 1, -1, 1, 2, -1, 2]
     with pytest.raises(ParameterError, match="balance is for two classes"):
         TransductiveSVM(balance=0.3).fit(X, y)
+
+
+def test_the_entropy_term_is_the_entropy_in_bits():
+    f = np.array([-300.0, -1.0, -0.2, 0.0, 0.2, 1.0, 300.0])
+    p = 1 / (1 + np.exp(-4 * f[1:-1]))
+    H = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    found, slope = entropy_cost(f)
+    np.testing.assert_allclose(found[1:-1], H, rtol=1e-12)
+    np.testing.assert_allclose(found[[0, -1]], 0, atol=1e-300)
+    assert found[3] == 1 and np.isfinite(slope).all()
+
+
+def test_a_heavier_entropy_term_makes_surer_predictions():
+    X, truth = blobs(gap=4.0)
+    y = np.where(np.arange(len(X)) % 15 == 0, truth, -1)
+    sure = []
+    for weight in (0.0, 0.05, 0.5):
+        model = TransductiveSVM(unlabeled_weight=weight, unlabeled_loss="entropy")
+        f = model.fit(X, y).decision_function(X[y < 0])
+        sure.append(entropy_cost(f)[0].mean())
+    assert sure[0] > sure[1] > sure[2]

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 
 import httpx
 import numpy as np
@@ -351,3 +352,189 @@ def test_the_reader_reads_what_the_schema_reads(model):
 def test_random_bytes_are_answered(small, body):
     got = small[2].post("/predict", content=body)
     assert 400 <= got.status_code < 500 and got.json()["error"]
+
+
+# --- who is served -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dummy():
+    return fitted(TABLE.select([*INPUTS, "yes"]), "yes", "dummy")
+
+
+def test_token_is_asked_for_everywhere_but_at_health(dummy):
+    client = TestClient(serve.app(dummy, token="open-sesame"))
+    for send in (
+        lambda head: client.post("/predict", json=ROW, headers=head),
+        lambda head: client.get("/docs", headers=head),
+        lambda head: client.get("/openapi.json", headers=head),
+        lambda head: client.get("/schema", headers=head),
+    ):
+        for wrong in (
+            {},
+            {"authorization": "Bearer open"},
+            {"authorization": "open-sesame"},
+        ):
+            got = send(wrong)
+            assert got.status_code == 401 and "Bearer" in got.json()["error"]
+            assert got.headers["www-authenticate"].startswith("Bearer")
+        assert send({"authorization": "Bearer open-sesame"}).status_code == 200
+        assert send({"authorization": "bearer open-sesame"}).status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "two words", "müsli"])
+def test_tokens_that_no_header_can_carry_are_refused(dummy, token):
+    with pytest.raises(ValueError, match="token must be"):
+        TestClient(serve.app(dummy, token=token)).get("/health")
+
+
+def test_only_allowed_hosts_are_answered(dummy):
+    hosts = ["localhost", "127.0.0.1", "::1", "models.example"]
+    client = TestClient(serve.app(dummy, hosts=hosts))
+    for name in (
+        "localhost",
+        "LOCALHOST:8000",
+        "127.0.0.1:9",
+        "[::1]:80",
+        "models.example",
+    ):
+        assert client.get("/health", headers={"host": name}).status_code == 200, name
+    for name in (
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil",
+        "a:b:c",
+        "",
+    ):
+        got = client.get("/health", headers={"host": name})
+        assert got.status_code in (400, 421) and "error" in got.json(), name
+
+
+def test_a_server_answers_to_this_machine_and_its_own_name():
+    from pansophy.serve.server import allowed_hosts
+
+    assert "localhost" in allowed_hosts("0.0.0.0", None)
+    assert "0.0.0.0" not in allowed_hosts("0.0.0.0", None)
+    assert "10.0.0.7" in allowed_hosts("10.0.0.7", None)
+    assert "a.example" in allowed_hosts("::", ["a.example"])
+
+
+def test_without_the_extra_it_is_said_what_to_install(dummy, monkeypatch):
+    from pansophy.serve import application
+
+    monkeypatch.setattr(
+        application, "find_spec", lambda name: None if name == "uvicorn" else name
+    )
+    for call in (serve.app, serve.run):
+        with pytest.raises(
+            ImportError, match=r"uvicorn.*pip install 'pansophy\[serve\]'"
+        ):
+            call(dummy)
+
+
+# --- bounded work ------------------------------------------------------------------
+
+
+def test_many_unknown_keys_cost_no_more_than_reading_them(dummy):
+    body = json.dumps({f"unknown key number {i}": 1 for i in range(200_000)})
+    client = TestClient(serve.app(dummy))
+    begun = time.perf_counter()
+    got = client.post(
+        "/predict", content=body, headers={"content-type": "application/json"}
+    )
+    assert time.perf_counter() - begun < 5  # difflib took minutes
+    assert got.status_code == 422 and len(got.json()["problems"]) <= 20
+    assert len(got.content) < 20_000
+
+
+def test_few_unknown_keys_get_a_hint_and_long_ones_none(dummy):
+    reader = RowReader(dummy)
+    with pytest.raises(RowsRejected) as caught:
+        reader.read([{**ROW, "agee": 1, "AGE": 1, "x" * 10_000: 1}])
+    texts = [p.problem for p in caught.value.problems]
+    assert [("did you mean 'age'" in t) for t in texts] == [True, True, False]
+    assert max(map(len, texts)) < 200
+
+
+def test_heavy_bodies_are_read_on_a_thread(dummy, monkeypatch):
+
+    from pansophy.serve import service
+
+    seen = []
+    whole = service.rows_in_body
+    spy = lambda body: (seen.append(threading.current_thread().name), whole(body))[1]
+    monkeypatch.setattr(service, "rows_in_body", spy)
+    client = TestClient(serve.app(dummy))
+    assert client.post("/predict", json=ROW).status_code == 200
+    assert client.post("/predict", json=[ROW] * 2000).status_code == 200
+    assert not seen[0].startswith("reader") and seen[1].startswith("reader")
+
+
+HOSTILE_BODIES = {
+    "deep list": b"[" * 100_000,
+    "deep object": b'{"age":' * 50_000 + b"1" + b"}" * 50_000,
+    "closed deep": b"[" * 5_000 + b"]" * 5_000,
+    "long number": b'{"age": ' + b"9" * 50_000 + b"}",
+    "huge exponent": b'{"age": 1e999999999}',
+    "not text": b'{"age": "\xff\xfe"}',
+    "surrogate": rb'{"note": "\ud800"}',
+    "nul": b'{"note": "a\\u0000b"}',
+    "two values": b"{} {}",
+    "bare word": b"nan",
+    "list of lists": b"[[[1]], [[2]]]",
+    "numbers": b"[" + b"1," * 40_000 + b"1]",
+    "repeated": b"{" + b'"age":1,' * 5_000 + b'"age":1}',
+    "rows in rows": b'{"rows": {"rows": []}}',
+    "bool": b"true",
+    "empty": b"",
+    "spaces": b" " * 1000,
+    "long text as date": json.dumps({**ROW, "day": "1" * 60_000}).encode(),
+    "long text as number": json.dumps({**ROW, "pay": "1" * 60_000}).encode(),
+    "object as value": json.dumps({**ROW, "age": {"a": [1] * 9000}}).encode(),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_BODIES)
+@pytest.mark.parametrize("page", ["/predict", "/explain", "/predict?level=0.9"])
+def test_hostile_bodies_are_answered_without_a_failure(client, name, page):
+    head = {"content-type": "application/json"}
+    got = client.post(page, content=HOSTILE_BODIES[name], headers=head)
+    assert 400 <= got.status_code < 500 or name in ("nul", "surrogate"), got.text[:300]
+    assert got.status_code < 500 and len(got.content) < 50_000
+
+
+# --- what is shown -----------------------------------------------------------------
+
+
+def test_pages_show_no_training_row_and_no_rare_value():
+    rng = np.random.default_rng(0)
+    n = 60
+    table = {
+        "pay": rng.normal(1000, 100, n).round(2).tolist(),
+        "name": ["Ann", "Bob"] * (n // 2 - 1) + ["Zacharias", "Ann"],
+        "note": [f"private words of patient {i}" for i in range(n)],
+        "yes": (["yes", "no"] * n)[:n],
+    }
+
+    made = fitted(pa.table(table), "yes", "logistic regression")
+    client = TestClient(serve.app(made))
+    for page in ("/docs", "/openapi.json", "/schema"):
+        text = client.get(page).text
+        assert "Zacharias" not in text and "private words" not in text, page
+    example = example_row(made)
+    assert client.post("/predict", json=example).status_code == 200
+    rows = set(zip(*(table[c] for c in ("pay", "name"))))
+    assert (example["pay"], example["name"]) not in rows
+    frame = made.schema.frame(pa.table(table))
+    kept = {tuple(r) for r in frame.values.round(9)}
+    assert not any(tuple(r) in kept for r in made.background.values.round(9))
+    assert not any(t.as_py() for text in made.background.texts for t in text)
+    asked = made.with_background(pa.table(table))
+    assert len(asked.background) == n and asked.explain(pa.table(table)).how
+
+
+def test_docs_page_breaks_no_words():
+    from pansophy.serve.docs_page import STYLE
+
+    assert "anywhere" not in STYLE and "break-all" not in STYLE

@@ -19,7 +19,9 @@ from tests.compare.table_models import fitted, people
 TABLE = people()
 ROW = {"age": 41.5, "city": "Bonn"}
 BODY = json.dumps(ROW).encode()
-HEAD = b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+HEAD = (
+    b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+)
 REQUEST = HEAD + b"content-length: %d\r\n\r\n" % len(BODY) + BODY
 
 
@@ -127,3 +129,38 @@ def test_many_and_rude_clients_then_a_graceful_stop(server, model):
     assert log.count("POST /predict 200") == 601 and "Traceback" not in log
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", port), timeout=1)
+
+
+def raw_answer(port, *parts):
+    """What a client hears that sends everything before it listens."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+        for part in parts:
+            client.sendall(part)
+        heard = b""
+        while b"\r\n\r\n" not in heard:
+            more = client.recv(65536)
+            if not more:
+                break
+            heard += more
+        return heard
+
+
+def test_long_heads_and_bodies_hear_why_they_are_refused(server):
+    _, port = server
+    for size in (11_000_000, 30_000_000):  # the limit is 10 million bytes
+        head = HEAD + b"content-length: %d\r\n\r\n" % size
+        assert raw_answer(port, head, b" " * size).startswith(b"HTTP/1.1 413"), size
+    chunk = b"%x\r\n%s\r\n" % (1_000_000, b" " * 1_000_000)
+    head = HEAD + b"transfer-encoding: chunked\r\n\r\n"
+    heard = raw_answer(port, head, *[chunk] * 12, b"0\r\n\r\n")
+    assert heard.startswith(b"HTTP/1.1 413")
+    wide = b"GET /health HTTP/1.1\r\nhost: localhost\r\nx: %s\r\n\r\n"
+    assert raw_answer(port, wide % (b"a" * 100_000)).startswith(b"HTTP/1.1 431")
+    assert raw_answer(port, wide % (b"a" * 1_000_000)).startswith(b"HTTP/1.1 431")
+    many = b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + b"x: y\r\n" * 20_000
+    assert raw_answer(port, many + b"\r\n").startswith(b"HTTP/1.1 431")
+    assert raw_answer(port, wide % (b"a" * 8_000)).startswith(b"HTTP/1.1 200")
+    other = b"GET /health HTTP/1.1\r\nhost: evil.example\r\n\r\n"
+    assert raw_answer(port, other).startswith(b"HTTP/1.1 421")
+    wrong = REQUEST.replace(b"application/json", b"text/plain")
+    assert raw_answer(port, wrong).startswith(b"HTTP/1.1 415")

@@ -60,3 +60,79 @@ def test_filters_find_a_pattern():
     found = signal.filter_image(color, w, padding="same")
     peer = scipy.ndimage.correlate(color, w[:, :, None], mode="constant")
     np.testing.assert_allclose(found, peer, atol=1e-12)
+
+
+def test_functions_are_convolved_by_an_integral():
+    box = lambda t: np.where(np.abs(t) <= 0.5, 1.0, 0.0)
+    t = np.linspace(-1.2, 1.2, 25)
+    edges = {"bounds": (-0.5, 0.5), "g_breaks": [-0.5, 0.5]}
+    np.testing.assert_allclose(
+        signal.continuous_convolution(box, box, t, **edges),
+        np.maximum(0, 1 - np.abs(t)),
+        atol=1e-12,
+    )
+    normal = lambda v: lambda t: np.exp(-t * t / (2 * v)) / np.sqrt(2 * np.pi * v)
+    mine = signal.continuous_convolution(normal(1.0), normal(3.0), t)
+    np.testing.assert_allclose(mine, normal(4.0)(t), rtol=1e-10)
+    decay = lambda t: np.where(t >= 0, np.exp(-np.abs(t)), 0.0)
+    mine = signal.continuous_convolution(decay, decay, 2.0, breaks=[0], g_breaks=[0])
+    assert mine == pytest.approx(2 * np.exp(-2.0), rel=1e-10)  # t e^-t
+    # commutative, and a narrow pulse of area 1 is nearly the unit
+    swapped = signal.continuous_convolution(normal(3.0), normal(1.0), t)
+    np.testing.assert_allclose(swapped, normal(4.0)(t), rtol=1e-10)
+    pulse = signal.continuous_convolution(normal(1e-6), np.cos, t, bounds=(-0.01, 0.01))
+    np.testing.assert_allclose(pulse, np.cos(t), atol=1e-6)
+    with pytest.raises(ValueError, match="bounds"):
+        signal.continuous_convolution(box, box, 0.0, bounds=(1, 0))
+
+
+SUM_TO_ONE = ["identity", "blur", "gaussian", "sharpen"]
+DERIVATIVES = ["edges", "laplacian", "sobel_x", "sobel_y", "prewitt_x", "prewitt_y"]
+
+
+@pytest.mark.parametrize("edge", ["nearest", "reflect", "wrap"])
+def test_a_constant_image_stays_constant(edge):
+    image = np.full((6, 5, 2), 7.0)
+    for name in SUM_TO_ONE:
+        assert signal.image_kernel(name).sum() == pytest.approx(1.0)
+        np.testing.assert_allclose(
+            signal.filter_image(image, name, padding=edge), image
+        )
+    for name in DERIVATIVES:
+        assert signal.image_kernel(name).sum() == 0
+        np.testing.assert_allclose(
+            signal.filter_image(image, name, padding=edge), 0 * image, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("edge", ["nearest", "reflect", "wrap"])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (1, 7)])
+def test_edge_rules_are_those_of_scipy(edge, shape, rng):
+    image, kernel = rng.random((8, 9)), rng.random(shape)
+    np.testing.assert_allclose(
+        signal.filter_image(image, kernel, padding=edge),
+        scipy.ndimage.correlate(image, kernel, mode=edge),
+    )
+
+
+def test_named_filters():
+    image = np.zeros((7, 7))
+    image[:, 3:] = 1.0
+    inside = {"padding": "nearest"}
+    np.testing.assert_array_equal(
+        signal.filter_image(image, "sobel_x", **inside)[3], [0, 0, 4, 4, 0, 0, 0]
+    )
+    assert not signal.filter_image(image, "sobel_y", **inside).any()
+    np.testing.assert_array_equal(
+        signal.filter_image(image, "identity", **inside), image
+    )
+    wide = signal.image_kernel("gaussian", 9, 1.5)
+    assert wide.shape == (9, 9) and wide.argmax() == 40
+    with pytest.raises(ValueError, match="there is no filter named 'other'"):
+        signal.filter_image(image, "other")
+    with pytest.raises(ValueError, match="odd"):
+        signal.image_kernel("blur", 4)
+    with pytest.raises(ValueError, match="size 3"):
+        signal.image_kernel("sobel_x", 5)
+    with pytest.raises(ValueError, match="padding must be"):
+        signal.filter_image(image, "blur", padding="other")

@@ -94,3 +94,37 @@ def test_partial_sums_are_drawn():
     np.testing.assert_allclose(
         ax.lines[2].get_ydata(), s(ax.lines[2].get_xdata()), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("f", "value"),
+    [
+        (np.sin, np.pi),
+        (lambda x: np.where(x >= 0, x, 0.0), np.pi**3 / 3),  # ex. E5: 2 pi pi^2 / 6
+        (lambda x: 2.0, 8 * np.pi),
+        (lambda x: 1.0 if x > 0 else 0.0, np.pi),
+        (lambda x: np.exp(3j * x), 2 * np.pi),
+        (lambda x: np.sin(40 * x), np.pi),
+        (lambda x: np.abs(x) ** -0.25, 4 * np.sqrt(np.pi)),
+        (lambda x: np.abs(x) ** -0.45, 20 * np.pi**0.1),
+        (lambda x: 1 / (x * x + 1e-6), np.pi / 2 * 1e9 - 2 / (3 * np.pi**3)),
+        (lambda x: 1 / x, np.inf),
+        (lambda x: np.abs(x) ** -0.5, np.inf),
+        (lambda x: 1 / np.abs(x - 0.3), np.inf),
+        (lambda x: (np.pi - x) ** -0.5, np.inf),
+        (lambda x: 1 / ((x - 1) * (x + 2)), np.inf),
+        (np.tan, np.inf),
+    ],
+)
+def test_square_integral(f, value):
+    np.testing.assert_allclose(signal.square_integral(f), value, rtol=1e-6)
+
+
+def test_a_series_of_what_is_not_square_integrable_is_warned_about():
+    with pytest.warns(UserWarning, match="not square-integrable"):
+        signal.fourier_series(lambda x: np.abs(x) ** -0.75, 3)
+    with pytest.warns(UserWarning, match="not square-integrable"):
+        signal.fourier_series(lambda x: 1 / x, 3, period=1.0)
+    signal.fourier_series(lambda x: np.abs(x) ** -0.25, 3, breaks=[0])
+    with pytest.raises(ValueError, match="low first"):
+        signal.square_integral(np.sin, 1, 0)

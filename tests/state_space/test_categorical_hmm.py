@@ -305,8 +305,10 @@ def test_bad_parameters_are_named():
         CategoricalHMM(2, params="xyz").fit([[0], [1]])
     with pytest.raises(ValueError, match="3 symbols only"):
         model_of(**TWO_STATES).score(np.array([0, 3]))
+    model = model_of(**TWO_STATES)
+    del model.transmat_
     with pytest.raises(ValueError, match="neither fitted nor set"):
-        CategoricalHMM(2, init_params="te").fit([[0], [1]])
+        model.score([[0], [1]])
     with pytest.raises(ValueError, match="whole numbers from 0 to 1"):
         CategoricalHMM(2).fit_labeled([[0], [1]], [0, 2])
     assert isinstance(model_of(**TWO_STATES)._emission(), Categorical)

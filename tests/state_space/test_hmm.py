@@ -12,6 +12,7 @@ from pansophy.state_space import (
     GMMHMM,
     AutoregressiveHMM,
     CategoricalHMM,
+    GaussianHMM,
     MixedHMM,
     MultinomialHMM,
     PoissonHMM,
@@ -185,3 +186,91 @@ def test_never_nan_and_never_worse(seed, n, k, which, kind):
     assert np.isfinite(model.score(X))
     assert np.isfinite(model.transmat_).all()
     assert falls(model) < 1e-9
+
+
+MODELS = (CategoricalHMM, GaussianHMM, PoissonHMM, MultinomialHMM, GMMHMM)
+
+
+def counts_for(kind, n=60):
+    """Rows that this kind of model can emit."""
+    rng = np.random.default_rng(0)
+    if kind is CategoricalHMM:
+        return rng.integers(0, 3, (n, 1))
+    if kind is MultinomialHMM:
+        return rng.multinomial(5, [0.2, 0.3, 0.5], n)
+    if kind is PoissonHMM:
+        return rng.poisson(3, (n, 2))
+    return rng.normal(size=(n, 2)) + 5 * (np.arange(n) // 20 % 2)[:, None]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_no_iterations_set_the_start_only(kind):
+    X = counts_for(kind)
+    start = kind(2, random_state=0, n_iter=0).fit(X)
+    assert start.n_iter_ == 0 and len(start.history_["objective"]) == 0
+    assert not start.converged_ and start.monitor_.history == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        more = kind(2, random_state=0, n_iter=5).fit(X)
+    assert more.score(X) >= start.score(X) - 1e-9
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_attributes_that_are_not_set_are_drawn(kind):
+    X = counts_for(kind)
+    model = kind(2, random_state=0, init_params="", n_iter=0)
+    model.startprob_ = np.array([1.0, 0.0])
+    model.fit(X)
+    assert model.startprob_.tolist() == [1.0, 0.0]
+    assert model.transmat_.shape == (2, 2) and np.isfinite(model.score(X))
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_attributes_that_a_fit_overwrites_are_logged(kind, caplog):
+    X = counts_for(kind)
+    model = kind(2, random_state=0, n_iter=0).fit(X)
+    assert not caplog.records
+    kept = kind(2, random_state=0, n_iter=0, init_params="")
+    for name in ("startprob_", "transmat_", *kind._letters):
+        setattr(kept, name, getattr(model, name))
+    kept.fit(X)
+    assert not caplog.records
+    model.set_params(init_params="s").fit(X)
+    (record,) = caplog.records
+    assert "'startprob_'" in record.getMessage()
+    assert "will be overwritten" in record.getMessage()
+
+
+def test_monitor_before_a_fit_and_one_of_the_users():
+    X = counts_for(GaussianHMM)
+    model = GaussianHMM(2, random_state=0, n_iter=50, tol=0.3)
+    empty = model.monitor_
+    assert (empty.iter, empty.history, empty.converged) == (0, [], False)
+    assert (empty.tol, empty.n_iter) == (0.3, 50)
+
+    class Twice:
+        told: list = []
+        converged = False
+
+        def report(self, log_likelihood):
+            self.told.append(log_likelihood)
+            self.converged = len(self.told) == 2
+
+    own = Twice()
+    model.monitor_ = own
+    model.fit(X)
+    assert model.monitor_ is own and len(own.told) == 2 and own.converged
+    assert model.n_iter_ <= 2
+    with pytest.raises(TypeError, match="report"):
+        model.monitor_ = 3
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1), (2, 1, 1), (2, 1, 1, 1)])
+def test_spherical_covariances_may_have_any_number_of_axes(shape):
+    model = GaussianHMM(2, "spherical", random_state=0)
+    model.startprob_ = np.array([0.6, 0.4])
+    model.transmat_ = np.array([[0.4, 0.6], [0.9, 0.1]])
+    model.means_ = np.array([[3.0], [5.0]])
+    model.covars_ = np.array([4.0, 3.0]).reshape(shape)
+    np.testing.assert_array_equal(model.covars_.ravel(), [4, 3])
+    assert model.sample(20)[0].shape == (20, 1)

@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import json
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,10 @@ import pytest
 from pansophy.datasets import make_messy
 from pansophy.tables import (
     TableError,
+    count_table_rows,
     infer_schema,
     read_table,
+    sample_table_rows,
     table_batches,
 )
 
@@ -210,3 +214,28 @@ def test_intervals_periods_and_columns_of_one_name():
     assert schema["cut"].levels[0] == "(-1.0, 0.5]"
     with pytest.raises(TableError, match=r"several columns of one name.*'x'"):
         read_table(pd.concat([frame, frame[["x"]]], axis=1))
+
+
+@pytest.mark.parametrize("read", [read_table, count_table_rows, sample_table_rows])
+@pytest.mark.parametrize("content", ["a,y\n1,2\n3,4\n", '{"a": 1}\n{"a": 2}\n'])
+def test_pipes_are_read(tmp_path, read, content):
+    """A named pipe gives its bytes once; formats need several passes."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(content,))
+    writer.start()
+    try:
+        found = read(pipe, 5) if read is sample_table_rows else read(pipe)
+    finally:
+        writer.join()
+    assert (found if isinstance(found, int) else found.num_rows) == 2
+
+
+def test_an_empty_pipe_is_named_as_given(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("",))
+    writer.start()
+    with pytest.raises(TableError, match=f"{pipe} is empty"):
+        read_table(pipe)
+    writer.join()

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.tables import TableError, infer_schema
+from pansophy.tables.roles import find_role
 
 N = 60
 
@@ -157,3 +158,17 @@ def test_lengths_of_time_are_numbers_of_seconds():
     assert schema["x"].role == "number"
     for part in (table, table.slice(0, 3)):
         assert schema.frame(part).values[:3, 0].tolist() == [1.5, 60.0, 3600.0]
+
+
+def test_names_whose_words_inform_are_texts_and_not_ids():
+    rng = np.random.default_rng(0)
+    makes = rng.choice(["ford", "toyota", "vw", "opel"], 200)
+    models = [f"{m} {''.join(rng.choice(list('abcdefgh'), 5))}" for m in makes]
+    role_of = lambda values: find_role(pa.chunked_array([values]), "k")
+    found = role_of(models)
+    assert found.role == "text" and "words" in found.why
+    codes = [f"{rng.integers(1e9):x} {rng.integers(1e9):x}" for _ in range(200)]
+    assert find_role(pa.chunked_array([codes]), "code").role == "id"
+    assert (
+        find_role(pa.chunked_array([[f"k{i}" for i in range(200)]]), "k").role == "id"
+    )

@@ -22,20 +22,30 @@ RNG = np.random.default_rng(0)
         (pl.Series(["u", "v"] * 20), "classification"),
         (np.array(["x", "z", None] * 20, dtype=object), "classification"),
         (list(range(40)), "regression"),
-        ([0.0, 1.0] * 20, "regression"),  # fractions are never turned into classes
+        ([0.0, 1.0] * 20, "classification"),  # two values are classes of any type
+        ([0.5, 2.5, None] * 20, "classification"),
+        ([1.0, 2.0, 3.0, None] * 10, "classification"),  # in order: ratings
+        (np.arange(60) % 5 / 2 + 1, "classification"),  # stars in halves
+        ([1.0, 2.0, 3.0], "regression"),  # too few rows to be grades
+        ([1.0, 2.0, 4.0, 8.0, 16.0] * 10, "regression"),  # doses are no even grid
         (np.linspace(0, 1, 40), "regression"),
         (RNG.normal(size=40), "regression"),
         (RNG.normal(size=40).astype(np.float32), "regression"),
         (RNG.negative_binomial(2, 0.2, 400), "count"),
         (RNG.negative_binomial(2, 0.2, 400) - 1, "regression"),  # -1 is no count
         (RNG.lognormal(10, 1, 400).astype(int), "regression"),  # incomes are no counts
+        (RNG.gamma(1.5, 28, 150).astype(int) + 1, "regression"),  # ozone, distances
+        (RNG.poisson(3, 300), "count"),
+        (RNG.negative_binomial(1, 0.15, 300).astype(float), "count"),
+        (5 * RNG.negative_binomial(1, 0.2, 300), "regression"),  # rounded to fives
         (["$1,200.50", "$900", "$1,000"] * 20, "regression"),
         (None, "unsupervised"),
     ],
 )
 def test_task_is_read_off_the_target(y, task):
     found = detect_task(y)
-    assert found.task == task and found.why
+    assert found.why
+    assert ("classification" if found.task == "ordinal" else found.task) == task
     if y is not None:
         y = y if not isinstance(y, pl.Series) else y.to_arrow()
         table = pa.table({"x": np.arange(len(y)) % 7, "y": y})
@@ -44,11 +54,51 @@ def test_task_is_read_off_the_target(y, task):
         assert infer_schema(table, "y", "regression").why == "as asked"
 
 
-def test_floats_of_two_values_say_how_to_ask_for_classes():
-    assert "task='classification'" in detect_task([0.0, 1.0] * 9).why
-    table = pa.table({"x": range(4), "y": [0.0, 1.0, 1.0, 0.0]})
-    schema = infer_schema(table, "y", "classification")
-    assert schema.classes == (0.0, 1.0) and schema.goal(table).tolist() == [0, 1, 1, 0]
+def test_two_values_of_floating_type_are_classes():
+    table = pa.table({"x": range(5), "y": [0.0, 1.0, 1.0, 0.0, None]})
+    schema = infer_schema(table, "y")
+    assert schema.task == "classification" and not schema.ordered
+    assert schema.classes == (0.0, 1.0)
+    assert schema.goal(table[:4]).tolist() == [0, 1, 1, 0]
+    assert infer_schema(table, "y", "regression").task == "regression"
+
+
+@pytest.mark.parametrize(
+    ("y", "ordered"),
+    [
+        ([1.0, 2.0, 3.0, 4.0, 5.0] * 6, True),
+        ([1, 2, 3] * 10, False),  # codes of any classes
+        (["low", "medium", "high"] * 10, True),
+        (["red", "green", "blue"] * 10, False),
+    ],
+)
+def test_ordered_classes_are_told_from_others(y, ordered):
+    table = pa.table({"x": np.arange(30) % 7, "y": y})
+    found = infer_schema(table, "y")
+    assert found.task == "classification" and found.ordered == ordered
+    asked = infer_schema(table, "y", "ordinal")
+    assert asked.ordered and asked.why == "as asked"
+    assert not infer_schema(table, "y", "classification").ordered
+    if "low" in y:
+        assert found.classes == ("low", "medium", "high")
+
+
+def test_ordered_categories_and_names_of_grades(tmp_path):
+    import pandas as pd
+
+    levels = pd.Categorical([3, 1, 2] * 10, [3, 1, 2], ordered=True)
+    table = pa.Table.from_pandas(pd.DataFrame({"x": [1.5, 2, 3] * 10, "y": levels}))
+    found = infer_schema(table, "y")
+    assert found.ordered and found.classes == (3, 1, 2)
+    found.write(tmp_path / "schema.toml")
+    from pansophy.tables import Schema
+
+    assert Schema.read(tmp_path / "schema.toml", table).ordered
+    quality = pa.table({"x": [1.5, 2, 3] * 10, "quality": [5, 6, 7] * 10})
+    assert infer_schema(quality, "quality").ordered
+    two = pa.table({"x": [1.5, 2, 3] * 10, "y": [1, 2] * 15})
+    with pytest.raises(TableError, match="three or more"):
+        infer_schema(two, "y", "ordinal")
 
 
 @pytest.mark.parametrize(
@@ -169,3 +219,11 @@ def test_a_column_of_lists_is_several_labels():
         "multilabel", ("a", "b"), ("y",))  # fmt: skip
     known = table.filter(pa.array(known_rows(table, schema.targets)))
     assert schema.goal(known).tolist() == [[1, 0], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("values", [[0, 59e306], [1e200, 2e200], [-1e300, 0, 1e160]])
+def test_targets_too_large_to_square_are_named(values):
+    """They are not taken for missing: what is left may look constant."""
+    table = pa.table({"x": np.arange(60), "y": np.resize(np.array(values), 60)})
+    with pytest.raises(TableError, match=r"numbers beyond 1e\+150.*larger units"):
+        infer_schema(table, "y", task="regression")

@@ -1,25 +1,83 @@
 """What all commands share: the application, its errors, and common options.
 
 Results go to standard output, everything else to standard error. What the user can
-put right is one sentence and exit code 2; Ctrl-C is 130.
+put right is one sentence and exit code 2; Ctrl-C is 130, being terminated 143.
 """
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
+from ..core.plain_text import plain_text
+
+
+def without_flag_types(params):
+    """Parameters whose flags and free words show no type: they take no value of one."""
+    for p in params:
+        if getattr(p, "is_flag", False) and p.metavar is None:
+            p.metavar = ""
+        if p.nargs == -1:
+            p.display_type_rich = lambda ctx: ""
+    return params
+
+
+class HelpfulCommand(TyperCommand):
+    """A command whose help is completed when it is asked for.
+
+    `late_help` has functions (help so far) -> help by the name of a parameter, for
+    lists that take heavy imports.
+    """
+
+    late_help: ClassVar[dict[str, Callable[[str], str]]] = {}
+
+    def format_help(self, ctx, formatter):
+        for p in self.get_params(ctx):
+            if p.name in self.late_help:
+                said = getattr(p, "help", None) or ""
+                setattr(p, "help", self.late_help[p.name](said))  # noqa: B010
+        super().format_help(ctx, formatter)
+
+
+class HelpfulGroup(TyperGroup):
+    """The group of all commands."""
+
+    def get_params(self, ctx):
+        return without_flag_types(super().get_params(ctx))
+
+    def get_command(self, ctx, cmd_name):
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            without_flag_types(command.get_params(ctx))
+        return command
+
+
+EXAMPLES = """Examples:
+
+pansophy compare table.csv --target y
+
+pansophy predict table-pansophy/model.pansophy new.csv --out answers.csv
+
+pansophy methods which model for counts
+
+Complete names with the tab key after `pansophy --install-completion`."""
 
 app = typer.Typer(
     name="pansophy",
+    cls=HelpfulGroup,
     help="All of machine learning behind one fit.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 TABLE = "CSV, TSV, Parquet, Feather or JSON lines; .gz and .zst too."
@@ -29,15 +87,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of folds and methods.")]
 
 
+def print_text(text):
+    """Print to standard output, without anything that a terminal obeys."""
+    typer.echo(plain_text(text))
+
+
 def print_error(text):
-    typer.echo(text, err=True)
+    typer.echo(plain_text(text), err=True)
 
 
 @contextmanager
 def errors_as_one_sentence():
     """Turn what the user can put right into a sentence and exit code 2."""
     try:
-        yield
+        with signals_as_exit():
+            yield
     except KeyboardInterrupt:
         print_error("Interrupted.")
         raise typer.Exit(130) from None
@@ -47,6 +111,25 @@ def errors_as_one_sentence():
     except (ValueError, OSError, ImportError) as error:
         print_error(f"pansophy: {' '.join(str(error).split())}")
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def signals_as_exit():
+    """Leave by `SystemExit` when asked to end, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    names = [n for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n)]
+    before = {n: signal.signal(getattr(signal, n), leave) for n in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
 
 
 def split_names(text) -> list[str] | None:

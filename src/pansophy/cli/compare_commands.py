@@ -2,28 +2,58 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from .app import (
     TABLE,
     AsJson,
+    HelpfulCommand,
     Seed,
     TableFile,
     app,
     errors_as_one_sentence,
     print_error,
+    print_text,
     split_names,
 )
-from .compare_options import AnyTask, options_from_flags, takes_options
+from .compare_options import (
+    AnyTask,
+    methods_help,
+    metric_help,
+    options_from_flags,
+    takes_options,
+)
 
 SCHEMA_ROWS = 100_000  # rows from which a schema is inferred
 
 
-@app.command()
+EXAMPLES = """Examples:
+
+pansophy compare table.csv --target y
+
+pansophy compare table.csv -t y --metric roc-auc --methods random-forest,lasso
+
+pansophy compare table.parquet -t sales --time date --tune 20 --out run
+
+pansophy compare table.csv -t y --out run --resume"""
+
+
+class CompareCommand(HelpfulCommand):
+    """Its help lists the metrics and the methods."""
+
+    late_help: ClassVar = {"metric": metric_help, "methods": methods_help}
+
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no progress on standard error.")
+]
+
+
+@app.command(cls=CompareCommand, epilog=EXAMPLES)
 @takes_options
-def compare(table: TableFile, as_json: AsJson = False, **flags):
+def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **flags):
     """Try every suitable method on a table and rank them honestly."""
     with errors_as_one_sentence():
         from ..compare import compare as run
@@ -32,7 +62,12 @@ def compare(table: TableFile, as_json: AsJson = False, **flags):
         target = options.pop("target")
         stem = f"{table.name.split('.')[0]}-pansophy"
         options["folder"] = options["folder"] or default_folder(stem, options["resume"])
-        result = run(table, target if len(target) > 1 else target[0], **options)
+        result = run(
+            table,
+            target if len(target) > 1 else target[0],
+            progress=not quiet,
+            **options,
+        )
         print_and_write(result, as_json)
 
 
@@ -52,7 +87,7 @@ def print_and_write(result, as_json):
 
         on_terminal(result)
     written = result.write()
-    say = print_error if as_json else typer.echo
+    say = print_error if as_json else print_text
     say("")
     for name, path in written.items():
         say(f"{name + ':':9}{path}")
@@ -60,31 +95,38 @@ def print_and_write(result, as_json):
         raise typer.Exit(130)
 
 
-@app.command()
+@app.command(cls=HelpfulCommand, epilog="Example: pansophy rerun table-pansophy")
 def rerun(
     folder: Annotated[Path, typer.Argument(help="Folder of an earlier comparison.")],
     table: Annotated[
         Path | None, typer.Option(help="The table, if it has moved. " + TABLE)
     ] = None,
     as_json: AsJson = False,
+    quiet: Quiet = False,
 ):
     """Do a comparison again and say whether every number comes out the same."""
     with errors_as_one_sentence():
         from ..compare import rerun as again
 
-        outcome = again(folder, table)
-        typer.echo(json.dumps(outcome.to_dict()) if as_json else str(outcome))
+        outcome = again(folder, table, progress=not quiet)
+        print_text(json.dumps(outcome.to_dict()) if as_json else str(outcome))
         if not outcome.same:
             raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    cls=HelpfulCommand,
+    epilog="Example: pansophy explore table.csv --target y --out looked",
+)
 def explore(
     table: TableFile,
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target", "-t", help="Column to predict, if any; again for several."
+            "--target",
+            "-t",
+            metavar="NAME",
+            help="Column to predict, if any; again for several.",
         ),
     ] = None,
     task: AnyTask = "auto",
@@ -101,7 +143,7 @@ def explore(
     time: Annotated[str | None, typer.Option(help="Column that orders rows.")] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to leave out, separated by commas."),
+        typer.Option(metavar="A,B", help="Columns to leave out, separated by commas."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -129,7 +171,7 @@ def explore(
         if as_json:
             typer.echo(json.dumps(found.to_dict(), indent=2, default=str))
         else:
-            typer.echo(str(found))
+            print_text(str(found))
         if out is not None:
             from ..compare.report.html import write_exploration
 
@@ -143,7 +185,7 @@ def explore(
             print_error(f"Schema: {(out / 'schema.toml').resolve()}")
 
 
-@app.command()
+@app.command(cls=HelpfulCommand)
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = (
         Path(".demo")

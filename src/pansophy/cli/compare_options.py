@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import MISSING, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -45,6 +45,67 @@ PARSERS = {
 }
 
 
+METAVARS = {  # what a value looks like, by the form of an option
+    "names": "A,B",
+    "pairs": "NAME=ROLE",
+    "numbers": "CLASS=COST,...",
+}
+
+
+def task_names() -> list[str]:
+    from ..compare import option_types
+
+    return list(get_args(option_types.Task))
+
+
+def metric_names() -> list[str]:
+    from ..compare.metrics import METRICS
+
+    return list(dict.fromkeys(m.name for m in METRICS))
+
+
+def method_names() -> list[str]:
+    from ..compare.methods.portfolio import METHODS
+
+    return list(dict.fromkeys(m.name for m in METHODS))
+
+
+def metric_help(text) -> str:
+    """The help of `--metric`, with the metrics of each task."""
+    from ..compare.metrics import METRICS
+
+    tasks: dict[str, list[str]] = {}
+    for m in METRICS:
+        tasks.setdefault(m.task, []).append(m.name)
+    listed = "; ".join(f"{task}: {', '.join(own)}" for task, own in tasks.items())
+    return f"{text} {listed}. The first of each is the default."
+
+
+def methods_help(text) -> str:
+    """The help of `--methods`, with the names of all of them."""
+    return f"{text} There are {', '.join(method_names())}."
+
+
+def completion_of(name):
+    """A function that completes the value of an option, or None."""
+    sources = {
+        "metric": metric_names,
+        "methods": method_names,
+        "exclude": method_names,
+        "task": task_names,
+        "keep": lambda: ["simplest", "best"],
+    }
+    if name not in sources:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",")
+        names = (n.replace(" ", "-") for n in sources[name]())
+        return [f"{done}{comma}{n}" for n in names if n.startswith(last.lower())]
+
+    return complete
+
+
 def command_line_parameter(f) -> inspect.Parameter:
     """One option as a parameter that typer turns into a flag."""
     flag = f.metadata["flag"]
@@ -52,6 +113,8 @@ def command_line_parameter(f) -> inspect.Parameter:
         *flag.declarations,
         help=flag.help,
         rich_help_panel=flag.panel,
+        metavar=METAVARS.get(flag.form, "NAME" if flag.type == list[str] else None),
+        autocompletion=completion_of(f.name),
         **({} if flag.minimum is None else {"min": flag.minimum}),
     )
     return inspect.Parameter(
@@ -63,13 +126,12 @@ def command_line_parameter(f) -> inspect.Parameter:
 
 
 def takes_options(command):
-    """Give a command `(table, as_json, **options)` a flag for every option."""
-    own = inspect.signature(command).parameters
+    """Give a command `(table, ..., **options)` a flag for every option."""
+    first, *own = inspect.signature(command).parameters.values()
+    own = [p.replace(kind=p.KEYWORD_ONLY) for p in own if p.kind is not p.VAR_KEYWORD]
     flags = [command_line_parameter(f) for f in fields(Options)]
     flags.sort(key=lambda p: p.default is not inspect.Parameter.empty)
-    command.__signature__ = inspect.Signature(
-        [own["table"], *flags, own["as_json"].replace(kind=own["as_json"].KEYWORD_ONLY)]
-    )
+    command.__signature__ = inspect.Signature([first, *flags, *own])
     return command
 
 

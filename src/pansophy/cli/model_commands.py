@@ -1,12 +1,15 @@
 """`pansophy predict`, `serve` and `plot`: commands that use a kept model."""
 
+import inspect
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from .app import (
+    HelpfulCommand,
     ModelFile,
     TableFile,
     app,
@@ -16,7 +19,10 @@ from .app import (
 )
 
 
-@app.command()
+@app.command(
+    cls=HelpfulCommand,
+    epilog="Example: pansophy predict run/model.pansophy new.csv -o answers.csv",
+)
 def predict(
     model: ModelFile,
     table: TableFile,
@@ -42,18 +48,36 @@ def predict(
 
         kept = load(model)
         check_is_table_model(kept, model)
-        done = predict_stream(
-            kept,
-            table,
-            sys.stdout.buffer if out is None else out,
-            keep="*" if keep == "*" else split_names(keep) or (),
-            level=level,
-            explain=explain,
-        )
+        with model_faults_as_value_error(model):
+            done = predict_stream(
+                kept,
+                table,
+                sys.stdout.buffer if out is None else out,
+                keep="*" if keep == "*" else split_names(keep) or (),
+                level=level,
+                explain=explain,
+            )
         for finding in done.findings:
             print_error(str(finding))
         if out is not None:
             print_error(f"Wrote {done.rows} predictions to {out}.")
+
+
+@contextmanager
+def model_faults_as_value_error(path):
+    """Say that a model does not work, where its content led to an error of Python.
+
+    A file that was changed by hand may be whole and hold sound arrays, and still mean
+    nothing.
+    """
+    try:
+        yield
+    except (ValueError, OSError, ImportError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"The model in {path} cannot predict: {type(error).__name__}: {error}"
+        ) from error
 
 
 def check_is_table_model(kept, path):
@@ -78,6 +102,21 @@ def serve(
     max_bytes: Annotated[
         int, typer.Option(min=1000, help="Most bytes of a request.")
     ] = 10_000_000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PANSOPHY_TOKEN",
+            help="Word that clients must send as 'Authorization: Bearer WORD'; better "
+            "set as PANSOPHY_TOKEN, which other users of this machine cannot see.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        str | None,
+        typer.Option(
+            help="Further names by which clients may call this server, separated by "
+            "commas; * for any. By default only localhost and the host above."
+        ),
+    ] = None,
 ):
     """Answer predictions over HTTP with a saved model."""
     with errors_as_one_sentence():
@@ -90,13 +129,50 @@ def serve(
             workers=workers,
             max_rows=max_rows,
             max_bytes=max_bytes,
+            token=token,
+            hosts=split_names(allow_host),
         )
 
 
-@app.command()
+def method_by_name(result, name) -> str:
+    """The method of a comparison that is meant, whatever its capitals and hyphens."""
+    plain = lambda text: text.lower().replace("-", " ")
+    known = {plain(r.method): r.method for r in result.leaderboard}
+    if plain(name) not in known:
+        raise ValueError(f"method must be one of {', '.join(known)}, got {name!r}.")
+    return known[plain(name)]
+
+
+def plot_kinds() -> list[str]:
+    """Kinds of pictures of a comparison."""
+    from ..compare import Comparison
+
+    names = [k for k in dir(Comparison) if k.startswith("plot_")]
+    return [k.removeprefix("plot_").replace("_", "-") for k in names]
+
+
+def complete_plot_kind(incomplete: str) -> list[str]:
+    return [k for k in plot_kinds() if k.startswith(incomplete)]
+
+
+class PlotCommand(HelpfulCommand):
+    """Its help lists the kinds of pictures."""
+
+    late_help: ClassVar = {"kind": lambda text: f"{text} {', '.join(plot_kinds())}."}
+
+
+@app.command(
+    cls=PlotCommand, epilog="Example: pansophy plot run roc --method random-forest"
+)
 def plot(
     folder: Annotated[Path, typer.Argument(help="Folder of a comparison.")],
-    kind: Annotated[str, typer.Argument(help="scores, roc, calibration, ...")],
+    kind: Annotated[
+        str,
+        typer.Argument(help="What to draw:", autocompletion=complete_plot_kind),
+    ],
+    method: Annotated[
+        str | None, typer.Option(help="Of which method; of the kept one by default.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Picture: .svg, .png or .pdf."),
@@ -105,17 +181,23 @@ def plot(
         Path | None, typer.Option(help="The table, if it has moved.")
     ] = None,
 ):
-    """Draw one picture of a comparison: of its scores, or of its winner."""
+    """Draw one picture of a comparison: of all methods, or of one of them."""
     with errors_as_one_sentence():
-        from ..compare import Comparison, reopen
+        from ..compare import reopen
         from ..plot.style import save
 
-        name = f"plot_{kind.replace('-', '_').replace(' ', '_')}"
-        able = [k for k in dir(Comparison) if k.startswith("plot_")]
-        if name not in able:
-            kinds = ", ".join(k[5:].replace("_", "-") for k in able)
-            raise ValueError(f"kind must be one of {kinds}, got {kind!r}.")
+        kind = kind.replace("_", "-").replace(" ", "-")
+        if kind not in plot_kinds():
+            raise ValueError(
+                f"kind must be one of {', '.join(plot_kinds())}, got {kind!r}."
+            )
         result = reopen(folder, table)
+        drawing = getattr(result, f"plot_{kind.replace('-', '_')}")
+        asked = {}
+        if method is not None:
+            if "method" not in inspect.signature(drawing).parameters:
+                raise ValueError(f"{kind} is a picture of all methods.")
+            asked["method"] = method_by_name(result, method)
         out = out or folder / f"{kind}.svg"
-        save(getattr(result, name)(), out)
+        save(drawing(**asked), out)
         print_error(f"Wrote {out}.")

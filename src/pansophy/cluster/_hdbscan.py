@@ -26,8 +26,11 @@ def drop_rows(children, n, top, parent, rate, stack, tree, used):
 
 
 @njit(cache=True, nogil=True)
-def simultaneous_parts(children, height, n, node, stack, parts):
-    """The clusters that merge at the height of node, all at once; how many."""
+def simultaneous_parts(children, height, n, node, together, stack, parts):
+    """The clusters that merge at the height of node, all at once; how many.
+
+    Unless `together`, only the two that node itself merges.
+    """
     stack[0] = node
     depth = 1
     count = 0
@@ -36,7 +39,7 @@ def simultaneous_parts(children, height, n, node, stack, parts):
         t = stack[depth] - n
         for side in range(2):
             child = children[t, side]
-            if child >= n and height[child - n] == height[node - n]:
+            if together and child >= n and height[child - n] == height[node - n]:
                 stack[depth] = child
                 depth += 1
             else:
@@ -46,7 +49,7 @@ def simultaneous_parts(children, height, n, node, stack, parts):
 
 
 @njit(cache=True, nogil=True)
-def fill_condensed_tree(children, height, size, n, min_size, tree):
+def fill_condensed_tree(children, height, size, n, min_size, together, tree):
     """Eq. (2): rows (parent, child, lambda, size) of the condensed tree; how many."""
     name = np.zeros(2 * n - 1, np.int64)
     queue, stack = np.empty(2 * n - 1, np.int64), np.empty(n + 1, np.int64)
@@ -63,7 +66,7 @@ def fill_condensed_tree(children, height, size, n, min_size, tree):
         own = name[node]
         big = 0
         rate = 1.0 / height[t] if height[t] > 0 else np.inf
-        count = simultaneous_parts(children, height, n, node, stack, parts)
+        count = simultaneous_parts(children, height, n, node, together, stack, parts)
         for child in parts[:count]:
             big += (size[child - n] if child >= n else 1) >= min_size
         for child in parts[:count]:

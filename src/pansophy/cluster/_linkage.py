@@ -11,7 +11,7 @@ from ..graphs._spanning_trees import (
     find_root,
 )
 
-COMPLETE, AVERAGE, WEIGHTED, WARD = 0, 1, 2, 3
+COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = 0, 1, 2, 3, 4, 5
 LANES = 64
 
 
@@ -132,6 +132,57 @@ def nearest_neighbor_chain(D, kind, left, right, height):
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
 
 
+@njit(cache=True, nogil=True)
+def nearest_later_cluster(D, alive, i):
+    """The cluster j > i nearest to i, the lowest of equals, and its distance."""
+    best = np.inf
+    at = -1
+    for j in range(i + 1, len(D)):
+        if alive[j] and D[i, j] < best:
+            best = D[i, j]
+            at = j
+    return at, best
+
+
+@njit(cache=True, nogil=True)
+def closest_pair_merges(D, kind, left, right, height):
+    """n - 1 merges of the closest two clusters, on squared distances, used up.
+
+    For linkages that are not reducible: each cluster keeps its nearest later one, and
+    looks for it again when that has changed. Row and column b become the union.
+    """
+    n = len(D)
+    alive = np.ones(n, np.bool_)
+    size = np.ones(n)
+    near, gap = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        near[i], gap[i] = nearest_later_cluster(D, alive, i)
+    for t in range(n - 1):
+        a = -1
+        for i in range(n):
+            if alive[i] and near[i] >= 0 and (a < 0 or gap[i] < gap[a]):
+                a = i
+        b = near[a]
+        between = D[a, b]
+        left[t], right[t], height[t] = a, b, between
+        na, nb = size[a], size[b]
+        alive[a] = False
+        share = na / (na + nb) if kind == CENTROID else 0.5
+        for j in range(n):
+            if alive[j] and j != b:
+                far = share * D[a, j] + (1 - share) * D[b, j]
+                D[b, j] = D[j, b] = far - share * (1 - share) * between
+        size[b] = na + nb
+        near[b], gap[b] = nearest_later_cluster(D, alive, b)
+        for i in range(b):
+            if not alive[i]:
+                continue
+            if near[i] == a or near[i] == b:
+                near[i], gap[i] = nearest_later_cluster(D, alive, i)
+            elif D[i, b] < gap[i] or (D[i, b] == gap[i] and b < near[i]):
+                near[i], gap[i] = b, D[i, b]
+
+
 @njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
 def ward_chunk(t, size, own, a, b, skip):
     """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
@@ -206,18 +257,20 @@ def ward_chain(XT, left, right, height):
 
 
 @njit(cache=True, nogil=True)
-def number_clusters(left, right, n, Z):
-    """Merges by rising height, named by any of their rows, to cluster numbers.
+def number_clusters(left, right, n, lower_first, Z):
+    """Merges in their order, named by any of their rows, to cluster numbers.
 
-    Columns 0, 1 and 3 of Z: the two clusters, the lower number first, and the size.
+    Columns 0, 1 and 3 of Z: the two clusters, in the order given or the lower number
+    first, and the size.
     """
     parent = np.arange(n)
     size = np.ones(n)
     name = np.arange(n)
     for t in range(len(left)):
         a, b = find_root(parent, left[t]), find_root(parent, right[t])
-        Z[t, 0] = min(name[a], name[b])
-        Z[t, 1] = max(name[a], name[b])
+        swap = lower_first and name[a] > name[b]
+        Z[t, 0] = name[b] if swap else name[a]
+        Z[t, 1] = name[a] if swap else name[b]
         if size[a] < size[b]:
             a, b = b, a
         parent[b] = a

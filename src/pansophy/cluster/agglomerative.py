@@ -22,10 +22,20 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..params import Count, Flag, NonNegative, ParameterRule
+from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
 from ..typing import Matrix
 from . import _linkage as loops
 from .constrained_linkage import constrained_merges
-from .linkage import EUCLIDEAN, linkage_matrix
+from .linkage import (
+    EUCLIDEAN,
+    highest_merges,
+    labels_of_merges,
+    linkage_matrix,
+)
+
+Linkage = Literal[
+    "ward", "complete", "average", "single", "weighted", "centroid", "median"
+]
 
 
 def is_joblib_memory(value):
@@ -59,8 +69,9 @@ def check_agglomerative_params(model):
             f"{model.metric} was provided as metric. Ward can only work with euclidean "
             "distances (i.e. 'euclidean' and 'l2')."
         )
-    if model.linkage == "weighted" and model.connectivity is not None:
-        raise ValueError("weighted linkage takes no connectivity.")
+    without_graph = ("weighted", "centroid", "median")
+    if model.linkage in without_graph and model.connectivity is not None:
+        raise ValueError(f"{model.linkage} linkage takes no connectivity.")
 
 
 def fit_merge_tree(model, X):
@@ -85,13 +96,22 @@ def fit_merge_tree(model, X):
     tree = build(X, graph, model.linkage, model.metric, merges)
     model.children_, model.distances_, model.n_connected_components_ = tree
     model.n_leaves_ = n
-    if k is None:
-        k = int(np.count_nonzero(model.distances_ >= model.distance_threshold)) + 1
-    model.n_clusters_ = k
-    model.labels_ = loops.labels_after_merges(model.children_, n, n - k)
+    if k is not None:
+        model.n_clusters_ = k
+        model.labels_ = loops.labels_after_merges(model.children_, n, n - k)
+        return model
+    top = highest_merges(model.children_, model.distances_)
+    kept = top < model.distance_threshold
+    model.n_clusters_ = n - int(np.count_nonzero(kept))
+    if (np.diff(top) >= 0).all():
+        merges = n - model.n_clusters_
+        model.labels_ = loops.labels_after_merges(model.children_, n, merges)
+    else:
+        model.labels_ = labels_of_merges(model.children_, kept)
     return model
 
 
+@saved_state(children_=IntArray("merges", 2, low=0), distances_=FloatArray("merges"))
 @dataclass(eq=False, repr=False)
 class AgglomerativeClustering(Clusterer, Estimator):
     """Bottom-up hierarchical clustering; the module text gives the method.
@@ -110,8 +130,10 @@ class AgglomerativeClustering(Clusterer, Estimator):
     compute_full_tree : "auto" or bool
         With a connectivity, whether to go on merging after `n_clusters` are left.
         "auto" does unless there are many. Without one the tree is always full.
-    linkage : {"ward", "complete", "average", "single", "weighted"}
-        How far apart clusters are.
+    linkage : {"ward", "complete", "average", "single", "weighted", "centroid", \
+            "median"}
+        How far apart clusters are. With "centroid" and "median" a merge can be lower
+        than one before it.
     distance_threshold : float or None
         Clusters this far apart or farther are not merged.
     compute_distances : bool
@@ -147,7 +169,7 @@ class AgglomerativeClustering(Clusterer, Estimator):
     memory: MemoryCache = None
     connectivity: Matrix | Callable | list | None = None
     compute_full_tree: Literal["auto"] | Flag = "auto"
-    linkage: Literal["ward", "complete", "average", "single", "weighted"] = "ward"
+    linkage: Linkage = "ward"
     distance_threshold: NonNegative | None = None
     compute_distances: Flag = False
 
@@ -173,6 +195,12 @@ class AgglomerativeClustering(Clusterer, Estimator):
         return tags
 
 
+@saved_state(
+    children_=IntArray("merges", 2, low=0),
+    distances_=FloatArray("merges"),
+    n_clusters_=Whole(low=1, high="n_features_in_"),
+    labels_=IntArray("n_features_in_", low=0, below="n_clusters_"),
+)
 @dataclass(eq=False, repr=False)
 class FeatureAgglomeration(PrefixedOutput, Transformer, Clusterer, Estimator):
     """Columns merged bottom up, each cluster of columns pooled to one.
@@ -207,7 +235,7 @@ distance_threshold, compute_distances
     memory: MemoryCache = None
     connectivity: Matrix | Callable | list | None = None
     compute_full_tree: Literal["auto"] | Flag = "auto"
-    linkage: Literal["ward", "complete", "average", "single", "weighted"] = "ward"
+    linkage: Linkage = "ward"
     pooling_func: Callable = np.mean
     distance_threshold: NonNegative | None = None
     compute_distances: Flag = False

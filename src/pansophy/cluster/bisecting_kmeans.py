@@ -34,6 +34,7 @@ from ..core.iterate import best_of, iterate
 from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
+from ..persist.saved_state import IntArray, NumberArray, are_binary_trees, saved_state
 from ..typing import Seed
 from .initialization import (
     ROW_CHECKS,
@@ -139,6 +140,22 @@ def two_means(V, w, key, rng, init, n_init, max_iter, tol):
     return best.centers, best.labels, best.costs
 
 
+def is_sound_bisection(model) -> bool:
+    """Whether the clusters of a loaded model are the leaves of one tree."""
+    if not hasattr(model, "children_"):
+        return True
+    left, right = model.children_.T
+    leaves = np.sort(model.leaves_)
+    ends = np.flatnonzero(left < 0)
+    return are_binary_trees(left, right) and np.array_equal(leaves, ends)
+
+
+@saved_state(
+    children_=IntArray("nodes", 2, low=-1, below="nodes"),
+    node_centers_=NumberArray("nodes", "n_features_in_"),
+    leaves_=IntArray("clusters", low=0, below="nodes"),
+    check=is_sound_bisection,
+)
 @dataclass(eq=False, repr=False)
 class BisectingKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     """K-means by repeated halving; the module text gives the method.

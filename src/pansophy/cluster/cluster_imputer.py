@@ -31,7 +31,11 @@ from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..params import Count, NonNegative, Verbosity
 from ..typing import Seed
-from .initialization import check_scale, sample_initial_centers
+from .initialization import (
+    check_scale,
+    sample_initial_centers,
+    warn_empty_clusters,
+)
 from .kmedians import relative_fall
 
 
@@ -197,6 +201,8 @@ class ClusterImputer(Transformer, Estimator):
         self.cluster_centers_ = (result.state.centers + mean).astype(kind)
         self.labels_ = result.state.labels
         self.inertia_ = result.state.objective
+        filled = np.unique(self.labels_)
+        warn_empty_clusters(len(filled[filled >= 0]), k)
         return self
 
     def transform(self, X):

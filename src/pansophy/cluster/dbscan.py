@@ -39,6 +39,7 @@ from ..base import Clusterer, Estimator
 from ..core import threads
 from ..distances import neighbor_search
 from ..params import Count, Jobs, NonNegative, Positive
+from ..persist.saved_state import IntArray, saved_state
 from . import _dbscan as loops
 from .dbscan_tiles import dbscan_by_tiles
 
@@ -232,6 +233,7 @@ def precomputed_neighbor_blocks(D, eps, rows):
         yield cut, ends, j.astype(np.int64)
 
 
+@saved_state(core_sample_indices_=IntArray("core", low=0))
 @dataclass(eq=False, repr=False)
 class DBSCAN(Clusterer, Estimator):
     """Density-based clusters of any shape, and noise; the module text gives the method.

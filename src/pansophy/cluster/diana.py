@@ -26,6 +26,7 @@ import numpy as np
 
 from ..base import Clusterer, Estimator
 from ..params import Count, NonNegative
+from ..persist.saved_state import IntArray, saved_state
 from . import _diana as loops
 from .linkage import (
     as_float_matrix,
@@ -76,6 +77,7 @@ def diana_splits(D, k=None, *, height=0.0):
     return shape, np.array(heights, dtype=np.float64), labels
 
 
+@saved_state(splits_=IntArray(None, 2, low=0))
 @dataclass(eq=False, repr=False)
 class Diana(Clusterer, Estimator):
     """Divisive clustering by splinter groups; the module text gives the method.

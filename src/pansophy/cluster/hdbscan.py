@@ -8,8 +8,9 @@ is how far apart two rows are once sparse rows are pushed away. Single linkage o
 DBSCAN for every eps = 1 / lambda. Going down that tree (lambda rising), a split of
 which several parts hold min_cluster_size rows makes that many clusters; the rows of
 other parts drop out: the *condensed tree*                                       (2)
-Many m are equal, to one c_i; merges of equal height are one split into many parts, so
-that clusters don't depend on the order of rows (taken two by two, they would).
+Many m are equal, to one c_i. Taken two by two, as scikit-learn does, such merges make a
+tree that depends on the order of the rows; taken together, as one split into many
+parts, they do not. `ties` chooses.
 
     stability  S(C) = sum over rows of C of  (lambda at which it leaves - birth)  (3)
 
@@ -34,6 +35,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Clusterer, Estimator
@@ -41,9 +43,15 @@ from ..core import threads
 from ..distances import neighbor_search
 from ..graphs import connected_components, minimum_spanning_tree, point_spanning_tree
 from ..params import Count, Flag, Jobs, NonNegative, Positive, TwoOrMore
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from . import _hdbscan as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
-from .linkage import cut_tree, linkage_children, linkage_from_edges
+from .linkage import (
+    cut_tree,
+    linkage_children,
+    linkage_from_edges,
+    linkage_in_order,
+)
 
 FAST = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "minkowski"}
 INFINITE, MISSING = -2, -3
@@ -60,7 +68,8 @@ def mutual_reachability_tree(
             np.float64
         )
     grow = boruvka_tree if boruvka_is_faster(X.shape, metric) else point_spanning_tree
-    tree = grow(X, metric=metric, p=p, core=alpha * core)
+    unsorted = {"sort": False} if grow is point_spanning_tree else {}
+    tree = grow(X, metric=metric, p=p, core=alpha * core, **unsorted)
     return tree._replace(weight=tree.weight / alpha)
 
 
@@ -69,7 +78,7 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     if not sp.issparse(D):
         D = D / alpha
         core = np.partition(D, k - 1, axis=1)[:, k - 1]
-        return point_spanning_tree(D, metric="precomputed", core=core)
+        return point_spanning_tree(D, metric="precomputed", core=core, sort=False)
     D = sp.csr_array(D) / alpha
     rows = np.split(D.data, D.indptr[1:-1])
     kth = lambda r: np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
@@ -81,21 +90,40 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
     parts = connected_components(G)[0]
     if parts > 1:
         raise ValueError(
-            f"Sparse mutual reachability matrix has {parts} connected components; "
-            "HDBSCAN needs one. Store more distances or lower min_samples."
+            f"Sparse mutual reachability matrix has {parts} connected components. "
+            "HDBSCAN cannot be performed on a disconnected graph: store more distances "
+            "or lower min_samples."
         )
     return minimum_spanning_tree(G)
 
 
-def condense_tree(Z, min_size):
-    """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n."""
+def single_linkage_tree(tree, n, together):
+    """The tree of merges of a spanning tree.
+
+    Unless ties are taken `together`, edges of one weight come as scikit-learn sorts
+    them, which its default order of sorting decides.
+    """
+    left, right, weight = tree
+    if together:
+        return linkage_from_edges(left, right, weight, n)
+    order = np.argsort(weight)
+    return linkage_in_order(
+        left[order], right[order], weight[order], n, lower_first=False
+    )
+
+
+def condense_tree(Z, min_size, together=True):
+    """Eq. (2) as rows (parent, child, lambda, size); the root is cluster n.
+
+    `together` makes merges of equal height one split.
+    """
     n = len(Z) + 1
     tree = np.empty((2 * n, 4))
     height = np.ascontiguousarray(Z[:, 2])
     size = Z[:, 3].astype(np.int64)
     return tree[
         : loops.fill_condensed_tree(
-            linkage_children(Z), height, size, n, min_size, tree
+            linkage_children(Z), height, size, n, min_size, together, tree
         )
     ].copy()
 
@@ -187,6 +215,22 @@ def labels_and_probabilities(tree, n, chosen, *, epsilon=0.0):
     return labels, np.where(inside, share, 0.0)
 
 
+def is_sound_linkage(model) -> bool:
+    """Whether every merge of a loaded model joins clusters that are there by then."""
+    Z = getattr(model, "linkage_matrix_", None)
+    if Z is None:
+        return True
+    pairs = Z[:, :2]
+    n = len(Z) + 1
+    known = (pairs >= 0) & (pairs < n + np.arange(len(Z))[:, None])
+    return bool((known & (pairs == np.floor(pairs))).all())
+
+
+@saved_state(
+    linkage_matrix_=FloatArray(None, 4),
+    _state=IntArray(None),
+    check=is_sound_linkage,
+)
 @dataclass(eq=False, repr=False)
 class HDBSCAN(Clusterer, Estimator):
     """Hierarchical density-based clusters; the module text gives the method.
@@ -226,6 +270,10 @@ class HDBSCAN(Clusterer, Estimator):
         Centres of the clusters to keep.
     copy : "warn" or bool
         Whether X must be left as it is. It always is; False changes nothing.
+    ties : {"pairwise", "together"}, default="pairwise"
+        How merges of one height are taken: two by two in the order in which
+        scikit-learn sorts them, or all at once, so that clusters don't depend on the
+        order of the rows.
 
     Attributes
     ----------
@@ -262,6 +310,7 @@ class HDBSCAN(Clusterer, Estimator):
     allow_single_cluster: Flag = False
     store_centers: Literal["centroid", "medoid", "both"] | None = None
     copy: Literal["warn"] | Flag = "warn"
+    ties: Literal["pairwise", "together"] = "pairwise"
 
     def fit(self, X, y=None):
         """Find clusters.
@@ -284,8 +333,11 @@ class HDBSCAN(Clusterer, Estimator):
         whole = len(rows) == X.shape[0]
         F = X if whole else (X[rows][:, rows] if self._precomputed() else X[rows])
         with threads.limit_threads(self.n_jobs):
-            self.linkage_matrix_ = linkage_from_edges(*self._tree(F, k), len(rows))
-        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size)
+            together = self.ties == "together"
+            self.linkage_matrix_ = single_linkage_tree(
+                self._tree(F, k), len(rows), together
+            )
+        tree = condense_tree(self.linkage_matrix_, self.min_cluster_size, together)
         epsilon = self.cluster_selection_epsilon
         chosen = select_clusters(
             tree,
@@ -332,12 +384,7 @@ class HDBSCAN(Clusterer, Estimator):
         params = dict(self.metric_params or {})
         p = params.pop("p", 2.0)
         plain = isinstance(self.metric, str) and self.metric in FAST and not params
-        trees = self.algorithm in ("kd_tree", "ball_tree")
-        if trees and (sp.issparse(X) or not plain):
-            raise ValueError(
-                f"algorithm={self.algorithm!r} takes dense rows and one of the metrics "
-                f"{', '.join(sorted(FAST))}."
-            )
+        self._check_algorithm(X)
         if self._precomputed():
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"distances must be a square matrix, got {X.shape}.")
@@ -358,10 +405,34 @@ class HDBSCAN(Clusterer, Estimator):
         D = pairwise_distances(X, metric=self.metric, **params)
         return mutual_reachability_tree_of_matrix(D, k, self.alpha)
 
+    def _check_algorithm(self, X):
+        """Refuse rows and metrics that the search tree named does not take.
+
+        Metrics of a ball tree that are not sums over columns go by their matrix.
+        """
+        trees = {"kd_tree": KDTree, "ball_tree": BallTree}
+        if self.algorithm not in trees:
+            return
+        if sp.issparse(X) and not self._precomputed():
+            raise ValueError(
+                "Sparse data matrices only support algorithm `brute`, got algorithm="
+                f"{self.algorithm!r}."
+            )
+        known = trees[self.algorithm].valid_metrics
+        by_function = callable(self.metric) and self.algorithm == "ball_tree"
+        if not by_function and self.metric not in known:
+            raise ValueError(
+                f"{self.metric} is not a valid metric for algorithm={self.algorithm!r} "
+                "of HDBSCAN."
+            )
+
     def _keep_centers(self, X, labels, share):
         """Centroids weighted by probability; the row nearest to the others by it."""
         if self._precomputed():
-            raise ValueError("store_centers needs rows, not precomputed distances.")
+            raise ValueError(
+                "Cannot store centers when using a precomputed distance matrix: "
+                "store_centers of HDBSCAN needs rows."
+            )
         groups = [np.flatnonzero(labels == c) for c in range(labels.max() + 1)]
         d = X.shape[1]
         if self.store_centers in ("centroid", "both"):

@@ -77,18 +77,22 @@ def warn_empty_clusters(n_filled, k):
     """Warn of empty clusters; called by `fit`, whose caller the warning points at."""
     if n_filled < k:
         warnings.warn(
-            f"Only {n_filled} of {k} clusters have rows. Possibly X has fewer distinct "
-            "rows than n_clusters.",
+            f"Number of distinct clusters ({n_filled}) found smaller than n_clusters "
+            f"({k}). Possibly X has fewer distinct rows than n_clusters.",
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+LARGEST = 1e150  # its square, times a number of columns, is still a float64
 
 
 def check_scale(X, small=True):
     """Refuse NumPy rows whose squared distances are too large, or `small`, to hold.
 
     Small enough, that is, for the square of a gap of sqrt(eps) times the widest still
-    to be a normal number. NaN is ignored; rows that are all the same are fine.
+    to be a normal number. NaN is ignored; rows that are all the same are fine if they
+    can be squared.
     """
     low = np.fmin.reduce(X, axis=0)
     high = np.fmax.reduce(X, axis=0)
@@ -96,7 +100,8 @@ def check_scale(X, small=True):
     with np.errstate(over="ignore"):
         gap = np.fmax.reduce(high.astype(np.float64) - low, initial=0.0)
         square = gap * gap * X.shape[1]
-    if not square <= info.max:
+        top = np.fmax(np.abs(low), np.abs(high)).astype(np.float64).max(initial=0.0)
+    if not square <= info.max or top > LARGEST:
         raise ValueError("X holds values too large to square: scale X.")
     if small and gap > 0 and square < info.smallest_normal / info.eps:
         raise ValueError("the rows of X differ by too little to square: scale X.")
@@ -136,7 +141,8 @@ def number_of_starts(init, n_init) -> int:
         return 10 if is_random_init(init) and init != "k-means++" else 1
     if not is_random_init(init) and n_init != 1:
         warnings.warn(
-            f"init gives the centres, so one start is made instead of n_init={n_init}.",
+            "Explicit initial center position passed: performing only one init instead "
+            f"of n_init={n_init}.",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -158,9 +164,10 @@ def initial_centers(X, w, k, rng, init, key=None):
     C = np.array(arrays.to_numpy(C), dtype=np.float64)
     d = X.shape[1]
     if C.shape != (k, d):
+        short = "clusters" if C.shape[0] != k else "features of the data"
         raise ValueError(
-            f"The initial centers have shape {C.shape}, but {k} clusters of rows "
-            f"with {d} columns need {(k, d)}."
+            f"The shape of the initial centers {C.shape} does not match the number of "
+            f"{short}: {k} clusters of rows with {d} columns need {(k, d)}."
         )
     if not arrays.all_finite(C):
         raise ValueError("The initial centers contain NaN or infinity.")
@@ -245,7 +252,9 @@ def sample_center_rows(X, w, k, rng, key, *, method="k-means++", n_candidates=No
         u = rng.random(trials if j else 1)
         mass = w
         if j:
-            distant = seeding.D2 > 0 if method == "random" else seeding.D2
+            distant = seeding.D2
+            if method == "random":
+                distant = arrays.namespace(w).astype(seeding.D2 > 0, w.dtype)
             mass = w * distant  # eq. (1)
         if j and method == "farthest":
             u = 0 * u

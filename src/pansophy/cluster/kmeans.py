@@ -264,20 +264,64 @@ def kmeans_plusplus(
     return sample_initial_centers(X, w, n_clusters, rng, n_candidates=n_local_trials)
 
 
-def kmeans_objective(X, centers, sample_weight=None) -> float:
-    """J of eq. (1) with every row at its nearest centre.
+def kmeans_objective(X, centers=None, sample_weight=None, *, labels=None) -> float:
+    """J of eq. (1), in the three forms of the clustering loss.
+
+        centres alone     sum_i min_j |x_i - c_j|^2
+        labels alone      sum_j sum_{i in j} |x_i - mean of cluster j|^2
+        both              sum_j sum_{i in j} |x_i - c_j|^2
+
+    The least of the last over labels is the first, its least over centres the second.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    centers : array of shape (k, d), optional
+    sample_weight : array of shape (n,), optional
+    labels : array of shape (n,), optional
+        Rows of `centers`; any labels if they come alone.
 
     Examples
     --------
     >>> from pansophy.cluster import kmeans_objective
     >>> kmeans_objective([[1.0], [2.0], [4.0]], [[1.0], [3.0]])
     2.0
+    >>> kmeans_objective([[1.0], [2.0], [4.0]], labels=[0, 0, 1])
+    0.5
+    >>> kmeans_objective([[1.0], [2.0], [4.0]], [[1.0], [3.0]], labels=[0, 0, 1])
+    2.0
     """
+    if labels is not None:
+        return labelled_objective(X, centers, sample_weight, labels)
+    if centers is None:
+        raise ValueError("kmeans_objective needs centers, labels or both.")
     C = np.asarray(arrays.to_numpy(centers), np.float64)
     model = KMeans(len(C))
     model.cluster_centers_ = C
     X, w = model._checked(X, sample_weight)
     return kmeans_cost(X, w, C)
+
+
+def labelled_objective(X, centers, sample_weight, labels) -> float:
+    """J of rows with given clusters, about their own means if there are no centres."""
+    model = KMeans(1)
+    X = np.asarray(arrays.to_numpy(X), np.float64)
+    model.cluster_centers_ = X[:1]
+    X, w = model._checked(X, sample_weight)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    z = np.asarray(arrays.to_numpy(labels))
+    if z.shape != (len(X),):
+        raise ValueError(f"labels must have one entry for each of {len(X)} rows.")
+    if centers is None:
+        z = np.unique(z, return_inverse=True)[1]
+        mass = np.maximum(np.bincount(z, w), np.finfo(float).tiny)
+        sums = [np.bincount(z, w * column) for column in X.T]
+        C = np.column_stack(sums) / mass[:, None]
+    else:
+        C = np.asarray(arrays.to_numpy(centers), np.float64)
+        if z.dtype.kind not in "iu" or z.min() < 0 or z.max() >= len(C):
+            raise ValueError(f"labels must be whole numbers from 0 to {len(C) - 1}.")
+    return float(w @ np.sum((X - C[z]) ** 2, axis=1))
 
 
 @dataclass(eq=False, repr=False)
@@ -330,6 +374,9 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         Iterations of the best start.
     history_ : dict
         "objective", "shift" and "moved", one entry per iteration of the best start.
+        The objective is J once rows are assigned, before the centres move; books that
+        state it after the move have `kmeans_objective(X, centers, labels=labels)` with
+        the new centres and these labels.
     converged_, interrupted_ : bool
         How the best start ended.
 

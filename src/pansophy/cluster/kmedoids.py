@@ -58,6 +58,7 @@ from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..distances import pairwise
 from ..params import Count, Verbosity
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Matrix, Seed
 from . import _kmedoids as loops
 from .initialization import (
@@ -285,6 +286,7 @@ def alternate_medoids(
     return run._replace(state=best)
 
 
+@saved_state(medoid_indices_=IntArray("clusters", low=0))
 @dataclass(eq=False, repr=False)
 class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
     """K-medoids clustering; the module text gives the method.

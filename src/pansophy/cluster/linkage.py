@@ -5,6 +5,8 @@ How far apart clusters A and B are, from the distances d of their rows:
     single      min d          complete   max d          average   mean d        (1)
     weighted    (d(A1, B) + d(A2, B)) / 2 for A made of A1 and A2                (2)
     ward        sqrt(2 |A| |B| / (|A| + |B|)) |mean of A - mean of B|            (3)
+    centroid    |mean of A - mean of B|                                          (4)
+    median      |m_A - m_B|, m_A = (m_A1 + m_A2) / 2 for A made of A1 and A2     (5)
 
 (3) squared and halved is by how much the sum of squares within clusters grows.
 
@@ -18,11 +20,16 @@ searches. Ward's searches need the centroids only. For the others a matrix is ke
 the row of a new cluster is written, its column is not: the newer cluster of a pair
 holds their distance, and a row is brought up to date when it is read next.
 
+(4) and (5) are not reducible: a union can be closer to a third cluster than its parts
+were, so heights may fall (an inversion). The closest pair of all is merged each time,
+and merges stay in that order; a cut at a height takes the highest merge below a node
+as its height.
+
 Cost      time O(n^2 d) for all; single of many rows in few columns takes about n log n
           queries of a k-d tree (`boruvka.py`). Memory beyond the rows: single and Ward
-          O(n d), complete, average and weighted n^2 numbers (of 4 bytes for float32
-          rows, else 8: 3.2 GB for 20 000 rows); with metric="precomputed" the matrix is
-          copied
+          O(n d), the others n^2 numbers (of 4 bytes for float32 rows, else 8: 3.2 GB
+          for 20 000 rows; 8 always for centroid and median); with metric="precomputed"
+          the matrix is copied
 Shapes    X (n, d)   D (n, n)   Z (n - 1, 4): two cluster numbers, height, size.
           Cluster n + t is the one made by merge t, as in SciPy.
 Refs      [Mullner2011] the chain and Z; [Murtagh1985]; [GowerRoss1969]; [Ward1963];
@@ -41,7 +48,8 @@ from ..graphs.spanning_trees import METRIC_KINDS, point_spanning_tree, unit_leng
 from . import _linkage as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
 
-METHODS = ("single", "complete", "average", "weighted", "ward")
+METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+NOT_REDUCIBLE = {"centroid": loops.CENTROID, "median": loops.MEDIAN}
 OURS = {"euclidean", "l2", "manhattan", "l1", "cityblock", "chebyshev", "cosine"}
 EUCLIDEAN = {"euclidean", "l2"}
 FEW = 64  # columns up to which sums over columns beat a matrix product
@@ -55,16 +63,16 @@ UPDATES = {
 
 
 def linkage_matrix(X, method="ward", *, metric="euclidean"):
-    """The tree of merges, eqs (1) to (3), in SciPy's form.
+    """The tree of merges, eqs (1) to (5), in SciPy's form.
 
     Parameters
     ----------
     X : array of shape (n, d), or (n, n) with metric="precomputed"
-    method : {"single", "complete", "average", "weighted", "ward"}
+    method : {"single", "complete", "average", "weighted", "ward", "centroid", "median"}
     metric : str or callable
         A metric of `pansophy.distances` or scikit-learn, "precomputed", or a function
-        of X that returns the (n, n) distances. Ward's method needs "euclidean", or
-        distances that are.
+        of X that returns the (n, n) distances. Ward's method, "centroid" and "median"
+        need "euclidean", or distances that are.
 
     Returns
     -------
@@ -86,12 +94,18 @@ def linkage_matrix(X, method="ward", *, metric="euclidean"):
         check_square_distances(X)
     if n < 2:
         return np.empty((0, 4))
-    if method == "ward" and metric not in ("precomputed", *EUCLIDEAN):
-        raise ValueError(f"ward needs the euclidean metric, got {metric!r}.")
+    of_means = method == "ward" or method in NOT_REDUCIBLE
+    if of_means and metric not in ("precomputed", *EUCLIDEAN):
+        raise ValueError(f"{method} needs the euclidean metric, got {metric!r}.")
     X, scale = scaled_for_squares(X) if metric in OURS - {"cosine"} else (X, 1.0)
     merges = tuple(np.empty(n - 1, t) for t in (np.int64, np.int64, np.float64))
     if method == "single":
         merges = single_linkage_edges(X, metric)
+    elif method in NOT_REDUCIBLE:
+        D = distance_matrix(X, metric, squared=True).astype(np.float64, copy=False)
+        loops.closest_pair_merges(D, NOT_REDUCIBLE[method], *merges)
+        height = np.sqrt(np.maximum(merges[2], 0.0)) / scale
+        return linkage_in_order(merges[0], merges[1], height, n)
     elif method == "ward" and metric != "precomputed":
         loops.ward_chain(X.T.astype(np.float64, order="C"), *merges)
         merges = (*merges[:2], np.sqrt(merges[2]))
@@ -130,10 +144,38 @@ def single_linkage_edges(X, metric):
 def linkage_from_edges(left, right, height, n):
     """Z from merges named by any row of each side, in any order."""
     order = np.argsort(height, kind="stable")
+    return linkage_in_order(left[order], right[order], height[order], n)
+
+
+def linkage_in_order(left, right, height, n, *, lower_first=True):
+    """Z from merges named by any row of each side, in the order given."""
     Z = np.empty((len(height), 4))
-    Z[:, 2] = height[order]
-    loops.number_clusters(left[order], right[order], n, Z)
+    Z[:, 2] = height
+    loops.number_clusters(left, right, n, lower_first, Z)
     return Z
+
+
+def highest_merges(children, height):
+    """For each merge the greatest height of it and of all merges below it."""
+    top = np.array(height, np.float64)
+    n = len(top) + 1
+    if (np.diff(top) >= 0).all():
+        return top
+    for t, (a, b) in enumerate(children):
+        top[t] = max(top[t], *(top[c - n] for c in (a, b) if c >= n), -np.inf)
+    return top
+
+
+def labels_of_merges(children, kept):
+    """Labels of the rows after the merges `kept` (m,), a set closed downwards."""
+    n = len(children) + 1
+    root = np.arange(n + len(children))
+    for t in np.flatnonzero(kept):
+        root[children[t]] = n + t
+    for node in range(n + len(children) - 1, -1, -1):  # parents come before children
+        root[node] = root[root[node]]
+    first = {}
+    return np.array([first.setdefault(int(r), len(first)) for r in root[:n]])
 
 
 def distance_matrix(X, metric, *, squared=False):
@@ -173,8 +215,9 @@ def distance_matrix_by_columns(X, metric, squared):
 def cut_tree(Z, k=None, *, height=None):
     """Labels of the rows when the tree is cut into k clusters, or at a height.
 
-    A height keeps the merges of at most that height. Clusters are numbered by their
-    first rows; cuts of the same tree are nested.
+    A height keeps the merges of at most that height, with none above it among those
+    below them. Clusters are numbered by their first rows; cuts of the same tree are
+    nested.
 
     Examples
     --------
@@ -187,7 +230,10 @@ def cut_tree(Z, k=None, *, height=None):
     if (k is None) == (height is None):
         raise ValueError("give either k or height to cut at.")
     if k is None:
-        merges = int(np.searchsorted(Z[:, 2], height, side="right"))
+        top = highest_merges(linkage_children(Z), Z[:, 2])
+        if not (np.diff(top) >= 0).all():
+            return labels_of_merges(linkage_children(Z), top <= height)
+        merges = int(np.searchsorted(top, height, side="right"))
     elif 1 <= k <= n:
         merges = n - int(k)
     else:

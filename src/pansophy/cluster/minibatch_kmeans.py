@@ -41,6 +41,7 @@ from ..core.iterate import iterate
 from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
+from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Seed
 from .initialization import (
     ROW_CHECKS,
@@ -125,6 +126,7 @@ def endless_batches(X, w, size, rng):
     return drawn()
 
 
+@saved_state(counts_=NumberArray("clusters"))
 @dataclass(eq=False, repr=False)
 class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     """K-means from small batches of rows, or a stream; the module text has the method.

@@ -21,6 +21,7 @@ Shapes    X (n, d)   reachability_, ordering_, core_distances_, predecessor_ (n,
 Refs      [Ankerst1999]; [SchubertGertz2018] rows that were not reached from inside
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
@@ -45,6 +46,7 @@ from ..params import (
     ParameterRule,
     Positive,
 )
+from ..persist.saved_state import IntArray, saved_state
 from . import _optics as loops
 from .agglomerative import MemoryCache
 
@@ -259,6 +261,11 @@ def leaf_cluster_labels(clusters, order):
     return labels
 
 
+@saved_state(
+    ordering_=IntArray("rows", low=0, below="rows"),
+    predecessor_=IntArray("rows", low=-1, below="rows"),
+    cluster_hierarchy_=IntArray(None, 2, low=0),
+)
 @dataclass(eq=False, repr=False)
 class OPTICS(Clusterer, Estimator):
     """Density-based clusters of several scales; the module text gives the method.
@@ -346,7 +353,8 @@ class OPTICS(Clusterer, Estimator):
         k = count_from_fraction(self.min_samples, n, "min_samples")
         if self.cluster_method == "dbscan" and eps > self.max_eps:
             raise ValueError(
-                f"eps must be at most max_eps ({self.max_eps}), got {eps}."
+                f"Specify an epsilon smaller than {self.max_eps}. Got {eps}. eps of "
+                "OPTICS is at most max_eps."
             )
         least = self.min_cluster_size
         least = (
@@ -367,6 +375,13 @@ class OPTICS(Clusterer, Estimator):
         self.core_distances_ = core
         self.reachability_ = reach
         self.predecessor_ = predecessor
+        if np.isinf(reach).all():
+            warnings.warn(
+                "All reachability values are inf. Set a larger max_eps or all rows are "
+                "outliers.",
+                UserWarning,
+                stacklevel=2,
+            )
         if self.cluster_method == "dbscan":
             self.labels_ = cut_reachability(reach, core, order, eps)
             return self

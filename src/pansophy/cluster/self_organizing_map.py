@@ -42,6 +42,7 @@ from ..core.iterate import iterate
 from ..core.random import make_rng
 from ..distances import euclidean
 from ..params import Count, ParameterRule, Verbosity
+from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Matrix, Seed
 from . import _self_organizing_map as loops
 from .initialization import check_scale, projection_keys, rows_per_block
@@ -107,6 +108,12 @@ def principal_plane(X, w, shape, place):
     return mean + at[:, :top] @ axes.T
 
 
+@saved_state(
+    prototypes_=NumberArray("units", "n_features_in_"),
+    positions_=NumberArray("units", 2),
+    hits_=NumberArray("units"),
+    _G=NumberArray("units", "units"),
+)
 @dataclass(eq=False, repr=False)
 class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
     """Self-organising (Kohonen) map; the module text gives the method.

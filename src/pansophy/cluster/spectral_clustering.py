@@ -38,6 +38,7 @@ from ..base import Clusterer, Estimator
 from ..core import threads
 from ..core.random import make_rng
 from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees, symmetrize_graph
+from ..graphs.laplacian_spectrum import eigen_method_of_solver
 from ..kernels import RBF, AbstractKernel
 from ..params import Count, Jobs, NonNegative, Number, Verbosity
 from ..typing import Seed
@@ -116,8 +117,9 @@ class SpectralClustering(Clusterer, Estimator):
     ----------
     n_clusters : int, default 8
         k, the number of clusters.
-    eigen_solver : None or "arpack"
-        None picks by the size of the graph; "arpack" is Lanczos always.
+    eigen_solver : None, "arpack", "lobpcg" or "amg"
+        None picks by the size of the graph; "arpack" is Lanczos always; "amg" needs
+        pyamg.
     n_components : int or None
         Columns of the map; None is k.
     random_state : None, int, RandomState or Generator
@@ -166,7 +168,7 @@ class SpectralClustering(Clusterer, Estimator):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    eigen_solver: Literal["arpack"] | None = None
+    eigen_solver: Literal["arpack", "lobpcg", "amg"] | None = None
     n_components: Count | None = None
     random_state: Seed = None
     n_init: Count = 10
@@ -191,7 +193,7 @@ class SpectralClustering(Clusterer, Estimator):
             Not used.
         """
         checks = {"accept_sparse": ["csr", "csc", "coo"], "dtype": np.float64}
-        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, **checks, order="C")
         k = self.n_clusters
         rng = make_rng(self.random_state)
         c = k if self.n_components is None else self.n_components
@@ -201,7 +203,7 @@ class SpectralClustering(Clusterer, Estimator):
             )
         with threads.limit_threads(self.n_jobs):
             self.affinity_matrix_ = W = self._affinity(X)
-            method = "auto" if self.eigen_solver is None else "lanczos"
+            method = eigen_method_of_solver(self.eigen_solver)
             tol: Any = 0.0 if self.eigen_tol == "auto" else self.eigen_tol
             values, E = normalized_cut_map(W, c, rng, method=method, tol=tol)
             self.eigenvalues_ = values

@@ -23,6 +23,7 @@ Cost          the package itself takes 0.02 s of processor time; the first `comp
 """
 
 import importlib
+import inspect
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -90,11 +91,23 @@ def __dir__():
     return sorted({*globals(), *HOME})
 
 
-class CallablePackage(types.ModuleType):
-    """A package that is also the function of its name."""
+PACKAGE_TEXT = __doc__
 
-    def __call__(self, table, target, **options) -> "Comparison":
+
+class CallablePackage(types.ModuleType):
+    # A package that is also the function of its name: `help` and `inspect.signature`
+    # show the function, and the text of the package after it.
+
+    def __call__(self, table, target=None, **options) -> "Comparison":
         return self.compare(table, target, **options)
+
+    @property
+    def __doc__(self):  # pyrefly: ignore
+        return f"{inspect.getdoc(self.compare)}\n\nThe package\n\n{PACKAGE_TEXT}"
+
+    @property
+    def __signature__(self):
+        return inspect.signature(self.compare)
 
 
 sys.modules[__name__].__class__ = CallablePackage

@@ -18,7 +18,6 @@ from .evaluation.ranking import (
     RankedMethod,
     Tradeoff,
     compare_with_baselines,
-    paired_intervals,
     tradeoff_of_best,
 )
 from .metrics import Metric, metrics_for
@@ -48,8 +47,8 @@ class Comparison:
         The method that is kept; see `evaluation.ranking` for the rule.
     keep_reason : KeepReason
         Why it is kept.
-    row_test : RowLevelTest or None
-        The row-level test against the dummy, where folds are few.
+    estimates : ScoreEstimates
+        The scores in the ranking metric with their covariance, for paired tests.
     expected : float or None
         The best score, corrected for having picked the best of several.
     trials : list of Trial
@@ -85,7 +84,7 @@ class Comparison:
     skipped: list = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     findings: list = field(default_factory=list)
-    row_test: Any = None
+    estimates: Any = None
     complete: bool = True
     overview: Any = None
     limits: Any = None
@@ -130,7 +129,7 @@ class Comparison:
     @property
     def metrics(self) -> list[Metric]:
         """All metrics of the task, the ranking one first."""
-        return metrics_for(self.schema.task, self.metric)
+        return metrics_for(self.schema.task, self.metric, ordered=self.schema.ordered)
 
     @property
     def rope(self) -> float:
@@ -140,10 +139,18 @@ class Comparison:
     @property
     def baselines(self) -> list[BaselineComparison]:
         """The winner against the dummy and the linear baseline."""
-        first = self.metrics[0]
-        paired = paired_intervals(self.trials, first, self.split.ratio)
-        names = [r.method for r in self.leaderboard]
-        return compare_with_baselines(self.winner, names, paired, first.greater)
+        if self.estimates is None:
+            return []
+        greater = self.metrics[0].greater
+        return compare_with_baselines(self.winner, self.estimates, greater)
+
+    @property
+    def level_promised(self) -> bool:
+        """Whether prediction intervals and sets keep their level on new rows.
+
+        Not along time: later rows need not be exchangeable with those seen.
+        """
+        return self.split.kind != "time-ordered"
 
     @property
     def tradeoff(self) -> Tradeoff | None:
@@ -178,10 +185,8 @@ class Comparison:
             for name, s in row.scores.items():
                 key = name.replace(" ", "_")
                 record |= {key: s.mean, f"{key}_low": s.low, f"{key}_high": s.high}
-            rows, odds = row.over_rows, row.probabilities
+            odds = row.probabilities
             record |= {
-                "rows_low": None if rows is None else rows.low,
-                "rows_high": None if rows is None else rows.high,
                 "p": row.p,
                 "better": None if odds is None else odds.better,
                 "equivalent": None if odds is None else odds.equivalent,
@@ -226,6 +231,7 @@ class Comparison:
             {
                 "target": s.target,
                 "task": s.task,
+                "ordered": s.ordered,
                 "why": s.why,
                 "columns": columns,
                 "classes": list(s.classes),
@@ -236,9 +242,15 @@ class Comparison:
                 "winner": self.winner,
                 "verdict": self.verdict,
                 "baselines": [b._asdict() for b in self.baselines],
-                "row_level_test": optional(self.row_test),
+                "kept_because": str(self.keep_reason),
+                "test": {
+                    "kind": str(self.leaderboard[0].test),
+                    "units": self.leaderboard[0].units,
+                    "df": self.leaderboard[0].df,
+                },
                 "tradeoff": optional(self.tradeoff),
                 "rope": self.rope,
+                "level_promised": self.level_promised,
                 "expected": self.expected,
                 "complete": self.complete,
                 "disqualified": self.disqualified,
@@ -282,7 +294,7 @@ class Comparison:
         """The result in a sentence or two."""
         from .report.verdict import verdict_sentence
 
-        return verdict_sentence(self.leaderboard, self.kept, self.row_test)
+        return verdict_sentence(self.leaderboard, self.kept)
 
     def write(self, folder=None) -> dict[str, Path]:
         """Write results, report and model to a folder; their names and places."""
@@ -357,6 +369,10 @@ class Comparison:
     def plot_partial_dependence(self, column=None, method=None, ax=None):
         """The mean prediction as one column changes; the most important by default."""
         return self._draw("plot_partial_dependence", ax, method, column)
+
+    def plot_column(self, column=None, ax=None):
+        """The target by the values of a column; the one that tells most by default."""
+        return self._draw("plot_column", ax, column)
 
     def plot_learning_curve(self, method=None, ax=None):
         """Score against the number of training rows; takes fits of its own."""

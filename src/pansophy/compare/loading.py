@@ -23,7 +23,7 @@ from ..tables import (
     sample_table_rows,
 )
 from ..tables.schema import some_weight
-from ..tables.targets import as_name_list, require_columns
+from ..tables.targets import as_name_list, require_columns, target_as_arrow
 from .samples import Samples, fill_empty_labels
 
 LARGE_FILE = 50_000_000  # bytes of a file above which its rows are counted first
@@ -47,6 +47,7 @@ def load_dataset(source, options) -> LoadedDataset:
     Parameters
     ----------
     source : path, dataframe, Arrow table or dict of columns
+        See `table_and_target` for arrays.
     options : Options
     """
     table, sampled = read_or_sample(source, options.max_rows, options.random_state)
@@ -69,6 +70,76 @@ def load_dataset(source, options) -> LoadedDataset:
         schema.times(table),
     )
     return LoadedDataset(source, table, schema, data, notes, sampled)
+
+
+def table_and_target(table, target) -> tuple[Any, Any]:
+    """A table that `read_table` reads, and the name of the target in it.
+
+    X and y as two arrays, or a frame and a column of its length, become one table.
+    """
+    if is_array(table):
+        table = array_columns(table)
+    elif isinstance(table, list | tuple) and table and isinstance(table[0], dict):
+        table = pa.Table.from_pylist(list(table))
+    if not is_target_values(target, table):
+        return table, target
+    name = str(getattr(target, "name", None) or "target")
+    y = np.asarray(target) if not hasattr(target, "dtype") else target
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = np.asarray(y)[:, 0]
+    X = read_table(table)
+    if np.ndim(y) != 1:
+        raise TableError(
+            f"y must have one value for each row, got the shape {np.shape(y)}; several "
+            "labels are named columns of the table."
+        )
+    if len(y) != X.num_rows:
+        raise TableError(f"X has {X.num_rows} rows, but y has {len(y)}.")
+    if name in X.column_names:
+        if name != "target":
+            raise TableError(f"Column {name!r} is in X and is the target as well.")
+        name = "target (y)"
+    column = target_as_arrow(y, name)
+    return X.append_column(name, column), name
+
+
+def is_array(value) -> bool:
+    """Whether inputs come without names: a NumPy array, or rows as lists."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.names is None
+    rows = isinstance(value, list | tuple) and len(value) > 0
+    return rows and isinstance(value[0], list | tuple | np.ndarray)
+
+
+def array_columns(X) -> pa.Table:
+    """An array (n, d) as a table of columns x0, x1, ..."""
+    try:
+        X = np.asarray(X)
+    except ValueError as error:
+        raise TableError("Rows of X have different lengths.") from error
+    X = X[:, None] if X.ndim == 1 else X
+    if X.ndim != 2:
+        raise TableError(f"X must have rows and columns, got the shape {X.shape}.")
+    return pa.table(
+        {f"x{j}": target_as_arrow(X[:, j], f"x{j}") for j in range(X.shape[1])}
+    )
+
+
+def is_target_values(target, table) -> bool:
+    """Whether a target is given by its values rather than by name.
+
+    A list of texts as long as the table, which are no columns of it, holds values.
+    """
+    if target is None or isinstance(target, str | int | np.integer):
+        return False
+    if not isinstance(target, list | tuple):
+        return hasattr(target, "__len__")
+    if not all(isinstance(v, str) for v in target):
+        return True
+    if len(target) < 2 or isinstance(table, str | os.PathLike):
+        return False
+    rows = read_table(table)
+    return len(target) == rows.num_rows and not set(target) <= set(rows.column_names)
 
 
 def find_schema(table, options) -> Schema:
@@ -115,6 +186,8 @@ def check_given_schema(table, options) -> Schema:
     said, wanted = {}, {}
     for name in ("task", "group", "time", "weight"):
         said[name] = getattr(schema, name)
+        if name == "task" and schema.ordered:
+            said[name] = "ordinal"
         if getattr(options, name) not in (None, "auto"):
             wanted[name] = getattr(options, name)
     said |= {f"role of {c.name!r}": c.role for c in schema.columns}
@@ -168,10 +241,17 @@ def drop_single_row_classes(table, schema, options, notes) -> tuple[pa.Table, Sc
     if not alone.any():
         return table, schema
     notes.append(f"{int(alone.sum())} rows left out: the only ones of their class.")
-    if (rows >= 2).sum() < 2:
+    several = int((rows >= 2).sum())
+    if several < 2:
+        n = len(y)
+        seen = f"{schema.target!r} has {len(rows)} different values in {n} rows"
+        classes = "no value is" if several == 0 else "one value is"
+        hint = ""
+        if all(isinstance(c, int | float) for c in schema.classes):
+            hint = "; ask for task='regression' if they are amounts"
         raise TableError(
-            f"Only {int((rows >= 2).sum())} classes of {schema.target!r} have more "
-            "than one row; two are needed."
+            f"{seen}, of which {classes} in more than one row: two classes of two or "
+            f"more rows are needed{hint}."
         )
     table = table.filter(pa.array(~alone))
     return table, find_schema(table, options)

@@ -21,6 +21,7 @@ from sklearn import metrics as sk
 TINY_PROBABILITY = 1e-15  # a probability of 0 is read as this
 MIN_COUNT = 1e-9  # and an expected count of 0 as this
 CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
+ORDERED = "ordinal"  # of classes that are in order, beside those of classes
 
 
 class Metric(NamedTuple):
@@ -33,6 +34,8 @@ class Metric(NamedTuple):
     row_losses: Callable | None = None  # (y, p) -> one loss per row
     from_mean_loss: Callable = float  # mean of the row losses -> score
     bounds: tuple[float, float] = (0.0, np.inf)  # least and greatest value
+    pooled: bool = True  # answers of different folds may be scored together
+    share: bool = False  # the share of rows that are answered rightly
 
     def clip(self, interval):
         """An interval of scores, clipped to the bounds."""
@@ -44,20 +47,39 @@ class Metric(NamedTuple):
 
 
 def row_mean_metric(
-    name, task, row_losses, from_mean_loss=float, *, upper=np.inf, greater=False
+    name,
+    task,
+    row_losses,
+    from_mean_loss=float,
+    *,
+    upper=np.inf,
+    greater=False,
+    share=False,
 ) -> Metric:
     """A metric of eq. (1), from 0 to `upper`."""
 
     def score(y, p, w=None):
         return float(from_mean_loss(np.average(row_losses(y, p), weights=w)))
 
-    bounds = (0.0, upper)
-    return Metric(name, task, greater, score, row_losses, from_mean_loss, bounds)
+    return Metric(
+        name,
+        task,
+        greater,
+        score,
+        row_losses,
+        from_mean_loss,
+        (0.0, upper),
+        share=share,
+    )
 
 
-def aggregate_metric(name, task, score, lower=0.0) -> Metric:
-    """A metric of all rows together; greater is better, from `lower` to 1."""
-    return Metric(name, task, True, score, bounds=(lower, 1.0))
+def aggregate_metric(name, task, score, lower=0.0, *, pooled=True) -> Metric:
+    """A metric of all rows together; greater is better, from `lower` to 1.
+
+    One that orders rows by their scores is not `pooled`: scores of models of different
+    folds have no common scale.
+    """
+    return Metric(name, task, True, score, bounds=(lower, 1.0), pooled=pooled)
 
 
 def clip_and_normalise(p):
@@ -113,6 +135,21 @@ def f1_metric(y, p, w=None):
     return float(sk.f1_score(y, said, sample_weight=w, zero_division=0.0, **how))
 
 
+def ranked_probability_rows(y, p):
+    """Mean over the cuts between classes of (P(at most k) - [y at most k])^2."""
+    cuts = np.arange(p.shape[1] - 1)
+    return ((p.cumsum(1)[:, :-1] - (y[:, None] <= cuts)) ** 2).mean(1)
+
+
+def quadratic_kappa(y, p, w=None):
+    """Agreement beyond chance, wrong answers weighed by their squared distance."""
+    k = p.shape[1]
+    found = sk.cohen_kappa_score(
+        y, p.argmax(1), labels=np.arange(k), weights="quadratic", sample_weight=w
+    )
+    return float(found)
+
+
 def r2_metric(y, p, w=None):
     return float(sk.r2_score(y, p, sample_weight=w))
 
@@ -135,6 +172,13 @@ squared_error_rows = lambda y, p: (y - p) ** 2
 absolute_error_rows = lambda y, p: np.abs(y - p)
 
 METRICS = [
+    row_mean_metric(
+        "ranked probability score", ORDERED, ranked_probability_rows, upper=1.0
+    ),
+    aggregate_metric("quadratic kappa", ORDERED, quadratic_kappa, -1.0),
+    row_mean_metric(
+        "class distance", ORDERED, lambda y, p: np.abs(p.argmax(1) - y) * 1.0
+    ),
     row_mean_metric("log loss", CLASS, log_loss_rows),
     row_mean_metric(
         "accuracy",
@@ -143,11 +187,17 @@ METRICS = [
         one_minus,
         upper=1.0,
         greater=True,
+        share=True,
     ),
     row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
-    aggregate_metric("roc auc", CLASS, one_against_rest(sk.roc_auc_score)),
     aggregate_metric(
-        "average precision", CLASS, one_against_rest(sk.average_precision_score)
+        "roc auc", CLASS, one_against_rest(sk.roc_auc_score), pooled=False
+    ),
+    aggregate_metric(
+        "average precision",
+        CLASS,
+        one_against_rest(sk.average_precision_score),
+        pooled=False,
     ),
     aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
     aggregate_metric("f1", CLASS, f1_metric),
@@ -174,6 +224,7 @@ METRICS = [
         one_minus,
         upper=1.0,
         greater=True,
+        share=True,
     ),
     row_mean_metric(
         "brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), upper=1.0
@@ -182,16 +233,74 @@ METRICS = [
         "roc auc",
         LABELS,
         lambda y, p, w=None: mean_over_columns(sk.roc_auc_score, y, p, w),
+        pooled=False,
     ),
 ]
 
 
-def metrics_for(task, first=None) -> list[Metric]:
-    """All metrics of a task, the ranking one first."""
+ALIASES = {
+    "acc": "accuracy",
+    "auc": "roc auc",
+    "auroc": "roc auc",
+    "roc": "roc auc",
+    "roc auc score": "roc auc",
+    "rocauc": "roc auc",
+    "ap": "average precision",
+    "auprc": "average precision",
+    "pr auc": "average precision",
+    "f1 score": "f1",
+    "f1 macro": "f1",
+    "fscore": "f1",
+    "logloss": "log loss",
+    "neg log loss": "log loss",
+    "cross entropy": "log loss",
+    "deviance": "poisson deviance",
+    "mean poisson deviance": "poisson deviance",
+    "brier": "brier score",
+    "balanced acc": "balanced accuracy",
+    "bacc": "balanced accuracy",
+    "mse": "rmse",
+    "mean squared error": "rmse",
+    "neg mean squared error": "rmse",
+    "root mean squared error": "rmse",
+    "neg root mean squared error": "rmse",
+    "mean absolute error": "mae",
+    "neg mean absolute error": "mae",
+    "r squared": "r2",
+    "r^2": "r2",
+    "r2 score": "r2",
+    "rps": "ranked probability score",
+    "kappa": "quadratic kappa",
+    "qwk": "quadratic kappa",
+    "subset accuracy": "exact match",
+    "hamming": "label accuracy",
+}  # what people type -> our name; mse orders methods as rmse does
+
+
+def metric_name(name) -> str:
+    """Our name of a metric, from whatever it is called elsewhere.
+
+    Examples
+    --------
+    >>> from pansophy.compare.metrics import metric_name
+    >>> metric_name("AUC"), metric_name("neg_log_loss"), metric_name("MAE")
+    ('roc auc', 'log loss', 'mae')
+    """
+    plain = " ".join(name.replace("_", " ").replace("-", " ").lower().split())
+    return ALIASES.get(plain, plain)
+
+
+def metrics_for(task, first=None, *, ordered=False) -> list[Metric]:
+    """All metrics of a task, the ranking one first.
+
+    Classes that are `ordered` have metrics of their own, before those of all classes.
+    """
     found = [m for m in METRICS if m.task == task]
+    if ordered and task == CLASS:
+        found = [*metrics_for(ORDERED), *found]
     if first is None:
         return found
-    name = first.replace("_", " ").lower()
+    name = metric_name(first)
     chosen = [m for m in found if m.name == name]
     if not chosen:
         known = ", ".join(m.name for m in found)

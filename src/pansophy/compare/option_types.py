@@ -27,7 +27,7 @@ __all__ = [
     "Task",
 ]
 
-Task = Literal["auto", "classification", "regression", "count", "multilabel"]
+Task = Literal["auto", "classification", "ordinal", "regression", "count", "multilabel"]
 KeepRule = Literal["simplest", "best"]
 Folds = Annotated[int, number_rule("a whole number of at least 2", 2, whole=True)]
 SampleSize = Annotated[

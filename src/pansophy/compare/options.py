@@ -117,10 +117,14 @@ class Options:
     )
     task: Task = option(
         "auto",
-        '{"auto", "classification", "regression", "count", "multilabel"}',
-        "Inferred from the target by default.",
+        '{"auto", "classification", "ordinal", "regression", "count", "multilabel"}',
+        "Inferred from the target by default; ordinal is for classes that are in "
+        "order, such as ratings.",
         CommandLineFlag(
-            "auto, classification, regression, count or multilabel.", DATA, str
+            "auto, classification, ordinal (ordered classes), regression, count or "
+            "multilabel.",
+            DATA,
+            str,
         ),
     )
     group: Name | None = option(
@@ -202,6 +206,18 @@ class Options:
             form="names",
         ),
     )
+    exclude: Any = option(
+        None,
+        "list of str or None",
+        "Methods to leave out; all others that suit are run.",
+        CommandLineFlag(
+            "Methods to leave out, separated by commas.",
+            RUNNING,
+            list[str] | None,
+            form="names",
+        ),
+        affects_scores=True,
+    )
     folds: Folds = option(
         5,
         "int",
@@ -269,8 +285,9 @@ class Options:
     metric: Name | None = option(
         None,
         "str or None",
-        "The ranking metric; a proper score by default: log loss, rmse or poisson "
-        "deviance.",
+        "The ranking metric; a proper score by default: log loss, rmse, poisson "
+        "deviance, or ranked probability score for ordered classes. Names of other "
+        "libraries (auc, logloss, neg_log_loss, mse) are understood.",
         CommandLineFlag("What ranks the methods.", ANSWER),
     )
     keep: KeepRule = option(
@@ -448,7 +465,7 @@ class Options:
             value = getattr(self, f.name)
             if not f.metadata["affects_scores"] or value == f.default:
                 continue
-            if f.name == "ignore":
+            if f.name in ("ignore", "exclude"):
                 value = as_name_list(value)
             if f.name == "schema":
                 if not is_file_path(value):

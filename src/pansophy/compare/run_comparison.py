@@ -7,21 +7,24 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from ..diagnose.findings import by_severity
+from ..diagnose.suspicious_scores import too_good_score
 from ..tables import TableError
+from ..tables.targets import as_name_list
 from .comparison import Comparison, dataframe_library
+from .evaluation.paired_tests import DUMMY
 from .evaluation.ranking import (
     choose_model,
     expected_best_score,
-    paired_intervals,
     rank_methods,
+    score_estimates,
 )
-from .evaluation.row_level import row_level_test
 from .execution.blend_trial import with_blend_trial
 from .execution.plan import ExecutionLimits, data_hash, library_versions, make_plan
 from .execution.run_folder import check_run_folder, open_run
 from .execution.trials import run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
-from .loading import EXCLUDED_ROLES, load_dataset
+from .loading import EXCLUDED_ROLES, load_dataset, table_and_target
 from .methods.blending import BLEND
 from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
@@ -36,6 +39,7 @@ clock = time.perf_counter
 
 
 def compare(table, target, *, progress=None, **options) -> Comparison:
+    table, target = table_and_target(table, target)
     return run_comparison(table, Options.checked(target=target, **options), progress)
 
 
@@ -44,8 +48,9 @@ compare.__doc__ = f"""Try every suitable method on the same folds and rank them.
 
     Parameters
     ----------
-    table : path, dataframe, Arrow table or dict of columns
+    table : path, dataframe, Arrow table, dict of columns, list of dicts or array
         CSV, TSV, Parquet, Feather, JSON lines, plain or compressed; see `read_table`.
+        The inputs alone, X, if the target is given as an array y: `compare(X, y)`.
 {parameters_section()}
     progress : bool or None
         Whether to show what is going on; by default when standard error is a
@@ -79,7 +84,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         check_run_folder(options.folder, options.resume)
     dataset = load_dataset(table, options)
     data, schema = dataset.data, dataset.schema
-    metrics = metrics_for(schema.task, options.metric)
+    metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
     holdout = None if options.test is None else load_holdout(schema, options.test)
     split = make_splits(
@@ -97,6 +102,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         int(np.mean([len(train) for train, _ in split.folds])),
         options.methods,
         limits,
+        exclude=as_name_list(options.exclude or ()),
         tune=options.tune,
         calibrate=options.calibrate,
         fits=len(split.folds),
@@ -109,31 +115,32 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         trials, complete = run_trials(
             methods, data, schema, metrics, split, limits, folder, progress
         )
-    if wants_blend(options.blend, options.methods):
+    complete = complete and dummy_finished(trials)
+    if wants_blend(options.blend, options.methods, options.exclude):
         trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
         skipped = skipped if skip is None else [skip, *skipped]
     elif options.methods is None:
         skipped = [SkippedMethod(BLEND, "turned off", SkipKind.UNSUITED), *skipped]
-    leaderboard = rank_methods(trials, metrics, split.ratio, data, limits.seed)
+    estimates = score_estimates(trials, metrics, split, data)
+    leaderboard = rank_methods(trials, metrics, estimates)
     if not leaderboard:
         stop_without_result(trials, complete, limits)
     kept = choose_model(
         leaderboard,
         [t.method.name for t in trials],
-        paired_intervals(trials, metrics[0], split.ratio),
-        metrics[0].greater,
         options.keep,
     )
-    findings, notes = findings_and_notes(exploration.findings, dataset)
+    suspicious = suspicious_findings(leaderboard, schema, len(data), split)
+    findings, notes = findings_and_notes(
+        by_severity([*exploration.findings, *suspicious]), dataset
+    )
     comparison = Comparison(
         dataset=dataset,
         split=split,
         leaderboard=leaderboard,
         winner=kept.method,
         keep_reason=kept.reason,
-        row_test=row_level_test(
-            trials, leaderboard, metrics[0], data, split.kind, limits.seed
-        ),
+        estimates=estimates[metrics[0].name],
         expected=expected_best_score(
             trials, leaderboard, metrics[0], limits.seed, data
         ),
@@ -153,6 +160,11 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
     return comparison
+
+
+def dummy_finished(trials) -> bool:
+    """Whether there is a dummy to compare with; a run without one is not complete."""
+    return any(t.method.name == DUMMY and not t.failure for t in trials)
 
 
 def default_repeats(n) -> int:
@@ -193,6 +205,18 @@ def explore_dataset(dataset, split, by):
         schema=dataset.schema,
         splits=split.folds[: split.per_repeat],
         by=by,
+    )
+
+
+def suspicious_findings(leaderboard, schema, rows, split) -> list:
+    """A finding if the best score is too good to be taken on trust."""
+    best = leaderboard[0]
+    means = lambda row: {name: s.mean for name, s in row.scores.items()}
+    errors = None
+    if split.kind == "time-ordered":
+        errors = {r.method: means(r).get("rmse", 0.0) for r in leaderboard}
+    return too_good_score(
+        means(best), method=best.method, task=schema.task, rows=rows, errors=errors
     )
 
 

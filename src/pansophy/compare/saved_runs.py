@@ -42,6 +42,12 @@ class Rerun:
 
 def recorded_options(folder, table=None) -> tuple:
     """The table and the options that a run folder was made with."""
+    if not Path(folder).exists():
+        raise RunFolderError(f"There is no folder {str(folder)!r}.")
+    if not (Path(folder) / "plan.json").is_file():
+        raise RunFolderError(
+            f"{str(folder)!r} is not the folder of a comparison: it holds no plan.json."
+        )
     recorded = dict(read_plan(folder)["settings"])
     source = recorded.pop("source")
     is_file = recorded.pop("file")

@@ -29,7 +29,10 @@ def class_codes(y, X=None, classes=None):
             raise ValueError("Input y contains NaN or infinity.")
     if classes is None:
         classes, codes = arrays.namespace(y).unique_inverse(y)
-        return classes, arrays.namespace(codes).reshape(codes, (-1,))
+        codes = arrays.namespace(codes).reshape(codes, (-1,))
+        if arrays.is_foreign(X) and not arrays.is_foreign(codes):  # labels are text
+            codes = arrays.namespace(X).asarray(codes, device=arrays.device(X))
+        return classes, codes
     names, labels = arrays.to_numpy(classes), arrays.to_numpy(y)
     codes = np.minimum(np.searchsorted(names, labels), len(names) - 1)
     unknown = np.unique(labels[names[codes] != labels])
@@ -38,8 +41,8 @@ def class_codes(y, X=None, classes=None):
             f"The target label(s) {unknown} in y do not exist in the initial classes "
             f"{names}"
         )
-    xp = arrays.namespace(y)
-    return classes, xp.asarray(codes, device=arrays.device(y))
+    like = X if arrays.is_foreign(X) else y
+    return classes, arrays.namespace(like).asarray(codes, device=arrays.device(like))
 
 
 def known_labels(y):

@@ -244,7 +244,7 @@ def numeric_columns(schema, columns=None) -> list[str]:
         raise ValueError(f"the table has no column named {min(missing)!r}.")
     if columns is None:  # what pandas calls the rows is no column of theirs
         names = [c for c in names if not c.startswith("__index_level_")]
-    good = [c for c in names if is_numeric_type(schema.field(c).type)]
+    good = [c for c in names if is_number_or_boolean(schema.field(c).type)]
     if not good:
         raise ValueError("the table has no numeric column to read.")
     if len(good) == len(names):
@@ -260,7 +260,8 @@ def numeric_columns(schema, columns=None) -> list[str]:
     )
 
 
-def is_numeric_type(kind) -> bool:
+def is_number_or_boolean(kind) -> bool:
+    """Whether an Arrow type is read as numbers."""
     import pyarrow.types as kinds
 
     return (

@@ -9,24 +9,26 @@ is estimated by Ledoit and Wolf, or for normal rows by Chen and others (OAS);
 `core/shrinkage.py` has both formulas.
 
 Every model here gives squared Mahalanobis distances (x - m)^T S^-1 (x - m), by the
-pseudo-inverse where S is singular.
+pseudo-inverse where the correlations of S are singular.
 
 Shapes    X (n, d)   S (d, d)
 Refs      [Ledoit2004]; [Chen2010]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from scipy import linalg
 
 from ..base import Estimator
+from ..core.overflow import refuse_overflowing_squares
 from ..core.shrinkage import (
     ledoit_wolf_shrinkage,
     oas_shrinkage,
     shrunk_covariance,
 )
-from ..params import Count, Flag, Fraction
+from ..params import Count, Flag, Fraction, UnsupportedChoiceError
 
 
 def mean_and_covariance(X, assume_centered=False):
@@ -34,6 +36,29 @@ def mean_and_covariance(X, assume_centered=False):
     m = np.zeros(X.shape[1]) if assume_centered else X.mean(axis=0)
     A = X - m
     return m, A.T @ A / len(X)
+
+
+def pseudo_inverse(S):
+    """S^-1, or the pseudo-inverse where S is singular.
+
+    S counts as singular by the eigenvalues of its correlation matrix: columns of very
+    different scale do not make it so.
+    """
+    size = np.abs(S).max(initial=0.0)
+    if size < np.finfo(float).tiny:  # 0 up to underflow
+        return np.zeros_like(S)
+    scale = np.sqrt(np.diagonal(S))
+    if scale.min() > 0:
+        values, V = np.linalg.eigh(S / scale / scale[:, None])
+        if values[0] > len(S) * np.finfo(float).eps * values[-1]:
+            return (V / values) @ V.T / scale / scale[:, None]
+    return linalg.pinvh(S / size) / size
+
+
+def mean_variance(S) -> float:
+    """mu of eq. (2), or 1 where nothing varies."""
+    mu = float(np.trace(S)) / len(S)
+    return mu if mu > 0 else 1.0
 
 
 def squared_mahalanobis(X, m, P):
@@ -50,6 +75,21 @@ def normal_log_likelihood(S, P):
     return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
 
 
+def finite_rows(model, X):
+    """X in double precision, if its moments exist; warns if it has but one row."""
+    X = X.astype(np.float64)
+    margin = 4 * np.sqrt(X.shape[1])  # a trace sums over columns, too
+    refuse_overflowing_squares(model, X, margin=margin)
+    if len(X) == 1:
+        warnings.warn(
+            "Only one sample available. You may want to reshape your data array: the "
+            f"covariance of {type(model).__name__} is 0.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return X
+
+
 @dataclass(eq=False, repr=False)
 class AbstractCovariance(Estimator):
     """Base of the covariance models: precision, distances and likelihood."""
@@ -58,17 +98,19 @@ class AbstractCovariance(Estimator):
     store_precision: Flag = True
     assume_centered: Flag = False
 
+    _tensors = False
+
     def _store(self, m, S):
         self.location_ = m
         self.covariance_ = S
-        self.precision_ = linalg.pinvh(S) if self.store_precision else None
+        self.precision_ = pseudo_inverse(S) if self.store_precision else None
         return self
 
     def get_precision(self):
         """S^-1, or the pseudo-inverse: (d, d)."""
-        return (
-            self.precision_ if self.store_precision else linalg.pinvh(self.covariance_)
-        )
+        if self.store_precision:
+            return self.precision_
+        return pseudo_inverse(self.covariance_)
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
@@ -89,7 +131,9 @@ class AbstractCovariance(Estimator):
         elif norm == "spectral":
             value = np.linalg.norm(error, 2) ** 2
         else:
-            raise ValueError(f"norm must be 'frobenius' or 'spectral', got {norm!r}.")
+            raise UnsupportedChoiceError(
+                f"norm must be 'frobenius' or 'spectral', got {norm!r}."
+            )
         value = value / len(error) if scaling else value
         return float(value if squared else np.sqrt(value))
 
@@ -137,9 +181,8 @@ class EmpiricalCovariance(AbstractCovariance):
         self : EmpiricalCovariance
         """
         X, _ = self._check_training_data(X)
-        return self._store(
-            *mean_and_covariance(X.astype(np.float64), self.assume_centered)
-        )
+        X = finite_rows(self, X)
+        return self._store(*mean_and_covariance(X, self.assume_centered))
 
 
 @dataclass(eq=False, repr=False)
@@ -184,7 +227,8 @@ class ShrunkCovariance(AbstractCovariance):
         self : ShrunkCovariance
         """
         X, _ = self._check_training_data(X)
-        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
+        X = finite_rows(self, X)
+        m, S = mean_and_covariance(X, self.assume_centered)
         return self._store(m, shrunk_covariance(S, self.shrinkage))
 
 
@@ -234,10 +278,12 @@ class LedoitWolf(AbstractCovariance):
         self : LedoitWolf
         """
         X, _ = self._check_training_data(X)
-        X = X.astype(np.float64)
+        X = finite_rows(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
-        self.shrinkage_ = ledoit_wolf_shrinkage(S, np.mean(squared_norms**2), len(X))
+        mu = mean_variance(S)  # in its units nothing overflows
+        fourth = np.mean((squared_norms / mu) ** 2)
+        self.shrinkage_ = ledoit_wolf_shrinkage(S / mu, fourth, len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
 
 
@@ -281,6 +327,7 @@ class OAS(AbstractCovariance):
         self : OAS
         """
         X, _ = self._check_training_data(X)
-        m, S = mean_and_covariance(X.astype(np.float64), self.assume_centered)
-        self.shrinkage_ = oas_shrinkage(S, len(X))
+        X = finite_rows(self, X)
+        m, S = mean_and_covariance(X, self.assume_centered)
+        self.shrinkage_ = oas_shrinkage(S / mean_variance(S), len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))

@@ -35,9 +35,14 @@ from scipy.stats import chi2
 
 from ..base import OneClass
 from ..core.random import make_rng
-from ..params import OpenFraction, ParameterRule
+from ..params import ParameterRule
 from ..typing import Seed
-from .empirical import AbstractCovariance, mean_and_covariance, squared_mahalanobis
+from .empirical import (
+    AbstractCovariance,
+    finite_rows,
+    mean_and_covariance,
+    squared_mahalanobis,
+)
 
 STARTS = 500  # random subsets in all
 BEST = 10  # subsets that are iterated further
@@ -47,6 +52,11 @@ MAX_C_STEPS = 100
 MAX_STACK_SIZE = 1 << 22  # numbers in a stack of distances
 Share = Annotated[
     float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
+]
+
+
+SupportFraction = Annotated[
+    float, ParameterRule("a number above 0, at most 1", lambda v: 0 < v <= 1)
 ]
 
 
@@ -188,7 +198,7 @@ def tightest_interval(x, h):
 
 def consistency_factor(d, share):
     """c of eq. (3)."""
-    return share / chi2.cdf(chi2.ppf(share, d), d + 2)
+    return share / chi2.cdf(chi2.ppf(share, d), d + 2)  # 1 for a = 1
 
 
 class RobustMoments(NamedTuple):
@@ -205,7 +215,12 @@ class RobustMoments(NamedTuple):
 def reweighted_mcd(
     X, *, support_fraction=None, assume_centered=False, rng
 ) -> RobustMoments:
-    """Eqs. (1) to (3)."""
+    """Eqs. (1) to (3), in columns of about unit scale.
+
+    The estimate is equivariant under scaling. Powers of 2 leave all digits as they are.
+    """
+    scale = power_of_two_scale(X)
+    X = X / scale
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
     h = h if support_fraction is None else max(1, int(support_fraction * n))
@@ -217,7 +232,8 @@ def reweighted_mcd(
         )
     raw = fast_mcd(X, h, rng)
     m, S = mean_and_covariance(X[raw], assume_centered)
-    if h < n and np.allclose(S, 0):
+    rounding = (n * np.finfo(float).eps * np.abs(X).max()) ** 2
+    if h < n and np.abs(S).max() <= rounding:
         raise ValueError(
             "The covariance matrix of the support data is equal to 0, try to "
             "increase support_fraction"
@@ -225,12 +241,22 @@ def reweighted_mcd(
     D = stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
     keep = chi2.ppf(0.975, d) > D
     m2, S2 = mean_and_covariance(X[keep], assume_centered)
-    return RobustMoments(m, S, raw, m2, S2 * consistency_factor(d, 0.975), keep)
+    S2 = S2 * consistency_factor(d, 0.975)
+    square = scale * scale[:, None]
+    return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, keep)
+
+
+def power_of_two_scale(X):
+    """The power of 2 next to the standard deviation of each column; 1 where it is 0."""
+    size = np.abs(X).max(axis=0)
+    spread = (X / np.where(size > 0, size, 1.0)).std(axis=0) * size
+    exponent = np.round(np.log2(np.where(spread > 0, spread, 1.0)))
+    return np.exp2(np.clip(exponent, -500, 500))
 
 
 def fit_mcd(model, X):
     """Fit a model by `reweighted_mcd`."""
-    X = X.astype(np.float64)
+    X = finite_rows(model, X)
     found = reweighted_mcd(
         X,
         support_fraction=model.support_fraction,
@@ -255,7 +281,7 @@ class MinCovDet(AbstractCovariance):
     store_precision, assume_centered
         As in `EmpiricalCovariance`.
     support_fraction : float or None, default=None
-        h / n. None is about a half, which bears the most outliers.
+        h / n, at most 1. None is about a half, which bears the most outliers.
     random_state : None, int, RandomState or Generator
         Where the first subsets come from.
 
@@ -282,7 +308,7 @@ class MinCovDet(AbstractCovariance):
     """
 
     _: KW_ONLY
-    support_fraction: OpenFraction | None = None
+    support_fraction: SupportFraction | None = None
     random_state: Seed = None
 
     def fit(self, X, y=None):
@@ -356,7 +382,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
     """
 
     _: KW_ONLY
-    support_fraction: OpenFraction | None = None
+    support_fraction: SupportFraction | None = None
     contamination: Share = 0.1
     random_state: Seed = None
 

@@ -112,7 +112,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
         -------
         Z : array of shape (n, k)
         """
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         m, V, variances, _ = self._axes()
         if self.whiten:
             V = V / np.sqrt(floored_variances(variances, 0.0, X.dtype)[0])[:, None]
@@ -145,7 +145,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
 
     def reconstruction_error(self, X):
         """Mean over the rows of |x - x~|^2: the variance that was dropped."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         like = prototype_array(X)
         m, V = (asarray(a, like=like) for a in self._axes()[:2])
         Vt = namespace(V).matrix_transpose(V)
@@ -187,7 +187,7 @@ class AbstractPCA(PrefixedOutput, Transformer, Estimator, ABC):
 
     def score_samples(self, X):
         """log N(x; m, C) of each row, eq. (3)."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         return axes_log_density(X.tocsr() if sp.issparse(X) else X, *self._axes())
 
     def score(self, X, y=None):

@@ -9,10 +9,11 @@ covariance,
     psi^-1/2 S psi^-1/2 = sum_j l_j u_j u_j^T,
     W = diag(max(l_j - 1, 0))^(1/2) U psi^(1/2)                                  (2)
 
-with W fixed, psi = diag(S - W^T W) is the next; neither lowers the likelihood
+with W fixed, psi = diag(S - W^T W) is the next. The log-likelihood of a pair (W, psi),
+with M = I + W psi^-1 W^T, is
 
-    -1/2 n [ d log 2 pi + sum log psi + sum_{j<=k} (log l_j + 1)
-             + (trace(psi^-1 S) - sum_{j<=k} l_j) ],   l_j clipped at 1          (3)
+    -n/2 [ d log 2 pi + sum log psi + log |M|
+           + trace(psi^-1 S) - trace(M^-1 W psi^-1 S psi^-1 W^T) ]               (3)
 
 The rows enter only through a root T of S, T^T T = S, found once: the triangle of a
 blocked QR when n > d, else the centred rows themselves. So an iteration costs d^3 or
@@ -41,7 +42,7 @@ from ..core.linalg import one_thread_if_small
 from ..core.numerics import LOG_2PI
 from ..core.random import make_rng
 from ..core.truncated_svd import svd_flip, truncated_svd
-from ..params import Count, Flag, Natural, NonNegative
+from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..typing import Matrix, NumberList, Seed
 from .latent_factor_model import (
     FactorParams,
@@ -58,9 +59,8 @@ from .probabilistic_pca import ALLOW_NAN
 
 class FactorState(NamedTuple):
     W: np.ndarray
-    psi: np.ndarray  # for the next iteration
-    used: np.ndarray  # psi that W belongs to
-    objective: float  # minus the log-likelihood of all rows, eq. (3)
+    psi: np.ndarray
+    objective: float  # minus the log-likelihood of all rows at W and psi, eq. (3)
 
 
 def covariance_root(X):
@@ -93,19 +93,27 @@ def leading_squared_singular(A, k, method, n_iter, rng):
 
 
 def factor_step(state, T, n, k, find) -> FactorState:
-    """Eqs (2) and (3) at the state's psi, then the next psi."""
-    psi = state.psi
-    d = T.shape[1]
-    scale = np.sqrt(psi) + 1e-12  # as near 0 as a column without noise may come
+    """Eq. (2) at the state's psi, the next psi, and eq. (3) of the two."""
+    scale = np.sqrt(state.psi) + 1e-12  # as near 0 as a column without noise may come
     A = T / scale
     values, U = find(A, k)
     W = np.sqrt(np.maximum(values - 1, 0.0))[:, None] * U * scale
-    total = float(np.sum(A * A))
-    kept = np.maximum(values, 1.0)
-    fit = np.sum(np.log(kept)) + np.sum(values / kept) + total - np.sum(values)
-    loglik = -n / 2 * (d * LOG_2PI + 2 * np.sum(np.log(scale)) + fit)
-    new = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
-    return FactorState(W, new, psi, -float(loglik))
+    psi = np.maximum(np.sum(T * T, axis=0) - np.sum(W * W, axis=0), 1e-12)
+    return FactorState(W, psi, -factor_log_likelihood(W, psi, T, n))
+
+
+def factor_log_likelihood(W, psi, T, n):
+    """Eq. (3): the log-likelihood of n rows with covariance T^T T."""
+    k, d = W.shape
+    B = W / psi
+    if k == 0:
+        fit = np.sum(T * T / psi) + np.sum(np.log(psi))
+        return -n / 2 * float(d * LOG_2PI + fit)
+    C = np.linalg.cholesky(np.eye(k) + B @ W.T)  # of M
+    explained = scipy.linalg.solve_triangular(C, B @ T.T, lower=True)
+    fit = np.sum(T * T / psi) - np.sum(explained * explained)
+    logdet = np.sum(np.log(psi)) + 2 * np.sum(np.log(np.diag(C)))
+    return -n / 2 * float(d * LOG_2PI + logdet + fit)
 
 
 def rotate_factors(W, kind, *, max_iter=100, tol=1e-8):
@@ -133,7 +141,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     Parameters
     ----------
     n_components : int or None, default=None
-        k; None is the number of columns.
+        k; None is the number of columns, 0 leaves independent columns.
     tol : float, default=1e-2
         Stop when an iteration changes the log-likelihood of all rows by no more than
         this.
@@ -159,7 +167,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     mean_ : array of shape (d,)
         m.
     loglike_ : list of float
-        Log-likelihood of all rows after each iteration.
+        Log-likelihood of all rows after each iteration; the last one is that of the
+        fitted model.
     n_iter_, history_, converged_, interrupted_
         How the iterations went.
     n_features_in_ : int
@@ -174,7 +183,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     array([[1.9, 1. , 1. ]])
     """
 
-    n_components: Count | None = None
+    n_components: Natural | None = None
     _: KW_ONLY
     tol: NonNegative = 1e-2
     copy: Flag = True
@@ -198,16 +207,26 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         X, _ = self._check_training_data(X, ensure_min_samples=2, **ALLOW_NAN)
         require_numpy(X, "FactorAnalysis")
         n, d = X.shape
-        k = self.n_components or d
+        k = d if self.n_components is None else self.n_components
         if k > d:
             raise ValueError(f"n_components={k} must be at most n_features={d}.")
         missing = bool(np.isnan(X).any())
+        if missing and k == 0:
+            raise ParameterError(
+                "n_components of FactorAnalysis must be at least 1 where X has missing "
+                "values, got 0."
+            )
         if missing:
             p = self._fit_missing(X, k)
         else:
             p = self._fit_complete(X.astype(float), k)
-        W = p.W if self.rotation is None else rotate_factors(p.W, self.rotation)
-        self.components_ = svd_flip(None, W)[1].astype(X.dtype)
+        W = (
+            p.W
+            if self.rotation is None or not k
+            else rotate_factors(p.W, self.rotation)
+        )
+        W = svd_flip(None, W)[1] if k else W
+        self.components_ = W.astype(X.dtype)
         self.noise_variance_ = p.psi.astype(X.dtype)
         self.mean_ = p.m.astype(X.dtype)
         scale = n if missing else 1
@@ -235,6 +254,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         k = min(k, len(T))
 
         def find(A, k):
+            if k == 0:
+                return np.empty(0), np.empty((0, d))
             return leading_squared_singular(
                 A, k, self.svd_method, self.iterated_power, rng
             )
@@ -242,7 +263,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         result = self._run_driver(
             lambda task: iterate(
                 lambda s: factor_step(s, T, n, k, find),
-                FactorState(np.zeros((k, d)), psi, psi, np.inf),
+                FactorState(np.zeros((k, d)), psi, np.inf),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 change=absolute_change,

@@ -21,6 +21,7 @@ Shapes    X (n, d)   K (k, d)   Z (n, k)   W (k, k)   components W K   A = pinv(
 Refs      [Hyvarinen2000]
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
@@ -36,7 +37,7 @@ from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import as_rows
 from ..core.truncated_svd import svd_flip
-from ..params import Count, Flag, ParameterError, Positive
+from ..params import Count, Flag, NonNegative
 from ..typing import Matrix, Seed
 from .abstract_pca import center_and_project
 from .moments import (
@@ -155,7 +156,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     Parameters
     ----------
     n_components : int or None, default=None
-        k; None is all.
+        k; None is all, and whiten=False always takes all, with a warning.
     algorithm : {"parallel", "deflation"}, default="parallel"
     whiten : {"unit-variance", "arbitrary-variance"} or False, default="unit-variance"
         Scale of the sources: variance 1, or 1 / n. False says
@@ -207,7 +208,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     fun: Literal["logcosh", "exp", "cube"] | Callable = "logcosh"
     fun_args: dict | None = None
     max_iter: Count = 200
-    tol: Positive = 1e-4
+    tol: NonNegative = 1e-4
     w_init: Matrix | list | None = None
     whiten_solver: Literal["svd", "eigh"] = "svd"
     sign_flip: Flag = False
@@ -224,7 +225,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def _run(self, X):
         """Find and store the components; X as checked."""
-        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
         require_numpy(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
@@ -236,9 +237,11 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             Z = center_and_project(X, m, K)
         else:
             if self.n_components not in (None, d):
-                raise ParameterError(
-                    "n_components of FastICA is the number of columns if "
-                    f"whiten=False, got {self.n_components}."
+                warnings.warn(
+                    "Ignoring n_components with whiten=False: FastICA finds as many "
+                    f"sources as there are columns, {d}.",
+                    UserWarning,
+                    stacklevel=3,
                 )
             k = d
             K = None
@@ -303,6 +306,13 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             V = E[:, ::-1].T[:k]
             squares = np.maximum(values[::-1][:k], 0.0)
         least = 10 * np.finfo(float).eps * float(squares[0])
+        if self.whiten_solver == "eigh" and (squares < least).any():
+            warnings.warn(
+                "There are some small singular values, using whiten_solver = 'svd' "
+                "might lead to more accurate solutions.",
+                UserWarning,
+                stacklevel=4,
+            )
         least = least if least > 1e-280 else 1.0  # rows that do not differ
         V = V * np.where(V[:, :1] < 0, -1.0, 1.0)  # a start means the same everywhere
         return m, V * np.sqrt(n / np.maximum(squares, least))[:, None]
@@ -322,7 +332,7 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X, copy=True):
         """Sources of the rows; X is left as it is whatever `copy` says."""
-        return self._sources(self._check_new_data(X))
+        return self._sources(self._check_new_data(X, order="C"))
 
     def inverse_transform(self, X, copy=True):
         """Rows from sources: A s + m."""

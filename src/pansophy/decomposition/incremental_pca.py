@@ -86,7 +86,7 @@ class IncrementalPCA(AbstractPCA):
         y : None
             Not used.
         """
-        X, _ = self._check_training_data(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         self._forget()
         n, d = X.shape
         self.batch_size_ = self.batch_size or 5 * d
@@ -105,9 +105,9 @@ class IncrementalPCA(AbstractPCA):
         first = not hasattr(self, "components_")
         if check_input:
             X = (
-                self._check_training_data(X, **SPARSE)[0]
+                self._check_training_data(X, **SPARSE, order="C")[0]
                 if first
-                else self._check_new_data(X, **SPARSE)
+                else self._check_new_data(X, **SPARSE, order="C")
             )
             X = X.toarray() if sp.issparse(X) else X
         elif first:
@@ -128,7 +128,14 @@ class IncrementalPCA(AbstractPCA):
             return self.components_.shape[0] if known else min(b, d)
         if k > d:
             raise ValueError(
-                f"n_components={k} invalid for n_features={d}: need at most {d}."
+                f"n_components={k} invalid for n_features={d}, need more rows than "
+                f"columns for IncrementalPCA processing, and at most {d} components."
+            )
+        if hasattr(self, "components_") and k != self.components_.shape[0]:
+            raise ValueError(
+                f"Number of input features has changed from "
+                f"{self.components_.shape[0]} to {k} between calls to partial_fit: "
+                "n_components of IncrementalPCA must stay the same."
             )
         if k > b and not hasattr(self, "components_"):
             raise ValueError(

@@ -26,8 +26,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
@@ -194,8 +194,11 @@ or kernel of `pansophy.kernels`, default="linear"
             Not used.
         """
         if self.fit_inverse_transform and self.kernel == "precomputed":
-            raise ParameterError("a precomputed kernel has no inverse transform.")
-        X, _ = self._check_training_data(X, **SPARSE)
+            raise ParameterError(
+                "Cannot fit_inverse_transform with a precomputed kernel: KernelPCA has "
+                "no rows to return to."
+            )
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"a precomputed kernel must be a square matrix, got {X.shape}."
@@ -291,7 +294,7 @@ or kernel of `pansophy.kernels`, default="linear"
 
     def transform(self, X):
         """Scores of new rows, eq. (3), block by block."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         X = X.tocsr() if sp.issparse(X) else X
         a = self._duals()
         Z = self.X_fit_
@@ -316,10 +319,14 @@ or kernel of `pansophy.kernels`, default="linear"
         self.dual_coef_ = solve_psd(K + ridge, xp.asarray(target))[0]
         self.X_transformed_fit_ = Z
 
-    @available_if(lambda self: self.fit_inverse_transform)
     def inverse_transform(self, X):
         """Rows whose scores are near the given ones; with `fit_inverse_transform`."""
         check_is_fitted(self)
+        if not self.fit_inverse_transform:
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True when "
+                "instantiating KernelPCA, and hence it has no inverse transform."
+            )
         Z = X if is_foreign(X) else np.asarray(X)
         return self._kernel(Z, self.X_transformed_fit_) @ self.dual_coef_
 

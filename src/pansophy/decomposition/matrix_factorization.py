@@ -204,7 +204,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
-        X, _ = self._check_training_data(X)
+        X, _ = self._check_training_data(X, order="C")
         require_numpy(X, "MatrixFactorization")
         dtype = X.dtype
         X = X.astype(np.float64)
@@ -254,7 +254,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """The best codes of the rows, B fixed."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         if self.constraint == "nonnegative":
             check_non_negative(X, "MatrixFactorization (input X)")
         return self._codes(X.astype(np.float64)).astype(X.dtype)

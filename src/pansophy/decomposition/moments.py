@@ -64,7 +64,10 @@ def mean_and_scatter(X) -> MeanAndScatter:
 
     def stats(x):
         if sp.issparse(x):
-            return (x.T @ x).toarray().astype(float), np.asarray(x.sum(axis=0), float)
+            total = np.asarray(
+                x.sum(axis=0), float
+            ).ravel()  # a csr_matrix gives (1, d)
+            return (x.T @ x).toarray().astype(float), total
         x = x if s is None else x - s
         xp = namespace(x)
         xt = x.T if not is_foreign(x) else xp.matrix_transpose(x)

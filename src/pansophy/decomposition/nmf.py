@@ -42,10 +42,11 @@ from ..core.random import make_rng, spawn_rngs
 from ..core.truncated_svd import CentredMatrix, truncated_svd
 from ..params import Count, Flag, Fraction, NonNegative, Number, ParameterError
 from ..params import Verbosity as Verbose
+from ..persist.saved_state import NumberArray, Whole, saved_state
 from ..typing import Seed
 from . import nmf_multiplicative as mu
 from .abstract_pca import SPARSE
-from .moments import require_numpy
+from .moments import refuse_overflow, require_numpy
 
 MAX_SWEEPS = 6  # of a row for one product
 SWEEP_TOL = 0.1  # violation of a sweep, relative to the first, that ends them
@@ -102,11 +103,11 @@ class NMFData(NamedTuple):
     X: Any
     product: CentredMatrix
     power: float  # |X|^2
+    entries: int  # that are not 0, however X is stored
 
     def sweeps(self, W):
         """How often a row of W is swept for one product."""
-        entries = self.X.nnz if sp.issparse(self.X) else self.X.size
-        return int(np.clip(1 + 0.5 * entries / W.size, 1, MAX_SWEEPS))
+        return int(np.clip(1 + 0.5 * self.entries / W.size, 1, MAX_SWEEPS))
 
     def times(self, H):
         """X H^T for H^T (d, k)."""
@@ -120,7 +121,7 @@ class NMFData(NamedTuple):
 def nmf_data(X) -> NMFData:
     values = X.data if sp.issparse(X) else X.ravel(order="K")
     power = float(np.vdot(values, values))
-    return NMFData(X, CentredMatrix(X), power)
+    return NMFData(X, CentredMatrix(X), power, int(np.count_nonzero(values)))
 
 
 def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
@@ -223,6 +224,10 @@ def initial_nmf_factors(X, k, kind, rng):
     return W.astype(X.dtype), H.astype(X.dtype)
 
 
+@saved_state(
+    n_components_=Whole(low=1),
+    components_=NumberArray("n_components_", "n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
 class NMF(PrefixedOutput, Transformer, Estimator):
     """Nonnegative matrix factorisation; the module text gives the method.
@@ -314,7 +319,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         -------
         W : array of shape (n, k)
         """
-        X, _ = self._check_training_data(X, **SPARSE)
+        X, _ = self._check_training_data(X, **SPARSE, order="C")
         require_numpy(X, "NMF")
         X, b = self._checked(X)
         rng = make_rng(self.random_state)
@@ -348,7 +353,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """W of new rows, H fixed: each row by itself, until it converges."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         X, b = self._checked(X)
         H = np.ascontiguousarray(self.components_.T.astype(X.dtype))
         k = H.shape[1]
@@ -394,6 +399,10 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         """X as CSR if sparse, nonnegative, and beta."""
         X = X.tocsr() if sp.issparse(X) else X
         check_non_negative(X, "NMF (input X)")
+        values = X.data if sp.issparse(X) else X
+        top = np.float64(np.max(values, initial=0.0))
+        with np.errstate(over="ignore"):
+            refuse_overflow(top * top * values.size, "NMF", np.finfo(X.dtype).max)
         loss: Any = self.beta_loss
         b = LOSSES.get(loss, loss)
         if self.solver == "cd" and b != 2:

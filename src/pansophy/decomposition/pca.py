@@ -183,7 +183,8 @@ class PCA(AbstractPCA):
     Parameters
     ----------
     n_components : int, float in (0, 1), "mle" or None, default=None
-        How many axes; a share of the variance to keep; Minka's choice; or all.
+        How many axes, 0 for none; a share of the variance to keep; Minka's choice; or
+        all.
     copy : bool, default=True
         For compatibility with scikit-learn; X is never changed.
     whiten : bool, default=False
@@ -196,8 +197,9 @@ class PCA(AbstractPCA):
         Most powers kept by "randomized".
     n_oversamples : int, default=10
         Random columns of "randomized" beyond k.
-    power_iteration_normalizer : {"auto", "QR"}, default="auto"
-        "randomized" always keeps its powers apart by QR.
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
+        For compatibility with scikit-learn: "randomized" always keeps its powers apart
+        by QR, which is at least as accurate as the others.
     random_state : int, RandomState, Generator or None, default=None
         Start of "randomized" and "arpack".
 
@@ -232,7 +234,7 @@ class PCA(AbstractPCA):
     array([ 2.,  0., -2.,  0.])
     """
 
-    n_components: Count | OpenFraction | Literal["mle"] | None = None
+    n_components: Natural | OpenFraction | Literal["mle"] | None = None
     _: KW_ONLY
     copy: Flag = True
     whiten: Flag = False
@@ -242,7 +244,7 @@ class PCA(AbstractPCA):
     tol: NonNegative = 0.0
     iterated_power: Natural | Literal["auto"] = "auto"
     n_oversamples: Count = 10
-    power_iteration_normalizer: Literal["auto", "QR"] = "auto"
+    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = "auto"
     random_state: Seed = None
 
     def fit(self, X, y=None):
@@ -259,11 +261,11 @@ class PCA(AbstractPCA):
         self : PCA
         """
         checks = {"ensure_min_samples": 2, "ensure_all_finite": False}
-        (X, _) = self._check_training_data(X, **SPARSE, **checks)
+        (X, _) = self._check_training_data(X, **SPARSE, **checks, order="C")
         X = X.tocsr() if sp.issparse(X) else X
         k = self._checked_components(X)
         self.solver_ = solver = self._solver(X, k)
-        count = k if isinstance(k, int) else None
+        count = k if isinstance(k, int) and k > 0 else None
         name = type(self).__name__
         if solver == "covariance_eigh":
             axes = axes_by_covariance(X, count, name)
@@ -290,16 +292,18 @@ class PCA(AbstractPCA):
         if k is None or k == "mle":
             if k == "mle" and n < d:
                 raise ValueError(
-                    f"n_components='mle' needs at least as many rows as columns, got "
-                    f"{n} x {d}."
+                    "n_components='mle' is only supported if n_samples >= n_features, "
+                    f"got {n} x {d}."
                 )
             return k
-        if k < 1:
+        if 0 < k < 1:
             return float(k)
         if k > min(n, d):
+            solver = "full" if self.svd_solver == "auto" else self.svd_solver
+            least = 1 if solver in ("arpack", "randomized") else 0
             raise ValueError(
-                f"n_components={k} must be between 1 and min(n_samples, n_features)="
-                f"{min(n, d)}."
+                f"n_components={k} must be between {least} and min(n_samples, "
+                f"n_features)={min(n, d)} with svd_solver={solver!r}."
             )
         return int(k)
 
@@ -317,8 +321,9 @@ class PCA(AbstractPCA):
             )
         if sparse and given == "full":
             raise TypeError(
-                "svd_solver='full' of PCA does not take sparse X; 'covariance_eigh', "
-                "'arpack' and 'randomized' do."
+                'PCA only support sparse inputs with the "arpack" and '
+                '"covariance_eigh" solvers, while "full" was passed; "randomized" '
+                "takes them too."
             )
         if is_dataset(X) and given == "full" and n < d:
             raise ParameterError(
@@ -330,8 +335,10 @@ class PCA(AbstractPCA):
         if is_dataset(X) or (d <= 1000 and n >= 10 * d):
             return "covariance_eigh"
         if sparse:
+            if k == 0:
+                return "covariance_eigh"
             return "arpack" if k is None or isinstance(k, int) else "covariance_eigh"
-        small = max(n, d) <= 500 or not isinstance(k, int)
+        small = max(n, d) <= 500 or not isinstance(k, int) or k == 0
         return "full" if small or k >= 0.8 * min(n, d) else "randomized"
 
     def _iterative_rank(self, X, k):
@@ -344,7 +351,10 @@ class PCA(AbstractPCA):
                 f"n_features)={min(X.shape)} with svd_solver='arpack'."
             )
         if k < 1:
-            raise ValueError("svd_solver='arpack' needs at least 2 rows and columns.")
+            raise ValueError(
+                f"n_components={k} must be between 1 and min(n_samples, n_features)="
+                f"{min(X.shape)} with svd_solver={self.solver_!r}."
+            )
         return k
 
     def _store(self, X, axes, k):
@@ -362,7 +372,7 @@ class PCA(AbstractPCA):
                 variances / total if total > 0 else variances, k
             )
         put = lambda a: asarray(a, like=prototype_array(X))
-        V = svd_flip(None, axes.V[:k, :])[1]
+        V = svd_flip(None, axes.V[:k, :])[1] if k else axes.V[:0, :]
         self.components_ = put(V if is_foreign(V) else np.ascontiguousarray(V))
         self.explained_variance_ = put(variances[:k])
         share = variances[:k] / total if total > 0 else np.zeros(k)

@@ -50,7 +50,7 @@ from .latent_factor_model import (
 from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
 from .pca import PCA
 
-ALLOW_NAN = {"ensure_all_finite": "allow-nan"}
+ALLOW_NAN = {"order": "C", "ensure_all_finite": "allow-nan"}
 
 
 class PPCAState(NamedTuple):

@@ -79,7 +79,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
         Most powers kept by "randomized", which stops once they tell nothing new.
     n_oversamples : int, default=10
         Random columns beyond k.
-    power_iteration_normalizer : {"auto", "QR"}, default="auto"
+    power_iteration_normalizer : {"auto", "QR", "LU", "none"}, default="auto"
         Powers are always kept apart by QR.
     random_state : int, RandomState, Generator or None, default=None
     tol : float, default=0.0
@@ -111,7 +111,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
     algorithm: Literal["randomized", "arpack"] = "randomized"
     n_iter: Natural = 5
     n_oversamples: Count = 10
-    power_iteration_normalizer: Literal["auto", "QR"] = "auto"
+    power_iteration_normalizer: Literal["auto", "QR", "LU", "none"] = "auto"
     random_state: Seed = None
     tol: NonNegative = 0.0
 
@@ -122,7 +122,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def fit_transform(self, X, y=None):
         """`fit`, and the scores U S of the same rows."""
-        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2)
+        X, _ = self._check_training_data(X, **SPARSE, ensure_min_features=2, order="C")
         k = self.n_components
         limit = min(X.shape)
         if k > limit:
@@ -166,7 +166,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Scores V x of the rows."""
-        X = self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE, order="C")
         V = asarray(self.components_, like=prototype_array(X))
         return CentredMatrix(X).times(namespace(V).matrix_transpose(V))
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 
 from ..core import frames
-from ..core.codes import as_column, missing_mask
+from ..core.codes import as_column, encode_values, missing_mask
 
 
 class FoldScores(NamedTuple):
@@ -125,14 +125,30 @@ def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
     """Folds as [(training rows, test rows), ...].
 
     A number makes shuffled folds, stratified for classifiers and keeping groups
-    together; a scikit-learn splitter gives its own.
+    together, with at most as many folds as there are groups; a scikit-learn splitter
+    gives its own.
     """
+    groups = None if groups is None else group_codes(groups, n_rows(X))
     if isinstance(cv, (int, np.integer)):
         grouped = groups is not None
+        if grouped:
+            cv = min(cv, int(groups.max()) + 1)
         classes = is_classifier(model) and y.ndim == 1
         kinds = [[KFold, StratifiedKFold], [GroupKFold, StratifiedGroupKFold]]
         cv = kinds[grouped][classes](cv, shuffle=True, random_state=seed)
     return list(check_cv(cv).split(np.zeros((n_rows(X), 1)), y, groups))
+
+
+def group_codes(groups, n) -> np.ndarray:
+    """Codes 0, 1, ... of the groups of n rows; there must be two groups at least."""
+    codes, levels = encode_values(groups)
+    if codes.shape != (n,):
+        raise ValueError(f"groups must hold a value for each of {n} rows.")
+    if codes.min(initial=0) < 0:
+        raise ValueError("groups has missing values.")
+    if len(levels) < 2:
+        raise ValueError("groups must have at least two different values, got one.")
+    return codes
 
 
 def scorer_of(model, scoring):

@@ -1,8 +1,8 @@
 """Data-quality checks of single columns, each reported as a finding.
 
 A check takes a column and gives findings. Thresholds are at the top; they are chosen so
-that a column drawn from a normal, uniform, lognormal or Poisson distribution raises
-no finding.
+that a column drawn from a normal, uniform or Poisson distribution raises no finding,
+and one from an exponential or lognormal at most that it is skewed.
 """
 
 import re
@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from .columns import DAY, TableView, robust_scale
+from .columns import DAY, TableView, is_very_skewed, robust_scale, skewness_of
 from .findings import Finding, make_finding
 
 NEARLY = 0.995  # share of one value in a nearly constant column
@@ -180,6 +180,24 @@ def check_numbers(c):
         yield from check_dates(c, x)
     if c.kind == "number":
         yield from sentinel_values(c, x)
+        if c.role != "id":
+            yield from long_tails(c, x)
+
+
+def long_tails(c, x):
+    """Finding for a very skewed column, unless a code for missing is the reason."""
+    x = x[~np.isin(x, CODES_FOR_MISSING)]
+    if not is_very_skewed(x):
+        return
+    g = skewness_of(x)
+    side = "above" if g > 0 else "below"
+    advice = "its logarithm" if g > 0 and x.min() > 0 else "its ranks"
+    text = (
+        f"{c.name!r} is very skewed (skewness {g:.1f}): a few values lie far {side} "
+        f"the rest. Means, linear models and distances follow them; {advice} may "
+        "serve better."
+    )
+    yield make_finding("skewed", "note", text, column=c.name, skewness=g)
 
 
 def sentinel_values(c, x):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.special
+import scipy.stats
 
 from ..core.codes import encode_values
 from ..core.random import make_rng
@@ -27,6 +29,8 @@ from ..tables.roles import find_role
 from ..tables.targets import unknown_column_message
 
 DAY = 86400.0
+VERY_SKEWED = 2.0  # skewness; that of an exponential distribution
+FEWEST_FOR_SKEWNESS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,14 +210,17 @@ def encode_texts(column):
     return codes.astype(np.int64), tuple(found.dictionary.to_pylist())
 
 
-def numeric_matrix(seen: TableView, most_levels=10):
+def numeric_matrix(seen: TableView, most_levels=10, *, balanced=False):
     """Columns as a scaled matrix M, and the name of the source of each of its columns.
 
     Numbers are scaled to median 0 and equal spread, with missing values at the median;
     heavy tails are compressed so that no column dominates distances. Categories of at
     most `most_levels` levels are one-hot encoded; other categories, constants and empty
-    columns are left out.
+    columns are left out. If `balanced`, very skewed numbers are replaced by the normal
+    scores of their ranks and no number has a standard deviation above 1, so that none
+    dominates variances either.
     """
+    score = balanced_scores if balanced else robust_scores
     parts, owners = [], []
     for c in seen.columns:
         if c.categorical:
@@ -223,7 +230,7 @@ def numeric_matrix(seen: TableView, most_levels=10):
                 parts.append((one_hot - one_hot.mean(0)) * np.sqrt(2.0))
                 owners += [c.name] * k
             continue
-        x = robust_scores(c.numbers)
+        x = score(c.numbers)
         if x is not None:
             parts.append(x[:, None])
             owners.append(c.name)
@@ -240,6 +247,38 @@ def robust_scores(x, reach=8.0):
     far = np.abs(z) > reach
     z[far] = np.sign(z[far]) * reach * (1 + np.log(np.abs(z[far]) / reach))
     return z
+
+
+def balanced_scores(x):
+    """Robust z scores of standard deviation 1 at most; None if constant.
+
+    Of a very skewed column they are the normal scores of the ranks.
+    """
+    known = ~np.isnan(x)
+    if is_very_skewed(x[known]):
+        z = np.zeros(len(x))
+        ranks = scipy.stats.rankdata(x[known])
+        z[known] = scipy.special.ndtri((ranks - 0.5) / len(ranks))
+    else:
+        z = robust_scores(x)
+    return None if z is None else z / max(1.0, float(z.std()))
+
+
+def skewness_of(x) -> float:
+    """The mean cube of the standardised values, 0 of a constant column."""
+    x = np.asarray(x, float)
+    size = np.ptp(x) if len(x) else 0.0
+    if not (size > 0 and np.isfinite(size)):
+        return 0.0
+    z = (x - x.mean()) / size
+    sd = z.std()
+    return float((z**3).mean() / sd**3) if sd > 0 else 0.0
+
+
+def is_very_skewed(x) -> bool:
+    """Whether a column of enough different values has a long tail on one side."""
+    enough = len(x) >= FEWEST_FOR_SKEWNESS and len(np.unique(x[:5000])) >= 10
+    return bool(enough and abs(skewness_of(x)) > VERY_SKEWED)
 
 
 def robust_scale(x) -> float:

@@ -3,9 +3,13 @@
 From the singular values s_1 >= s_2 >= ... of X (with columns scaled to length 1, to
 distinguish dependence from a choice of units),
 
-    condition = s_1 / s_r,   of the Hessian 2 X^T X: condition^2                  (1)
-    null dimension = d - rank >= d - n                                           (2)
+    condition = s_1 / s_m,  m = min(n, d), or min(n - 1, d) of centred X          (1)
+    of the Hessian 2 X^T X: (s_1 / s_d)^2,    null dimension = d - rank >= d - n  (2)
     inflation_j = |x_j|^2 / |x_j - its fit by the other columns|^2                (3)
+
+A singular value that rounding cannot tell from 0 counts as 0: both condition numbers
+of columns that depend on each other are infinite, and so is that of the Hessian if
+there are fewer rows than columns.
 
 An error of relative size e in the data moves the coefficients by up to condition * e,
 and gradient descent needs about condition^2 steps. (3) is the factor by which the
@@ -45,9 +49,9 @@ class Conditioning(NamedTuple):
     rank: int
     null_dimension: int
     singular_values: np.ndarray
-    condition: float  # s_1 / s_r of X as it is
+    condition: float  # eq. (1) of X as it is, infinite if the rank is below m
     scaled_condition: float  # with columns of length 1
-    hessian_condition: float  # of X^T X
+    hessian_condition: float  # of X^T X, infinite if the rank is below d
     dependent: tuple[int, ...]  # columns that are constant or depend on the others
     inflation: np.ndarray  # eq. (3), infinite for dependent columns
 
@@ -77,6 +81,16 @@ class Conditioning(NamedTuple):
         return "\n".join(lines)
 
 
+def condition_number(s) -> float:
+    """Ratio of the largest to the smallest of some singular values."""
+    return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
+
+
+def squared_condition(condition) -> float:
+    """The square of a condition number, infinite where it would overflow."""
+    return condition**2 if condition < 1e154 else np.inf
+
+
 def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     """Rank, condition numbers and dependent columns of a design matrix.
 
@@ -95,7 +109,7 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     ('tall full rank', 2, 8.5497)
     >>> print(conditioning(np.ones((5, 2))))
     5 rows, 2 columns: deficient, rank 1, null dimension 1
-    condition 1; with columns of equal length 1; of the Hessian 1
+    condition inf; with columns of equal length inf; of the Hessian inf
     constant or a combination of other columns: x1
     the coefficients are not unique; the problem is ill-posed
     """
@@ -119,14 +133,18 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     with one_thread_if_small(d):
         _, rank, lost = minimum_norm_solution(R, T.c, column_noise(norm, T, problem))
     lost = tuple(int(j) for j in lost)
-    scaled = R[:, norm > 0] / norm[norm > 0]
-    s, s1 = singular_values(R), singular_values(scaled)
-    ratio = lambda v: float(v[0] / v[rank - 1]) if rank else np.inf
+    s = singular_values(R)
+    cond = scaled_cond = np.inf
+    if rank == min(n - bool(fit_intercept), d):  # centring takes one from the rows
+        nonzero = norm > 0
+        cond = condition_number(s[:rank])
+        scaled_cond = condition_number(
+            singular_values(R[:, nonzero] / norm[nonzero])[:rank]
+        )
     inflation = np.full(d, np.inf)
     if rank == d and R.shape[0] == d:
         inflation = (norm * column_norms(inverse_triangle(R).T)) ** 2
     kind = "fat" if n < d else "tall full rank" if rank == d else "deficient"
-    cond = ratio(s)
     return Conditioning(
         (n, d),
         kind,
@@ -134,8 +152,8 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
         d - rank,
         s[: min(n, d)],
         cond,
-        ratio(s1),
-        cond**2,
+        scaled_cond,
+        squared_condition(cond) if rank == d else np.inf,
         lost,
         inflation,
     )

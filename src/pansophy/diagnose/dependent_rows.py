@@ -15,25 +15,17 @@ an informative category need not be a group; its size only decides the severity.
 Cost      n log n for each date or group
 """
 
-import re
-
 import numpy as np
 import scipy.stats
 
 from ..tables.roles import CLOCKED
 from .findings import Finding, make_finding
-from .related_columns import adjusted_correlation_ratio
+from .related_columns import ENTITY, adjusted_correlation_ratio
 
 ALIKE = 0.3
 SURE = 6.0
 FEWEST = 50
 SHARED = 0.1  # of the variance, from which a group is a warning
-ENTITY = re.compile(
-    r"(^|[_\s.-])(patient|subject|participant|respondent|person|user|customer|client|"
-    r"member|household|family|student|pupil|session|device|machine|vehicle|animal|mouse|"
-    r"account|player|driver|employee|donor)s?([_\s.-]?(id|no|nr|number|name|key))?$",
-    re.IGNORECASE,
-)
 
 
 def dependent_rows(seen, goals, group=None, time=None) -> list[Finding]:

@@ -11,7 +11,7 @@ more than one pass use fewer rows; the numbers of rows are reported.
 """
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,11 @@ class Exploration:
             "overview": None if self.overview is None else self.overview.to_dict(),
             "drift": None if self.drift is None else self.drift.to_dict(),
         }
+
+    def _repr_html_(self):
+        from .notebook_view import render_exploration_cell
+
+        return render_exploration_cell(self)
 
     def __str__(self):
         head = (
@@ -190,6 +195,8 @@ def explore(
         copies = duplicates(
             seen, targets, splits=splits, ignore=ignore, random_state=random_state
         )
+        if any(g.kind == "number" for g in goals):
+            copies = replace(copies, ceiling=None)  # numbers are not right or wrong
         changed = None
         left = {*ignore, *targets}
         listed = task == "multilabel" and len(goals) == 1
@@ -279,7 +286,8 @@ def examine_table(
     used = seen.without({*targets, *ignore})
     found = check_columns(seen)
     part = used.sample(SAMPLE, seed)
-    found += check_related(used, Association(part))
+    groups = [name for name in (group, time) if name is not None]
+    found += check_related(used, Association(part), groups=groups)
     found += check_outliers(used)
     found += copies.findings
     for goal in goals:

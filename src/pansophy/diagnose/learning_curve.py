@@ -106,6 +106,7 @@ def learning_curve(
         None halves the rows as long as 20 are left, five times at most.
     cv : int or splitter of scikit-learn
     groups : array of shape (n,), optional
+        Kept together by the folds, of which there are at most as many as groups.
     scoring : as in scikit-learn, optional
     matters : float
         A gain matters if it exceeds this share of the distance to a perfect score.

@@ -1,12 +1,12 @@
 """Overview of a table: column summaries, principal components, clusters, density.
 
 The result is plain numbers, small enough to be written as JSON and plotted elsewhere:
-a summary of each column over all rows; and over a sample of the rows, scaled by
-`columns.numeric_matrix`, the associations of columns, two principal components with
-their shares of the variance, the k-means clusters (their number by the silhouette of
-`cluster.choose_k`, none if it does not exceed that of a single cluster), the density
-of rows in the plane of the components, isolation scores, and patterns of missing
-values. The size of the sample is part of the result.
+a summary of each column over all rows; and over a sample of the rows, scaled so that
+no column outweighs the others (`columns.numeric_matrix`), the associations of columns,
+two principal components with their shares of the variance, the k-means clusters (their
+number by the silhouette of `cluster.choose_k`, none if it does not exceed that of a
+single cluster), the density of rows in the plane of the components, isolation scores,
+and patterns of missing values. The size of the sample is part of the result.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.threads import single_blas
-from .columns import TableView, numeric_matrix, sample_rows, table_view
+from .columns import TableView, numeric_matrix, sample_rows, skewness_of, table_view
 from .findings import json_ready
 from .missingness import Missingness, missingness
 from .outliers import row_outliers
@@ -45,6 +45,7 @@ class ColumnSummary:
     edges: list[float] = field(default_factory=list)  # of the histogram
     counts: list[int] = field(default_factory=list)
     top: list[tuple[str, int]] = field(default_factory=list)  # usual levels
+    skewness: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     >>> print(overview(load("iris").table))
     150 rows, 5 columns: 4 number, 1 text.
     Two components hold ...% of the variance of the prepared columns; 3 clusters
-    (silhouette 0.55).
+    (silhouette 0.58).
     0 of 750 values are missing (0.0%).
     """
     seen = table_view(table)
@@ -119,7 +120,7 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
     part = seen if pick is None else seen.take(pick)
     places = np.arange(seen.n) if pick is None else pick
     ids = {c.name for c in seen.columns if c.role == "id"}
-    M, owners = numeric_matrix(part.without({*ignore, *ids}))
+    M, owners = numeric_matrix(part.without({*ignore, *ids}), balanced=True)
     with single_blas():  # many small products
         return Overview(
             seen.n,
@@ -161,6 +162,7 @@ def summarize_column(c) -> ColumnSummary:
         quantiles=x[at.round().astype(int)].tolist(),
         edges=edges.tolist(),
         counts=counts.tolist(),
+        skewness=skewness_of(x),
     )
 
 

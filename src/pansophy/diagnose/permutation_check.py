@@ -76,7 +76,7 @@ def permutation_check(
     X, y : rows and what is to be predicted
     cv : int or splitter of scikit-learn
     groups : array of shape (n,), optional
-        Kept together by the folds.
+        Kept together by the folds, of which there are at most as many as groups.
     within : array of shape (n,), optional
         Labels are shuffled only among rows that have the same entry here.
     scoring : as in scikit-learn, optional

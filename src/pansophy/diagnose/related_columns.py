@@ -11,6 +11,8 @@ function for ranks, a linear one for r) and about 0 for independent columns.
 Refs      [Bergsma2013] (2)
 """
 
+import re
+
 import numpy as np
 import scipy.stats
 
@@ -19,6 +21,12 @@ from .columns import TableView
 from .duplicates import column_bits, mix_hash
 from .findings import Finding, make_finding
 
+ENTITY = re.compile(
+    r"(^|[_\s.-])(patient|subject|participant|respondent|person|user|customer|client|"
+    r"member|household|family|student|pupil|session|device|machine|vehicle|animal|mouse|"
+    r"account|player|driver|employee|donor)s?([_\s.-]?(id|no|nr|number|name|key))?$",
+    re.IGNORECASE,
+)  # names of people and things that come in several rows
 STRONG = 0.95
 SAME = 0.999
 MOST = 5  # pairs reported one by one
@@ -149,9 +157,48 @@ def adjusted_correlation_ratio(codes, x) -> float:
     return float(np.sqrt(max(1 - (within / (n - k)) / (total / (n - 1)), 0.0)))
 
 
-def check_related(seen: TableView, association=None) -> list[Finding]:
-    """Findings for copied and for strongly associated columns."""
+GROUP_NAME = re.compile(
+    r"(^|[_\s.-])(ids?|uid|uuid|guid|key|group|grp|batch|site|cluster|household|block)$",
+    re.IGNORECASE,
+)
+FEW_LEVELS = 10
+
+
+def names_groups(c) -> bool:
+    """Whether a column names rows or groups of rows: ids, patients, sites."""
+    return c.role == "id" or bool(GROUP_NAME.search(c.name) or ENTITY.search(c.name))
+
+
+def says_the_same(a, b) -> bool:
+    """Whether a strong association goes both ways.
+
+    A category of many levels determines any number that is constant in each of them;
+    the number says the same only if rows of a level are neighbours in its order and
+    hardly any two levels share a value.
+    """
+    if a.categorical == b.categorical:
+        return True
+    c, x = (a, b) if a.categorical else (b, a)
+    if len(c.levels) <= FEW_LEVELS:
+        return True
+    known = (c.codes >= 0) & ~np.isnan(x.numbers)
+    codes, numbers = c.codes[known], x.numbers[known]
+    order = np.lexsort((codes, numbers))
+    change = np.diff(codes[order]) != 0
+    tied = np.diff(numbers[order]) == 0
+    runs = 1 + int(np.count_nonzero(change))
+    k = len(np.unique(codes))
+    return runs <= 2 * k and np.count_nonzero(change & tied) <= k / 10
+
+
+def check_related(seen: TableView, association=None, *, groups=()) -> list[Finding]:
+    """Findings for copied and for strongly associated columns.
+
+    Columns that name rows or groups of rows, by their role, by their name or as one of
+    `groups`, are not said to be like others, whose values they merely determine.
+    """
     out = []
+    unnamed = {c.name for c in seen.columns if names_groups(c)} | {*groups}
     copies = copied_columns(seen)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
@@ -162,7 +209,8 @@ def check_related(seen: TableView, association=None) -> list[Finding]:
     pairs = [
         (M[i, j], found.names[j], found.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))
-        if found.names[i] not in gone and found.names[j] not in gone
+        if not {found.names[i], found.names[j]} & (gone | unnamed)
+        and says_the_same(found.columns[i], found.columns[j])
     ]
     pairs.sort(key=lambda p: -p[0])
     for value, a, b in pairs[:MOST]:

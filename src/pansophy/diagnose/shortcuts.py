@@ -13,7 +13,17 @@ conflicting rows the model with the column is worse than the one without: there 
 follows the column against the evidence of the others. Whether the column *should* be
 needed depends on where it comes from; the numbers cannot decide that.
 
-Cost      one cross-validation, and one more a suspect
+Groups of rows (hospitals, cameras, backgrounds) say more. Models with and without the
+column are also fitted with whole groups left out, and compared on the rows of each
+group that they have not seen. Then the column is a shortcut too if
+
+    misleads   in some group the mean error is larger with the column, by more than
+               three standard errors of the paired differences; and the model relies
+               on the column, by (1) or because shuffling it lowers the error there
+    vanishes   what the column gains on rows of known groups is lost by at least half
+               on rows of new ones                                                 (4)
+
+Cost      one cross-validation, and one more a suspect; twice that with groups
 Refs      [Geirhos2020]
 """
 
@@ -37,7 +47,9 @@ from .column_access import (
     with_permuted_column,
 )
 from .findings import Finding, make_finding
-from .intervals import Interval, fold_interval
+from .intervals import Interval, fold_interval, mean_interval
+
+LEAST_GROUP_ROWS = 10  # of a group that can be said to be misled
 
 
 class Shortcut(NamedTuple):
@@ -51,6 +63,10 @@ class Shortcut(NamedTuple):
     agreeing: tuple[float, float]  # errors with and without the column: eq. (3),
     conflicting: tuple[float, float]  # shares of mistakes or mean absolute errors
     verdict: str  # "shortcut", "relied on" or "not needed"
+    errors: tuple[float, float]  # with and without the column, on all held-out rows
+    by_group: dict = {}  # group: errors with and without the column where it is new
+    misled: tuple = ()  # groups in which the column misleads, eq. (4)
+    vanishes: bool = False  # its gain is lost in new groups, eq. (4)
 
     def __str__(self):
         given, less = self.conflicting
@@ -64,6 +80,14 @@ class Shortcut(NamedTuple):
                 f" Where it points the wrong way the error is {given:.3g} with it and "
                 f"{less:.3g} without it."
             )
+        for group in self.misled[:3]:
+            given, less = self.by_group[group]
+            words += (
+                f" In group {group} the error is {given:.3g} with it and {less:.3g} "
+                "without it."
+            )
+        if self.vanishes:
+            words += " What it gains in known groups is lost in new ones."
         return words
 
     def finding(self) -> Finding | None:
@@ -107,7 +131,11 @@ def shortcuts(
     suspects : column names or places
         None takes all columns, which costs a cross-validation each.
     names : of the columns, where X has none
-    cv, groups, scoring, level, random_state : as in `learning_curve`
+    cv, scoring, level, random_state : as in `learning_curve`
+    groups : array of shape (n,), optional
+        Where each row comes from: the column is also judged in groups that the
+        training rows did not hold, eq. (4). A `cv` that is a splitter must part
+        these groups; a number makes at most as many folds as there are groups.
     shuffles : int
         Times that each column is shuffled in each fold.
 
@@ -138,13 +166,88 @@ def shortcuts(
         else [column_position(names, s) for s in suspects]
     )
     scorer = scorer_of(model, scoring)
-    folds = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
-    models = [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
+    seed = int(rng.integers(2**31))
+    pooled = cv if groups is None or isinstance(cv, (int, np.integer)) else 5
+    folds = cv_folds(pooled, X, y, model, seed=seed)
+    models = fit_folds(model, X, y, folds)
+    apart = []
+    apart_models = []
+    if groups is not None:
+        apart = folds_without_groups(cv, X, y, model, groups, seed)
+        apart_models = fit_folds(model, X, y, apart)
     found = []
     for j in where:
         probe = ColumnProbe(X, y, j, folds, models, scorer)
-        found.append(probe_column(probe, names[j], shuffles, level, rng))
+        shortcut = probe_column(probe, names[j], shuffles, level, rng)
+        if groups is not None:
+            probe = ColumnProbe(X, y, j, apart, apart_models, scorer)
+            shortcut = judge_by_groups(shortcut, probe, groups, shuffles, rng)
+        found.append(shortcut)
     return sorted(found, key=lambda s: -s.shuffled.mean)
+
+
+def fit_folds(model, X, y, folds) -> list:
+    """Clones of a model fitted to the training rows of each fold."""
+    return [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
+
+
+def folds_without_groups(cv, X, y, model, groups, seed) -> list:
+    """Folds that leave whole groups out; each must keep two classes for training."""
+    folds = cv_folds(cv, X, y, model, groups, seed=seed)
+    if is_classifier(model) and any(len(np.unique(y[r])) < 2 for r, _ in folds):
+        raise ValueError(
+            "groups must not determine the class: without some of them the training "
+            "rows have one class only."
+        )
+    return folds
+
+
+def judge_by_groups(found: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
+    """Add the errors in groups that training did not hold, and judge by eq. (4)."""
+    X, j = probe.X, probe.j
+    blank, bare = fit_without_column(probe)
+    given = out_of_fold_errors(probe, X, probe.models)
+    less = out_of_fold_errors(probe, blank, bare)
+    mixed = np.mean(
+        [
+            out_of_fold_errors(
+                probe,
+                with_permuted_column(X, j, rng.permutation(len(given))),
+                probe.models,
+            )
+            for _ in range(shuffles)
+        ],
+        axis=0,
+    )
+    codes, levels = encode_values(groups)
+    by_group = {}
+    misled = []
+    leans = found.verdict != "not needed"
+    for k, group in enumerate(levels.tolist()):
+        rows = (codes == k) & np.isfinite(given)
+        if not rows.any():
+            continue
+        by_group[group] = float(given[rows].mean()), float(less[rows].mean())
+        worse_than_shuffled = clearly_positive((given - mixed)[rows])
+        if clearly_positive((given - less)[rows]) and (leans or worse_than_shuffled):
+            misled.append(group)
+    in_known = found.errors[1] - found.errors[0]
+    in_new = float(np.nanmean(less - given))
+    vanishes = bool(leans and found.without.low > 0 and in_new < in_known / 2)
+    return found._replace(
+        verdict="shortcut" if misled or vanishes else found.verdict,
+        by_group=by_group,
+        misled=tuple(misled),
+        vanishes=vanishes,
+    )
+
+
+def clearly_positive(differences) -> bool:
+    """Whether the mean of enough rows is above 0 by three standard errors."""
+    if len(differences) < LEAST_GROUP_ROWS:
+        return False
+    gap = mean_interval(differences)
+    return bool(gap.mean > max(3 * gap.error, 1e-9))
 
 
 class ColumnProbe(NamedTuple):
@@ -169,10 +272,7 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
         mixed.append(
             np.mean([scorer(h, with_permuted_column(A, j, o), y[held]) for o in orders])
         )
-    blank = with_constant_column(X, j)
-    with warnings.catch_warnings():  # of one value in a column: it is meant
-        warnings.simplefilter("ignore", np.exceptions.RankWarning)
-        bare = [clone(models[0]).fit(select_rows(blank, r), y[r]) for r, _ in folds]
+    blank, bare = fit_without_column(probe)
     less = [
         scorer(h, select_rows(blank, r), y[r])
         for h, (_, r) in zip(bare, folds, strict=True)
@@ -191,14 +291,23 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     misled = conflicting[0] > conflicting[1]
     verdict = "shortcut" if leans and misled else "relied on" if leans else "not needed"
     score = float(full.mean())
+    errors = tuple(wrong.mean(axis=1).tolist())
     return Shortcut(
-        name, score, shuffled, without, alone, agreeing, conflicting, verdict
+        name, score, shuffled, without, alone, agreeing, conflicting, verdict, errors
     )
+
+
+def fit_without_column(probe):
+    """X with column j made constant, and the models fitted to it in each fold."""
+    blank = with_constant_column(probe.X, probe.j)
+    with warnings.catch_warnings():  # of one value in a column: it is meant
+        warnings.simplefilter("ignore", np.exceptions.RankWarning)
+        return blank, fit_folds(probe.models[0], blank, probe.y, probe.folds)
 
 
 def out_of_fold_errors(probe, X, models):
     """Out-of-fold error of each row: 0 or 1 for classes, else the absolute error."""
-    out = np.empty(len(probe.y))
+    out = np.full(len(probe.y), np.nan)  # of rows that no fold holds out
     for h, (_, held) in zip(models, probe.folds, strict=True):
         p = h.predict(select_rows(X, held))
         y = probe.y[held]

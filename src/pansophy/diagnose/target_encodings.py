@@ -6,8 +6,12 @@ with x = v, that scatter about any smooth line. With variance s^2 within groups,
     sum_v c_v (m_v - a - b v)^2 / s^2  ~  chi2(L - 2)   or more                  (1)
 
 over its L values. If x was made as the mean of y over some groups the means lie on the
-line exactly, so the sum is too small: a lower tail below 1e-6 is no accident. Rounding
-and shrinkage to the overall mean leave it far too small still.
+line exactly, so the sum is too small: a lower tail below 1e-6 is strong evidence.
+Rounding and shrinkage to the overall mean leave it far too small still. Eq. (1) needs
+groups of like variance. Where y does not vary at most values (it rains wherever a
+column of rain is above 0), the pooled s^2 is that of a few groups and says nothing of
+the others: with the shares q_v of the groups in the sum of squares within them,
+1 / sum q_v^2 groups must carry it, at least a third of all (3).
 
 Where the grouping column g is in the table, x may also be constant within levels of g
 and on a line with their mean targets, or be the mean of the other rows of the level,
@@ -39,20 +43,31 @@ def target_encoding_leak(c, goal):
         s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
         if s2 <= 1e-12 * t.var() or np.ptp(means) == 0:
             continue
-        exact = np.abs(means - values) <= 1e-6 * np.sqrt(s2)
-        chi2 = off_line(values, means, counts) / s2
-        p = scipy.stats.chi2.cdf(chi2, L - 2)
-        if (exact[counts > 1].all() and L >= 3) or (L >= 8 and p < IMPROBABLE):
+        exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
+        p = improbably_close(values, means, counts, z, t, s2)
+        if (exact and L >= 3) or p < IMPROBABLE:
             what = goal.describe(value)
+            how = "equals it" if exact else "follows it closer than chance allows"
+            told = "" if exact else f" (p = {p:.1g})"
             text = (
-                f"{c.name!r} looks like the mean of the target: over its {L} values "
-                f"{what} follows it closer than chance allows (p = {p:.1g}). It was "
-                "made from the answers."
+                f"Over the {L} values of {c.name!r} {what} {how}{told}. A column that "
+                "was made as a mean of the target looks like this: if it was, scores "
+                "here are too good."
             )
             return make_finding(
                 "target encoding", "alarm", text, column=c.name, values=L, p=p
             )
     return None
+
+
+def improbably_close(values, means, counts, z, t, s2) -> float:
+    """The lower tail of eq. (1); 1 where few groups carry the variance, eq. (3)."""
+    L = len(values)
+    within = np.bincount(z, (t - means[z]) ** 2, L)
+    carrying = within.sum() ** 2 / (within**2).sum()
+    if carrying < max(8, L / 3):
+        return 1.0
+    return float(scipy.stats.chi2.cdf(off_line(values, means, counts) / s2, L - 2))
 
 
 def off_line(x, m, c) -> float:
@@ -97,8 +112,8 @@ def encoded_levels(inputs, goal, done):
 
 def encoding_finding(c, g, what, r):
     text = (
-        f"{c.name!r} looks like the mean of the target: it follows {what} over "
-        f"{g.name!r} (r = {r:.4f}). It was made from the answers."
+        f"{c.name!r} follows {what} over {g.name!r} (r = {r:.4f}), as a column does "
+        "that was made as a mean of the target: if it was, scores here are too good."
     )
     return make_finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
 

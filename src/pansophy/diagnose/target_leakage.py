@@ -9,6 +9,7 @@ Let y be the target and x one column. Checks, the most severe first:
     score      x alone predicts y out of fold: x is cut into at most 64 bins (or its
                levels), each predicts the mean or the most frequent class of the
                other folds                                                       (1)
+    sum        y is a weighted sum of columns (`exact_combinations`)
     later      a date that lies after the moment of prediction
 
 A score counts only if its lower limit, at a level shared by all columns, is near
@@ -21,6 +22,7 @@ import scipy.stats
 
 from ..core.threads import single_blas
 from .columns import TableView, sample_rows, table_view
+from .exact_combinations import exact_combination_leak
 from .findings import Finding, by_severity, make_finding
 from .intervals import rate_interval, shared_level
 from .target_columns import Goal, goals_of
@@ -112,7 +114,7 @@ def leaks_of(
             reported.add((c.name, found.severity == "alarm"))
     done = {name for name, grave in reported if grave}
     out += list(encoded_levels(inputs, goal, done))
-    out += list(linear_combination_leak(inputs, goal, done))
+    out += list(exact_combination_leak(inputs, goal, done))
     return out + list(later_dates(inputs, goal, time, fold, level))
 
 
@@ -208,28 +210,6 @@ def target_copy_leak(c, goal):
             text = f"{c.name!r} is the target {goal.name!r} by other names."
             return leak_finding("target copy", c, text, levels=k)
     return None
-
-
-def linear_combination_leak(inputs, goal, done):
-    """Finding for a target that is a linear combination of columns."""
-    steady = lambda c: c.missing.any() or np.ptp(c.numbers) == 0
-    plain = [c for c in inputs.columns if c.kind in ("number", "yes/no")]
-    plain = [c for c in plain if not steady(c)]
-    if goal.kind != "number" or done or not plain or len(goal.y) < 5 * len(plain) + 20:
-        return
-    X = np.column_stack([c.numbers for c in plain])
-    X = (X - X.mean(0)) / X.std(0)
-    y = (goal.y - goal.y.mean()) / goal.y.std()
-    w = np.linalg.lstsq(X, y, rcond=1e-10)[0]
-    unexplained = float(((y - X @ w) ** 2).mean())
-    if unexplained < 1e-8:
-        parts = [plain[j].name for j in np.argsort(-np.abs(w)) if abs(w[j]) > 1e-4]
-        names = ", ".join(repr(p) for p in parts[:6])
-        text = (
-            f"The target {goal.name!r} is a weighted sum of {names} "
-            f"(r2 = {1 - unexplained:.8f})."
-        )
-        yield make_finding("target sum", "alarm", text, column=parts[0], parts=parts)
 
 
 def single_column_leak(c, goal, fold, level, group):

@@ -27,6 +27,7 @@ from ..distributions.class_moments import class_moments, class_sums, dense_float
 from ..params import ParameterRule
 
 BLOCK_ROWS = 4096  # a block is read twice: in cache for widths that matter
+SUM_ROUNDING = 512  # units in the last place by which the mean of a block is off
 CovarianceEstimator = Annotated[
     Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
 ]
@@ -80,13 +81,42 @@ def covariances_by_estimator(estimator, X, codes, k):
     """Covariance of each class by an estimator with `fit` and `covariance_`."""
     made = []
     for c in range(k):
-        fitted = clone(estimator).fit(X[codes == c])
-        if not hasattr(fitted, "covariance_"):
+        # an object that only has `fit` and `covariance_` is enough: it need not clone
+        # itself by parameters, nor return itself
+        own = clone(estimator, safe=False)
+        own.fit(X[codes == c])
+        if not hasattr(own, "covariance_"):
             raise ValueError(
                 f"{type(estimator).__name__} does not have a covariance_ attribute"
             )
-        made.append(np.atleast_2d(fitted.covariance_))
+        made.append(np.atleast_2d(own.covariance_))
     return np.stack(made)
+
+
+def variance_by_class(m: Moments):
+    """Variance of the columns in each class, (k, d); one row if the shape is tied."""
+    N = weight_by_class(m)
+    sums = {
+        "full": lambda S: np.diagonal(S, axis1=-2, axis2=-1),
+        "tied": lambda S: np.diagonal(S)[None, :],
+        "diag": lambda S: S,
+    }
+    scatter = sums[m.shape](m.scatter)
+    weight = N.sum() if m.shape == "tied" else N[:, None]
+    return scatter / np.maximum(weight, np.finfo(float).tiny)
+
+
+def rounding_variance(m: Moments, eps=np.finfo(float).eps):
+    """Variance that the rounding of a mean leaves in a constant column, (d,)."""
+    return (SUM_ROUNDING * eps * np.abs(m.mean).max(axis=0)) ** 2
+
+
+def column_list(model, columns, most=5):
+    """Columns by name, or by number where the model has no names, as a text."""
+    names = getattr(model, "feature_names_in_", None)
+    label = (lambda j: str(int(j))) if names is None else (lambda j: repr(names[j]))
+    listed = ", ".join(label(j) for j in columns[:most])
+    return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")
 
 
 def moments_of_all_classes(m: Moments) -> Moments:
@@ -126,6 +156,12 @@ def weight_by_class(m: Moments):
 def result_dtype(X):
     """float32 stays, all else becomes float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
+
+
+def moment_precision(X):
+    """eps of the numbers that sums over the rows of X are made in."""
+    foreign = arrays.is_foreign(X) and str(X.dtype).endswith("float32")
+    return float(np.finfo(np.float32 if foreign else np.float64).eps)
 
 
 def dense_unweighted_rows(X, w):

@@ -14,8 +14,10 @@ The fit is one pass over the rows (`class_covariances.py`). "svd" scales columns
 variance within classes, takes the eigenvectors of their correlation, and drops those
 with a root below tol; where some eigenvalue is small, squares have lost the digits that
 matter, and a second pass takes the singular values of the rows themselves by folding
-triangles. "lsqr" solves (2) with a shrunk or estimated covariance; "eigen" also gives
-directions from the generalised eigenvectors of (3).
+triangles. "lsqr" solves (2) with a shrunk or estimated covariance, by the least-norm
+solution in scaled columns where S is singular; "eigen" also gives directions from the
+generalised eigenvectors of (3), and refuses a singular S. A column whose variance
+within classes is no more than the rounding of its mean counts as constant.
 
 Cost O(n d^2) time, O(k d + d^2) memory beyond the data.
 
@@ -39,17 +41,27 @@ from ..core.rows import DatasetRows
 from ..distributions import Moments
 from ..distributions.class_moments import dense_float64
 from ..linear_model.base import AbstractLinearClassifier
-from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    NonNegative,
+    ParameterError,
+    UnsupportedChoiceError,
+)
 from ..typing import Matrix, NumberList
 from .class_covariances import (
     CovarianceEstimator,
     blocks_with_classes,
     class_covariances,
+    column_list,
     covariances_by_estimator,
     dense_unweighted_rows,
     finite_class_moments,
+    moment_precision,
     moments_of_all_classes,
     result_dtype,
+    rounding_variance,
     weight_by_class,
 )
 
@@ -65,6 +77,11 @@ class DiscriminantSolution(NamedTuple):
     intercept: Any  # (k,)
     scalings: Any = None  # (d, r)
     ratio: Any = None  # explained variance of each
+
+
+def column_scale(variance, rounding):
+    """Standard deviations; 1 for columns that are constant up to rounding."""
+    return np.where(variance > rounding, np.sqrt(np.maximum(variance, 0)), 1.0)
 
 
 def within_class_triangle(X, codes, w, means, scale):
@@ -87,12 +104,12 @@ def within_class_triangle(X, codes, w, means, scale):
     return R
 
 
-def within_class_whitening(m: Moments, triangle_of_rows, tol):
+def within_class_whitening(m: Moments, triangle_of_rows, tol, rounding):
     """A (d, r) with A' S A = I on the directions in which classes vary."""
     W = weight_by_class(m).sum()
     wide = m.shape == "diag"
     variance = m.scatter.sum(axis=0) if wide else np.diagonal(m.scatter)
-    scale = np.where(variance > 0, np.sqrt(variance / W), 1.0)
+    scale = column_scale(variance / W, rounding)
     values, V = np.zeros(1), np.zeros((len(scale), 0))
     if not wide:
         values, V = np.linalg.eigh(m.scatter / W / np.outer(scale, scale))
@@ -116,9 +133,11 @@ def positive_largest_entries(A):
     return A * np.where(top < 0, -1.0, 1.0)
 
 
-def solve_svd(m: Moments, priors, triangle_of_rows, tol) -> DiscriminantSolution:
+def solve_svd(
+    m: Moments, priors, triangle_of_rows, tol, rounding
+) -> DiscriminantSolution:
     """Eq. (2) and (3) in the whitened space."""
-    A = within_class_whitening(m, triangle_of_rows, tol)
+    A = within_class_whitening(m, triangle_of_rows, tol, rounding)
     centre = priors @ m.mean
     D = m.mean - centre
     k = len(priors)
@@ -134,20 +153,31 @@ def solve_svd(m: Moments, priors, triangle_of_rows, tol) -> DiscriminantSolution
     return DiscriminantSolution(coef, intercept, L, ratio)
 
 
-def solve_lsqr(S, means, priors) -> DiscriminantSolution:
+def class_scores(solve, means, priors):
+    """Eq. (2) with S^-1 M' = solve(M).
+
+    Only differences of scores matter for two classes, so the means are taken about
+    their centre: an offset that is large against the spread costs no digits.
+    """
+    origin = priors @ means if len(priors) == 2 else np.zeros(means.shape[1])
+    D = means - origin
+    coef = solve(D)
+    return coef, safe_log(priors) - 0.5 * np.sum(D * coef, axis=1) - coef @ origin
+
+
+def solve_lsqr(S, means, priors, rounding) -> DiscriminantSolution:
     """Eq. (2) with a given covariance."""
-    coef = scipy.linalg.lstsq(S, means.T)[0].T
-    return DiscriminantSolution(
-        coef, -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
-    )
+    scale = column_scale(np.diagonal(S), rounding)
+    R = S / np.outer(scale, scale)
+    solve = lambda M: scipy.linalg.lstsq(R, (M / scale).T)[0].T / scale
+    return DiscriminantSolution(*class_scores(solve, means, priors))
 
 
 def solve_eigen(S, total, means, priors) -> DiscriminantSolution:
     """Eq. (3) by generalised eigenvectors, eq. (2) through them."""
     values, V = scipy.linalg.eigh(total - S, S)
     values, V = values[::-1], positive_largest_entries(V[:, ::-1])
-    coef = means @ V @ V.T
-    intercept = -0.5 * np.sum(means * coef, axis=1) + safe_log(priors)
+    coef, intercept = class_scores(lambda M: M @ V @ V.T, means, priors)
     ratio = np.sort(values / np.sum(values))[::-1]
     return DiscriminantSolution(coef, intercept, V, ratio)
 
@@ -240,7 +270,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
 
     def _check_solver(self):
         if self.solver == "svd" and self.shrinkage is not None:
-            raise ParameterError(
+            raise UnsupportedChoiceError(
                 "shrinkage not supported with 'svd' solver: take 'lsqr' or 'eigen'."
             )
         if self.covariance_estimator is None:
@@ -287,6 +317,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         """The solution and the covariance within classes."""
         tied = m.shape == "tied"
         W = weight_by_class(m).sum()
+        rounding = rounding_variance(m, moment_precision(X))
         S = m.scatter / W if tied else None
         if self.solver == "svd":
             triangle_of_rows = lambda scale: within_class_triangle(
@@ -295,7 +326,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
             if S is None and self.store_covariance:
                 R = triangle_of_rows(np.full(self.n_features_in_, np.sqrt(W)))
                 S = R.T @ R
-            return solve_svd(m, priors, triangle_of_rows, self.tol), S
+            return solve_svd(m, priors, triangle_of_rows, self.tol, rounding), S
         if self.covariance_estimator is not None:
             x = dense_unweighted_rows(X, w)
             c = arrays.to_numpy(codes)
@@ -312,12 +343,30 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
                 C = class_covariances(m, every, self.shrinkage)
                 S = np.tensordot(priors, C, axes=1)
             if self.solver == "lsqr":
-                return solve_lsqr(S, m.mean, priors), S
+                return solve_lsqr(S, m.mean, priors, rounding), S
             one = blocks_with_classes(X, 0 * codes, w)
             total = class_covariances(moments_of_all_classes(m), one, self.shrinkage)[0]
         if self.solver == "lsqr":
-            return solve_lsqr(S, m.mean, priors), S
+            return solve_lsqr(S, m.mean, priors, rounding), S
+        self._check_full_rank(S, rounding)
         return solve_eigen(S, total, m.mean, priors), S
+
+    def _check_full_rank(self, S, rounding):
+        """Raise if the covariance within classes cannot be inverted."""
+        scale = column_scale(np.diagonal(S), rounding)
+        values = np.linalg.eigvalsh(S / np.outer(scale, scale))
+        if values[0] > len(S) * np.finfo(float).eps * values[-1]:
+            return
+        flat = np.flatnonzero(np.diagonal(S) <= rounding)
+        why = (
+            f"Within classes, column {column_list(self, flat)} does not vary"
+            if len(flat)
+            else "Within classes, some column is a combination of others"
+        )
+        raise np.linalg.LinAlgError(
+            "The covariance matrix within classes is not full rank. "
+            f"{why}: take solver='svd', or shrinkage."
+        )
 
     def _store(self, X, solution, S, means, priors, width):
         """Set the fitted attributes in the array library of X."""
@@ -358,7 +407,7 @@ class LinearDiscriminantAnalysis(PrefixedOutput, Transformer, AbstractLinearClas
         """Rows along Fisher's directions, eq. (3)."""
         X = self._check_new_data(X, accept_sparse="csr")
         if self.solver == "lsqr":
-            raise ParameterError(
+            raise UnsupportedChoiceError(
                 "transform not implemented for 'lsqr' solver (use 'svd' or 'eigen')."
             )
         L = self.scalings_[:, : self._n_features_out]

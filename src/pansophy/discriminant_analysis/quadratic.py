@@ -10,8 +10,8 @@ mean and scatter of each class; covariances are S_c = scatter / weight, then
     S_c <- (1 - r) S_c + r I            with r = reg_param                       (2)
 
 The principal axes (`rotations_`, `scalings_`) are the eigenvectors and eigenvalues of
-S_c. A constant column carries no information and gets variance 1 in every class; any
-other class without variance in some direction is refused.
+S_c. A class without variance in some direction has no density: it is refused, and the
+error names the columns that are constant in it.
 
 Cost O(n d^2 + k d^3) time ("diag", "spherical": O(n d)), O(k d^2) memory.
 
@@ -20,14 +20,14 @@ Refs      [HastieTibshiraniFriedman2009] 4.3; [LedoitWolf2004]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import LOG_2PI
-from ..distributions import Moments, Normal
+from ..distributions import Normal
 from ..naive_bayes.abstract_bayes import (
     AbstractBayes,
     apply_to_dense_rows,
@@ -35,37 +35,21 @@ from ..naive_bayes.abstract_bayes import (
     class_log_prior,
 )
 from ..naive_bayes.generative import spherical_moments
-from ..params import Flag, Fraction, NonNegative, ParameterError, ParameterRule
+from ..params import Flag, Fraction, NonNegative, ParameterError, UnsupportedChoiceError
 from ..typing import Matrix, NumberList
 from .class_covariances import (
-    BLOCK_ROWS,
+    CovarianceEstimator,
     blocks_with_classes,
     class_covariances,
+    column_list,
     covariances_by_estimator,
     dense_unweighted_rows,
     finite_class_moments,
     result_dtype,
+    rounding_variance,
+    variance_by_class,
     weight_by_class,
 )
-
-CovarianceEstimator = Annotated[
-    Any, ParameterRule("an estimator with a fit method", lambda v: hasattr(v, "fit"))
-]
-
-
-def constant_columns(m: Moments):
-    """Columns with the same value in every row, up to the rounding of their mean."""
-    N = weight_by_class(m)
-    centre = N @ m.mean / N.sum()
-    flat = {
-        "full": lambda S: np.diagonal(S.sum(axis=0)),
-        "tied": np.diagonal,
-        "diag": lambda S: S.sum(axis=0),
-    }
-    within = flat[m.shape](m.scatter)
-    between = N @ (m.mean - centre) ** 2
-    noise = N.sum() * (BLOCK_ROWS * np.finfo(float).eps * np.abs(centre)) ** 2
-    return np.flatnonzero(within + between <= noise)
 
 
 def principal_axes(S):
@@ -92,7 +76,8 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
     store_covariance : bool, default=False
         Whether to keep `covariance_`.
     tol : float, default=1e-4
-        A class with a variance of at most tol along some axis is refused.
+        A class with a variance of at most tol along some axis is refused, so a
+        constant column is, too; `reg_param` or shrinkage gives it a variance.
     covariance_estimator : estimator or None, default=None
         With `fit` and `covariance_`, in place of shrinkage; needs X in memory.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
@@ -156,7 +141,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
 
     def _check_solver(self):
         if self.solver == "svd" and self.shrinkage is not None:
-            raise ParameterError(
+            raise UnsupportedChoiceError(
                 "shrinkage not supported with 'svd' solver: take 'eigen'."
             )
         if self.solver == "svd" and self.covariance_estimator is not None:
@@ -204,12 +189,7 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
             m = spherical_moments(m) if kind == "spherical" else m
             C = Normal.from_stats(m).cov
         r = self.reg_param
-        C = (1 - r) * C + r * (np.eye(d) if kind in ("full", "tied") else 1.0)
-        if kind != "spherical":
-            for j in constant_columns(m):
-                at = (..., j) if kind == "diag" else (..., j, j)
-                C[at] = np.where(C[at] == r, 1.0, C[at]) if kind == "diag" else 1.0
-        return C
+        return (1 - r) * C + r * (np.eye(d) if kind in ("full", "tied") else 1.0)
 
     def _store(self, X, classes, m, C, prior):
         like = arrays.as_float(X) if arrays.is_foreign(X) else np.empty(0)
@@ -222,9 +202,9 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         pairs = [principal_axes(s) for s in (S[:1] if kind == "tied" else S)]
         pairs = pairs * k if kind == "tied" else pairs
         names = arrays.to_numpy(classes)
-        for (values, _), name, n in zip(pairs, names, weight_by_class(m), strict=True):
+        for c, (values, _) in enumerate(pairs):
             if values[-1] <= self.tol:
-                self._raise_deficient(name, n)
+                self._raise_deficient(names[c], c, m)
         self.classes_ = classes
         self.distribution_ = Normal(put(m.mean), put(C), kind)
         self.scalings_ = [keep(v) for v, _ in pairs]
@@ -235,16 +215,28 @@ class QuadraticDiscriminantAnalysis(AbstractBayes):
         if self.store_covariance:
             self.covariance_ = [keep(s) for s in S]
 
-    def _raise_deficient(self, name, n):
+    def _raise_deficient(self, name, c, m):
+        """Say which class is flat, and why: columns, too few rows, or the scale."""
         d = self.n_features_in_
+        n = m.weight.sum() if m.shape == "tied" else weight_by_class(m)[c]
+        variance = variance_by_class(m)[0 if m.shape == "tied" else c]
+        flat = np.flatnonzero(variance <= rounding_variance(m))
         cure = "shrinkage" if self.solver == "eigen" else "reg_param"
-        why = (
-            f"it has {n:g} samples for {d} features; try solver='eigen' with shrinkage"
-            if n <= d
-            else f"increase {cure}, or lower tol if the data is on a small scale"
-        )
+        if n <= d and self.covariance_type == "full":
+            why = (
+                f"When using `solver={self.solver!r}`, a class needs more samples than "
+                f"features; it has {n:g} samples for {d} features: try "
+                "solver='eigen' with shrinkage."
+            )
+        elif len(flat):
+            why = (
+                f"It does not vary in column {column_list(self, flat)}: drop constant "
+                f"columns or increase {cure}."
+            )
+        else:
+            why = f"Increase {cure}, or lower tol if the data is on a small scale."
         raise np.linalg.LinAlgError(
-            f"The covariance matrix of class {name} is not full rank: {why}."
+            f"The covariance matrix of class {name} is not full rank. {why}"
         )
 
     def _scorer(self):

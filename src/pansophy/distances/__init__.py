@@ -11,7 +11,9 @@ from .pairwise_metrics import (
     as_float_rows,
     chebyshev,
     cosine,
+    distance_matrix_function,
     euclidean,
+    hamming,
     mahalanobis,
     manhattan,
     minkowski,
@@ -30,6 +32,7 @@ METRICS = {
     "chebyshev": chebyshev,
     "minkowski": minkowski,
     "cosine": cosine,
+    "hamming": hamming,
     "pearson": pearson,
     "correlation": pearson,
     "mahalanobis": mahalanobis,
@@ -42,7 +45,9 @@ __all__ = [
     "chebyshev",
     "check_metric",
     "cosine",
+    "distance_matrix_function",
     "euclidean",
+    "hamming",
     "mahalanobis",
     "manhattan",
     "minkowski",
@@ -61,7 +66,9 @@ def pairwise(X, Z=None, metric="euclidean", **options):
     ----------
     X, Z : arrays of shape (n, d) and (m, d)
     metric : str or callable, default="euclidean"
-        A name in `METRICS`, or a function of (X, Z) that returns an (n, m) matrix.
+        A name in `METRICS`, or a function: of two rows, which returns a number, as
+        everywhere in scikit-learn and SciPy, or of (X, Z), which returns an (n, m)
+        matrix. `distance_matrix_function` tells them apart.
     **options
         Given to the metric: `p` for minkowski, `cov` for mahalanobis, `zero` for
         cosine.
@@ -79,11 +86,4 @@ def pairwise(X, Z=None, metric="euclidean", **options):
             )
         return METRICS[metric](X, Z, **options)
     X, Z = as_float_rows(X, Z)
-    D = metric(X, Z, **options)
-    shape = (X.shape[0], Z.shape[0])
-    if getattr(D, "shape", None) != shape:
-        raise ValueError(
-            f"the metric must return a matrix of shape {tuple(shape)} for two arrays "
-            f"of rows, got {getattr(D, 'shape', type(D).__name__)}."
-        )
-    return D
+    return distance_matrix_function(metric, **options)(X, Z)

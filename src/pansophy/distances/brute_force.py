@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
+from ..persist.saved_state import FloatArray, saved_state
 from . import _brute_force, _neighbor_lists
 from .pairwise_metrics import block_slices
 
@@ -27,6 +28,7 @@ LARGE = 1e18  # its square is near the largest number of float32
 QUERIES, ROWS = 256, 1024  # a tile of products: a megabyte in float32
 
 
+@saved_state(center=FloatArray("columns"), rows=FloatArray("n", "columns+1"))
 class CenteredRows(NamedTuple):
     """Rows about their mean with |x|^2 / 2 as a last column, for matrix products."""
 

@@ -15,12 +15,29 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core import threads
+from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
 from . import _kd_tree, _kd_tree_queries
 
 LEAF = 32  # rows of a leaf at most
 TOP, SMALL = 4, 4096  # levels shared one by one; rows for which threads do not pay
 
 
+def is_sound_kd_tree(tree) -> bool:
+    """Whether a loaded tree has the nodes of its levels, and rows that are numbers."""
+    n = len(tree.order)
+    if 1 << tree.levels > max(n, 1) or len(tree.lo) != (2 << tree.levels) - 1:
+        return False
+    return bool(np.isfinite(tree.XT).all())
+
+
+@saved_state(
+    XT=FloatArray("columns", f"rows+{_kd_tree.WIDE}"),
+    order=IntArray("rows", low=0, below="rows", dtype=np.int64),
+    lo=FloatArray("nodes", "columns"),
+    hi=FloatArray("nodes", "columns"),
+    levels=Whole(high=40),
+    check=is_sound_kd_tree,
+)
 class KDTree(NamedTuple):
     """Rows by columns in tree order, and the box of every node: see `_kd_tree.py`."""
 

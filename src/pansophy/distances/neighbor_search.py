@@ -37,6 +37,7 @@ from scipy import sparse
 
 from ..core import threads
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..persist.saved_state import NumberArray, Part, Whole, saved_state
 from . import _brute_force, _neighbor_lists, kd_tree
 from .brute_force import (
     QUERIES,
@@ -56,6 +57,26 @@ SQUARES = ("sqeuclidean", "squared_euclidean")
 FEW, MANY = 6, 15  # columns: a tree is always faster, and never
 
 
+def is_sound_index(index) -> bool:
+    """Whether the tree and the tiles of a loaded index are about its rows."""
+    shape = tuple(index.X.shape)
+    tree, tiles = index.tree, index.tiles
+    if tree is not None and (len(tree.order), len(tree.XT)) != shape:
+        return False
+    if tiles is not None and tiles.rows.shape != (shape[0], shape[1] + 1):
+        return False
+    if index.kind >= 0 and tree is None and tiles is None:
+        return False
+    return tree is None or tree.XT.dtype == index.X.dtype
+
+
+@saved_state(
+    X=NumberArray(None, None),
+    kind=Whole(low=-1, high=max(KINDS.values())),
+    tree=Part(KDTree, optional=True),
+    tiles=Part(CenteredRows, optional=True),
+    check=is_sound_index,
+)
 class NeighborIndex(NamedTuple):
     """Rows with what a search needs of them; made by `build_index`."""
 

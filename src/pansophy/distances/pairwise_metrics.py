@@ -5,6 +5,7 @@
     minkowski     (sum_j |x_j - z_j|^p)^(1/p), p >= 1                           (3)
     cosine        1 - x.z / (|x| |z|)                                           (4)
     mahalanobis   sqrt((x - z)^T Sigma^-1 (x - z))                              (5)
+    hamming       the share of columns j with x_j != z_j                        (6)
 
 (1) uses |x|^2 + |z|^2 - 2 x.z, one matrix product, on points moved so that their mean
 is 0. The difference cancels where two points are close: a pair whose result is below
@@ -23,9 +24,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from ..core import threads
-from ..core.arrays import as_float, asarray, is_foreign, namespace, to_numpy
+from ..core.arrays import as_float, asarray, device, is_foreign, namespace, to_numpy
 
 CLOSE = 1e-3  # below this share of |x|^2 + |z|^2 a squared distance is done again
 FEW = 4  # columns for which sums are cheaper than a product
@@ -245,6 +247,86 @@ def mahalanobis(X, Z=None, *, cov=None):
     keep = values > d * np.finfo(np.float64).eps * top
     W = asarray(vectors[:, keep] / np.sqrt(values[keep]), like=X)
     return euclidean(X @ W, None if Z is X else Z @ W)
+
+
+def hamming(X, Z=None):
+    """The share of columns in which two rows differ, eq. (6).
+
+    Examples
+    --------
+    >>> hamming([[1, 0, 1, 1]], [[1, 1, 1, 0]]).item()
+    0.5
+    """
+    X, Z = as_float_rows(X, Z)
+
+    def unequal_share(x, z):
+        xp = namespace(x)
+        D = xp.zeros((x.shape[0], z.shape[0]), dtype=x.dtype, device=device(x))
+        for j in range(x.shape[1]):
+            D += xp.astype(x[:, j][:, None] != z[:, j][None, :], x.dtype)
+        return D / x.shape[1]
+
+    return map_tiles(unequal_share, X, Z, blas=False)
+
+
+def distance_matrix_function(metric, **options) -> Callable:
+    """A metric given as a function, as a function of (X, Z) to their matrix.
+
+    `metric` may take two rows and return a number, or take X and Z and return the
+    matrix. The first pair of rows tells which: a function of matrices does not answer
+    two rows with one number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> of_rows = distance_matrix_function(lambda x, z: abs(x - z).max())
+    >>> of_rows(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [1.0, 0.0]]))
+    array([[4., 1.]])
+    """
+
+    def matrix(X, Z):
+        shape = (int(X.shape[0]), int(Z.shape[0]))
+        if takes_two_rows(metric, X, Z, options):
+            return matrix_of_row_metric(metric, X, Z, options)
+        D = metric(X, Z, **options)
+        if tuple(getattr(D, "shape", ())) != shape:
+            raise ValueError(
+                "the metric must return a number for two rows, or a matrix of shape "
+                f"{shape} for two arrays of rows, got "
+                f"{getattr(D, 'shape', type(D).__name__)}."
+            )
+        return D
+
+    return matrix
+
+
+def takes_two_rows(metric, X, Z, options) -> bool:
+    """Whether the metric answers two rows with one number."""
+    try:
+        value = metric(*first_rows(X, Z), **options)
+        return np.ndim(value) == 0 and np.isscalar(float(value))
+    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError):
+        return False
+
+
+def first_rows(X, Z):
+    """The first row of each; of a sparse matrix, as scikit-learn has it, (1, d)."""
+    return tuple(A[:1] if sparse.issparse(A) else A[0] for A in (X, Z))
+
+
+def matrix_of_row_metric(metric, X, Z, options):
+    """The metric of every pair of rows: (n, m)."""
+    if is_foreign(X):
+        rows = [[float(metric(x, z, **options)) for z in Z] for x in X]
+        return asarray(np.array(rows), like=X)
+    A, B = (
+        [M[i : i + 1] for i in range(M.shape[0])] if sparse.issparse(M) else M
+        for M in (X, Z)
+    )
+    D = np.array([[metric(x, z, **options) for z in B] for x in A], np.float64)
+    if np.isnan(D).any():
+        raise ValueError("the metric returned NaN for a pair of rows.")
+    return D.astype(X.dtype, copy=False)
 
 
 class Nearest(NamedTuple):

@@ -5,7 +5,7 @@ Each is one distribution or a batch of k components; see `base` for the contract
 """
 
 from .categorical import Categorical, Multinomial
-from .counts import Bernoulli, Binomial, Poisson
+from .counts import Bernoulli, Binomial, NegativeBinomial, Poisson
 from .covariance import SHAPES
 from .densities import Histogram, fit
 from .density_ratio import (
@@ -14,6 +14,7 @@ from .density_ratio import (
     discriminator_value,
     optimal_discriminator,
 )
+from .description_length import description_length, mdl_prior
 from .expectation import expectation, gaussian_integral, grouped_mean, variance
 from .gaussian_kl import kl_gaussian
 from .grid import GridPosterior
@@ -34,6 +35,7 @@ from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
 from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
 from .projection import Projection, fit_forward_kl, fit_reverse_kl
+from .student_t import StudentT
 from .transport import Transport, kr_dual, transport, wasserstein
 from .wishart import NormalInverseWishart
 
@@ -64,6 +66,8 @@ __all__ = [
     "Bernoulli",
     "Binomial",
     "Poisson",
+    "NegativeBinomial",
+    "StudentT",
     "Dirichlet",
     "Beta",
     "Gamma",
@@ -83,6 +87,7 @@ __all__ = [
     "conditional_entropy",
     "cross_entropy",
     "density_ratio",
+    "description_length",
     "discriminator_value",
     "entropy",
     "expectation",
@@ -99,6 +104,7 @@ __all__ = [
     "kl",
     "kl_gaussian",
     "kr_dual",
+    "mdl_prior",
     "mutual_information",
     "negative_log_likelihood",
     "optimal_discriminator",

@@ -1,4 +1,4 @@
-"""Bernoulli, binomial and Poisson distributions.
+"""Bernoulli, binomial, Poisson and negative binomial distributions.
 
 Coordinates of an event are independent, so for one event x in d coordinates
 
@@ -6,7 +6,11 @@ Coordinates of an event are independent, so for one event x in d coordinates
     Binomial    log p = sum_j log C(N, x_j) + x_j log p_j + (N - x_j) log(1-p_j)  (2)
     Poisson     log p = sum_j x_j log r_j - r_j - log x_j!                       (3)
 
-All learn from the weight and the weighted sum of x. The MAP under a Beta(a, b) prior
+    Neg. binom. log p = sum_j log G(a_j + x_j) - log G(a_j) - log x_j!
+                        + a_j log(b_j / (b_j + 1)) - x_j log(b_j + 1)            (4)
+
+(4) is a Poisson whose rate is drawn from a Gamma(a, b); G is the gamma function. The
+others learn from the weight and the weighted sum of x. The MAP under a Beta(a, b) prior
 is (sum + a - 1) / (N weight + a + b - 2), under a Gamma(a, b) (sum + a - 1) /
 (weight + b).
 
@@ -273,3 +277,60 @@ class Poisson:
             )
         xp = arrays.namespace(S)
         return cls(safe_divide(xp.maximum(S, xp.zeros_like(S)), N))
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial:
+    """A count of a Poisson whose rate has a Gamma distribution, eq. (4).
+
+    Its variance a / b + a / b^2 is above its mean: counts are overdispersed.
+
+    Parameters
+    ----------
+    shape, rate : arrays of shape (), (d,) or (k, d)
+        a and b of the Gamma, above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.distributions import NegativeBinomial
+    >>> p = NegativeBinomial(2.0, 1.0)
+    >>> float(p.mean), float(p.variance)
+    (2.0, 4.0)
+    >>> np.exp(p.log_prob([0, 1])).round(4)
+    array([0.25, 0.25])
+    """
+
+    shape: Any
+    rate: Any
+
+    def __post_init__(self):
+        a, b = float_parameter(self.shape), float_parameter(self.rate)
+        a, b = a + 0 * b, b + 0 * a
+        require_all((a > 0) & (b > 0), "shape and rate must be above 0.")
+        object.__setattr__(self, "shape", a)
+        object.__setattr__(self, "rate", b)
+
+    @property
+    def mean(self):
+        return self.shape / self.rate
+
+    @property
+    def variance(self):
+        return self.mean * (1 + 1 / self.rate)
+
+    def log_prob(self, X):
+        """Eq. (4): (n,) or (n, k)."""
+
+        def one(x, a, b):
+            log = arrays.namespace(b).log
+            ways = gammaln(a + x) - gammaln(a + 0 * x) - gammaln(x + 1 + 0 * a)
+            return ways + a * (log(b) - log(b + 1)) - x * log(b + 1)
+
+        return over_coordinates(one, X, self.shape, self.rate)
+
+    def sample(self, n: int, rng: np.random.Generator):
+        """n draws: (n, *shape.shape)."""
+        a, b = arrays.to_numpy(self.shape), arrays.to_numpy(self.rate)
+        rates = rng.gamma(a, 1 / b, size=(n, *a.shape))
+        return arrays.asarray(rng.poisson(rates), like=self.shape)

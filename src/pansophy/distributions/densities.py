@@ -20,7 +20,7 @@ from ..core import arrays
 from ..core.numerics import safe_log, xlogy
 from .base import SufficientStatistics, float_parameter, require_all
 from .categorical import Categorical, Multinomial, checked_probabilities
-from .counts import Bernoulli, Poisson
+from .counts import Bernoulli, Binomial, Poisson
 from .covariance import SHAPES
 from .normal import Normal
 from .priors import Beta, Dirichlet, Gamma
@@ -153,9 +153,21 @@ def n_symbols(X) -> int:
     return int(xp.max(X)) + 1
 
 
+def n_trials(X, trials) -> int:
+    """The number of trials given, or the largest count; no count may be above it."""
+    top = int(arrays.namespace(X).max(X))
+    trials = max(top, 1) if trials is None else trials
+    if trials != int(trials) or trials < max(top, 1):
+        raise ValueError(f"trials must be a whole number of {max(top, 1)} or more.")
+    return int(trials)
+
+
 # name -> a member of the family that fits rows X, whatever its parameters
 FAMILIES: dict[str, Callable[..., Any]] = {
     "bernoulli": lambda X: Bernoulli(np.full(n_columns(X), 0.5)),
+    "binomial": lambda X, trials=None: Binomial(
+        n_trials(X, trials), np.full(n_columns(X), 0.5)
+    ),
     "poisson": lambda X: Poisson(np.ones(n_columns(X))),
     "categorical": lambda X, m=None: Categorical(
         equal_probabilities(m or n_symbols(X))
@@ -183,7 +195,7 @@ def any_normal(X, shape="full"):
 FAMILIES["normal"] = any_normal
 
 
-def fit(X, family="normal", weights=None, *, prior=None, **options):
+def fit(X, family="normal", weights=None, *, prior=None, ddof=0, **options):
     """The maximum-likelihood distribution of a named family, eq. (1).
 
     Parameters
@@ -191,13 +203,17 @@ def fit(X, family="normal", weights=None, *, prior=None, **options):
     X : array of shape (n, d) or (n,)
         Rows.
     family : str
-        "normal" (option `shape`), "bernoulli", "poisson", "categorical" (option `m`,
+        "normal" (option `shape`), "bernoulli", "binomial" (option `trials`, the largest
+        count if not given), "poisson", "categorical" (option `m`,
         the number of symbols), "multinomial", "dirichlet", "beta", "gamma" or
         "histogram" (option `bins`).
     weights : array of shape (n,), optional
         A weight of 3 counts as three copies of the row.
     prior : distribution, optional
         The conjugate prior of the family, for the MAP.
+    ddof : {0, 1}, default=0
+        1 divides the scatter of a "normal" by n - 1, for an unbiased covariance,
+        instead of by n, for that of highest likelihood.
 
     Returns
     -------
@@ -209,11 +225,17 @@ def fit(X, family="normal", weights=None, *, prior=None, **options):
     >>> p = fit([1.0, 2.0, 3.0], "normal")
     >>> p.mean, p.cov.round(6)
     (array([2.]), array([[0.666667]]))
+    >>> fit([1.0, 2.0, 3.0], "normal", ddof=1).cov.round(6)
+    array([[1.]])
+    >>> fit([2, 3, 1, 2], "binomial", trials=5).prob
+    array([0.4])
     """
     X = X if arrays.is_foreign(X) else np.asarray(X)
     if X.ndim not in (1, 2) or X.shape[0] == 0:
         raise ValueError(f"X must be rows (n, d) or (n,), got shape {tuple(X.shape)}.")
     if family == "histogram":
+        if ddof:
+            raise ValueError("ddof is an option of 'normal', not of 'histogram'.")
         found = Histogram.fit(X, weights=weights, **options)
         return (
             found if prior is None else found.from_stats(found.stats(X, weights), prior)
@@ -221,5 +243,12 @@ def fit(X, family="normal", weights=None, *, prior=None, **options):
     if family not in FAMILIES:
         names = ", ".join(sorted([*FAMILIES, "histogram"]))
         raise ValueError(f"family must be one of {names}, got {family!r}.")
+    if ddof and family != "normal":
+        raise ValueError(f"ddof is an option of 'normal', not of {family!r}.")
     member = FAMILIES[family](X, **options)
-    return type(member).from_stats(member.stats(X, weights), prior=prior)
+    stats = member.stats(X, weights)
+    if family == "normal":
+        return Normal.from_stats(stats, prior=prior, ddof=ddof)
+    if family == "binomial":
+        return Binomial.from_stats(stats, prior=prior, trials=member.trials)
+    return type(member).from_stats(stats, prior=prior)

@@ -136,6 +136,8 @@ def grouped_mean(y, groups=None, weights=None):
 def gaussian_integral(a, b=0.0, c=0.0, *, log: bool = False):
     """The integral of exp(-x' A x + b' x + c) over all x.
 
+    That of exp(-a (x + m)^2) does not depend on m: it is `gaussian_integral(a)`.
+
     Parameters
     ----------
     a : float, or array of shape (d, d)
@@ -150,6 +152,8 @@ def gaussian_integral(a, b=0.0, c=0.0, *, log: bool = False):
     >>> from pansophy.distributions import gaussian_integral
     >>> round(gaussian_integral(2, 3, 1), 7)
     10.4938708
+    >>> round(gaussian_integral(2), 7)
+    1.2533141
     """
     A = np.atleast_2d(np.asarray(a, dtype=float))
     d = len(A)

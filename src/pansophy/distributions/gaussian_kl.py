@@ -25,7 +25,8 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     Parameters
     ----------
     mean, other_mean : arrays of shape (..., d)
-        Means; a number counts for every coordinate.
+        Means; a number counts for every coordinate. Two `Normal` may be given in place
+        of all four: `kl_gaussian(p, q)`.
     cov, other_cov : arrays
         Covariances (..., d, d), or variances: (..., d) for a diagonal, or a number
         for all coordinates.
@@ -41,7 +42,13 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     0.443147
     >>> round(float(kl_gaussian([1.0, 2.0], [[2.0, 0.6], [0.6, 1.0]])), 6)
     2.752652
+    >>> from pansophy.distributions import Normal
+    >>> round(float(kl_gaussian(Normal(0.0, 1.0), Normal(1.0, 4.0))), 6)
+    0.443147
     """
+    if hasattr(mean, "dense") and hasattr(cov, "dense"):
+        p, q = mean, cov
+        return kl_gaussian(p.mean, p.dense, q.mean, q.dense)
     m1 = float_parameter(mean)
     xp = arrays.namespace(m1)
     m2, S1, S2 = (arrays.asarray(v, like=m1) for v in (other_mean, cov, other_cov))

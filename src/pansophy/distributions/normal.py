@@ -19,7 +19,7 @@ Refs      [Chan1983] eq. (2); [Bishop2006] section 2.3
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from ..core.numerics import LOG_2PI, safe_divide
 from .base import (
     as_events,
     float_parameter,
+    require_all,
     sum_of_weights,
     weight_along_components,
     weighted_sum,
@@ -86,6 +87,19 @@ def moments(X, weights=None, shape="full") -> Moments:
     mean = safe_divide(first, weight[:, None] + xp.zeros_like(first))
     m = Moments(weight, mean, SHAPES[shape].scatter(X, mean, R), shape)
     return unbatched_moments(m) if single else m
+
+
+class PrecisionBlocks(NamedTuple):
+    """Blocks of a precision matrix between coordinates a and the others b.
+
+    The covariance of a given b is the inverse of `aa`, and its mean is
+    m_a - aa^-1 ab (x_b - m_b).
+    """
+
+    aa: Any
+    ab: Any
+    ba: Any
+    bb: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +197,23 @@ class Normal:
         return S[0, ...] if self.single else S
 
     @property
+    def precision(self):
+        """The inverses of the covariance matrices, (d, d) or (k, d, d)."""
+        return arrays.namespace(self.mean).linalg.inv(self.dense)
+
+    def precision_blocks(self, index) -> "PrecisionBlocks":
+        """The precision of one Normal, cut by the coordinates in `index` (a)."""
+        if not self.single:
+            raise TypeError("cut one Normal at a time: normal[j].precision_blocks(...)")
+        xp = arrays.namespace(self.mean)
+        a = np.atleast_1d(np.asarray(index))
+        b = np.setdiff1d(np.arange(self.d), a)
+        at = lambda i: xp.asarray(i, device=arrays.device(self.mean))
+        L = self.precision
+        block = lambda i, j: xp.take(xp.take(L, at(i), axis=0), at(j), axis=1)
+        return PrecisionBlocks(block(a, a), block(a, b), block(b, a), block(b, b))
+
+    @property
     def variance(self):
         """Variance of each coordinate, of the shape of the mean."""
         from .covariance import batch_diagonals
@@ -258,15 +289,25 @@ class Normal:
 
     @classmethod
     def from_stats(
-        cls, stats: Moments, prior=None, floor: float = 0.0, rank: int | None = None
+        cls,
+        stats: Moments,
+        prior=None,
+        floor: float = 0.0,
+        rank: int | None = None,
+        ddof: int = 0,
     ) -> "Normal":
         """The maximum-likelihood Normal, or MAP with a `NormalInverseWishart` prior.
 
         `floor` is added to the diagonal of every covariance afterwards. A `rank`
-        presses full covariances into that many factors and noise.
+        presses full covariances into that many factors and noise. With `ddof` 1 the
+        scatter of n rows is divided by n - 1 instead of n.
         """
+        if ddof not in (0, 1) or (ddof and prior is not None):
+            raise ValueError(f"ddof must be 0 or 1, and 0 with a prior, got {ddof!r}.")
+        if ddof and bool(arrays.namespace(stats.mean).any(stats.weight <= 1)):
+            raise ValueError("ddof 1 needs more than one row.")
         if rank is not None:
-            p = cls.from_stats(stats, prior, floor)
+            p = cls.from_stats(stats, prior, floor, ddof=ddof)
             C = factor_analysis(p.dense.reshape(-1, p.d, p.d), rank, floor=floor)
             return cls(p.mean, C[0] if p.single else C, "low_rank")
         if prior is not None:
@@ -276,7 +317,7 @@ class Normal:
         xp = arrays.namespace(m.mean)
         tiny = 10 * xp.finfo(m.mean.dtype).eps  # as scikit-learn: no division by zero
         cov = part.floor(
-            part.estimate(m.scatter, m.weight + tiny, m.mean.shape[1]), floor
+            part.estimate(m.scatter, m.weight - ddof + tiny, m.mean.shape[1]), floor
         )
         if stats.single:
             cov = cov if stats.shape == "tied" else cov[0, ...]
@@ -303,6 +344,41 @@ class Normal:
         gap = arrays.asarray(values, like=self.mean) - xp.take(self.mean, b_, axis=0)
         mean = xp.take(self.mean, a_, axis=0) + xp.matmul(gain, gap)
         return Normal(mean, block(a_, a_) - xp.matmul(gain, block(b_, a_)))
+
+    def posterior(self, X, known_cov, weights=None) -> "Normal":
+        """The mean of rows whose covariance is known, with this Normal as its prior.
+
+        Precisions add: S'^-1 = S^-1 + n C^-1 and S'^-1 m' = S^-1 m + C^-1 sum x_i,
+        for rows X (n, d) with covariance C = `known_cov`, a number or (d, d).
+        """
+        if not self.single:
+            raise TypeError("update one Normal at a time: normal[j].posterior(...).")
+        X = arrays.asarray(as_events(X, self.d), like=self.mean)
+        xp = arrays.namespace(X)
+        C = self.known_covariance(known_cov)
+        n = sum_of_weights(X, weights)
+        total = weighted_sum(X, weights)
+        S = self.dense
+        # S' = S - S (S + C / n)^-1 S, without the inverse of either covariance
+        gain = xp.linalg.solve(n * S + C, S).T  # S (n S + C)^-1
+        cov = S - n * xp.matmul(gain, S)
+        mean = self.mean + xp.matmul(gain, total - n * self.mean)
+        return Normal(mean, (cov + cov.T) / 2)
+
+    def predictive(self, known_cov) -> "Normal":
+        """The next row, if this is the distribution of its mean: N(m, S + C)."""
+        return Normal(self.mean, self.dense + self.known_covariance(known_cov))
+
+    def known_covariance(self, known_cov):
+        """A known covariance as a matrix (d, d); a number is a multiple of I."""
+        C = arrays.asarray(float_parameter(known_cov), like=self.mean)
+        xp = arrays.namespace(self.mean)
+        if C.ndim == 0:
+            C = C * arrays.asarray(np.eye(self.d), like=self.mean)
+        if tuple(C.shape) != (self.d, self.d):
+            raise ValueError(f"known_cov must be a number or {(self.d, self.d)}.")
+        require_all(xp.linalg.eigvalsh(C) >= 0, "known_cov must not be negative.")
+        return C
 
     def impute(self, X):
         """Rows of X with each NaN at its mean given the rest of the row, eq. (3)."""

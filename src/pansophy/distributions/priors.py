@@ -5,8 +5,12 @@
     Gamma       log p = (a - 1) log x - b x + a log b - log G(a)                 (3)
 
 with G the gamma function. They are conjugate to Categorical, Bernoulli and Poisson:
-`posterior(stats)` adds what was counted, so that batch and any order of single updates
-agree. As families of their own they learn from sums of log x (and x): the
+`posterior(X)` adds what was counted, so that batch and any order of single updates
+agree, and `predictive()` is the distribution of the next observation. Pseudo-counts of
+0 are the improper limits Beta(0, 0), Gamma(0, 0) and Dirichlet(0): they have no density
+and no draws, but a posterior, whose mean is the maximum-likelihood estimate.
+
+As families of their own they learn from sums of log x (and x): the
 maximum-likelihood parameters solve digamma equations, by Newton steps that are exact
 for the rank-one Hessian of (1) and in 1/a for (3).
 
@@ -20,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays
-from ..core.numerics import safe_log, xlogy
+from ..core.numerics import safe_divide, safe_log, xlogy
 from .base import (
     SufficientStatistics,
     as_events,
@@ -34,6 +38,8 @@ from .base import (
     trigamma,
     weight_along_components,
 )
+from .categorical import Categorical, Multinomial
+from .counts import Bernoulli, NegativeBinomial
 
 
 def log_beta(a):
@@ -85,14 +91,16 @@ class Dirichlet:
     Parameters
     ----------
     concentration : array of shape (m,) or (k, m)
-        a, each above 0. All ones is uniform.
+        a, each above 0, or 0 for the improper limit. All ones is uniform.
 
     Examples
     --------
     >>> from pansophy.distributions import Categorical, Dirichlet
     >>> prior = Dirichlet([1.0, 1.0, 1.0])
+    >>> prior.posterior([0, 0, 2]).mean
+    array([0.5       , 0.16666667, 0.33333333])
     >>> counts = Categorical([0.2, 0.3, 0.5]).stats([0, 0, 2])
-    >>> prior.posterior(counts).mean
+    >>> prior.posterior(counts).predictive().prob
     array([0.5       , 0.16666667, 0.33333333])
     """
 
@@ -100,7 +108,7 @@ class Dirichlet:
 
     def __post_init__(self):
         a = float_parameter(self.concentration)
-        require_all(a > 0, "concentration must be above 0.")
+        require_all(a >= 0, "concentration must not be negative.")
         object.__setattr__(self, "concentration", a)
 
     @property
@@ -109,8 +117,10 @@ class Dirichlet:
 
     @property
     def mean(self):
+        """a / sum a; NaN where all are 0."""
         a = self.concentration
-        return a / arrays.namespace(a).sum(a, axis=-1, keepdims=True)
+        total = arrays.namespace(a).sum(a, axis=-1, keepdims=True)
+        return safe_divide(a, total + 0 * a, float("nan"))
 
     @property
     def variance(self):
@@ -130,6 +140,7 @@ class Dirichlet:
     @property
     def entropy(self):
         a = self.concentration
+        require_proper(a, "Dirichlet")
         xp = arrays.namespace(a)
         m = a.shape[-1]
         total = xp.sum(a, axis=-1)
@@ -139,6 +150,7 @@ class Dirichlet:
     def log_prob(self, X):
         """Eq. (1): (n,) or (n, k)."""
         a = self.concentration
+        require_proper(a, "Dirichlet")
         xp = arrays.namespace(a)
         X = arrays.asarray(as_events(X, int(a.shape[-1])), like=a)
         require_all(X >= 0, "probabilities must not be negative.")
@@ -147,6 +159,7 @@ class Dirichlet:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, m) or (n, k, m)."""
+        require_proper(self.concentration, "Dirichlet")
         a = arrays.to_numpy(self.concentration)
         G = rng.standard_gamma(a, size=(n, *a.shape))
         return arrays.asarray(
@@ -165,9 +178,28 @@ class Dirichlet:
         g = per_weight(stats.total[0], stats.weight)
         return cls(arrays.asarray(fit_dirichlet(g), like=g))
 
-    def posterior(self, stats: SufficientStatistics) -> "Dirichlet":
-        """Given the counts of a Categorical or Multinomial: Dir(a + counts)."""
-        return Dirichlet(self.concentration + stats.total[0])
+    def posterior(self, X, weights=None) -> "Dirichlet":
+        """Dir(a + counts), given symbols, rows of counts, or statistics of either.
+
+        Symbols are whole numbers (n,) from 0 to m - 1; rows of counts are (n, m).
+        """
+        if isinstance(X, SufficientStatistics):
+            return Dirichlet(self.concentration + X.total[0])
+        m = int(self.concentration.shape[-1])
+        X = X if arrays.is_foreign(X) else np.asarray(X)
+        even = np.full(m, 1 / m)
+        family = Categorical(even) if X.ndim == 1 else Multinomial(even)
+        counts = family.stats(X, weights).total[0]
+        return Dirichlet(self.concentration + arrays.asarray(counts, like=self.mean))
+
+    def predictive(self) -> Categorical:
+        """The distribution of the next symbol: its probabilities are the mean."""
+        return Categorical(self.mean)
+
+
+def require_proper(a, name):
+    """Refuse pseudo-counts of 0, which have no density."""
+    require_all(a > 0, f"this {name} is improper: a parameter is 0.")
 
 
 def no_prior(prior, cls):
@@ -182,15 +214,18 @@ class Beta:
     Parameters
     ----------
     a, b : arrays of shape (), (d,) or (k, d)
-        Pseudo-counts of 1 and 0, each above 0.
+        Pseudo-counts of 1 and 0, each above 0, or 0 for the improper limit.
 
     Examples
     --------
-    >>> from pansophy.distributions import Bernoulli, Beta
-    >>> seen = Bernoulli(0.5).stats([1, 1, 1, 0])
-    >>> posterior = Beta(2.0, 2.0).posterior(seen)
-    >>> posterior.mean, posterior.mode
-    (array([0.625]), array([0.66666667]))
+    >>> from pansophy.distributions import Beta
+    >>> posterior = Beta(2, 2).posterior([1, 1, 1, 0])
+    >>> float(posterior.mean), round(float(posterior.mode), 6)
+    (0.625, 0.666667)
+    >>> float(posterior.predictive().prob)  # of a 1 as the next
+    0.625
+    >>> float(Beta(0, 0).posterior([1, 1, 1, 0]).mean)
+    0.75
     """
 
     a: Any
@@ -199,7 +234,7 @@ class Beta:
     def __post_init__(self):
         a, b = float_parameter(self.a), float_parameter(self.b)
         a, b = a + 0 * b, b + 0 * a
-        require_all((a > 0) & (b > 0), "a and b must be above 0.")
+        require_all((a >= 0) & (b >= 0), "a and b must not be negative.")
         object.__setattr__(self, "a", a)
         object.__setattr__(self, "b", b)
 
@@ -210,12 +245,14 @@ class Beta:
 
     @property
     def mean(self):
-        return self.a / (self.a + self.b)
+        """a / (a + b); NaN where both are 0."""
+        return safe_divide(self.a, self.a + self.b, float("nan"))
 
     @property
     def variance(self):
         total = self.a + self.b
-        return self.a * self.b / (total * total * (total + 1))
+        below = total * total * (total + 1)
+        return safe_divide(self.a * self.b, below, float("nan"))
 
     @property
     def mode(self):
@@ -228,6 +265,7 @@ class Beta:
 
     def log_prob(self, X):
         """Eq. (2): (n,) or (n, k)."""
+        require_proper(self.pair, "Beta")
 
         def one(x, a, b):
             norm = gammaln(a + b) - gammaln(a) - gammaln(b)
@@ -237,6 +275,7 @@ class Beta:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *a.shape)."""
+        require_proper(self.pair, "Beta")
         a, b = arrays.to_numpy(self.a), arrays.to_numpy(self.b)
         return arrays.asarray(rng.beta(a, b, size=(n, *a.shape)), like=self.a)
 
@@ -257,12 +296,19 @@ class Beta:
         pick = lambda j: arrays.asarray(fitted[..., j], like=like)
         return cls(pick(0), pick(1))
 
-    def posterior(self, stats: SufficientStatistics) -> "Beta":
-        """Given the statistics of a Bernoulli: Beta(a + ones, b + zeros)."""
+    def posterior(self, X, weights=None, *, trials: int = 1) -> "Beta":
+        """Beta(a + ones, b + zeros), given rows of 0 and 1, or their statistics.
+
+        With `trials` N the rows count the successes of N trials each.
+        """
+        stats = observed_statistics(X, self.a, weights, 0, trials, "0 and 1 only")
         ones = stats.total[0]
-        N = stats.weight
-        zeros = weight_along_components(N, ones) - ones
+        zeros = trials * weight_along_components(stats.weight, ones) - ones
         return Beta(self.a + ones, self.b + zeros)
+
+    def predictive(self) -> Bernoulli:
+        """The distribution of the next 0 or 1: its probability of 1 is the mean."""
+        return Bernoulli(self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,13 +318,16 @@ class Gamma:
     Parameters
     ----------
     shape, rate : arrays of shape (), (d,) or (k, d)
-        a and b of eq. (3); the mean is a / b.
+        a and b of eq. (3), above 0, or 0 for the improper limit; the mean is a / b.
 
     Examples
     --------
-    >>> from pansophy.distributions import Gamma, Poisson
-    >>> Gamma(2.0, 1.0).posterior(Poisson(1.0).stats([3, 5])).mean
-    array([3.33333333])
+    >>> from pansophy.distributions import Gamma
+    >>> posterior = Gamma(2, 1).posterior([3, 5])
+    >>> round(float(posterior.mean), 6), round(float(posterior.predictive().mean), 6)
+    (3.333333, 3.333333)
+    >>> float(Gamma(0, 0).posterior([3, 5]).mean)
+    4.0
     """
 
     shape: Any
@@ -287,27 +336,29 @@ class Gamma:
     def __post_init__(self):
         a, b = float_parameter(self.shape), float_parameter(self.rate)
         a, b = a + 0 * b, b + 0 * a
-        require_all((a > 0) & (b > 0), "shape and rate must be above 0.")
+        require_all((a >= 0) & (b >= 0), "shape and rate must not be negative.")
         object.__setattr__(self, "shape", a)
         object.__setattr__(self, "rate", b)
 
     @property
     def mean(self):
-        return self.shape / self.rate
+        """shape / rate; NaN where the rate is 0."""
+        return safe_divide(self.shape, self.rate, float("nan"))
 
     @property
     def variance(self):
-        return self.shape / (self.rate * self.rate)
+        return safe_divide(self.shape, self.rate * self.rate, float("nan"))
 
     @property
     def mode(self):
         xp = arrays.namespace(self.shape)
-        top = (self.shape - 1) / self.rate
+        top = safe_divide(self.shape - 1, self.rate, float("nan"))
         return xp.maximum(top, xp.zeros_like(top))
 
     @property
     def entropy(self):
         """Sum over coordinates, () or (k,)."""
+        require_proper(self.shape * self.rate, "Gamma")
         a = self.shape
         xp = arrays.namespace(self.shape)
         h = a - xp.log(self.rate) + gammaln(a) + (1 - a) * digamma(a)
@@ -315,6 +366,7 @@ class Gamma:
 
     def log_prob(self, X):
         """Eq. (3): (n,) or (n, k)."""
+        require_proper(self.shape * self.rate, "Gamma")
 
         def one(x, a, b):
             log_b = arrays.namespace(b).log(b)
@@ -324,6 +376,7 @@ class Gamma:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *shape.shape)."""
+        require_proper(self.shape * self.rate, "Gamma")
         a, b = arrays.to_numpy(self.shape), arrays.to_numpy(self.rate)
         return arrays.asarray(rng.gamma(a, 1 / b, size=(n, *a.shape)), like=self.shape)
 
@@ -341,9 +394,30 @@ class Gamma:
         a = arrays.asarray(fit_gamma_shape(xp.log(mean) - log_mean), like=mean)
         return cls(a, a / mean)
 
-    def posterior(self, stats: SufficientStatistics) -> "Gamma":
-        """Given the statistics of a Poisson: Gamma(a + sum, b + weight)."""
+    def posterior(self, X, weights=None) -> "Gamma":
+        """Gamma(a + sum, b + rows), given rows of counts, or their statistics."""
+        stats = observed_statistics(X, self.shape, weights, 0, np.inf, "counts")
         S = stats.total[0]
         return Gamma(
             self.shape + S, self.rate + weight_along_components(stats.weight, S)
         )
+
+    def predictive(self) -> NegativeBinomial:
+        """The distribution of the next count of a Poisson."""
+        return NegativeBinomial(self.shape, self.rate)
+
+
+def observed_statistics(X, parameter, weights, low, high, what):
+    """Weight and sum of rows X, in the shape of a prior's parameter; or X itself."""
+    if isinstance(X, SufficientStatistics):
+        return X
+    X = as_events(X, int(parameter.shape[-1]) if parameter.ndim else 1)
+    X = arrays.asarray(X, like=parameter)
+    xp = arrays.namespace(X)
+    whole = (xp.floor(X) == X) & (low <= X) & (high >= X)
+    wanted = what if high in (1, np.inf) else f"whole numbers from {low} to {high}"
+    require_all(whole, f"the rows of a posterior must hold {wanted}.")
+    stats = sufficient_statistics(X, weights, lambda x: x)
+    if parameter.ndim:
+        return stats
+    return SufficientStatistics(stats.weight, (stats.total[0][..., 0],))

@@ -22,9 +22,10 @@ import numpy as np
 import scipy.special
 
 from ..core import arrays
-from .base import float_parameter, require_all
+from .base import as_events, float_parameter, require_all
 from .covariance import SHAPES
-from .normal import Moments, Normal
+from .normal import Moments, Normal, moments
+from .student_t import StudentT
 
 
 class MeanAndCovariance(NamedTuple):
@@ -54,6 +55,9 @@ class NormalInverseWishart:
     >>> import numpy as np
     >>> from pansophy.distributions import Normal, NormalInverseWishart
     >>> prior = NormalInverseWishart(np.zeros(2), 1.0, np.eye(2), 4.0)
+    >>> posterior = prior.posterior(np.array([[2.0, 0.0]]))
+    >>> posterior.mode.mean, posterior.predictive().dof
+    (array([1., 0.]), 4.0)
     >>> seen = Normal(np.zeros(2), np.eye(2)).stats(np.array([[2.0, 0.0]]))
     >>> Normal.from_stats(seen, prior=prior).mean
     array([1., 0.])
@@ -106,8 +110,9 @@ class NormalInverseWishart:
         C = part.floor(part.estimate(part.compress(S), N, d), floor)
         return Normal(mean, C[0, ...] if self.single and shape != "tied" else C, shape)
 
-    def posterior(self, stats: Moments) -> "NormalInverseWishart":
-        """Eq. (2), for one set of rows or for each of k."""
+    def posterior(self, X, weights=None) -> "NormalInverseWishart":
+        """Eq. (2), given rows (n, d), or `Moments` of one set of rows or of k."""
+        stats = X if isinstance(X, Moments) else moments(as_events(X, self.d), weights)
         N, x = stats.weight, stats.mean
         xp = arrays.namespace(x)
         lift = (
@@ -123,6 +128,17 @@ class NormalInverseWishart:
         psi = self.scale + C + pull
         dof = self.dof + N
         return NormalInverseWishart(mean, xp.asarray(kappa), psi, xp.asarray(dof))
+
+    def predictive(self) -> StudentT:
+        """The distribution of the next row, which needs dof > d - 1 and kappa > 0."""
+        if not self.single:
+            raise TypeError("predict by one distribution at a time.")
+        v = float(self.dof) - self.d + 1
+        kappa = float(self.kappa)
+        if v <= 0 or kappa <= 0:
+            raise ValueError("the next row needs dof above d - 1 and kappa above 0.")
+        scale = arrays.to_numpy(self.scale) * (kappa + 1) / (kappa * v)
+        return StudentT(arrays.to_numpy(self.mean), scale, v)
 
     def log_prob(self, pair):
         """Log density (n,) of eq. (1) at n means (n, d) and covariances (n, d, d)."""

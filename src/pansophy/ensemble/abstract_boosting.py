@@ -27,10 +27,26 @@ from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..losses import base as kinds
 from ..params import ParameterError, ParameterRule
-from ..tree.abstract_decision_tree import encode_grid, validate_prediction_rows
+from ..persist.saved_state import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Offsets,
+    Part,
+    Whole,
+    are_binary_trees,
+    saved_state,
+)
+from ..tree.abstract_decision_tree import (
+    encode_grid,
+    splits_match_inputs,
+    validate_prediction_rows,
+)
 from ..tree.additive_trees import AdditiveTrees
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import PackedForest, pack_forest
-from ..tree.tree import Tree
+from ..tree.tree import LEAF, Tree
 from ..tree.virtual_subclasses import VirtualSubclass
 from .binning import float32_blocks
 from .boosting import MULTICLASS_KINDS, TARGET_DOMAINS, check_target_domain
@@ -62,6 +78,28 @@ class TreeArrays(NamedTuple):
     sets: np.ndarray | None = None  # (nodes, 4)
 
 
+def are_sound_boosted_trees(trees) -> bool:
+    """Whether each slice of the arrays of loaded trees is one tree."""
+    left, right = trees.children_left, trees.children_right
+    splits = trees.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right, trees.start)
+
+
+@saved_state(
+    start=Offsets("trees", "nodes"),
+    children_left=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    children_right=IntArray("nodes", low=-1, below="nodes", dtype=np.int32),
+    feature=IntArray("nodes", below="n_features", dtype=np.int32),
+    threshold=FloatArray("nodes"),
+    impurity=FloatArray("nodes"),
+    n_node_samples=NumberArray("nodes"),
+    weighted_n_node_samples=FloatArray("nodes"),
+    value=FloatArray("nodes"),
+    missing_go_to_left=BoolArray("nodes"),
+    n_features=Whole(low=1),
+    sets=IntArray("nodes", 4, dtype=np.uint64, optional=True),
+    check=are_sound_boosted_trees,
+)
 class BoostedTrees(TreeArrays):
     """Concatenated trees: a tree is a slice of every array.
 
@@ -141,6 +179,22 @@ def concatenate_trees(trees, n_features) -> BoostedTrees:
     )
 
 
+def trees_fill_iterations(model) -> bool:
+    """Whether every iteration of a loaded model has as many trees."""
+    trees = getattr(model, "trees_", None)
+    each = getattr(model, "n_trees_per_iteration_", 1)
+    k = len(model.classes_) if hasattr(model, "classes_") else 1
+    outputs = k if k > 2 else 1
+    return trees is None or (each == outputs and trees.n_trees % each == 0)
+
+
+@saved_state(
+    trees_=Part(BoostedTrees, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    n_trees_per_iteration_=Whole(low=1),
+    baseline_=FloatArray("n_trees_per_iteration_"),
+    check=lambda m: splits_match_inputs(m) and trees_fill_iterations(m),
+)
 class AbstractBoosting(VirtualSubclass, Estimator):
     """A model that is a sum of trees in `trees_`, eq. (1)."""
 

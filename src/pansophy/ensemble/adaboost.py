@@ -60,6 +60,7 @@ from ..core.labels import class_codes
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Positive
+from ..persist.saved_state import AnyValue, Each, FloatArray, saved_state
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.packed_forest import pack_forest
 from ..tree.tree import map_dense_blocks
@@ -70,6 +71,7 @@ from .members import (
     bootstrap_counts,
     clone_with_seed,
     member_seeds,
+    members_fit_columns,
     takes_sample_weight,
 )
 from .tree_table import (
@@ -147,6 +149,11 @@ class AdaBoostData(NamedTuple):
         return clone_with_seed(self.template, seed)
 
 
+@saved_state(
+    estimators_=Each(AnyValue(), "members"),
+    estimator_weights_=FloatArray(None),
+    check=members_fit_columns,
+)
 class AbstractAdaBoost(Estimator):
     """Members in `estimators_` with a weight and an error each."""
 

@@ -54,6 +54,7 @@ from ..core.labels import class_codes
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, Verbosity
+from ..persist.saved_state import AnyValue, Each, IntArray, saved_state
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.abstract_decision_tree import PositiveFraction
 from ..typing import Fittable, Seed
@@ -64,6 +65,7 @@ from .members import (
     collect_members,
     fit_member,
     member_seeds,
+    members_fit_columns,
     number_of_columns_to_draw,
     number_of_rows_to_draw,
     probabilities_or_votes,
@@ -138,6 +140,11 @@ def fit_bagged_member(seed, task: BaggingTask):
     return model, columns
 
 
+@saved_state(
+    estimators_=Each(AnyValue(), "members"),
+    estimators_features_=Each(IntArray(None, low=0, below="n_features_in_"), "members"),
+    check=members_fit_columns,
+)
 class AbstractBagging(Estimator):
     """Members in `estimators_`, each with its seed and its columns."""
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from ..base import Classifier
 from ..params import Jobs, NonNegative, ParameterError
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import NumberList, Splits
 from .committee import (
     AbstractCommittee,
@@ -57,6 +58,7 @@ class CascadeReport(NamedTuple):
         return "\n".join([*lines, f"mean cost {self.mean_cost:.4g}"])
 
 
+@saved_state(n_learned_=IntArray(None, low=0))
 @dataclass(eq=False, repr=False)
 class CascadeClassifier(Classifier, AbstractCommittee):
     """Classifiers in sequence, each for the rows on which earlier ones were unsure.

@@ -59,6 +59,7 @@ from ..params import (
     TwoOrMore,
     Verbosity,
 )
+from ..persist.saved_state import Part, Whole, saved_state
 from ..tree import abstract_decision_tree, pruning
 from ..tree._structures import ABSOLUTE, SQUARE
 from ..tree.abstract_decision_tree import (
@@ -72,6 +73,7 @@ from ..tree.abstract_decision_tree import (
     growth_limits,
     refuse_sparse_target,
     resolve_max_features,
+    splits_match_inputs,
     validate_prediction_rows,
     validate_training_data,
 )
@@ -84,10 +86,12 @@ from ..tree.decision_tree import (
 )
 from ..tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
+from ..tree.input_encoding import InputEncoder
 from ..tree.packed_forest import (
     KEEP_ALL,
     KEEP_IMPURITIES,
     KEEP_LEAVES,
+    PackedForest,
     PackedTree,
     join_packed_trees,
     pack_tree,
@@ -224,6 +228,12 @@ def grow_forest_trees(plan: ForestPlan, seeds):
 # -- what all forests share ------------------------------------------------------
 
 
+@saved_state(
+    forest_=Part(PackedForest, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    n_outputs_=Whole(low=1),
+    check=splits_match_inputs,
+)
 class AbstractForest(VirtualSubclass, Estimator):
     """Packed trees in `forest_`: growing them, and predictions from all of them."""
 

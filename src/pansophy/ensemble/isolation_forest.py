@@ -35,11 +35,13 @@ from ..core import threads
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, ParameterRule, Verbosity
+from ..persist.saved_state import Part, Whole, saved_state
 from ..tree._structures import SQUARE
 from ..tree.abstract_decision_tree import (
     ARRAY_CHECKS,
     PositiveFraction,
     require_rows_in_memory,
+    splits_match_inputs,
     validate_prediction_rows,
 )
 from ..tree.additive_trees import AdditiveTrees, dense_prediction_rows
@@ -49,6 +51,7 @@ from ..tree.grower import Grower, GrowthLimits, needs_sorted_columns
 from ..tree.input_encoding import InputEncoder, training_rows_as_float32
 from ..tree.packed_forest import (
     KEEP_LEAVES,
+    PackedForest,
     join_packed_trees,
     pack_tree,
     packed_tree_at,
@@ -128,6 +131,12 @@ def tree_of_columns(tree, columns):
     return tree._replace(feature=feature, n_features=len(columns))
 
 
+@saved_state(
+    forest_=Part(PackedForest, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    max_samples_=Whole(low=1),
+    check=splits_match_inputs,
+)
 @dataclass(eq=False, repr=False)
 class IsolationForest(OneClass, VirtualSubclass, Estimator):
     """Detects outliers by how few random splits isolate them.

@@ -71,6 +71,24 @@ class ResamplingPlan(NamedTuple):
         return columns, subset_counts(rng, self.n, self.n_rows)
 
 
+def members_fit_columns(model) -> bool:
+    """Whether the trees among the members of a loaded ensemble fit its columns.
+
+    They may be packed into one forest, which looks at no member's number of columns.
+    """
+    members = getattr(model, "estimators_", [])
+    columns = getattr(model, "estimators_features_", None)
+    width = getattr(model, "n_features_in_", None)
+    if columns is not None and len(columns) != len(members):
+        return False
+    for i, member in enumerate(members):
+        tree = getattr(member, "tree_", None)
+        expected = width if columns is None else len(columns[i])
+        if tree is not None and tree.n_features != expected:
+            return False
+    return True
+
+
 def member_seeds(random_state, n, skip=0) -> np.ndarray:
     """Seeds (31 bits) of members skip .. n; the first ones are the same for any n."""
     return make_rng(random_state).integers(0, 2**31 - 1, size=n)[skip:]

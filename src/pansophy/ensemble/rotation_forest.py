@@ -44,6 +44,14 @@ from ..core.labels import class_codes
 from ..core.progress import run_with_progress
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, Verbosity, number_rule
+from ..persist.saved_state import (
+    AnyValue,
+    Each,
+    FloatArray,
+    IntArray,
+    Part,
+    saved_state,
+)
 from ..tree import DecisionTreeClassifier, DecisionTreeRegressor
 from ..tree.input_encoding import silent_float32_overflow, training_rows_as_float32
 from ..typing import Fittable, Seed
@@ -54,6 +62,7 @@ from .members import (
     collect_members,
     fit_member,
     member_seeds,
+    members_fit_columns,
     probabilities_or_votes,
     require_in_memory,
 )
@@ -65,12 +74,21 @@ BLOCK = 1 << 13  # rows rotated at a time
 FLOAT32_CHECKS = {"dtype": np.float32, "order": "C"}
 
 
+@saved_state(
+    mean=FloatArray("columns"),
+    order=IntArray("groups", "size", low=-1, below="columns"),
+    blocks=FloatArray("groups", "size", "size"),
+)
 class Rotation(NamedTuple):
     """R of eq. (2) by its blocks."""
 
     mean: np.ndarray  # (d,)
     order: np.ndarray  # (groups, M) columns, -1 where a group has fewer
     blocks: np.ndarray  # (groups, M, M)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.mean)
 
     @property
     def matrix(self):
@@ -151,6 +169,11 @@ def draw_rotation(rng, X, mean, codes, K, w, M, share) -> Rotation:
     return Rotation(mean, order, principal_components(C))
 
 
+@saved_state(
+    rotations_=Each(Part(Rotation, n_columns="n_features_in_"), "members"),
+    estimators_=Each(AnyValue(), "members"),
+    check=members_fit_columns,
+)
 class AbstractRotationForest(Estimator):
     """Members in `estimators_`, each with its rotation."""
 

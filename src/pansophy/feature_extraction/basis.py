@@ -4,17 +4,15 @@ A model linear in its weights is as curved as its columns phi(x),
 
     f(x) = sum_k w_k phi_k(x)                                                    (1)
 
-`BasisFeatures` makes phi from formulas ("x**2", "sin(x)", "x0 * x1"). In a formula x
-stands for every column in turn, x0, x1, ... for one column, and so does a column's
-name where the table has names. Polynomials and splines are scikit-learn's
-`PolynomialFeatures` and `SplineTransformer`; `polynomial_size` says how many columns
-the former will make before it tries.
+`BasisFeatures` makes phi from formulas ("x**2", "sin(x)", "x0 * x1") or functions. In a
+formula x stands for every column in turn, x0, x1, ... for one column, and so does a
+column's name where the table has names. A function gets the whole X. All monomials up
+to a degree are `PolynomialFeatures`, splines scikit-learn's `SplineTransformer`.
 
 Shapes    X (n, d)   phi (n, m)
 """
 
-import math
-import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -25,30 +23,6 @@ from ..params import Flag, ParameterError
 from ..typing import ListLike
 from .formulas import CONSTANTS, evaluate_formula, names_in_formula, parse_formula
 
-MANY_COLUMNS = 1_000_000  # columns beyond which an expansion is worth a warning
-
-
-def polynomial_size(d: int, degree: int) -> int:
-    """Columns of all monomials of d variables up to a degree: C(d + degree, degree).
-
-    Warns beyond a million.
-
-    Examples
-    --------
-    >>> from pansophy.feature_extraction import polynomial_size
-    >>> polynomial_size(3, 2)
-    10
-    """
-    count = math.comb(d + degree, degree)
-    if count > MANY_COLUMNS:
-        warnings.warn(
-            f"a polynomial of degree {degree} in {d} columns has {count} terms; a "
-            "kernel of that degree needs none of them.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return count
-
 
 @dataclass(eq=False, repr=False)
 class BasisFeatures(Transformer, Estimator):
@@ -56,8 +30,10 @@ class BasisFeatures(Transformer, Estimator):
 
     Parameters
     ----------
-    formulas : list of str, default=("x",)
-        Each makes a column, or one per column of X where it speaks of x.
+    formulas : list of str or functions, default=("x",)
+        A text makes a column, or one per column of X where it speaks of x. A function
+        is called with X, (n, d), and gives a number, a column (n,) or columns (n, m)
+        (`np.sin`, `lambda X: X[:, 0] * X[:, 1]`). Functions cannot be saved to a file.
     append : bool, default=False
         Whether to put the made columns after those of X instead of in their place.
 
@@ -65,6 +41,8 @@ class BasisFeatures(Transformer, Estimator):
     ----------
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
+    widths_ : list of int
+        Columns that each formula or function makes.
 
     Examples
     --------
@@ -78,7 +56,7 @@ class BasisFeatures(Transformer, Estimator):
     ['1', 'x0', 'x1', 'x0 * x1']
     """
 
-    formulas: ListLike = ("x",)
+    formulas: ListLike | str | Callable = ("x",)
     _: KW_ONLY
     append: Flag = False
 
@@ -89,37 +67,45 @@ class BasisFeatures(Transformer, Estimator):
         if not self._texts():
             raise ParameterError("formulas of BasisFeatures must not be empty.")
         for text in self._texts():
+            if callable(text):
+                continue
             if not isinstance(text, str):
                 raise ParameterError(
-                    f"formulas of BasisFeatures must be text, got {text!r}."
+                    "formulas of BasisFeatures must be text or functions, got "
+                    f"{text!r}."
                 )
             wrong = names_in_formula(parse_formula(text)) - known
             if wrong:
                 raise ValueError(
                     f"formula {text!r} speaks of {min(wrong)!r}, which is no column."
                 )
+        self.widths_ = [Z.shape[1] for Z in self._parts(X)]
         return self
 
     def transform(self, X):
-        """The columns that the formulas make."""
+        """The columns that the formulas and functions make."""
         X = self._check_new_data(X)
         xp = arrays.namespace(X)
-        d = X.shape[1]
-        columns = {name: X[:, j] for name, j in self._columns(d).items()}
-        out = [X] if self.append else []
-        for text in self._texts():
-            tree = parse_formula(text)
-            each = range(d) if "x" in names_in_formula(tree) - set(columns) else [None]
-            for j in each:
-                value = evaluate_formula(
-                    tree, columns if j is None else {**columns, "x": X[:, j]}
-                )
-                if isinstance(value, (int, float)):
-                    value = xp.full_like(X[:, 0], value)
-                out.append(value[:, None])
-        Z = xp.concat(out, axis=1)
+        parts = self._parts(X)
+        widths = [Z.shape[1] for Z in parts]
+        if widths != self.widths_:
+            raise ValueError(
+                f"the functions of BasisFeatures made {widths} columns, but "
+                f"{self.widths_} at fit."
+            )
+        Z = xp.concat([X, *parts] if self.append else parts, axis=1)
         self._check_finite(Z)
         return Z
+
+    def _parts(self, X):
+        """The columns of each formula or function, (n, m) each."""
+        columns = {name: X[:, j] for name, j in self._columns(X.shape[1]).items()}
+        return [
+            function_columns(text, X)
+            if callable(text)
+            else formula_columns(text, X, columns)
+            for text in self._texts()
+        ]
 
     def _check_finite(self, Z):
         if not arrays.all_finite(Z):
@@ -129,7 +115,8 @@ class BasisFeatures(Transformer, Estimator):
 
     def _texts(self):
         texts = self.formulas
-        return [texts] if isinstance(texts, str) else list(texts)
+        one = isinstance(texts, str) or callable(texts)
+        return [texts] if one else list(texts)
 
     def _columns(self, d):
         """Name -> number of the column: x0, x1, ..., and names that are identifiers."""
@@ -140,13 +127,21 @@ class BasisFeatures(Transformer, Estimator):
         return places
 
     def get_feature_names_out(self, input_features=None):
-        """The formulas, with the name of the column where they speak of x."""
+        """The formulas, with the name of the column where they speak of x.
+
+        The columns of a function are called after it.
+        """
         d = self.n_features_in_
         given = getattr(self, "feature_names_in_", None)
         given = given if input_features is None else input_features
         given = [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
         out = list(given) if self.append else []
-        for text in self._texts():
+        for text, width in zip(self._texts(), self.widths_, strict=True):
+            if callable(text):
+                name = getattr(text, "__name__", type(text).__name__)
+                numbered = [f"{name}_{j}" for j in range(width)]
+                out += [name] if width == 1 else numbered
+                continue
             used = names_in_formula(parse_formula(text)) - set(self._columns(d))
             out += (
                 [formula_of_column(text, name) for name in given]
@@ -154,6 +149,38 @@ class BasisFeatures(Transformer, Estimator):
                 else [text]
             )
         return np.asarray(out, dtype=object)
+
+
+def formula_columns(text, X, columns):
+    """The columns that a formula makes, (n, m)."""
+    xp = arrays.namespace(X)
+    tree = parse_formula(text)
+    of_each = "x" in names_in_formula(tree) - set(columns)
+    out = []
+    for j in range(X.shape[1]) if of_each else [None]:
+        value = evaluate_formula(
+            tree, columns if j is None else {**columns, "x": X[:, j]}
+        )
+        if isinstance(value, (int, float)):
+            value = xp.full_like(X[:, 0], value)
+        out.append(value)
+    return xp.stack(out, axis=1)
+
+
+def function_columns(function, X):
+    """The columns that a function of X makes, (n, m)."""
+    xp = arrays.namespace(X)
+    value = function(X)
+    if getattr(value, "ndim", 0) == 0:
+        return xp.full_like(X[:, :1], float(value))
+    value = arrays.asarray(value, like=X)
+    if value.ndim not in (1, 2) or value.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"function {getattr(function, '__name__', function)!r} of BasisFeatures "
+            f"must give a number, or one row for each of {X.shape[0]} rows, got shape "
+            f"{tuple(value.shape)}."
+        )
+    return value[:, None] if value.ndim == 1 else value
 
 
 def formula_of_column(text, name):

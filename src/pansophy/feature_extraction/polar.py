@@ -31,7 +31,11 @@ def row_radius(X):
     top = xp.max(xp.abs(X), axis=1)
     top = xp.where(top > 0, top, xp.ones_like(top))  # squares must not overflow
     Z = X / top[:, None]
-    return top * xp.sqrt(xp.sum(Z * Z, axis=1))
+    with np.errstate(over="ignore"):
+        r = top * xp.sqrt(xp.sum(Z * Z, axis=1))
+    if not arrays.all_finite(r):
+        raise ValueError("the radius of a row of X overflows: scale the columns.")
+    return r
 
 
 def row_angles(X):

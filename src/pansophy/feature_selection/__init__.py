@@ -1,4 +1,10 @@
-"""Feature selection: filters, sequential and exhaustive search, stability selection."""
+"""Feature selection: filters, sequential and exhaustive search, stability selection.
+
+`SelectFromModel`, which keeps the columns that a fitted model gives weight to, is
+scikit-learn's and takes our models: `SelectFromModel(Lasso(alpha=0.1))`.
+"""
+
+from sklearn.feature_selection import SelectFromModel
 
 from .exhaustive import ExhaustiveSelector
 from .filters import CorrelationFilter, FilterWarning, MutualInformationFilter
@@ -11,6 +17,7 @@ __all__ = [
     "ExhaustiveSelector",
     "FilterWarning",
     "MutualInformationFilter",
+    "SelectFromModel",
     "SequentialFeatureSelector",
     "StabilitySelection",
     "SubsetSelector",

@@ -7,7 +7,8 @@
 
 Both are cheap and have two weaknesses: they keep copies of a good column, and they miss
 columns that help only together. Each filter checks for both and warns: of kept columns
-that nearly repeat each other, and of dropped pairs whose product is informative.
+that nearly repeat each other, and of a dropped column whose product with another one is
+informative (XOR).
 
 Shapes    X (n, d)   y (n,)   scores (d,)
 Refs      [Guyon2003]; [CoverThomas2006] for (2)
@@ -38,11 +39,23 @@ class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
+def varying_columns(X):
+    """Which columns hold more than one value, (d,)."""
+    return (X[1:] != X[0]).any(axis=0)
+
+
+def centred_unit_columns(X, w):
+    """Columns divided by their largest entry, less their means: no square overflows."""
+    size = np.abs(X).max(axis=0)
+    x = X / np.where(size > 0, size, 1.0)
+    return x - np.average(x, axis=0, weights=w)
+
+
 def absolute_correlation(X, y, w=None):
     """Eq. (1) for numbers y; 0 for a constant column."""
     w = np.ones(len(X)) if w is None else w
-    x = X - np.average(X, axis=0, weights=w)
-    t = y - np.average(y, weights=w)
+    x = centred_unit_columns(X, w)
+    t = centred_unit_columns(y, w)
     size = np.sqrt((w @ (x * x)) * (w @ (t * t)))
     return np.abs(safe_divide((w * t) @ x, size))
 
@@ -50,7 +63,7 @@ def absolute_correlation(X, y, w=None):
 def correlation_ratio(X, codes, w=None):
     """Eq. (1) for classes 0..k-1."""
     w = np.ones(len(X)) if w is None else w
-    x = X - np.average(X, axis=0, weights=w)
+    x = centred_unit_columns(X, w)
     k = codes.max() + 1
     mass = np.bincount(codes, weights=w, minlength=k)
     sums = np.zeros((k, X.shape[1]))
@@ -108,10 +121,10 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & (np.ptp(X, axis=0) > 0))
+        at = np.flatnonzero(self.support_ & varying_columns(X))
         if len(at) < 2 or len(at) > 1000:
             return
-        C = np.abs(np.corrcoef(X[:, at].T))
+        C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
         i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
@@ -122,23 +135,44 @@ class AbstractFilter(AbstractSelector):
             )
 
     def _warn_pairs(self, X, t, classes, w):
-        at = np.flatnonzero(~self.support_ & (np.ptp(X, axis=0) > 0))
-        if not 1 < len(at) <= MAX_PAIRED_COLUMNS or len(X) < 30:
+        """Warn of a dropped column whose product with another tells of the target.
+
+        The product must tell much more than either column, and more than the best of
+        so many products would by chance; a product that tells all, of columns that
+        tell nothing, is XOR whatever the number of rows.
+        """
+        varies = varying_columns(X)
+        dropped = np.flatnonzero(~self.support_ & varies)
+        if not 0 < len(dropped) <= MAX_PAIRED_COLUMNS:
             return
-        Z = X[:, at] - X[:, at].mean(axis=0)
+        order = np.argsort(-self.scores_, kind="stable")
+        kept = [j for j in order if self.support_[j] and varies[j]]
+        at = np.concatenate([dropped, np.array(kept[:MAX_PAIRED_COLUMNS], int)])
         i, j = np.triu_indices(len(at), 1)
+        pairs = i < len(dropped)
+        i, j = i[pairs], j[pairs]
+        if len(i) == 0:
+            return
+        Z = centred_unit_columns(X[:, at], w)
         score = correlation_ratio if classes else absolute_correlation
-        found = score(Z[:, i] * Z[:, j], t, w)
-        best = int(np.argmax(found))
-        if found[best] > INFORMATIVE_PAIR:
-            first = self._column_name(at[i[best]])
-            second = self._column_name(at[j[best]])
-            warnings.warn(
-                f"{type(self).__name__} dropped {first} and {second}, which say "
-                "nothing alone but together.",
-                FilterWarning,
-                stacklevel=3,
-            )
+        alone = score(Z, t, w)
+        together = score(Z[:, i] * Z[:, j], t, w)
+        single = np.maximum(alone[i], alone[j])
+        n = len(X) if w is None else float(w.sum())
+        chance = np.sqrt(2 * np.log(100 * len(i)) / n)
+        telling = (together > max(INFORMATIVE_PAIR, chance)) & (together > 2 * single)
+        telling |= (together > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
+        if not telling.any():
+            return
+        best = int(np.argmax(np.where(telling, together, -1.0)))
+        first, second = (self._column_name(at[k[best]]) for k in (i, j))
+        verb = "dropped" if j[best] < len(dropped) else "separated"
+        warnings.warn(
+            f"{type(self).__name__} {verb} {first} and {second}, which say little "
+            "alone but much together.",
+            FilterWarning,
+            stacklevel=3,
+        )
 
     def _column_name(self, j):
         names = getattr(self, "feature_names_in_", None)

@@ -16,6 +16,8 @@ from ..core.labels import plain_numbers
 class AbstractSelector(SelectorMixin, Transformer, Estimator):
     """Keeps some of the columns; `fit` sets `support_`, a mask over them."""
 
+    _tensors = False
+
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.support_

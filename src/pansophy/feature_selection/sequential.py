@@ -7,8 +7,8 @@ folds for all sets.
     backward   S <- S - argmax_j L(S - j), from all columns                      (2)
     stepwise   the better of the two, while L rises by more than tol             (3)
 
-Forward misses columns that help only together, which backward keeps. At most d (d +
-1)/2 sets are scored by either.
+Forward misses columns that help only together, which backward keeps (with tol=0, say:
+x0 = t, x1 = t + y for a target y). At most d (d + 1)/2 sets are scored by either.
 
 For least squares scored by R2 or squared error, the cross products of every fold are
 computed once, and each score comes from them instead of a fit to the rows. The scores
@@ -24,9 +24,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_score
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from ..core.iterate import iterate
+from ..core.overflow import refuse_overflowing_squares
+from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Fraction, Jobs, Number
 from ..typing import Fittable, Splits
 from .selector import AbstractSelector, estimator_or_least_squares
@@ -59,11 +63,13 @@ def scores_after_toggling(score, mask, columns):
 class CrossValidatedScore:
     """L(S) for any estimator; each set is scored once."""
 
-    def __init__(self, estimator, X, y, cv, scoring, n_jobs):
+    def __init__(self, estimator, X, y, cv, scoring, n_jobs, params=None):
+        self.params = params or {}
         self.estimator = estimator
         self.X = X
         self.y = y
-        self.folds = list(cv.split(X, y))
+        # with routed arguments the splitter may need some: it splits anew each time
+        self.folds = cv if self.params else list(cv.split(X, y))
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.known: dict[bytes, float] = {}
@@ -79,6 +85,7 @@ class CrossValidatedScore:
                 cv=self.folds,
                 scoring=self.scoring,
                 n_jobs=self.n_jobs,
+                **({"params": self.params} if self.params else {}),
             )
             self.known[key] = float(scores.mean())
         return self.known[key]
@@ -90,6 +97,8 @@ class LeastSquaresScore:
     def __init__(self, X, y, cv, quantity, intercept):
         self.X = X
         self.y = np.asarray(y, float)
+        refuse_overflowing_squares("LinearRegression", X)
+        refuse_overflowing_squares("LinearRegression", self.y, "y")
         self.intercept = intercept
         self.mean_square = quantity == "mse"
         self.folds = [self.cross_products(a, b) for a, b in cv.split(X, y)]
@@ -139,11 +148,13 @@ def closed_form_metric(estimator, X, scoring) -> str | None:
     )
 
 
-def subset_score(estimator, X, y, cv, *, scoring, n_jobs):
+def subset_score(estimator, X, y, cv, *, scoring, n_jobs, params=None):
     """The function mask -> L(S), in closed form where there is one."""
     estimator = estimator_or_least_squares(estimator)
     y = None if y is None else np.asarray(y)
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
+    if params:
+        return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs, params)
     quantity = closed_form_metric(estimator, X, scoring)
     if quantity is not None and y is not None and y.ndim == 1:
         return LeastSquaresScore(X, y, cv, quantity, estimator.fit_intercept)
@@ -163,7 +174,10 @@ class SequentialFeatureSelector(AbstractSelector):
         as help. "stepwise" stops by itself and takes "auto" alone.
     tol : float or None
         With "auto": least rise of the score that a step is worth. A negative one lets
-        backward selection give up some score for fewer columns.
+        backward selection give up some score for fewer columns. With a tol of at most
+        0 backward selection may keep all columns: the first one goes only if the score
+        without it is at least that of all columns plus tol. Above 0 one column always
+        goes, as in scikit-learn.
     direction : {"forward", "backward", "stepwise"}, default="forward"
         Eqs (1) to (3).
     scoring : str, function or None
@@ -202,8 +216,15 @@ class SequentialFeatureSelector(AbstractSelector):
     cv: Splits = 5
     n_jobs: Jobs = None
 
-    def fit(self, X, y=None):
-        """Search the columns of X."""
+    def fit(self, X, y=None, **params):
+        """Search the columns of X.
+
+        With metadata routing, further arguments go to the estimator, the splitter and
+        the scorer that ask for them.
+        """
+        refuse_unrouted(self, "fit", params)
+        if routing_enabled():
+            routed_params(self, "fit", params)  # refuses what nobody asks for
         X, _ = self._check_training_data(
             X,
             accept_sparse="csc",
@@ -212,11 +233,14 @@ class SequentialFeatureSelector(AbstractSelector):
         )
         d = X.shape[1]
         goal = self._target_size(d)
-        score = self._scores(X, y)
+        score = self._scores(X, y, params)
         out = self.direction == "backward"
         mask = np.full(d, out)
         path: list[float] = []
-        first = SelectionState(mask, -np.inf, True)
+        # backward selection may end with all columns, so these are scored
+        auto = self.n_features_to_select == "auto"
+        judged = out and auto and self.tol is not None and self.tol <= 0
+        first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d
             tol = 0.0 if self.tol is None else self.tol
@@ -273,10 +297,28 @@ class SequentialFeatureSelector(AbstractSelector):
             return wanted
         return max(int(d * wanted), 1)
 
-    def _scores(self, X, y):
+    def _scores(self, X, y, params):
         return subset_score(
-            self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
+            self.estimator,
+            X,
+            y,
+            self.cv,
+            scoring=self.scoring,
+            n_jobs=self.n_jobs,
+            params=params,
         )
+
+    def get_metadata_routing(self):
+        """What the estimator, the splitter and the scorer ask for."""
+        inner = estimator_or_least_squares(self.estimator)
+        to = lambda callee: MethodMapping().add(caller="fit", callee=callee)
+        router = MetadataRouter(owner=self)
+        router.add(estimator=inner, method_mapping=to("fit"))
+        folds = check_cv(self.cv, classifier=is_classifier(inner))
+        router.add(splitter=folds, method_mapping=to("split"))
+        scorer = check_scoring(inner, scoring=self.scoring)
+        router.add(scorer=scorer, method_mapping=to("score"))
+        return router
 
     def _allows_nan(self):
         from sklearn.utils import get_tags

@@ -23,6 +23,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from ..core import threads
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
 from ..params import Count, Jobs, OpenFraction, ParameterError
 from ..typing import Seed
@@ -128,6 +129,9 @@ class StabilitySelection(AbstractSelector):
         X, y, _ = self._check_training_data(
             X, y, y_kind="number" if numbers else "class", ensure_min_samples=4
         )
+        refuse_overflowing_squares(self, X)
+        if numbers:
+            refuse_overflowing_squares(self, y, "y")
         if not numbers and len(np.unique(y)) < 2:
             raise ParameterError(
                 "StabilitySelection needs at least 2 classes in y, got 1 class."

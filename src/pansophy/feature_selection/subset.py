@@ -35,6 +35,7 @@ from sklearn.model_selection import check_cv
 
 from ..core import arrays
 from ..core.least_squares_passes import least_squares_moments, prepare_least_squares
+from ..core.overflow import refuse_overflowing_squares
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
 from ..typing import Splits
 from .selector import AbstractSelector, checked_n_features
@@ -239,12 +240,16 @@ class SubsetSelector(AbstractSelector):
     cv: Splits = 5
     fit_intercept: Flag = True
 
+    _tensors = True
+
     def fit(self, X, y, sample_weight=None):
         """Search sets of columns of X that explain y."""
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_min_samples=2
         )
         y = arrays.as_float(y)
+        refuse_overflowing_squares(self, X)
+        refuse_overflowing_squares(self, y, "y")
         d = X.shape[1]
         if self.method == "best" and d > MAX_BEST_COLUMNS:
             raise ParameterError(

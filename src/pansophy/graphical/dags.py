@@ -24,7 +24,8 @@ def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
     ----------
     graph : network, mapping, list of pairs, or sequence of tuples
         A network with `parents`; {"child": ["parent", ...]}; [("parent", "child"),
-        ...] with names; or for each node the tuple of its parents' numbers.
+        ...] with names, [] for no edges; or for each node the tuple of its parents'
+        numbers.
     names : sequence of str
 
     Examples
@@ -65,7 +66,7 @@ def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
 def is_edge_list(graph) -> bool:
     """Whether a list holds pairs of names rather than tuples of parents."""
     pairs = [e for e in graph if len(e) == 2 and any(isinstance(v, str) for v in e)]
-    return len(pairs) > 0 and len(pairs) == len(graph)
+    return len(pairs) == len(graph)  # no pairs at all: a graph without edges
 
 
 def edge_pairs(parents, names=None) -> list[tuple]:

@@ -9,7 +9,8 @@ its neighbours, whose sum is n_i, a spin is independent of all others:
 
 Gibbs     draw each spin by eq. (2); n_i takes nine values, so the probabilities are a
           table of nine integers for each distinct field, and a draw is one comparison.
-          The two colours of a checkerboard are drawn alternately.
+          The two colours of a checkerboard are drawn alternately (three colours of
+          a periodic grid with an odd side, by NumPy).
 ICM       take the more probable spin of eq. (2) until none changes (iterated
           conditional modes): a local minimum of E
 anneal    Gibbs while T falls
@@ -38,6 +39,8 @@ from .fixed_point import FixedPointState, check_chain_lengths, last_change
 from .transfer_matrix import (
     check_grid_shape,
     neighbor_pairs,
+    periodic_inference,
+    pixel_colors,
     transfer_matrix_inference,
 )
 
@@ -173,13 +176,12 @@ class IsingGrid(Estimator):
         check_chain_lengths(n_samples=n_samples, burn_in=burn_in, thin=thin)
         chain = IsingChain(self, start, random_state)
         chain.run(burn_in, temperature)
-        width = check_grid_shape(self.shape, self.boundary)[1]
         out = np.empty(
             (n_samples, *check_grid_shape(self.shape, self.boundary)), np.int8
         )
         for k in range(n_samples):
             chain.run(thin, temperature)
-            out[k] = unpack_checkerboard(chain.x, width)
+            out[k] = chain.image
         return out
 
     def marginals(
@@ -198,11 +200,11 @@ class IsingGrid(Estimator):
         check_chain_lengths(n_samples=n_samples, burn_in=burn_in)
         chain = IsingChain(self, None, random_state)
         chain.run(burn_in)
-        total = np.zeros(chain.x.shape)
+        total = np.zeros(self.unary.shape[:2])
         for _ in range(n_samples):
             chain.run(1)
-            total += chain.x
-        return 0.5 + 0.5 * unpack_checkerboard(total, self.shape[1]) / n_samples
+            total += chain.image
+        return 0.5 + 0.5 * total / n_samples
 
     def log_partition(self) -> float:
         """log Z, exactly."""
@@ -211,7 +213,7 @@ class IsingGrid(Estimator):
     def _exact(self):
         U = self.unary
         if self.boundary == "periodic":
-            raise ValueError("exact answers need boundary='free'.")
+            return periodic_inference(U, self.pair)
         return transfer_matrix_inference(U, self.pair)
 
     def icm(self, start=None, *, max_iter: int = 100):
@@ -219,11 +221,11 @@ class IsingGrid(Estimator):
         J, h = self._checked()
         s = np.where(h < 0, -1, 1) if start is None else self._spins(start)
         s = s.astype(np.int64)
-        black = np.indices(s.shape).sum(axis=0) % 2 == 0
+        colors = pixel_colors(s.shape, self.boundary == "periodic")
 
         def step(state):
             s = state.position.copy()
-            for colour in (black, ~black):
+            for colour in (colors == c for c in range(colors.max() + 1)):
                 a = J * neighbor_sum(s, self.boundary) + h
                 s[colour] = np.where(a == 0, s, np.sign(a))[colour]
             return FixedPointState(s, float(np.mean(s != state.position)))
@@ -243,7 +245,7 @@ class IsingGrid(Estimator):
         chain = IsingChain(self, start, random_state)
         for T in np.asarray(temperatures, dtype=float):
             chain.run(1, T)
-        return self.icm(unpack_checkerboard(chain.x, self.shape[1]))
+        return self.icm(chain.image)
 
     def map(self):
         """Image of the global minimum of E, by `graph_cut`."""
@@ -286,6 +288,10 @@ class IsingChain:
     def __init__(self, grid: IsingGrid, start, random_state):
         self.J, h = grid._checked()
         rng = make_rng(random_state)
+        self.rng = rng
+        self.h = h
+        self.wrapped = grid.boundary == "periodic"
+        self.colors = pixel_colors(h.shape, self.wrapped)
         fields, kind = np.unique(h, return_inverse=True)
         self.fields = fields
         self.width = h.shape[1]
@@ -296,9 +302,9 @@ class IsingChain:
             raise ValueError(
                 f"start must be one image of shape {h.shape}, got {np.shape(start)}."
             )
-        self.x = pack_checkerboard(grid._spins(start), np.int8)
-        self.wrapped = grid.boundary == "periodic"
-        if self.wrapped:
+        self.spins = grid._spins(start)
+        self.x = pack_checkerboard(self.spins, np.int8)
+        if self.wrapped and not self.three_colors:
             for c in range(2):
                 wrap_borders(self.x[c], *h.shape)
         half = self.x.shape[2] - 2
@@ -306,10 +312,35 @@ class IsingChain:
         self.row = np.zeros(half, np.uint32)
         self.table: tuple[Any, Any] = (None, None)
 
+    @property
+    def three_colors(self) -> bool:
+        """Whether an odd periodic side needs a third colour."""
+        return bool(self.colors.max() > 1)
+
+    @property
+    def image(self):
+        """The spins as an image (height, width)."""
+        return (
+            self.spins if self.three_colors else unpack_checkerboard(self.x, self.width)
+        )
+
+    def run_three_colors(self, sweeps, T):
+        """`run` by NumPy, one colour at a time."""
+        boundary = "periodic"
+        colors = [self.colors == c for c in range(3)]
+        for _ in range(sweeps):
+            for colour in colors:
+                a = (self.J * neighbor_sum(self.spins, boundary) + self.h)[colour] / T
+                up = self.rng.random(len(a)) < 0.5 * (1.0 + np.tanh(a))
+                self.spins[colour] = np.where(up, 1, -1)
+
     def run(self, sweeps: int, T: float = 1.0):
         """Update every spin `sweeps` times."""
         if not T > 0:
             raise ValueError(f"temperature must be above 0, got {T}.")
+        if self.three_colors:
+            self.run_three_colors(sweeps, T)
+            return
         if self.table[0] != T:
             self.table = T, flip_thresholds(self.J, self.fields, T)
         ising_sweeps(

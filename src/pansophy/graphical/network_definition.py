@@ -128,6 +128,8 @@ def complete_table(value, name, parent_names, parent_sizes, states, *, compact=T
         size = 2 if states is None else len(states)
     else:
         size = prob.shape[-1] if states is None and prob.ndim else len(states or ())
+        if compact and size == 1 and states is None and not (prob == 1).all():
+            size = 2  # a column without that of the second state
     if compact and prob.shape == (*parent_sizes, size - 1):
         prob = np.concatenate([prob, 1 - prob.sum(axis=-1, keepdims=True)], axis=-1)
     if prob.shape != (*parent_sizes, size):

@@ -27,6 +27,8 @@ from .graph_cuts import alpha_expansion
 from .transfer_matrix import (
     check_grid_shape,
     neighbor_pairs,
+    periodic_inference,
+    pixel_colors,
     transfer_matrix_inference,
 )
 
@@ -113,7 +115,7 @@ class PottsGrid(Estimator):
 
     def _exact(self):
         if self.boundary == "periodic":
-            raise ValueError("exact answers need boundary='free'.")
+            return periodic_inference(self.unary, self.pair)
         return transfer_matrix_inference(self.unary, self.pair)
 
     def log_partition(self) -> float:
@@ -154,10 +156,15 @@ class PottsGrid(Estimator):
         lanes = rng.integers(1, 2**32, (4, width), dtype=np.uint32)
         row = np.zeros(width, np.uint32)
         wrapped = mode == "wrap"
+        colors = pixel_colors((height, width), wrapped)
+        three_colors = colors.max() > 1  # of a periodic grid with an odd side
 
         def run(sweeps, T):
             if not T > 0:
                 raise ValueError(f"temperature must be above 0, got {T}.")
+            if three_colors:
+                self._run_three_colors(x, U, colors, rng, sweeps, T)
+                return
             P = np.exp((U - U.max(axis=2, keepdims=True)) / T)
             E = np.exp(self.coupling * (np.arange(5.0) - 4 * (self.coupling > 0)) / T)
             potts_sweeps(x, P, E, lanes, row, wrapped, sweeps)
@@ -174,17 +181,31 @@ class PottsGrid(Estimator):
             out[k] = x[1:-1, 1:-1]
         return out
 
+    def _run_three_colors(self, x, U, colors, rng, sweeps, T):
+        """Sweeps by NumPy over a periodic grid x with borders, a colour at a time."""
+        q = U.shape[2]
+        for _ in range(sweeps):
+            for c in range(3):
+                colour = colors == c
+                one = np.pad(x[1:-1, 1:-1], 1, mode="wrap")[..., None] == np.arange(q)
+                n = one[:-2, 1:-1] + one[2:, 1:-1].astype(int)
+                n = n + one[1:-1, :-2] + one[1:-1, 2:]
+                a = (U + self.coupling * n)[colour] / T
+                p = np.cumsum(np.exp(a - a.max(axis=1, keepdims=True)), axis=1)
+                u = rng.random(len(p)) * p[:, -1]
+                x[1:-1, 1:-1][colour] = (p <= u[:, None]).sum(axis=1)
+
     def icm(self, start=None, *, max_iter: int = 100):
         """Labels of a local minimum of E, from `start` or the best unary labels."""
         U = self.unary
         q = U.shape[2]
         x = U.argmax(axis=2) if start is None else self._labels(start)
-        black = np.indices(x.shape).sum(axis=0) % 2 == 0
+        colors = pixel_colors(x.shape, self.boundary == "periodic")
         mode = "wrap" if self.boundary == "periodic" else "constant"
 
         def step(state):
             x = state.position.copy()
-            for colour in (black, ~black):
+            for colour in (colors == c for c in range(colors.max() + 1)):
                 one = (x[..., None] == np.arange(q)).astype(float)
                 p = np.pad(one, ((1, 1), (1, 1), (0, 0)), mode=mode)
                 n = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]

@@ -33,6 +33,7 @@ from ..naive_bayes.abstract_bayes import (
 from ..naive_bayes.column_families import raise_bad_category
 from ..naive_bayes.joint_table import check_categories
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .bayesian_network import BayesianNetwork
 from .chow_liu import maximum_spanning_parents, mutual_information_matrix
@@ -82,6 +83,7 @@ def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
     return log_scale + sum(safe_log(message[j][:, :, 0]) for j in root)
 
 
+@saved_state(n_categories_=IntArray("n_features_in_", low=1))
 @dataclass(eq=False, repr=False)
 class TreeAugmentedNB(AbstractBayes):
     """Naive Bayes classifier whose columns form a tree given the class.

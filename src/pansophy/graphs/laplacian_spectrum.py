@@ -11,7 +11,9 @@ eigenvalue. The rest are the eigenvectors of the largest eigenvalues of
 
 on the complement of the null space U_0, whose eigenvalues are all at least -1 > -2,
 by a dense solver for few rows, else by Lanczos, and by Lanczos on the inverse of
-L_sym + shift where the eigenvalues are too close together for plain Lanczos.
+L_sym + shift where the eigenvalues are too close together for plain Lanczos. "lobpcg"
+is a conjugate gradient method for the whole block of eigenvectors, "amg" the same with
+an algebraic multigrid preconditioner.
 
 D^-1/2 u solves the relaxed normalised cut of `graph_laplacian`.
 
@@ -20,12 +22,15 @@ Shapes    W (n, n) CSR or dense   eigenvalues (k,)   vectors (n, k)
 Refs      [ShiMalik2000]; [Luxburg2007]; [Lehoucq1998]
 """
 
+import importlib
+import warnings
 from functools import partial
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse import linalg as spl
+from sklearn.exceptions import ConvergenceWarning
 
 from .graph_laplacian import (
     connected_components,
@@ -37,7 +42,9 @@ from .graph_laplacian import (
 
 MAX_DENSE_ROWS = 600  # up to which a dense solver is faster
 SHIFT = 1e-5  # makes L_sym non-singular
-EIGEN_METHODS = ("auto", "dense", "lanczos", "shift_invert")
+EIGEN_METHODS = ("auto", "dense", "lanczos", "shift_invert", "lobpcg", "amg")
+SOLVER_METHODS = {None: "auto", "arpack": "lanczos", "lobpcg": "lobpcg", "amg": "amg"}
+BLOCK_RESIDUAL = 1e-10  # of an eigenvector by "lobpcg": squared in its eigenvalue
 
 
 def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=None):
@@ -51,7 +58,7 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
         Number of eigenvalues, at most n.
     rng : Generator, optional
         Source of the starting vector of Lanczos.
-    method : "auto", "dense", "lanczos" or "shift_invert"
+    method : "auto", "dense", "lanczos", "shift_invert", "lobpcg" or "amg"
     tol : float
         Relative accuracy of the eigenvalues of the iterative methods; 0 is machine
         precision.
@@ -85,14 +92,21 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
         return np.zeros(k), U0
     N = scale_rows_and_columns(W, inverse_sqrt_degrees(d))
     dense = method == "dense" or (method == "auto" and n <= max(MAX_DENSE_ROWS, 4 * k))
-    if dense or m >= n - 1:
+    block = method in ("lobpcg", "amg")
+    if method == "amg":
+        import_pyamg()
+    if dense or m >= n - 1 or (block and n < 5 * k + 1):
         values, vectors = dense_eigenvectors(N, U0, m)
     else:
         rng = np.random.default_rng(0) if rng is None else rng
         v0 = rng.uniform(-1, 1, n)
-        values, vectors = lanczos_eigenvectors(
-            N, U0, m, v0, method=method, tol=tol, max_iter=max_iter
-        )
+        if block:
+            V0 = rng.normal(size=(n, m))
+            values, vectors = block_eigenvectors(N, U0, V0, method, tol, max_iter)
+        else:
+            values, vectors = lanczos_eigenvectors(
+                N, U0, m, v0, method=method, tol=tol, max_iter=max_iter
+            )
     values = np.concatenate([np.zeros(U0.shape[1]), np.clip(values, 0.0, 2.0)])
     return values, fix_signs(np.concatenate([U0, vectors], axis=1))
 
@@ -141,6 +155,48 @@ def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
     A = spl.LinearOperator((n, n), matvec=inverse, dtype=np.float64)
     mu, V = spl.eigsh(A, m, which="LA", v0=v0, tol=tol, maxiter=max_iter)
     return sort_eigenpairs(1.0 / mu - SHIFT, V)
+
+
+def eigen_method_of_solver(eigen_solver) -> str:
+    """The method that scikit-learn's name of a solver means."""
+    if eigen_solver not in SOLVER_METHODS:
+        raise ValueError(
+            "eigen_solver must be None, 'arpack', 'lobpcg' or 'amg', got "
+            f"{eigen_solver!r}."
+        )
+    return SOLVER_METHODS[eigen_solver]
+
+
+def import_pyamg():
+    """pyamg, or a sentence that says that it is missing."""
+    try:
+        return importlib.import_module("pyamg")
+    except ImportError as error:
+        raise ValueError(
+            "The eigen_solver was set to 'amg', but pyamg is not available. Install "
+            "it, or take another solver."
+        ) from error
+
+
+def block_eigenvectors(N, U0, V0, method, tol, max_iter):
+    """Eq. (2) by LOBPCG from V0 (n, m), orthogonal to U0."""
+    M = None
+    if method == "amg":
+        L = sp.csr_array((1.0 + SHIFT) * sp.eye_array(N.shape[0]) - N)
+        M = import_pyamg().smoothed_aggregation_solver(L).aspreconditioner()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it warns of its own tolerance
+        mu, V = spl.lobpcg(
+            N, V0, M=M, Y=U0, tol=tol or BLOCK_RESIDUAL, maxiter=max_iter or 2000
+        )
+    residual = float(np.linalg.norm(N @ V - V * mu, axis=0).max())
+    if residual > max(tol, 1e-5):
+        warnings.warn(
+            f"eigenvectors by {method} did not converge (residual {residual:.1e}).",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return sort_eigenpairs(1.0 - mu, V)
 
 
 def sort_eigenpairs(values, vectors):

@@ -69,7 +69,9 @@ def minimum_spanning_tree(G) -> SpanningTree:
     return SpanningTree(row[kept], column[kept], G.data[kept].astype(np.float64))
 
 
-def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningTree:
+def point_spanning_tree(
+    X, *, metric="euclidean", p=2.0, core=None, sort=True
+) -> SpanningTree:
     """Minimum spanning tree of points, eq. (1), without a matrix of distances.
 
     Parameters
@@ -82,6 +84,9 @@ def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningT
         Power of "minkowski".
     core : array of shape (n,), optional
         c: no edge of i is shorter than c_i.
+    sort : bool, default=True
+        Whether edges are sorted by weight; otherwise they come as Prim's algorithm
+        finds them from row 0 on, the new row second.
 
     Examples
     --------
@@ -99,13 +104,15 @@ def point_spanning_tree(X, *, metric="euclidean", p=2.0, core=None) -> SpanningT
     if metric == "precomputed":
         D = X if core is None else np.maximum(np.maximum(X, c), c[:, None])
         loops.prim_matrix(np.ascontiguousarray(D), *tree)
-        return sort_edges(tree, lambda w: w)
+        return sort_edges(tree, lambda w: w) if sort else tree
     if metric not in METRIC_KINDS:
         known = ", ".join(METRIC_KINDS)
         raise ValueError(f"metric must be one of {known} or precomputed: {metric!r}.")
     shorten, lengthen = comparison_scales(metric, p)
     XT = unit_length_rows(X).T.copy() if metric == "cosine" else X.T.copy()
     loops.prim_points(XT, shorten(c), METRIC_KINDS[metric], float(p), *tree)
+    if not sort:
+        return tree._replace(weight=lengthen(tree.weight))
     return sort_edges(tree, lengthen)
 
 

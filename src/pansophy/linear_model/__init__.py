@@ -28,8 +28,10 @@ from .multi_task import (
 )
 from .multi_task_ridge import MultiTaskRidge
 from .multiclass_reductions import ambiguous_mask, hamming_codes, normalize_scores
+from .negative_binomial import NegativeBinomialRegressor
 from .perceptron import Perceptron
 from .polynomial_regression import PolynomialRegression
+from .proportional_odds import ProportionalOdds
 from .quantile import QuantileRegressor
 from .ransac import RANSACRegressor
 from .recursive_least_squares import RecursiveLeastSquares
@@ -71,6 +73,8 @@ __all__ = [
     "TweedieRegressor",
     "PoissonRegressor",
     "GammaRegressor",
+    "NegativeBinomialRegressor",
+    "ProportionalOdds",
     "ElasticNet",
     "ElasticNetCV",
     "GroupLasso",

@@ -13,22 +13,29 @@ PREFETCH_DISTANCE = 8  # rows
 
 
 @njit(cache=True, nogil=True)
-def weight_of_errors(X, indices, indptr, order, y, v, w, b):
+def is_right(y, f, zero):
+    """Whether a score f has the sign y; a score of 0 has the sign `zero`."""
+    return y * f > 0 or (f == 0 and y == zero)
+
+
+@njit(cache=True, nogil=True)
+def weight_of_errors(X, indices, indptr, order, y, v, w, b, zero):
     """Weight of the rows on the wrong side of (w, b), or on it."""
     total = 0.0
     for k in range(order.size):
         i = order[k]
-        if y[i] * (row_dot(X, indices, indptr, i, w) + b) <= 0:
+        if not is_right(y[i], row_dot(X, indices, indptr, i, w) + b, zero):
             total += v[i] if v.size else 1.0
     return total
 
 
 @njit(cache=True, nogil=True)
-def pocket_pass(rows, order, y, v, eta, intercept, w, b, kept, z):
+def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
     """A pass for two classes, in place; returns the mistakes.
 
-    `kept` is the pocket; z (4,) holds its intercept, its errors, its run of rows
-    without a mistake, and the current run.
+    A score of 0 has the sign `zero`. `kept` is the pocket, without entries for none;
+    z (4,) holds its intercept, its errors, its run of rows without a mistake, and the
+    current run.
     """
     X, indices, indptr = rows
     wrong = 0
@@ -38,11 +45,12 @@ def pocket_pass(rows, order, y, v, eta, intercept, w, b, kept, z):
         i = order[k]
         prefetch_row(X, indices, indptr, order[min(k + PREFETCH_DISTANCE, last)])
         step = eta * y[i] * (v[i] if v.size else 1.0)
-        good = step == 0 or y[i] * (row_dot(X, indices, indptr, i, w) + b[0]) > 0
+        f = row_dot(X, indices, indptr, i, w) + b[0]
+        good = step == 0 or is_right(y[i], f, zero)
         run += good
-        if (not good or k == last) and run > z[2]:
+        if kept.size and (not good or k == last) and run > z[2]:
             z[2] = run  # has stood longer than the one kept: is it better, too?
-            found = weight_of_errors(X, indices, indptr, order, y, v, w, b[0])
+            found = weight_of_errors(X, indices, indptr, order, y, v, w, b[0], zero)
             if found < z[1]:
                 kept[:] = w
                 z[0] = b[0]

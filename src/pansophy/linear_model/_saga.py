@@ -1,6 +1,8 @@
 """Compiled epochs of SAGA and SAG, for dense and CSR rows; `saga.py` has the method.
 
 M holds the gradients n v_i l'(y_i, f_i) of every row as last computed, A their mean.
+Until every row was drawn once the mean is over the rows drawn so far: eta times n over
+their number is the step length.
 Coordinates that a CSR row does not touch all take the same step again and again;
 `catch_up` applies m of these steps at once when the coordinate is next needed.
 """
@@ -22,6 +24,15 @@ class SAGAStep(NamedTuple):
     threshold: float  # eta a, of the L1 penalty
     shrinkage: float  # 1 / (1 + eta b2), of the L2 penalty
     intercept: bool
+
+
+class GradientTable(NamedTuple):
+    """The gradients that are remembered, and of which rows."""
+
+    M: np.ndarray  # (n, k)
+    A: np.ndarray  # (k, d + 1); (d + 1, k) for CSR rows
+    seen: np.ndarray  # (n,) whether M has the gradient of the row
+    count: np.ndarray  # (1,) how many rows were seen
 
 
 class CSRArrays(NamedTuple):
@@ -102,9 +113,30 @@ def catch_up(w, c, t, q, m):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def dense_saga_epoch(X, y, v, order, W, b, M, A, step):
+def bring_up_to_date(W, A, j, S, varies, eta, t, q, old, now):
+    """Apply the steps `old` to `now` that coordinate j has missed."""
+    for c in range(W.shape[1]):
+        if varies:
+            power = q ** (now - old)
+            W[j, c] = power * W[j, c] - A[j, c] * (S[now] - power * S[old])
+        else:
+            W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - old)
+
+
+@njit(cache=True, nogil=True)
+def count_row(seen, count, i):
+    """Mark row i as seen; returns n over the number of rows seen."""
+    if not seen[i]:
+        seen[i] = True
+        count[0] += 1
+    return seen.shape[0] / count[0]
+
+
+@njit(cache=True, nogil=True, fastmath=FASTMATH)
+def dense_saga_epoch(X, y, v, order, W, b, table, step):
     """One epoch over the rows in `order`, in place."""
-    eta, weight, t, q, intercept = step
+    M, A, seen, count = table
+    eta0, weight, t, q, intercept = step
     n, d = X.shape
     k = W.shape[0]
     f, r = np.empty(k), np.empty(k)
@@ -116,6 +148,7 @@ def dense_saga_epoch(X, y, v, order, W, b, M, A, step):
                 s += row[j] * W[c, j]
             f[c] = s
         row_loss_gradient(f, y[i], n * v[i], r)
+        eta = eta0 * count_row(seen, count, i)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
@@ -130,32 +163,39 @@ def dense_saga_epoch(X, y, v, order, W, b, M, A, step):
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
-def sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, step):
+def sparse_saga_epoch(csr, y, v, order, W, b, table, last, step):
     """`dense_saga_epoch` for CSR rows, with W (d, k) and A (d + 1, k) by columns.
 
-    `last` (d,) is scratch: the number of steps that each coordinate has taken.
+    `last` (d,) is scratch: the number of steps that each coordinate has taken. While
+    rows are drawn for the first time eta varies: with S_{s+1} = q (S_s + eta_s), the
+    steps from s to u are w <- q^(u-s) w - A (S_u - q^(u-s) S_s), without an L1 penalty.
     """
     data, columns, starts = csr
-    eta, weight, t, q, intercept = step
+    M, A, seen, count = table
+    eta0, weight, t, q, intercept = step
     n, k, d = M.shape[0], W.shape[1], W.shape[0]
     f, r = np.empty(k), np.empty(k)
+    varies = count[0] < n
+    S = np.zeros(len(order) + 1 if varies else 1)
     now = 0
     for i in order:
         f[:] = b
         for s in range(starts[i], starts[i + 1]):
             j = columns[s]
             if last[j] < now:
-                for c in range(k):
-                    W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
+                bring_up_to_date(W, A, j, S, varies, eta0, t, q, last[j], now)
                 last[j] = now
             for c in range(k):
                 f[c] += data[s] * W[j, c]
         row_loss_gradient(f, y[i], n * v[i], r)
+        eta = eta0 * count_row(seen, count, i)
         for c in range(k):
             change = r[c] - M[i, c]
             M[i, c] = r[c]
             r[c] = change
         now += 1
+        if varies:
+            S[now] = q * (S[now - 1] + eta)
         for s in range(starts[i], starts[i + 1]):
             j = columns[s]
             for c in range(k):
@@ -169,6 +209,5 @@ def sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, step):
                 A[d, c] += r[c] / n
     for j in range(d):
         if last[j] < now:
-            for c in range(k):
-                W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - last[j])
+            bring_up_to_date(W, A, j, S, varies, eta0, t, q, last[j], now)
         last[j] = 0

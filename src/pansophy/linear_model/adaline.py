@@ -23,12 +23,14 @@ Shapes    X (n, m) with its constant   T, E (n, k)   W (m, k)
 Refs      [WidrowHoff1960]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
@@ -224,6 +226,7 @@ class Adaline(AbstractLinearClassifier):
         v = np.ones(len(y)) if v is None else v.astype(float)
         own = codes[:, None] == (np.arange(k) if k > 2 else np.array([1]))
         T = np.where(own, 1.0, -1.0)
+        self._zero_error = float(v.sum()) * T.shape[1]
         self.largest_step_ = largest_step(A, v)
         self.eta_ = self._step(A, v)
         W = self._start(T.shape[1], A.shape[1])
@@ -251,6 +254,31 @@ class Adaline(AbstractLinearClassifier):
             setattr(self, name, value)
         return self
 
+    def _warn_if_not_converged(self, reason):
+        """Say that the steps were too long, where they were."""
+        too_long = self.eta_ >= self.largest_step_
+        if reason in ("interrupted", "tolerance") or self.solver == "newton":
+            super()._warn_if_not_converged(reason)
+            return
+        if self.solver == "batch" and too_long:
+            what = f"at or above the limit {self.largest_step_:.6g} (2 / lambda_max)"
+        elif self.solver == "sequential" and self._is_worse_than_zero(reason):
+            what = f"too long; steps up to {self._safe_step:.3g} are safe"
+        else:
+            super()._warn_if_not_converged(reason)
+            return
+        warnings.warn(
+            f"Adaline diverged: its step eta0={self.eta_:.6g} is {what}. Take a "
+            "smaller eta0, or eta0=None.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _is_worse_than_zero(self, reason):
+        """Whether the fit is worse than w = 0, whose error is the sum of weights."""
+        errors = self.history_["objective"]
+        return reason == "diverged" or errors[-1] > self._zero_error
+
     def _with_constant(self, X):
         X = X.astype(np.float64)
         if not self.fit_intercept:
@@ -259,12 +287,14 @@ class Adaline(AbstractLinearClassifier):
         return sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
 
     def _step(self, A, v):
+        squares = A.multiply(A).sum(1) if sp.issparse(A) else (A * A).sum(1)
+        longest = float(np.max(np.asarray(squares).ravel() * v))
+        # of eq. (3): it never overshoots a row
+        self._safe_step = 1 / (2 * longest) if longest > 0 else 1.0
         if self.eta0 is not None:
             return float(self.eta0)
         if self.solver == "sequential":
-            squares = A.multiply(A).sum(1) if sp.issparse(A) else (A * A).sum(1)
-            longest = float(np.max(np.asarray(squares).ravel() * v))
-            return 1 / (2 * longest) if longest > 0 else 1.0
+            return self._safe_step
         return self.largest_step_ / 2 if np.isfinite(self.largest_step_) else 1.0
 
     def _start(self, k, m):

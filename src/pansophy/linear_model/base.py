@@ -10,6 +10,12 @@ and a classifier takes the second class where F > 0 (two classes), or the class 
 largest score (more). `CentredOperator` is sqrt(w) (X - 1 m^T) as a linear operator, so
 that iterative solvers see centred, weighted data while a sparse X stays sparse.
 
+Most methods add up squares of X and y. Where those sums overflow, LAPACK may fail or
+never return, so `LinearEstimator` refuses such data before a fit begins; methods whose
+columns are scaled first (`_any_scale`) take them. Sums over the rows of an X in Fortran
+order are taken in another order than those in C order, so that last digits differ;
+`row_major_if_small` gives both the same digits where a copy costs little.
+
 Shapes    X (n, d)   B (d, t)   b (t,)   F (n,) or (n, t)
 """
 
@@ -20,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import assert_all_finite, check_array, check_X_y
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..base import Classifier, Estimator, Regressor
@@ -32,6 +38,7 @@ from ..core.weighted import check_sample_weight
 DENSE_WIDTH = 1000  # a sparse X of at most this many columns is solved directly
 # entries of X below which a second thread costs more than it gives
 SINGLE_THREAD_ENTRIES = 200_000
+SMALL_COPY = 1 << 20  # entries of X up to which it is copied into C order
 
 
 def target_columns(y, X):
@@ -49,16 +56,34 @@ def target_columns(y, X):
 def store_coefficients(model, X, B, b, y_is_1d):
     """Set coef_ and intercept_ from B (d, t) and b (t,), in X's library and dtype."""
     if isinstance(X, DatasetRows) or not arrays.is_foreign(X):
-        coef = np.ascontiguousarray(B.astype(X.dtype, copy=False).T)
-        b = b.astype(X.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            coef = np.ascontiguousarray(B.astype(X.dtype, copy=False).T)
+            b = b.astype(X.dtype, copy=False)
     else:
         coef = arrays.asarray(np.ascontiguousarray(B.T), X)
         b = arrays.asarray(b, X)
+    check_coefficients(model, X, coef)
     model.coef_ = coef[0, :] if y_is_1d else coef
     if model.fit_intercept:
         model.intercept_ = b[0] if y_is_1d else b
     else:
         model.intercept_ = 0.0
+
+
+def check_coefficients(model, X, coef):
+    """Refuse coefficients that are not finite."""
+    if not arrays.all_finite(coef):
+        raise ValueError(
+            f"coefficients of {type(model).__name__} overflow in "
+            f"{numpy_float_name(X)}: X is too small beside y; take larger units."
+        )
+
+
+def row_major_if_small(X):
+    """X in C order, if it is an array of at most `SMALL_COPY` entries."""
+    if isinstance(X, np.ndarray) and X.size <= SMALL_COPY:
+        return np.ascontiguousarray(X)
+    return X
 
 
 def raw_prediction(model, X):
@@ -121,7 +146,80 @@ def checked_rows(X, y, sample_weight=None):
     return X, Y, check_sample_weight(sample_weight, X), flat
 
 
-class AbstractLinearRegressor(Regressor, Estimator):
+def check_sums_of_squares(model, X, y=None):
+    """Refuse X or y that are not finite, or whose sums of squares overflow.
+
+    One pass over X, which takes the place of the check for NaN and infinity.
+    """
+    if isinstance(X, DatasetRows):
+        return
+    name = type(model).__name__
+    if not model._any_scale and not has_finite_squares(X):
+        if not arrays.is_foreign(X):
+            assert_all_finite(X, input_name="X", estimator_name=name)
+        j, size = column_of_largest_square(X)
+        if size is not None:
+            column = quoted_column_names(model, [j])
+            raise ValueError(
+                f"column {column} of X holds values up to {size:.1g}, whose squares "
+                f"overflow in {numpy_float_name(X)}: {name} needs it in smaller units."
+            )
+    if y is not None and not model._any_target and not has_finite_squares(y):
+        size = float(np.abs(arrays.to_numpy(y).astype(np.longdouble)).max())
+        raise ValueError(
+            f"y holds values up to {size:.1g}, whose squares overflow: {name} needs it "
+            "in smaller units."
+        )
+
+
+def has_finite_squares(X):
+    """Whether the sum of all squares is finite, and so is every entry."""
+    if arrays.is_foreign(X):
+        xp = arrays.namespace(X)
+        if not arrays.is_float(X) or X.shape[0] == 0:
+            return True
+        return bool(xp.isfinite(xp.max(xp.abs(X)) ** 2 * X.shape[0]))
+    data = X.data if sp.issparse(X) else np.asarray(X)
+    if data.dtype.kind != "f":
+        return True
+    flat = data.ravel(order="K")  # no copy unless it is a strided view
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.dot(flat, flat)))
+
+
+def column_of_largest_square(X):
+    """The column whose sum of squares overflows, and its largest entry; or None."""
+    if sp.issparse(X):
+        X = abs(X).max(axis=0).toarray()
+        n = 1 << 10
+    else:
+        n = X.shape[0]
+        X = arrays.to_numpy(X)
+    size = np.abs(X.astype(np.longdouble)).max(axis=0)
+    j = int(np.argmax(size))
+    top = np.finfo(X.dtype).max if X.dtype.kind == "f" else np.inf
+    overflows = size[j] ** 2 * n > top
+    return j, float(size[j]) if overflows else None
+
+
+class LinearEstimator(Estimator):
+    """An estimator that refuses data whose sums of squares overflow."""
+
+    _any_scale = False  # whether the method scales columns before it squares them
+    _any_target = False  # whether it takes a y whose squares overflow
+
+    def _check_training_data(
+        self, X, y=None, sample_weight=None, *, y_kind=None, **checks
+    ) -> tuple:
+        if not self._any_scale:
+            checks = {"ensure_all_finite": False, **checks}
+        out = super()._check_training_data(X, y, sample_weight, y_kind=y_kind, **checks)
+        numeric = y_kind is not None and "number" in y_kind
+        check_sums_of_squares(self, out[0], out[1] if numeric else None)
+        return out
+
+
+class AbstractLinearRegressor(Regressor, LinearEstimator):
     """Predictions of a regressor with `coef_` and `intercept_`, eq. (1)."""
 
     def predict(self, X):
@@ -257,7 +355,7 @@ def sparse_raw_prediction(model, X):
     return (F.toarray() if sp.issparse(F) else np.asarray(F)) + model.intercept_
 
 
-class AbstractLinearClassifier(Classifier, Estimator):
+class AbstractLinearClassifier(Classifier, LinearEstimator):
     """Decisions of a model with `classes_`, `coef_` and `intercept_`."""
 
     def decision_function(self, X) -> Any:

@@ -31,7 +31,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, Regressor
+from ..base import Regressor
 from ..core import arrays
 from ..core.linalg import cholesky
 from ..core.random import make_rng
@@ -39,7 +39,12 @@ from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, ParameterError, Positive
 from ..typing import Matrix
 from . import square_root_information as inf
-from .base import raw_prediction, store_coefficients, target_columns
+from .base import (
+    LinearEstimator,
+    raw_prediction,
+    store_coefficients,
+    target_columns,
+)
 from .predictive_distribution import PredictiveDistribution, plot_predictive_band
 
 
@@ -75,8 +80,10 @@ def log_abs_determinant(root):
     return float(np.sum(np.log(diagonal[diagonal > 0])))
 
 
-class AbstractConjugateRegression(Regressor, Estimator):
+class AbstractConjugateRegression(Regressor, LinearEstimator):
     """Base: the posterior by square-root information; members give prior and noise."""
+
+    _any_scale = True  # the columns are scaled first
 
     def fit(self, X, y, sample_weight=None):
         """The posterior given rows X and targets y."""

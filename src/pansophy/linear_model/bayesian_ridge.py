@@ -28,14 +28,19 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..base import Estimator, Regressor
+from ..base import Regressor
 from ..core import arrays
 from ..core.iterate import iterate
 from ..core.least_squares_passes import centred_triangle, prepare_least_squares
 from ..core.linalg import one_thread_if_small
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
-from .base import raw_prediction, store_coefficients, target_columns
+from .base import (
+    LinearEstimator,
+    raw_prediction,
+    store_coefficients,
+    target_columns,
+)
 from .predictive_distribution import PredictiveDistribution, plot_predictive_band
 
 EPS = float(np.finfo(np.float64).eps)
@@ -63,7 +68,7 @@ class EvidenceState(NamedTuple):
     objective: float  # minus the log evidence
 
 
-class AbstractEvidenceRegression(Regressor, Estimator):
+class AbstractEvidenceRegression(Regressor, LinearEstimator):
     """Predictive distributions from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
 
     def predict(self, X, return_std=False):

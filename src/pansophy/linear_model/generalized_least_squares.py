@@ -99,6 +99,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
     fit_intercept: Flag = True
     positive = False  # read by `inference.check_summary_exists`
 
+    _any_scale = True  # `core.least_squares` scales the columns
+
     def fit(self, X, y, covariance=None):
         """Minimise eq. (1); covariance is R (n, n), its diagonal (n,) or None (I)."""
         X, y = self._check_training_data(X, y, y_kind="numbers")[:2]
@@ -115,7 +117,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
             A = np.column_stack([np.ones(n), A])
         A = white(A)
         Y = white(Y)
-        found = least_squares(A, Y, intercept=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
+            found = least_squares(A, Y, intercept=False)
         beta = found.coef
         i = int(self.fit_intercept)
         self.rank_ = found.rank - i

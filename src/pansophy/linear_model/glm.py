@@ -57,7 +57,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from .. import links
-from ..base import Estimator, Regressor
+from ..base import Regressor
 from ..core import arrays
 from ..core.information_criteria import aic, bic
 from ..core.least_squares import least_squares
@@ -70,6 +70,7 @@ from ..losses.glm import loss_at_mean
 from ..optim import lbfgs, newton, newton_cg
 from ..params import Count, Flag, NonNegative, Number, Verbosity
 from .base import (
+    LinearEstimator,
     array_like,
     numpy_float_name,
     raw_prediction,
@@ -181,7 +182,7 @@ def finite_objective(J, x):
     return call
 
 
-class AbstractGLM(Regressor, Estimator):
+class AbstractGLM(Regressor, LinearEstimator):
     """Fit, predictions and D^2 of a model that gives `_family_and_link()`."""
 
     coef_: Any

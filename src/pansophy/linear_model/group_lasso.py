@@ -29,6 +29,7 @@ from ..core.random import make_rng
 from ..optim import group_working_set as sets
 from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative, ParameterError
+from ..persist.saved_state import AnyArray, saved_state
 from ..typing import ListLike, NumberList, Seed
 from .base import AbstractLinearRegressor
 from .lasso import initial_coefficients, store_lasso_fit
@@ -60,6 +61,7 @@ def checked_groups(model, d) -> sets.Groups:
     return found
 
 
+@saved_state(groups_=AnyArray(None))
 @dataclass(eq=False, repr=False)
 class GroupLasso(AbstractLinearRegressor):
     """Linear regression that chooses groups of features. See the module text.

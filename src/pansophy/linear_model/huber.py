@@ -36,9 +36,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
+from ..core.iterate import Result
 from ..core.weighted import weighted_median
 from ..losses import huber
 from ..optim import newton
+from ..optim.newton import NewtonState
 from ..params import AtLeastOne, Flag, Natural, NonNegative
 from .base import (
     AbstractLinearRegressor,
@@ -157,6 +159,18 @@ class ConcentratedHuber:
         return H - np.outer(g, g) / h * min(1.0, 0.9 / max(share, 1e-300))
 
 
+def refuse_tiny_targets(y):
+    """Refuse targets that vary by so little that their squares are 0."""
+    xp = arrays.namespace(y)
+    spread = float(xp.max(y)) - float(xp.min(y))
+    tiny = float(np.finfo(numpy_float_name(y)).tiny)
+    if spread > 0 and spread * spread < tiny:
+        raise ValueError(
+            f"y varies by {spread:.1g} only, whose square vanishes: HuberRegressor "
+            "needs it in larger units."
+        )
+
+
 def rows_moment(X, u):
     """(X, 1)^T u as a NumPy vector."""
     if sp.issparse(X):
@@ -225,6 +239,7 @@ class HuberRegressor(AbstractLinearRegressor):
             X, y, sample_weight, y_kind="number", accept_sparse="csr"
         )
         y = target_vector(y, X)
+        refuse_tiny_targets(y)
         J = ConcentratedHuber(
             X, y, w, self.epsilon, self.alpha, intercept=self.fit_intercept
         )
@@ -248,7 +263,11 @@ class HuberRegressor(AbstractLinearRegressor):
         r = J.residuals(x)
         deviation = math.sqrt(float(arrays.namespace(r).sum(J.w * r * r)) / J.W)
         J.set_scale_floor(0.0, 0.0)
-        tol = max(self.tol, 32 * J.eps * float(np.max(np.abs(J(x)[1]))))
+        slope = float(np.max(np.abs(J(x)[1])))
+        tol = max(self.tol, 32 * J.eps * slope)
+        if self.warm_start and hasattr(self, "coef_") and slope <= tol:
+            state = NewtonState(x, *J(x))
+            return Result(state, 0, "tolerance", {"objective": np.empty(0)})
         runs = []
         for floor in SCALE_FLOORS:
             J.set_scale_floor(floor, deviation)

@@ -32,7 +32,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .base import AbstractLinearRegressor
+from .base import AbstractLinearRegressor, check_coefficients
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -42,9 +42,9 @@ from .lasso_path import (
 )
 
 
-def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
+def fit_elastic_net(model, l1_ratio, X, y, sample_weight, check_input):
     """The common `fit` of `Lasso` and `ElasticNet`, target by target."""
-    data = check_lasso_data(model, X, y, sample_weight)
+    data = check_lasso_data(model, X, y, sample_weight, check_input=check_input)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     penalty = elastic_net(model.alpha, l1_ratio, model.positive)
     rng = make_rng(model.random_state) if model.selection == "random" else None
@@ -54,7 +54,7 @@ def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
     runs = []
     with threads.single_blas():  # products are small; large ones use our own threads
         for target, w in zip(Y.T, start, strict=True):
-            store = store_for_target(store, design, design.root * target, model, data.p)
+            store = store_for_target(store, design, design.root * target, model)
             state = sets.start(store, w, penalty)
             run = model._run_driver(
                 lambda task, store=store, state=state: minimise_lasso(
@@ -76,10 +76,10 @@ def fit_elastic_net(model, l1_ratio, X, y, sample_weight):
     return store_lasso_fit(model, runs, design, mean, data)
 
 
-def store_for_target(store, design, target, model, p):
+def store_for_target(store, design, target, model):
     """The Gram matrices, made for the first target and reused for the next."""
     if store is None:
-        return gram_store(design, target, model.precompute, p is not None)
+        return gram_store(design, target, model.precompute)
     if isinstance(store, sets.FullGram):
         store.aim(design.correlate(target), target @ target)
     else:
@@ -101,6 +101,7 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     W = np.stack([run.state.w for run in runs])
     W = W if W.ndim == 2 else W[0]
     gaps = np.array([run.state.gap for run in runs])
+    check_coefficients(model, data.X, W)
     single = len(W) == 1 and len(runs) == 1
     model.coef_ = W[0] if single else W
     model.dual_gap_ = float(gaps[0]) if len(runs) == 1 else gaps
@@ -127,8 +128,10 @@ class ElasticNet(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     precompute : bool or array of shape (d, d), default=False
-        True makes the whole Gram matrix first; an array is taken as X^T X of the
-        (centred) X. False makes only the part that is needed.
+        True makes the whole Gram matrix first; an array is that matrix, X^T X of the
+        centred X (weighted with weights of mean 1). The one of an X that is not
+        centred is recomputed with a warning, any other matrix is refused. False makes
+        only the part that is needed.
     max_iter : int, default=1000
         Most iterations of the working set, each a solve and a check of all
         columns.
@@ -181,9 +184,13 @@ class ElasticNet(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, self.l1_ratio, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):
@@ -207,8 +214,10 @@ class Lasso(AbstractLinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit b; if not, data are expected to be centred.
     precompute : bool or array of shape (d, d), default=False
-        True makes the whole Gram matrix first; an array is taken as X^T X of the
-        (centred) X. False makes only the part that is needed.
+        True makes the whole Gram matrix first; an array is that matrix, X^T X of the
+        centred X (weighted with weights of mean 1). The one of an X that is not
+        centred is recomputed with a warning, any other matrix is refused. False makes
+        only the part that is needed.
     copy_X : bool, default=True
         X is never written to, whatever this says.
     max_iter : int, default=1000
@@ -260,9 +269,13 @@ class Lasso(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and targets y, one or several columns."""
-        return fit_elastic_net(self, 1.0, X, y, sample_weight)
+    def fit(self, X, y, sample_weight=None, check_input=True):
+        """Fit to rows X and targets y, one or several columns.
+
+        `check_input=False` skips the checks of X and y, which must then be arrays or
+        CSC matrices of finite floats.
+        """
+        return fit_elastic_net(self, 1.0, X, y, sample_weight, check_input)
 
     @property
     def sparse_coef_(self):

@@ -19,11 +19,13 @@ Refs      [Tibshirani1996] [Zou2005]
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
+from sklearn.utils import check_scalar
 
 from ..core import threads
 from ..core.random import make_rng
@@ -53,6 +55,7 @@ from .lasso_path import (
     solve_path,
     solver_module,
 )
+from .metadata_routing import cross_validation_router, route_fit_metadata
 
 
 def fold_gram_store(design, Y, model, multi_task):
@@ -119,22 +122,24 @@ def alpha_grids(model, store, ratios):
         positive = getattr(model, "positive", False)
         make = lambda rho: alpha_grid(store, rho, model.eps, model.alphas, positive)
         return [make(rho) for rho in ratios]
+    for i, alpha in enumerate(model.alphas):
+        check_scalar(alpha, f"alphas[{i}]", Real, min_val=0.0)
     alphas = np.sort(np.asarray(model.alphas, dtype=float))[::-1]
-    if not np.all(alphas >= 0) or len(alphas) == 0:
-        raise ParameterError(
-            f"alphas of {type(model).__name__} must be at least 0, got {alphas}."
-        )
+    if len(alphas) == 0:
+        raise ParameterError(f"alphas of {type(model).__name__} must not be empty.")
     return [alphas] * len(ratios)
 
 
-def fit_cross_validated(model, data, *, multi_task):
-    """The common `fit`: paths on the folds, then the best pair on all rows."""
+def fit_cross_validated(model, data, splits, *, multi_task):
+    """The common `fit`: paths on the folds, then the best pair on all rows.
+
+    `splits` holds keywords for the splitter.
+    """
     design = Design(data.X, data.p, centre=model.fit_intercept)
     Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     ratios = checked_l1_ratios(model)
-    folds = list(
-        check_cv(model.cv).split(data.X, data.Y if multi_task else data.Y[:, 0])
-    )
+    targets = data.Y if multi_task else data.Y[:, 0]
+    folds = list(check_cv(model.cv).split(data.X, targets, **splits))
     d = design.d if multi_task else None
     positive = getattr(model, "positive", False)
     penalties = [penalty_factory(rho, positive, d) for rho in ratios]
@@ -272,10 +277,18 @@ class LassoCV(AbstractLinearRegressor):
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose on folds, then fit to all rows X and targets y."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y.
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        return fit_cross_validated(self, data, multi_task=False)
+        return fit_cross_validated(self, data, splits, multi_task=False)
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
 
 
 @dataclass(eq=False, repr=False)
@@ -360,7 +373,15 @@ class ElasticNetCV(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose on folds, then fit to all rows X and targets y."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y.
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
         data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        return fit_cross_validated(self, data, multi_task=False)
+        return fit_cross_validated(self, data, splits, multi_task=False)
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))

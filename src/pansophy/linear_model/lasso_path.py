@@ -20,24 +20,29 @@ Shapes    X (n, d) dense or CSC   y (n,) or (n, t)   p (n,)   W (d,) or (t, d)
 Refs      [Tibshirani2012] [Massias2018] [Ndiaye2017]
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_X_y
 
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import DatasetRows
+from ..core.weighted import check_sample_weight
 from ..optim import group_working_set as group_sets
 from ..optim import working_set as sets
 from ..optim.centered_design import Design
+from ..params import check_params
 from ..penalties import elastic_net
 
 SMALL_GRAM = 256  # columns up to which the whole Gram matrix is made in one pass
 PATH_GRAM = 1000  # the same for a path, along which it is used many times
+GRAM_TOL = 10.0  # error allowed in a given Gram matrix, in roots of the rounding unit
 TINY_ALPHA = 1e-15  # alphas of the grid where no column correlates with the target
 
 
@@ -51,16 +56,26 @@ class LassoData(NamedTuple):
     like: Any  # the X that was given, for its library and device
 
 
-def check_lasso_data(model, X, y, sample_weight, y_kind="numbers") -> LassoData:
-    """Check parameters and data of an estimator."""
-    X, y, w = model._check_training_data(
-        X,
-        y,
-        sample_weight,
-        y_kind=y_kind,
-        accept_sparse="csc",
-        force_writeable=False,
-    )
+def check_lasso_data(
+    model, X, y, sample_weight, y_kind="numbers", *, check_input=True
+) -> LassoData:
+    """Check parameters and data of an estimator.
+
+    `check_input=False` takes arrays or CSC matrices of floats as they are.
+    """
+    if check_input:
+        X, y, w = model._check_training_data(
+            X,
+            y,
+            sample_weight,
+            y_kind=y_kind,
+            accept_sparse="csc",
+            force_writeable=False,
+        )
+    else:
+        check_params(model)
+        model.n_features_in_ = X.shape[1]
+        w = check_sample_weight(sample_weight, X)
     if isinstance(X, DatasetRows):
         raise TypeError(f"{type(model).__name__} takes rows in memory, not a table.")
     like = X
@@ -81,29 +96,67 @@ def centre_targets(Y, p, fit_intercept):
     return Y - mean, mean
 
 
-def full_gram_or_none(design, precompute, weighted):
+def full_gram_or_none(design, precompute):
     """The whole Gram matrix where it is given or pays, else None."""
+    if isinstance(precompute, str) and precompute != "auto":
+        raise ValueError(
+            "precompute must be 'auto', True, False or a Gram matrix, got "
+            f"{precompute!r}."
+        )
     if isinstance(precompute, (bool, np.bool_, str)):
         # does not depend on n, so that repeated rows and weights take the same path
         few = design.d <= (PATH_GRAM if precompute == "auto" else SMALL_GRAM)
         return design.gram() if precompute is True or few else None
-    gram = np.asarray(precompute, dtype=design.X.dtype)
+    return given_gram(design, precompute)
+
+
+def given_gram(design, precompute):
+    """A caller's Gram matrix, as a mean over rows, if it is the one of this design.
+
+    Checked by one product with a random vector (Freivalds), O(n d + d^2). A
+    Gram matrix of X as it is, where the fit centres or weights X, is made anew.
+    """
+    gram = np.asarray(precompute)
+    coarsest = gram.dtype if gram.dtype == np.float32 else design.X.dtype
+    unit = float(np.finfo(coarsest).eps)
+    gram = gram.astype(design.X.dtype)
     if gram.shape != (design.d, design.d):
         raise ValueError(
             f"precompute must be a Gram matrix of shape {(design.d, design.d)}, "
             f"got {gram.shape}."
         )
-    if weighted:
-        raise ValueError(
-            "precompute cannot be a Gram matrix together with sample_weight, which "
-            "changes it."
+    u = make_rng(0).normal(size=design.d).astype(gram.dtype)
+    product = gram @ u
+    scale = float((np.abs(gram) @ np.abs(u)).max(initial=0.0))
+
+    def is_gram_of(other):
+        expected = other.correlate(other.predict(u)) * design.n
+        error = float(np.abs(product - expected).max(initial=0.0))
+        return error <= GRAM_TOL * np.sqrt(unit) * scale  # false for NaN
+
+    if is_gram_of(design):
+        return gram / design.n  # given as X^T X, used as its mean over rows
+    plain = Design(design.X, centre=False)
+    uncentred = Design(design.X, design.p, centre=False)
+    centred = Design(design.X, centre=True)
+    if any(is_gram_of(other) for other in (plain, uncentred, centred)):
+        why = "weighted" if not design.equal else "centered to fit intercept"
+        warnings.warn(
+            f"Gram matrix was provided but X was {why}: recomputing Gram matrix. "
+            "Pass the one of the rows that are fitted, or precompute=True.",
+            UserWarning,
+            stacklevel=7,
         )
-    return gram / design.n  # given as X^T X, used as its mean over rows
+        return design.gram()
+    raise ValueError(
+        "Gram matrix passed in via 'precompute' parameter did not pass validation: it "
+        "is not X^T X of the X that is fitted."
+    )
 
 
-def gram_store(design, y, precompute=False, weighted=False, Xy=None):
+def gram_store(design, y, precompute=False, Xy=None):
     """Inner products of the columns: the full Gram matrix, or one made on demand."""
-    gram = full_gram_or_none(design, precompute, weighted)
+    gram = full_gram_or_none(design, precompute)
     if gram is None:
         return sets.GramStore(design, y, Xy=Xy)
     return sets.FullGram(gram, design.correlate(y) if Xy is None else Xy, np.vdot(y, y))
@@ -167,7 +220,11 @@ def solve_path(store, penalties, w, *, tol, max_iter, rng=None) -> Iterator[Resu
 def alpha_grid(store, l1_ratio, eps, count, positive=False):
     """`count` alphas from eq. (2) down to `eps` times it, evenly in their logarithm."""
     if l1_ratio == 0:
-        raise ValueError("alphas must be given when l1_ratio is 0.")
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+            "supply a grid by providing your estimator with the appropriate `alphas=` "
+            "argument."
+        )
     c = store.Xy if store.Xy.ndim == 1 else np.linalg.norm(store.Xy, axis=0)
     top = float(c.max() if positive else np.abs(c).max()) / l1_ratio
     if top <= TINY_ALPHA:
@@ -192,6 +249,7 @@ def enet_path(
     tol: float = 1e-4,
     selection: str = "cyclic",
     random_state=None,
+    check_input: bool = True,
 ):
     """Elastic-net coefficients for a falling series of alphas, without an intercept.
 
@@ -208,7 +266,8 @@ def enet_path(
     alphas : int or array
         How many alphas to choose from eq. (2) down, or the alphas themselves.
     precompute : "auto", bool or array of shape (d, d)
-        Whether to make the whole Gram matrix first, or that matrix.
+        Whether to make the whole Gram matrix first, or that matrix, which is refused
+        if it is not X^T X.
     Xy : array of shape (d,) or None
         X^T y, if known.
     copy_X : bool
@@ -221,6 +280,8 @@ def enet_path(
         Only coefficients of at least 0; for one column y.
     max_iter, tol, selection, random_state
         As in `ElasticNet`.
+    check_input : bool
+        False for arrays that are known to be finite floats of matching shapes.
 
     Returns
     -------
@@ -241,6 +302,9 @@ def enet_path(
     """
     X = X.tocsc() if sp.issparse(X) else np.asarray(X)
     X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+    if check_input:
+        checks = {"accept_sparse": "csc", "multi_output": True, "y_numeric": True}
+        X, y = check_X_y(X, y, dtype=[np.float64, np.float32], **checks)
     y = np.asarray(y, dtype=X.dtype)
     multi = y.ndim == 2
     if multi and positive:

@@ -16,7 +16,9 @@ errors and tests (`linear_model.inference`).
 
 Time O(n d^2), memory one block beyond X. A weight k is k copies of its row. X may be
 an array, a sparse matrix, a torch tensor or the path of a Parquet file; a file is read
-twice, or once more when the columns are nearly dependent, with the same digits.
+twice, or once more when the columns are nearly dependent, with the same digits. An X in
+Fortran order gives the digits of C order up to a million entries; beyond, sums are
+taken in another order, and the last digits may differ.
 
 Shapes    X (n, d)   y (n,) or (n, t)   B (d, t)   b (t,)
 Refs      [Bjorck1987]; [Bjorck1996]; [LawsonHanson1974] for positive=True
@@ -39,6 +41,7 @@ from .base import (
     AbstractLinearRegressor,
     checked_rows,
     is_wide_sparse,
+    row_major_if_small,
     solve_lsmr,
     store_coefficients,
     target_columns,
@@ -53,6 +56,7 @@ from .inference import (
     regression_summary,
     robust_covariance,
 )
+from .predictive_distribution import PredictiveDistribution
 
 
 @dataclass(eq=False, repr=False)
@@ -108,17 +112,21 @@ class LinearRegression(AbstractLinearRegressor):
     n_jobs: Jobs = None
     positive: Flag = False
 
+    _any_scale = _any_target = True  # `core.least_squares` scales the columns
+
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1)."""
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         Y, flat = target_columns(y, X)
         with threads.limit_threads(self.n_jobs):
             solve = (
                 self._solve_iteratively if is_wide_sparse(X) else self._solve_directly
             )
-            B, b = solve(X, Y, w)
+            with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
+                B, b = solve(X, Y, w)
         store_coefficients(self, X, B, b, flat)
         variance = self._fit_statistics.residual_ss / self._fit_statistics.total_weight
         self.noise_variance_ = float(variance[0]) if flat else variance
@@ -253,6 +261,26 @@ class LinearRegression(AbstractLinearRegressor):
             N = float(w.sum())
         out = gaussian_log_likelihood(residual, N, variance)
         return float(out[0]) if self.coef_.ndim == 1 else out
+
+    def predict_dist(self, X) -> PredictiveDistribution:
+        """The Normal distribution N(x w + b, noise_variance_) of the targets.
+
+        It is that of maximum likelihood: the coefficients are taken as known.
+        `BayesianLinearRegression.predict_dist` has their uncertainty as well.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pansophy.linear_model import LinearRegression
+        >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+        >>> model = LinearRegression().fit(X, [2, 3, 5, 6])
+        >>> predicted = model.predict_dist([[5.0]])
+        >>> predicted.mean.round(6), (predicted.std**2).round(6)
+        (array([7.5]), array([0.05]))
+        """
+        mean = arrays.to_numpy(self.predict(X))
+        scale = np.sqrt(np.asarray(self.noise_variance_, dtype=float))
+        return PredictiveDistribution(mean, np.broadcast_to(scale, mean.shape))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,7 +10,9 @@ same. Below, a = rho / (C V) and b2 = (1 - rho) / (C V) are the two strengths. A
 solvers stop when no entry of the gradient of eq. (1) (with rho > 0: of its distance to
 the sub-differential) exceeds tol:
 
-    newton-cholesky  few columns: Newton steps with the Hessian as a matrix
+    newton-cholesky  few columns: Newton steps with the Hessian as a matrix, which is
+                     iteratively reweighted least squares; shortened where eq. (1)
+                     would rise
     lbfgs            many columns or classes: quasi-Newton steps, preconditioned where
                      there are many rows for each column (`risk.whitening_factor`)
     newton-cg        sparse rows of many columns: products with the Hessian, with a
@@ -19,12 +21,15 @@ the sub-differential) exceeds tol:
     saga, sag        one row at a time, `saga.py`
 
 "auto" takes coordinate for rho > 0, newton-cholesky up to 512 coefficients, newton-cg
-for wide sparse rows and lbfgs for the rest. With more than 50 000 rows Newton starts
-from the Hessian of a part of them (`optim/newton.py`); the gradient always uses all.
+for wide sparse rows and lbfgs for the rest. Newton's steps are then cheaper than those
+of solver="newton-cholesky": a factor is reused while it is good, and with more than
+50 000 rows the first Hessian is that of a part of them (`optim/newton.py`). The
+gradient always uses all rows, so the optimum is the same.
 
 "liblinear" solves another problem: x gets a last entry s = `intercept_scaling`, and the
 intercept is b = s w_{d+1}, which is penalised with the rest. Its optimum (primal and
-dual are the same) is found by the solvers above from a copy of X.
+dual are the same) is found by Newton's steps of the solvers above from a copy of X. As
+tol of LIBLINEAR is relative to a sum over rows, they stop at tol/1000.
 
 Without a penalty eq. (1) has no minimum where a hyperplane separates the classes; the
 fit then ends with large coefficients and a warning. Otherwise, with H minus the Hessian
@@ -41,7 +46,8 @@ determine. Against the model of class frequencies alone, with log-likelihood l_0
 A penalty biases the coefficients and voids eq. (2), so `summary` refuses it.
 
 Time O(n d k) a pass, and n d^2 a Hessian; memory one block and k numbers a row beyond
-X. X may be dense, CSR, a tensor, or a table on disk.
+X. X may be dense, CSR, a tensor, or a table on disk; in Fortran order it gives the same
+digits as in C order up to a million entries, and the same up to rounding beyond.
 
 Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)   k = 1 for two classes
 Refs      [Cox1958]; [Minka2003] a comparison of solvers; [McCullagh1989] ch. 4;
@@ -62,24 +68,30 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import arrays, threads
 from ..core.class_weight import compute_class_weight
 from ..core.information_criteria import aic, bic
+from ..core.iterate import Result
 from ..core.numerics import log_softmax, sigmoid, softmax
 from ..core.random import make_rng
 from ..core.rows import DatasetRows
 from ..losses import logistic as logistic_loss
 from ..losses import softmax as softmax_loss
 from ..optim import lbfgs, newton, newton_cg
+from ..optim.gradient import state_at_position
 from ..params import (
-    Count,
     Flag,
     Fraction,
     Infinite,
     Jobs,
+    Natural,
     NonNegative,
     Positive,
     Verbosity,
 )
 from ..typing import Seed
-from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .base import (
+    AbstractLinearClassifier,
+    encode_two_or_more_classes,
+    row_major_if_small,
+)
 from .risk import Risk, block_jacobi_preconditioner, whitening_factor
 from .summary import Summary, coefficient_names, wald_table
 
@@ -95,6 +107,7 @@ LogisticSolver = Literal[
 ]
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
+LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
 IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 
@@ -130,9 +143,11 @@ def check_liblinear_options(model, ratio):
         if model.dual:
             raise ValueError(f"dual=True of {name} takes solver='liblinear' only.")
         if model.intercept_scaling != 1:
-            raise ValueError(
-                f"intercept_scaling of {name} takes solver='liblinear' only: other "
-                "solvers leave the intercept free of penalty."
+            warnings.warn(
+                f"intercept_scaling of {name} has an effect with solver='liblinear' "
+                "only: other solvers leave the intercept free of penalty.",
+                UserWarning,
+                stacklevel=3,
             )
     elif 0 < ratio < 1 or (model.dual and ratio > 0):
         raise ValueError(
@@ -170,6 +185,12 @@ def choose_logistic_solver(solver, l1, X, k):
     return solver
 
 
+def liblinear_solver(l1, X, k):
+    """The Newton solver that minimises liblinear's problem."""
+    solver = choose_logistic_solver("auto", l1, X, k)
+    return "newton-cg" if solver == "lbfgs" else solver
+
+
 def check_rows_in_memory(solver, X):
     """Refuse a table on disk for solvers that need the rows in memory."""
     if isinstance(X, DatasetRows) and solver in IN_MEMORY_SOLVERS:
@@ -201,6 +222,7 @@ class LogisticProblem:
         self.k = k
         self.intercept = intercept
         self.last_hessian = None  # and the b2 that it was made for
+        self.every_hessian = False  # whether every Newton step has a Hessian of its own
 
     @cached_property
     def risk(self):
@@ -242,6 +264,10 @@ class LogisticProblem:
 
     def minimise(self, solver, a, b2, *, start, max_iter, tol, seed, task):
         """Minimise eq. (1) from start (W, b) by the named solver; a `Result`."""
+        if max_iter == 0:
+            x = np.column_stack(start).ravel()
+            state = state_at_position(self.risk, x, 1.0)
+            return Result(state, 0, "max_iter", {"objective": np.empty(0)})
         if solver == "coordinate":
             from .logistic_l1 import minimise_l1_logistic
 
@@ -280,6 +306,8 @@ class LogisticProblem:
         if solver == "lbfgs":
             return lbfgs(J, x, root=whitening_factor(J, x), **limits)
         if solver == "newton-cholesky":
+            if self.every_hessian:
+                return newton(J, J.hessian, x, keep=0.0, **limits)
             return newton(J, self.hessian, x, rough=True, **limits)
         precondition = block_jacobi_preconditioner(J) if J.sparse else None
         return newton_cg(J, J.hessian_product, x, precondition=precondition, **limits)
@@ -461,7 +489,8 @@ class LogisticRegression(AbstractLogistic):
     fit_intercept : bool, default=True
         Whether to fit b.
     intercept_scaling : float, default=1
-        s of the module text, for solver="liblinear"; only 1 for the others.
+        s of the module text, for solver="liblinear"; the others warn that it has no
+        effect on them.
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
     random_state : int, RandomState, Generator or None
@@ -471,7 +500,7 @@ class LogisticRegression(AbstractLogistic):
         See the module text. The default picks by shape and penalty. "liblinear"
         penalises the intercept; all others reach the same optimum.
     max_iter : int, default=100
-        Most iterations.
+        Most iterations; 0 leaves the coefficients where they start.
     verbose : int, default=0
         Above 0 shows a progress bar.
     warm_start : bool, default=False
@@ -511,7 +540,7 @@ class LogisticRegression(AbstractLogistic):
     class_weight: dict | Literal["balanced"] | None = None
     random_state: Seed = None
     solver: LogisticSolver = "auto"
-    max_iter: Count = 100
+    max_iter: Natural = 100
     verbose: Verbosity = 0
     warm_start: Flag = False
     n_jobs: Jobs = None
@@ -521,6 +550,7 @@ class LogisticRegression(AbstractLogistic):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         C, ratio = self._penalty()
         check_liblinear_options(self, ratio)
         classes, codes = encode_two_or_more_classes(y, X)
@@ -548,8 +578,21 @@ class LogisticRegression(AbstractLogistic):
         """C and rho of eq. (1)."""
         ratio = 0.0 if self.l1_ratio is None else self.l1_ratio
         if self.penalty is None:
+            if self.C != 1.0 and not math.isinf(self.C):
+                warnings.warn(
+                    "Setting penalty=None will ignore the C and l1_ratio parameters.",
+                    UserWarning,
+                    stacklevel=3,
+                )
             return math.inf, ratio
         if self.penalty in ("l1", "l2"):
+            if ratio not in (0.0, float(self.penalty == "l1")):
+                warnings.warn(
+                    "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+                    f"(penalty={self.penalty})",
+                    UserWarning,
+                    stacklevel=3,
+                )
             ratio = float(self.penalty == "l1")
         return self.C, ratio
 
@@ -561,11 +604,14 @@ class LogisticRegression(AbstractLogistic):
             X = append_constant_column(X, self.intercept_scaling)
             W = np.column_stack([start[0], start[1] / self.intercept_scaling])
             start = W, np.zeros(k)
+        tol = self.tol
         if solver == "liblinear":
-            solver = choose_logistic_solver("auto", a, X, k)
+            solver = liblinear_solver(a, X, k)
+            tol *= LIBLINEAR_TOL
         problem = LogisticProblem(
             X, codes, v, k, intercept=self.fit_intercept and not scaled
         )
+        problem.every_hessian = self.solver == "newton-cholesky"
         result = self._run_driver(
             lambda task: problem.minimise(
                 solver,
@@ -573,7 +619,7 @@ class LogisticRegression(AbstractLogistic):
                 b2,
                 start=start,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                tol=tol,
                 seed=self.random_state,
                 task=task,
             ),

@@ -13,6 +13,8 @@ Shapes    scores (folds, ratios, Cs)   paths (folds, ratios, Cs, k, d or d + 1)
 Refs      [Friedman2010] paths
 """
 
+import copy
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
@@ -22,14 +24,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import process_routing
 
 from ..core import threads
 from ..core.class_weight import compute_class_weight
 from ..core.progress import SILENT
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import NumberList, Seed, Splits
-from .base import encode_two_or_more_classes
+from .base import encode_two_or_more_classes, row_major_if_small
 from .logistic import (
+    LIBLINEAR_TOL,
     AbstractLogistic,
     LogisticProblem,
     LogisticRegression,
@@ -39,8 +43,15 @@ from .logistic import (
     check_liblinear_options,
     choose_logistic_solver,
     coefficients_of_state,
+    liblinear_solver,
     normalized_row_weights,
     penalty_strengths,
+)
+from .metadata_routing import (
+    check_no_metadata,
+    cross_validation_router,
+    route_fit_metadata,
+    routing_enabled,
 )
 
 
@@ -55,6 +66,29 @@ def c_grid(Cs):
             "of numbers above 0."
         )
     return Cs
+
+
+def scorer_of_all_classes(scorer, classes, y):
+    """The scorer told the classes, where rows y of a fold do not have all of them."""
+    function = getattr(scorer, "_score_func", None)
+    if function is None or len(np.unique(y)) == len(classes):
+        return scorer
+    takes = inspect.signature(function).parameters
+    given = dict(scorer._kwargs)
+    if "labels" in takes:
+        given.setdefault("labels", classes)
+    if "pos_label" in takes and len(classes) == 2:
+        given.setdefault("pos_label", classes[1])
+    scorer = copy.copy(scorer)
+    scorer._kwargs = given
+    return scorer
+
+
+def rows_of_metadata(value, index, n):
+    """The entries of some rows, where metadata have one for each of n rows."""
+    if value is None or np.ndim(value) == 0 or len(value) != n:
+        return value
+    return np.asarray(value)[index]
 
 
 def default_fold_count(codes):
@@ -171,25 +205,33 @@ class LogisticRegressionCV(AbstractLogistic):
     random_state: Seed = None
     use_legacy_attributes: Flag | Literal["warn"] = "warn"
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X and labels y."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Fit to rows X and labels y.
+
+        Further keywords, groups say, go to splitter and scorer by metadata routing.
+        """
+        splits, score = route_fit_metadata(self, params, sample_weight, scored=True)
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
+        if "sample_weight" in score:
+            score["sample_weight"] = w
         self.Cs_ = c_grid(self.Cs)
         ratios = self._ratios()
         for ratio in ratios:
             check_liblinear_options(self, ratio)
         self.classes_, codes = encode_two_or_more_classes(y, X)
         cv = default_fold_count(codes) if self.cv is None else self.cv
-        folds = list(check_cv(cv, y, classifier=True).split(X, y))
+        folds = list(check_cv(cv, y, classifier=True).split(X, y, **splits))
         factors = compute_class_weight(
             self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
         )
         balance = dict(zip(self.classes_.tolist(), factors, strict=True))
         with threads.limit_threads(self.n_jobs), threads.single_blas():
             parts = [
-                self._fold(X, y, codes, w, balance, ratios, *fold) for fold in folds
+                self._fold(X, y, codes, w, balance, ratios, score, *fold)
+                for fold in folds
             ]
         paths, scores, counts = (np.array(part) for part in zip(*parts, strict=True))
         self._warn_unconverged_path()
@@ -213,7 +255,7 @@ class LogisticRegressionCV(AbstractLogistic):
             )
         return ratios
 
-    def _fold(self, X, y, codes, w, balance, ratios, train, test):
+    def _fold(self, X, y, codes, w, balance, ratios, params, train, test):
         """Coefficients, scores and iterations of every pair on one fold."""
         k = len(self.classes_)
         k = 1 if k == 2 else k
@@ -226,14 +268,17 @@ class LogisticRegressionCV(AbstractLogistic):
         problem = LogisticProblem(
             rows, codes[train], v, k, intercept=self.fit_intercept and not scaled
         )
-        score = self._scorer(X[test], y[test], codes[test], w, test)
+        held = {name: rows_of_metadata(v, test, len(y)) for name, v in params.items()}
+        score = self._scorer(X[test], y[test], codes[test], held)
         paths = []
         scores = []
         counts = []
         for ratio in ratios:
             solver = choose_logistic_solver(self.solver, ratio, rows, k)
+            tol = self.tol
             if solver == "liblinear":
-                solver = choose_logistic_solver("auto", ratio, rows, k)
+                solver = liblinear_solver(ratio, rows, k)
+                tol *= LIBLINEAR_TOL
             start = np.zeros((k, rows.shape[1])), np.zeros(k)
             found = logistic_path(
                 problem,
@@ -243,7 +288,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 solver=solver,
                 start=start,
                 max_iter=self.max_iter,
-                tol=self.tol,
+                tol=tol,
                 seed=self.random_state,
             )
             if scaled:
@@ -259,10 +304,10 @@ class LogisticRegressionCV(AbstractLogistic):
             )
         return paths, scores, counts
 
-    def _scorer(self, X, y, codes, w, test):
-        """(W, b) -> the score on the fold."""
-        weights = None if w is None else w[test]
-        if self.scoring is None or self.scoring in ("warn", "accuracy"):
+    def _scorer(self, X, y, codes, params):
+        """(W, b) -> the score on the fold, with the keywords of the scorer."""
+        weights = params.get("sample_weight")
+        if self._default_scoring() == "accuracy":
 
             def accuracy(W, b):
                 F = X @ W.T + b
@@ -270,8 +315,7 @@ class LogisticRegressionCV(AbstractLogistic):
                 return float(np.average(best == codes, weights=weights))
 
             return accuracy
-        scorer = get_scorer(self.scoring)
-        extra = {} if weights is None else {"sample_weight": weights}
+        scorer = scorer_of_all_classes(get_scorer(self.scoring), self.classes_, y)
 
         def score(W, b):
             model = LogisticRegression()
@@ -279,9 +323,28 @@ class LogisticRegressionCV(AbstractLogistic):
             model.n_features_in_ = X.shape[1]
             model.coef_ = W
             model.intercept_ = b
-            return float(scorer(model, X, y, **extra))
+            return float(scorer(model, X, y, **params))
 
         return score
+
+    def _default_scoring(self):
+        """The given scoring; None and "warn" are accuracy."""
+        default = self.scoring is None or self.scoring == "warn"
+        return "accuracy" if default else self.scoring
+
+    def score(self, X, y, sample_weight=None, **params):
+        """The score of `scoring` on rows X and labels y."""
+        check_no_metadata(self, params, "score")
+        if sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        if routing_enabled():
+            params = dict(process_routing(self, "score", **params).scorer.score)
+        return get_scorer(self._default_scoring())(self, X, y, **params)
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: splitter and scorer may ask for metadata."""
+        scorer = get_scorer(self._default_scoring())
+        return cross_validation_router(self, self.cv, scorer, scores=True)
 
     def _warn_unconverged_path(self):
         if self.__dict__.pop("_unconverged", 0):

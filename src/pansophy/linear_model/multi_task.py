@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.model_selection import check_cv
 
 from ..core import arrays, threads
 from ..core.random import make_rng
@@ -43,6 +44,7 @@ from .lasso_path import (
     minimise_lasso,
     penalty_factory,
 )
+from .metadata_routing import cross_validation_router, route_fit_metadata
 
 
 def require_2d_targets(model, data):
@@ -313,12 +315,20 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose on folds, then fit to all rows X and targets y (n, t)."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y (n, t).
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
         data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
-        fit_cross_validated(self, data, multi_task=True)
+        fit_cross_validated(self, data, splits, multi_task=True)
         self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
 
     def __sklearn_tags__(self):
         return multi_task_tags(super().__sklearn_tags__())
@@ -400,12 +410,20 @@ class MultiTaskElasticNetCV(AbstractLinearRegressor):
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose on folds, then fit to all rows X and targets y (n, t)."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y (n, t).
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
         data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
-        fit_cross_validated(self, data, multi_task=True)
+        fit_cross_validated(self, data, splits, multi_task=True)
         self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
         return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
 
     def __sklearn_tags__(self):
         return multi_task_tags(super().__sklearn_tags__())

@@ -35,6 +35,7 @@ from ..core.labels import class_codes
 from ..core.least_squares import least_squares
 from ..core.rows import DatasetRows
 from ..params import Flag, Infinite, NonNegative
+from ..persist.saved_state import AnyArray, saved_state
 from .base import AbstractLinearRegressor, store_coefficients, target_columns
 
 
@@ -66,6 +67,7 @@ def task_rows(X, Y, w, codes, k):
     return [(X[i], Y[i], None if w is None else w[i]) for i in at]
 
 
+@saved_state(tasks_=AnyArray(None))
 @dataclass(eq=False, repr=False)
 class MultiTaskRidge(AbstractLinearRegressor):
     """Ridge regressions of several tasks, pulled towards their mean.

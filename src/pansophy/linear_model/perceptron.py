@@ -10,8 +10,12 @@ by at most eta^2 R^2 with R = max |(x_i, 1)|, so there are at most
 
     (R / gamma)^2                                                                (2)
 
-mistakes, whatever eta and the order. The separator that was found gives a gamma, and
-with it the bound reported in `mistake_bound_`. Where no (w, b) separates, w wanders:
+mistakes, whatever eta and the order. Eq. (1) counts a score of 0 as a mistake for both
+classes. Textbooks also write w <- w + eta (t_i - sign(f_i)) x_i with sign(0) = +1 or
+-1: then a score of 0 is a mistake for one class alone (`sign_of_zero`), and with signs
+t the step is 2 eta. All rows at once, or a few, move w by the sum of their steps
+(`batch_size`). The separator that was found gives a gamma, and with it the bound
+reported in `mistake_bound_`. Where no (w, b) separates, w wanders:
 
     plain      the last w, as in scikit-learn
     averaged   the mean of w over all rows visited [Freund1999]
@@ -29,10 +33,12 @@ Shapes    X (n, d)   W (1, d) or (k, d)   b (1,) or (k,)
 Refs      [Rosenblatt1958] [Novikoff1962] eq. (2) [Freund1999] [Gallant1990]
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core import threads
 from ..core.class_weight import compute_class_weight
@@ -52,7 +58,10 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
+from .base import classes_from_scores
 from .sgd_classifier import AbstractSGDClassifier, ovr_class_factors, ovr_targets
+
+MANY_PASSES = 100  # from which on a warning says that no pass was clean
 
 
 def squared_radius(X, intercept):
@@ -90,6 +99,7 @@ class PocketPasses:
         self.rows = sgd.rows_for_loops(X)
         self.eta0 = model.eta0
         self.fit_intercept = model.fit_intercept
+        self.zero = float(model.sign_of_zero)
         self.mistakes = np.zeros(1 if k == 2 else k, int)
         self.target = lambda c: ovr_targets(codes, k, -1.0, X.dtype, c)
         pairs = ovr_class_factors(factors)
@@ -117,6 +127,7 @@ class PocketPasses:
                 self.weight(c, y),
                 self.eta0,
                 self.fit_intercept,
+                self.zero,
                 W[c],
                 b[c : c + 1],
                 kept[c],
@@ -131,6 +142,50 @@ class PocketPasses:
         """coef_ and intercept_ of the pocket."""
         W, _, kept, z = model
         return {"coef_": kept, "intercept_": z[:, 0].astype(W.dtype)}
+
+
+class PlainPasses(PocketPasses):
+    """Passes of the plain perceptron by `sign_of_zero` and `batch_size`."""
+
+    def __init__(self, model, X, codes, w, factors):
+        super().__init__(model, X, codes, w, factors)
+        self.X = X
+        self.batch_size = len(codes) if model.batch_size == "all" else model.batch_size
+
+    def start(self, W, b):
+        """As for the pocket, which is empty."""
+        W, b, kept, z = super().start(W, b)
+        return W, b, kept[:, :0], z
+
+    def one_pass(self, order, model):
+        """One pass over the rows in `order`, in place; returns the mistakes."""
+        if self.batch_size == 1:
+            return super().one_pass(order, model)
+        W, b, _, _ = model
+        mistakes = [self.batches(c, order, W[c], b[c : c + 1]) for c in range(len(W))]
+        self.mistakes += np.array(mistakes)
+        return sum(mistakes)
+
+    def batches(self, c, order, w, b):
+        """The pass of class c in batches of rows, in place; returns the mistakes."""
+        y = self.target(c)
+        v = self.weight(c, y)
+        wrong = 0
+        for i in range(0, len(order), self.batch_size):
+            rows = order[i : i + self.batch_size]
+            f = self.X[rows] @ w + b[0]
+            side = np.where(f == 0, self.zero, np.sign(f))
+            bad = rows[(side != y[rows]) & (v[rows] > 0 if len(v) else True)]
+            step = self.eta0 * y[bad] * (v[bad] if len(v) else 1.0)
+            w += self.X[bad].T @ step
+            b += step.sum() if self.fit_intercept else 0.0
+            wrong += len(bad)
+        return wrong
+
+    def fitted_attributes(self, model):
+        """coef_ and intercept_ of the last pass."""
+        W, b, _, _ = model
+        return {"coef_": W, "intercept_": b.astype(W.dtype)}
 
 
 class MulticlassPasses:
@@ -215,7 +270,8 @@ class Perceptron(AbstractSGDClassifier):
     tol : float or None, default=1e-3
         Stop when the mean loss (for "pocket" and "multinomial" the share of mistakes)
         has gained less than this in n_iter_no_change passes in a row. None to go on
-        until a pass without mistakes.
+        until a pass without mistakes, with a warning if max_iter is 100 or more and no
+        pass is: then the classes may not be separable (`is_separable`), as in XOR.
     shuffle : bool, default=True
         Whether to visit the rows in a new random order at each pass.
     verbose : int, default=0
@@ -237,6 +293,13 @@ class Perceptron(AbstractSGDClassifier):
     variant : "plain", "averaged" or "pocket", default="plain"
     multi_class : "ovr" or "multinomial", default="ovr"
         What to do with more than two classes.
+    sign_of_zero : 0, 1 or -1, default=0
+        The class of a score of 0: 1 is the second class, -1 the first one; 0 is neither
+        while learning, so that eq. (1) counts it as a mistake, and the first class in
+        `predict`. For variant "plain" and "pocket" of two classes or "ovr".
+    batch_size : int or "all", default=1
+        How many rows share a step; "all" is the batch perceptron. For variant "plain"
+        of two classes or "ovr".
 
     Attributes
     ----------
@@ -265,6 +328,14 @@ class Perceptron(AbstractSGDClassifier):
     >>> model = Perceptron(shuffle=False).fit(X, [1, 1, -1, -1])
     >>> model.intercept_, model.coef_, model.n_mistakes_
     (array([-1.]), array([[2. , 1.5]]), 3)
+
+    The logical AND with sign(0) = 0, which is class 0 here:
+
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> model = Perceptron(shuffle=False, tol=None, sign_of_zero=-1)
+    >>> model = model.fit(X, [0, 0, 0, 1])
+    >>> model.intercept_, model.coef_, model.n_mistakes_, model.n_iter_
+    (array([-2.]), array([[2., 1.]]), 10, 6)
     """
 
     _: KW_ONLY
@@ -286,6 +357,15 @@ class Perceptron(AbstractSGDClassifier):
     warm_start: Flag = False
     variant: Literal["plain", "averaged", "pocket"] = "plain"
     multi_class: Literal["ovr", "multinomial"] = "ovr"
+    sign_of_zero: Literal[0, 1, -1] = 0
+    batch_size: Count | Literal["all"] = 1
+
+    def predict(self, X):
+        """The class with the best score; a score of 0 goes by `sign_of_zero`."""
+        F = self.decision_function(X)
+        if F.ndim == 1 and self.sign_of_zero == 1:
+            F = np.where(F == 0, 1.0, F)
+        return classes_from_scores(self.classes_, F)
 
     def _loss(self):
         return perceptron_loss
@@ -304,23 +384,45 @@ class Perceptron(AbstractSGDClassifier):
 
     def _by_sgd(self):
         """Whether `sgd.py` runs it; the other passes take fewer options."""
-        if self.variant != "pocket" and (
-            self.multi_class == "ovr" or len(self.classes_) == 2
-        ):
+        by_rule = self.sign_of_zero != 0 or self.batch_size != 1
+        binary = self.multi_class == "ovr" or len(self.classes_) == 2
+        if by_rule and not (binary and self.variant in ("plain", "pocket")):
+            raise ParameterError(
+                "sign_of_zero and batch_size take variant='plain', and sign_of_zero "
+                "'pocket', with two classes or multi_class='ovr'."
+            )
+        if self.batch_size != 1 and self.variant == "pocket":
+            raise ParameterError("batch_size takes variant='plain' only.")
+        if self.variant != "pocket" and binary and not by_rule:
             return True
         if self.penalty is not None or self.early_stopping:
             raise ParameterError(
-                "variant='pocket' and multi_class='multinomial' take neither penalty "
-                "nor early_stopping."
+                "variant='pocket', multi_class='multinomial', sign_of_zero and "
+                "batch_size take neither penalty nor early_stopping."
             )
         return False
+
+    def _warn_if_not_converged(self, reason):
+        """Without tol, say that none of many passes was free of mistakes."""
+        if reason != "max_iter" or self.tol is not None:
+            super()._warn_if_not_converged(reason)
+            return
+        if self.n_iter_ < MANY_PASSES or self.variant == "pocket":
+            return  # a few passes were asked for, or the best plane
+        warnings.warn(
+            f"Perceptron made mistakes in each of {self.n_iter_} passes: the classes "
+            "may not be linearly separable (see is_separable). variant='pocket' keeps "
+            "the best plane; tol ends such fits early.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     def _check_stream(self, classes, first):
         super()._check_stream(classes, first)
         if not self._by_sgd():
             raise ParameterError(
-                "partial_fit goes with variant='plain' or 'averaged' and "
-                "multi_class='ovr'."
+                "partial_fit goes with variant='plain' or 'averaged', "
+                "multi_class='ovr', sign_of_zero=0 and batch_size=1."
             )
 
     def _learn(self, X, codes, w, W, b):
@@ -354,6 +456,8 @@ class Perceptron(AbstractSGDClassifier):
         w = np.ones(len(codes)) if weighted and w is None else w
         multinomial = len(self.classes_) > 2 and self.multi_class == "multinomial"
         make = MulticlassPasses if multinomial else PocketPasses
+        if not multinomial and self.variant == "plain":
+            make = PlainPasses
         run = make(self, X, codes, w, factors)
         order = np.arange(len(codes), dtype=np.int32)
 
@@ -374,9 +478,6 @@ class Perceptron(AbstractSGDClassifier):
                 patience=self.n_iter_no_change,
                 task=task,
             )
-            # without tol all passes were asked for: no warning
-            if result.reason == "max_iter" and tol is None:
-                return result._replace(reason="passes")
             return result
 
         with threads.limit_threads(self.n_jobs):

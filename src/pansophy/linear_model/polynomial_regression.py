@@ -25,10 +25,12 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import PolynomialFeatures
 
-from ..base import Estimator, Regressor
+from ..base import Regressor
 from ..core.least_squares import least_squares
 from ..params import Flag, Natural
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Splits
+from .base import LinearEstimator
 
 
 def polynomial_powers(d, degree, *, interactions=True):
@@ -85,8 +87,13 @@ def cross_validation_errors(A, y, w, widths, splits):
     return errors / total
 
 
+@saved_state(
+    powers_=IntArray("terms", "n_features_in_", low=0),
+    coef_=FloatArray("terms"),
+    scale_=FloatArray("n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
-class PolynomialRegression(Regressor, Estimator):
+class PolynomialRegression(Regressor, LinearEstimator):
     """A polynomial in the columns of X, of a given or a chosen degree.
 
     Parameters
@@ -133,6 +140,8 @@ class PolynomialRegression(Regressor, Estimator):
     max_degree: Natural = 10
     interactions: Flag = True
     cv: Splits = None
+
+    _any_scale = True  # the columns are scaled first
 
     def fit(self, X, y, sample_weight=None):
         """Choose the degree by eq. (3) if asked to, then fit eq. (1)."""

@@ -51,7 +51,8 @@ class PredictiveDistribution(NamedTuple):
 
     def sample(self, n, rng):
         """n draws per row, (n, rows)."""
-        return self.scipy_distribution().rvs((n, len(self.mean)), random_state=rng)
+        size = (n, *np.shape(self.mean))
+        return self.scipy_distribution().rvs(size, random_state=rng)
 
 
 def plot_predictive_band(model, X, y=None, *, level=0.95, ax=None):

@@ -30,10 +30,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from ..base import Estimator, Regressor
+from ..base import Regressor
 from ..core.random import make_rng
 from ..params import Count, Fraction, Infinite, NonNegative, ParameterRule
 from ..typing import Seed
+from .base import LinearEstimator
 from .linear_regression import LinearRegression
 from .random_subsets import draw_row_subsets, least_squares_batch
 
@@ -82,7 +83,7 @@ def loss_per_row(loss, y, f):
 
 
 @dataclass(eq=False, repr=False)
-class RANSACRegressor(Regressor, Estimator):
+class RANSACRegressor(Regressor, LinearEstimator):
     """A regressor fitted to the rows that agree with each other.
 
     Parameters

@@ -8,8 +8,9 @@ The intercept is exempt from g. How eq. (1) is solved follows from its parts: le
 squares with L1, L2 or both by the working sets of the lasso; other smooth losses by
 accelerated proximal gradient steps (`optim/proximal.py`); losses with kinks (absolute,
 quantile, hinge, ...) by alternating directions (`optim/admm.py`), the prox of the loss
-being found row by row by bisection on its increasing derivative. The reported
-`risk_` is the first part of eq. (1) alone, never with the penalty.
+being found row by row by bisection on its increasing derivative. A `Loss` of your own
+is used by its array functions; whether it has kinks is seen from its gradient. The
+reported `risk_` is the first part of eq. (1) alone, never with the penalty.
 
 Several classes are fitted one against the rest.
 
@@ -54,7 +55,7 @@ from .risk import Risk
 NON_SMOOTH = {ABSOLUTE, QUANTILE, EPSILON_INSENSITIVE, HINGE, PERCEPTRON}
 LEAST_SQUARES = {SQUARED, HALF_SQUARED}
 SHRINKING = {L1, L2, ELASTIC_NET, POSITIVE}
-SLOPE_BOUND = 2.0  # more than the slope of any loss in KINKED
+KINK_ROUNDS = 40  # halvings of an interval in which the gradient may jump
 LARGEST_START = 30.0  # bound of the initial intercept, for infinite log-odds
 LossLike = Annotated[
     Any,
@@ -103,10 +104,14 @@ def exempt_intercept(g) -> penalties.Penalty:
 
 
 def loss_prox(loss, y, v, f, step):
-    """argmin_u v l(y, u) + (u - f)^2 / (2 step) per row: u + step v l'(y, u) = f."""
-    reach = step * v * SLOPE_BOUND
-    low = f - reach
-    high = f + reach
+    """argmin_u v l(y, u) + (u - f)^2 / (2 step) per row: u + step v l'(y, u) = f.
+
+    l' increases, so u lies between f and f - step v l'(y, f).
+    """
+    with np.errstate(over="ignore"):
+        reach = np.clip(step * v * loss.gradient(y, f), -1e300, 1e300)
+    low = f - np.maximum(reach, 0)
+    high = f - np.minimum(reach, 0)
     for _ in range(54):
         u = (low + high) / 2
         over = u + step * v * loss.gradient(y, u) > f
@@ -188,11 +193,41 @@ def solve_by_admm(X, y, v, loss, g, intercept, *, tol, max_iter, task):
     return w, b, run
 
 
-def choose_risk_solver(loss, g):
-    """The solver for a loss and a penalty."""
+def has_kink(loss, y):
+    """Whether the gradient of a loss jumps somewhere, for targets such as y.
+
+    Intervals around 0 and around targets are halved towards the larger change of the
+    gradient: where it is continuous, no change is left in a tiny interval.
+    """
+    if loss.has_loop or loss.smooth:
+        return loss.kind in NON_SMOOTH
+    grid = np.linspace(-1, 1, 258)
+    reach = 4 * max(float(np.ptp(y)), 1.0)
+    gradient = lambda f: np.asarray(loss.gradient(t, f), dtype=float)
+    for target in np.unique(np.quantile(y, [0, 0.5, 1], method="nearest")):
+        edges = np.unique(np.concatenate([8 * grid, target + reach * grid]))
+        low, high = edges[:-1], edges[1:]
+        t = np.full(len(low), target)
+        for _ in range(KINK_ROUNDS):
+            middle = (low + high) / 2
+            with np.errstate(all="ignore"):
+                left = np.abs(gradient(middle) - gradient(low))
+                right = np.abs(gradient(high) - gradient(middle))
+            low = np.where(right > left, middle, low)
+            high = np.where(right > left, high, middle)
+        with np.errstate(all="ignore"):
+            size = np.abs(gradient(high)) + np.abs(gradient(low))
+            jump = np.abs(gradient(high) - gradient(low))
+            if np.any(np.isfinite(jump) & (jump > 1e-3 * size)):
+                return True
+    return False
+
+
+def choose_risk_solver(loss, g, y):
+    """The solver for a loss, a penalty and targets."""
     if loss.kind in LEAST_SQUARES and g.kind in SHRINKING:
         return solve_by_working_sets
-    return solve_by_admm if loss.kind in NON_SMOOTH else solve_by_proximal_gradient
+    return solve_by_admm if has_kink(loss, y) else solve_by_proximal_gradient
 
 
 def check_risk_inputs(model, X, y, sample_weight, y_kind):
@@ -213,7 +248,7 @@ def check_risk_inputs(model, X, y, sample_weight, y_kind):
 
 def fit_regularized_risk(model, X, t, v, loss, g):
     """Minimise eq. (1) for targets t; returns w and b."""
-    solve = choose_risk_solver(loss, g)
+    solve = choose_risk_solver(loss, g, t)
     solution: Any = None
 
     def run(task):
@@ -245,7 +280,7 @@ class RegularizedRisk(AbstractLinearRegressor):
     ----------
     loss : str or Loss, default="half_squared"
         A convex loss of `pansophy.losses` for numbers: "squared", "absolute",
-        "huber", "poisson", `losses.quantile(0.9)`, ...
+        "huber", "poisson", `losses.quantile(0.9)`, ..., or a `losses.Loss` of your own.
     penalty : "l1", "l2", Penalty or None, default="l2"
         A penalty of `pansophy.penalties`, constraints among them.
     alpha : float, default=1.0
@@ -319,7 +354,8 @@ class RegularizedRiskClassifier(AbstractLinearClassifier):
     ----------
     loss : str or Loss, default="logistic"
         A convex loss of `pansophy.losses` for two classes: "logistic", "hinge",
-        "squared_hinge", "exponential", ...
+        "squared_hinge", "exponential", `losses.class_weighted_loss(...)`, ..., or a
+        `losses.Loss` of your own.
     penalty : "l1", "l2", Penalty or None, default="l2"
         A penalty of `pansophy.penalties`, constraints among them.
     alpha : float, default=0.01

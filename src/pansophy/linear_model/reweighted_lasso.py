@@ -43,7 +43,7 @@ from ..optim.newton import newton
 from ..optim.working_set import start as start_at
 from ..params import Count, Flag, NonNegative, Positive
 from ..penalties import l1, lq
-from .base import AbstractLinearRegressor
+from .base import AbstractLinearRegressor, check_coefficients
 from .lasso_path import centre_targets, check_lasso_data, gram_store, minimise_lasso
 
 
@@ -155,7 +155,9 @@ def reweighted_lasso(
 
 def store_reweighted_fit(model, run, data):
     """Set coef_, intercept_ and dual_gap_."""
-    w = run.state.w.astype(data.X.dtype)
+    with np.errstate(over="ignore"):
+        w = run.state.w.astype(data.X.dtype)
+    check_coefficients(model, data.X, w)
     _, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     design = Design(data.X, data.p, centre=model.fit_intercept)
     model.coef_ = w

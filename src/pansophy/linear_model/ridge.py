@@ -47,6 +47,7 @@ from .base import (
     AbstractLinearRegressor,
     CentredOperator,
     checked_rows,
+    row_major_if_small,
     solve_lsmr,
     store_coefficients,
     target_columns,
@@ -91,15 +92,18 @@ class RidgePath(NamedTuple):
 
 def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
     """Strengths as an array (a,), each at least (or above) 0."""
-    alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    given = np.asarray(alphas)
+    alphas = np.atleast_1d(given.astype(np.float64))
     if alphas.ndim != 1 or len(alphas) == 0:
         raise ParameterError(f"{name} must be a number or a list of numbers.")
     fine = alphas > 0 if strictly_positive else alphas >= 0
-    if not np.all(fine & np.isfinite(alphas)):
-        limit = "above 0" if strictly_positive else "at least 0"
-        raise ParameterError(
-            f"{name} must be finite numbers {limit}, got {alphas[~fine][:1]}."
-        )
+    fine &= np.isfinite(alphas)
+    if not np.all(fine):
+        i = int(np.argmin(fine))
+        limit = "> 0.0" if strictly_positive else ">= 0.0"
+        at = f"alphas[{i}]" if given.ndim else "alphas"
+        value = given[i] if given.ndim else given
+        raise ParameterError(f"{at} == {value}, must be {limit} and finite ({name}).")
     return alphas
 
 
@@ -209,6 +213,7 @@ class Ridge(AbstractLinearRegressor):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
+        X = row_major_if_small(X)
         Y, flat = target_columns(y, X)
         B, b = self._solve(X, Y, w)
         store_coefficients(self, X, B, b, flat)
@@ -233,8 +238,9 @@ class Ridge(AbstractLinearRegressor):
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
         if len(alpha) not in (1, t):
             raise ParameterError(
-                f"alpha of Ridge must hold one number or {t}, one for each target, "
-                f"got {len(alpha)}."
+                "Number of targets and number of penalties do not correspond: "
+                f"{len(alpha)} != {t}. alpha of Ridge holds one number, or one for "
+                "each target."
             )
         if not np.all(alpha >= 0):
             raise ParameterError(
@@ -251,8 +257,8 @@ class Ridge(AbstractLinearRegressor):
         if self.positive:
             if self.solver not in ("auto", "lbfgs"):
                 raise ParameterError(
-                    "positive=True of Ridge needs solver='auto' or 'lbfgs', got "
-                    f"{self.solver!r}."
+                    f"solver={self.solver!r} does not support positive fitting: "
+                    "positive=True of Ridge needs solver='auto' or 'lbfgs'."
                 )
             if wide:
                 raise ValueError(

@@ -26,20 +26,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays
 from ..core.class_weight import compute_class_weight
+from ..core.labels import class_codes
 from ..core.least_squares import least_squares
 from ..params import Count, Flag, NonNegative, Positive
 from ..typing import NumberList, Seed, Splits
 from .base import (
     AbstractLinearClassifier,
-    encode_two_or_more_classes,
     is_wide_sparse,
     raw_prediction,
     solve_lsmr,
     store_coefficients,
     warn_rank_deficient,
 )
+from .metadata_routing import route_fit_metadata, routing_enabled
 from .ridge import Ridge, flatten_single_target
-from .ridge_cv import HeldOutScorer, PredictedScores, search_alpha, store_alpha_search
+from .ridge_cv import (
+    HeldOutScorer,
+    PredictedScores,
+    checked_score_params,
+    ridge_cv_router,
+    search_alpha,
+    store_alpha_search,
+)
 
 
 def signed_targets(y, X, class_weight, w):
@@ -52,10 +60,10 @@ def signed_targets(y, X, class_weight, w):
         if class_weight is not None:
             raise ValueError("class_weight is for one label per row.")
         return np.arange(Y.shape[1]), Y, w, None
-    classes, codes = encode_two_or_more_classes(y if y.ndim == 1 else y[:, 0], X)
+    classes, codes = class_codes(y if y.ndim == 1 else y[:, 0], X)
     xp = arrays.namespace(codes)
     k = int(classes.shape[0])
-    if k == 2:
+    if k <= 2:  # a single class has targets of -1, and is what is predicted
         Y = 2.0 * xp.astype(codes[:, None], xp.float64) - 1
     else:
         every = xp.arange(k, device=arrays.device(codes))
@@ -228,25 +236,37 @@ class RidgeClassifierCV(AbstractRidgeClassifier):
     class_weight: dict | Literal["balanced"] | None = None
     store_cv_results: Flag = False
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose alpha and minimise eq. (1)."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose alpha and minimise eq. (1).
+
+        Further keywords, groups say, go to splitter and scorer by metadata routing.
+        """
+        splits, score = route_fit_metadata(self, params, sample_weight, scored=True)
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="labels", accept_sparse="csr"
         )
         Y, w, codes = self._targets(X, y, w)
         scorer = HeldOutScorer(None, None)
         if not (self.cv is None and self.scoring is None):
-            if codes is None:
-                raise ValueError("scoring and cv are for one label per row.")
-            model = PredictedScores(arrays.to_numpy(self.classes_))
+            classes = arrays.to_numpy(self.classes_)
+            model = PredictedScores(classes, multilabel=codes is None)
+            if w is not None and not routing_enabled():
+                score = {"sample_weight": w}  # class weights included
             scorer = HeldOutScorer(
-                check_scoring(model, self.scoring), model, arrays.to_numpy(y)
+                check_scoring(model, self.scoring),
+                model,
+                arrays.to_numpy(y),
+                checked_score_params(score, w),
             )
-        found = search_alpha(self, X, Y, w, scorer, y)
+        found = search_alpha(self, X, Y, w, scorer, y, splits=splits)
         store_alpha_search(self, found, flat=False)
         store_coefficients(self, X, found.B, found.b, y_is_1d=False)
         flatten_single_target(self)
         return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: splitter and scorer may ask for metadata of `fit`."""
+        return ridge_cv_router(self)
 
 
 @dataclass(eq=False, repr=False)
@@ -283,6 +303,8 @@ class LeastSquaresClassifier(AbstractRidgeClassifier):
     _: KW_ONLY
     fit_intercept: Flag = True
     class_weight: dict | Literal["balanced"] | None = None
+
+    _any_scale = _any_target = True  # `core.least_squares` scales the columns
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) at alpha 0."""

@@ -20,6 +20,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
@@ -39,6 +40,11 @@ from .base import (
     store_coefficients,
     target_columns,
 )
+from .metadata_routing import (
+    cross_validation_router,
+    route_fit_metadata,
+    routing_enabled,
+)
 from .ridge import checked_alphas, flatten_single_target
 
 DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
@@ -55,15 +61,21 @@ class PredictedValues(Regressor, Estimator):
 
 
 class PredictedScores(Classifier, Estimator):
-    """A classifier whose X is its scores already: one column for two classes, or k."""
+    """A classifier whose X is its scores already: one column for two classes, or k.
 
-    def __init__(self, classes=None):
+    If `multilabel`, every column is a label of its own, 1 where its score is above 0.
+    """
+
+    def __init__(self, classes=None, multilabel=False):
         self.classes_ = classes
+        self.multilabel = multilabel
 
     def fit(self, X, y=None):
         return self
 
     def predict(self, X):
+        if self.multilabel:
+            return (X > 0).astype(int)
         return classes_from_scores(self.classes_, self.decision_function(X))
 
     def decision_function(self, X):
@@ -76,14 +88,24 @@ class HeldOutScorer(NamedTuple):
     scorer: Any  # of scikit-learn; None for minus the squared error
     model: Any  # a `PredictedValues` or `PredictedScores`
     labels: Any = None  # what predictions are compared with instead of Y
+    params: Any = None  # further keywords of the scorer, weights say
 
-    def score(self, P, y, w):
+    def score(self, P, y):
         """One number for predictions P (m, t)."""
-        extra = {} if w is None else {"sample_weight": w}
         if self.labels is None and P.shape[1] == 1:
             P = P[:, 0]
             y = y[:, 0]
-        return self.scorer(self.model, P, y, **extra)
+        return self.scorer(self.model, P, y, **(self.params or {}))
+
+    def on_rows(self, index, n):
+        """The scorer of some of the n rows."""
+        labels = None if self.labels is None else self.labels[index]
+        params = self.params or {}
+        rows = lambda v: np.ndim(v) > 0 and len(v) == n
+        cut = lambda v: np.asarray(arrays.to_numpy(v))[index] if rows(v) else v
+        return self._replace(
+            labels=labels, params={name: cut(v) for name, v in params.items()}
+        )
 
 
 class AlphaSearch(NamedTuple):
@@ -115,7 +137,7 @@ def search_by_leave_one_out(
         y = arrays.to_numpy(Y)
         w = None if w is None else arrays.to_numpy(w)
         results = y[:, :, None] - unweighted_errors(leave_one_out_errors(S, alphas), w)
-        scores = scores_by_alpha(scorer, results, y, w, per_target)
+        scores = scores_by_alpha(scorer, results, y, per_target)
     if not per_target:
         scores = np.mean(scores, axis=0, keepdims=True)
     at = np.broadcast_to(np.argmax(scores, axis=1), (t,))
@@ -134,16 +156,16 @@ def unweighted_errors(E, w):
     return np.divide(E, root, out=np.zeros_like(E), where=root > 0)
 
 
-def scores_by_alpha(scorer, P, y, w, per_target):
+def scores_by_alpha(scorer, P, y, per_target):
     """Scores (1, a), or (t, a) per target, of predictions P (n, t, a)."""
     if per_target:
         parts = [
-            scores_by_alpha(scorer, P[:, j : j + 1], y[:, j : j + 1], w, False)
+            scores_by_alpha(scorer, P[:, j : j + 1], y[:, j : j + 1], False)
             for j in range(P.shape[1])
         ]
         return np.concatenate(parts)
     y = y if scorer.labels is None else scorer.labels
-    return np.array([[scorer.score(P[:, :, k], y, w) for k in range(P.shape[2])]])
+    return np.array([[scorer.score(P[:, :, k], y) for k in range(P.shape[2])]])
 
 
 def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
@@ -157,11 +179,8 @@ def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
         )
         B, b = ridge_coefficients(S, alphas)
         P = np.stack([X[test] @ B[:, :, k] + b[:, k] for k in range(len(alphas))], 2)
-        fold_scorer = scorer
-        if scorer.labels is not None:
-            fold_scorer = scorer._replace(labels=scorer.labels[test])
-        part = None if w is None else w[test]
-        scores.append(scores_by_alpha(fold_scorer, P, Y[test], part, False)[0])
+        fold_scorer = scorer.on_rows(test, len(Y))
+        scores.append(scores_by_alpha(fold_scorer, P, Y[test], False)[0])
     mean = np.mean(scores, axis=0)
     k = int(np.argmax(mean))
     S = ridge_spectrum(X, Y, w, min_alpha=float(alphas[k]), intercept=intercept)
@@ -172,9 +191,12 @@ def search_by_cross_validation(X, Y, w, alphas, scorer, splits, *, intercept):
 
 
 def search_alpha(
-    model, X, Y, w, scorer, y, *, way="auto", per_target=False
+    model, X, Y, w, scorer, y, *, splits=None, way="auto", per_target=False
 ) -> AlphaSearch:
-    """Choose alpha as `model` (a RidgeCV or RidgeClassifierCV) says."""
+    """Choose alpha as `model` (a RidgeCV or RidgeClassifierCV) says.
+
+    `splits` holds keywords for the splitter.
+    """
     name = type(model).__name__
     alphas = checked_alphas(
         model.alphas, strictly_positive=model.cv is None, name=f"alphas of {name}"
@@ -202,10 +224,25 @@ def search_alpha(
             f"cv of {name} needs a NumPy array or a SciPy matrix; leave cv=None for "
             "leave-one-out."
         )
-    splits = check_cv(model.cv, y, classifier=scorer.labels is not None).split(X, y)
+    cv = check_cv(model.cv, y, classifier=scorer.labels is not None)
+    folds = cv.split(X, y, **(splits or {}))
     return search_by_cross_validation(
-        X, Y, w, alphas, scorer, splits, intercept=model.fit_intercept
+        X, Y, w, alphas, scorer, folds, intercept=model.fit_intercept
     )
+
+
+def checked_score_params(params, w):
+    """Keywords of the scorer, with the weights as they were checked."""
+    return {**params, "sample_weight": w} if "sample_weight" in params else params
+
+
+def ridge_cv_router(model):
+    """The router of a RidgeCV or RidgeClassifierCV."""
+    default = "accuracy" if is_classifier(model) else "neg_mean_squared_error"
+    scorer = check_scoring(model, model.scoring or default)
+    if routing_enabled() and model.scoring is None:
+        scorer.set_score_request(sample_weight=True)
+    return cross_validation_router(model, model.cv, scorer)
 
 
 def store_alpha_search(model, found, flat, *, per_target=False):
@@ -272,8 +309,12 @@ class RidgeCV(AbstractLinearRegressor):
     store_cv_results: Flag = False
     alpha_per_target: Flag = False
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose alpha by eq. (1) and fit with it."""
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose alpha by eq. (1) and fit with it.
+
+        Further keywords, groups say, go to splitter and scorer by metadata routing.
+        """
+        splits, score = route_fit_metadata(self, params, sample_weight, scored=True)
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="numbers", accept_sparse="csr"
         )
@@ -286,8 +327,9 @@ class RidgeCV(AbstractLinearRegressor):
             X,
             Y,
             w,
-            HeldOutScorer(scorer, model),
+            HeldOutScorer(scorer, model, params=checked_score_params(score, w)),
             y,
+            splits=splits,
             way=DECOMPOSITIONS[self.gcv_mode],
             per_target=self.alpha_per_target,
         )
@@ -295,6 +337,10 @@ class RidgeCV(AbstractLinearRegressor):
         store_coefficients(self, X, found.B, found.b, flat)
         flatten_single_target(self)
         return self
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: splitter and scorer may ask for metadata of `fit`."""
+        return ridge_cv_router(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

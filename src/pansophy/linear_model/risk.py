@@ -8,7 +8,8 @@ with l any pointwise loss of `losses` (k = 1) or softmax (k > 1, labels y in 0..
 `Risk` gives J with its gradient, Hessian and Hessian products at a flat x = (W, b), a
 NumPy vector wherever the rows are: dense and CSR rows go through compiled passes on
 threads, tensors through `losses` on their device, tables on disk (`DatasetRows`) block
-by block. With h_i = v_i l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
+by block; a loss without compiled loops goes through its array functions. With h_i = v_i
+l''(y_i, f_i), or v_i (diag p_i - p_i p_i^T) for softmax,
 
     H = sum_i h_i (x) (x_i, 1) (x_i, 1)^T + alpha I                              (2)
 
@@ -177,6 +178,8 @@ class Risk:
             return lambda X, i: self.tensor_block(X, i, W, b, kept)
         if self.k > 1:
             return lambda X, i: self.softmax_block(X, i, W, b, kept)
+        if not self.loss.has_loop:
+            return lambda X, i: self.array_block(X, i, W[0], b[0], kept)
         from . import _risk as loops
 
         kind, a = self.loss.kind, self.loss.parameter
@@ -202,6 +205,15 @@ class Risk:
             return value, g
 
         return stats
+
+    def array_block(self, X, i, w, b, kept):
+        """Loss and gradient of a block by the array functions of the loss."""
+        y, v, offset = self.block_targets(i)
+        f = initial_predictions(offset, X) + (X @ w + b)
+        r = v * self.loss.gradient(y, f)
+        kept[i] = f
+        g = self.transposed_product(X, r[:, None])[0]
+        return float(np.sum(v * self.loss.value(y, f))), g
 
     def softmax_block(self, X, i, W, b, kept):
         from . import _risk as loops
@@ -253,6 +265,8 @@ class Risk:
         y, v, _ = self.block_targets(i)
         if self.foreign:
             return v * self.loss.curvature(arrays.namespace(f).astype(y, f.dtype), f)
+        if not self.loss.has_loop:
+            return v * self.loss.curvature(y, f)
         from . import _risk as loops
 
         h = np.empty_like(f)

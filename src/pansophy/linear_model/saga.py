@@ -10,13 +10,21 @@ takes
 
 with the prox of the penalty. The direction of SAGA is unbiased and its variance goes to
 0 as the m_i converge, so a constant eta converges linearly; that of SAG is biased, of
-smaller variance, and proved without L1. The step length is 1/(3 L) with L the largest
-curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 times 1/4 (two classes) or 1/2.
+smaller variance, and proved without L1. The step length is
+
+    eta = 1/(2 L + min(2 n b2, L)) for SAGA,   1/L for SAG                       (3)
+
+with L the largest curvature of a row, b2 + n max_i v_i |(x_i, 1)|^2 / 4. Softmax may
+reach twice that, where two classes share a row and no others do; eta is halved when an
+epoch ends with a larger objective than the first. SAGA begins with the gradients of all
+rows. SAG, whose long steps would follow that first gradient too far, begins with none
+and averages over the rows drawn so far.
 
 An epoch is n draws, then one pass that computes eq. (1) and the distance to optimality,
-by which the method stops. For CSR rows a step costs only the entries of its row: the
-steps that the other coordinates miss are applied by a closed form when they are next
-needed. Rows of very different length make L large and steps small: scale the columns.
+by which the method stops, or when an epoch changes nothing but the last digits. For CSR
+rows a step costs only the entries of its row: the steps that the other coordinates miss
+are applied by a closed form when they are next needed. Rows of very different length
+make L large and steps small: scale the columns.
 
 Shapes    X (n, d)   W (k, d)   m (n, k)   A (k, d + 1)
 Refs      [Defazio2014] SAGA; [Schmidt2017] SAG
@@ -35,6 +43,8 @@ from ..penalties.base import ELASTIC_NET
 from ..penalties.separable import elastic_penalty
 from .risk import unsigned_csr
 
+ROUNDING = 1e-15  # relative move of the coefficients below which an epoch did nothing
+
 
 class SAGAState(NamedTuple):
     """An iterate and how far it is from optimal."""
@@ -43,6 +53,7 @@ class SAGAState(NamedTuple):
     b: Any
     objective: float  # eq. (1)
     violation: float  # largest distance to the sub-differential
+    stuck: bool = False  # an epoch moved no coefficient by more than rounding
 
 
 def squared_row_norms(X):
@@ -52,11 +63,11 @@ def squared_row_norms(X):
     return np.einsum("ij,ij->i", X, X)
 
 
-def saga_step_length(X, v, k, b2, *, intercept):
-    """1 / (3 L) of the module text."""
-    curvature = 0.25 if k == 1 else 0.5
+def saga_step_length(X, v, b2, *, intercept, averaged=False):
+    """Eq. (3); `averaged` is SAG."""
     largest = np.max(v * (squared_row_norms(X) + bool(intercept)))
-    return 1 / (3 * (curvature * len(v) * float(largest) + b2))
+    L = 0.25 * len(v) * float(largest) + b2
+    return 1 / L if averaged else 1 / (2 * L + min(2 * len(v) * b2, L))
 
 
 def saga_state(J, W, b, a) -> SAGAState:
@@ -99,14 +110,21 @@ def minimise_saga(
     W, b = (np.array(part, dtype=float, order="C") for part in start)
     first = saga_state(J, W, b, a)
     M, A = initial_gradient_table(J, y, v, W, b)
-    eta = saga_step_length(X, v, J.k, J.alpha, intercept=J.intercept)
-    rule = loops.SAGAStep(
-        eta,
-        1 / n if averaged else 1.0,
-        eta * a,
-        1 / (1 + eta * J.alpha),
-        J.intercept,
-    )
+    eta = saga_step_length(X, v, J.alpha, intercept=J.intercept, averaged=averaged)
+    halved = J.k == 1  # the bound on the curvature holds
+
+    def rule():
+        return loops.SAGAStep(
+            eta,
+            1 / n if averaged else 1.0,
+            eta * a,
+            1 / (1 + eta * J.alpha),
+            J.intercept,
+        )
+
+    if averaged:
+        M[:] = 0.0
+        A[:] = 0.0
     if sp.issparse(X):
         csr = loops.CSRArrays(*unsigned_csr(X))
         last = np.zeros(J.d, np.int64)
@@ -114,20 +132,31 @@ def minimise_saga(
         W = np.array(W.T, order="C")
     else:
         X = np.ascontiguousarray(X)
+    seen = np.full(n, not averaged)
+    table = loops.GradientTable(M, A, seen, np.array([0 if averaged else n]))
 
     def step(_):
+        nonlocal eta, halved
+        old = W.copy()
         order = rng.integers(n, size=n)
         if sp.issparse(X):
-            loops.sparse_saga_epoch(csr, y, v, order, W, b, M, A, last, rule)
-            return saga_state(J, W.T, b, a)
-        loops.dense_saga_epoch(X, y, v, order, W, b, M, A, rule)
-        return saga_state(J, W, b, a)
+            loops.sparse_saga_epoch(csr, y, v, order, W, b, table, last, rule())
+            new = saga_state(J, W.T, b, a)
+        else:
+            loops.dense_saga_epoch(X, y, v, order, W, b, table, rule())
+            new = saga_state(J, W, b, a)
+        if not halved and not new.objective <= first.objective:
+            eta /= 2
+            halved = True
+        moved = float(np.abs(W - old).max(initial=0.0))
+        still = moved <= ROUNDING * float(np.abs(W).max(initial=0.0))
+        return new._replace(stuck=still)
 
     return iterate(
         step,
         first,
         max_iter=max_iter,
         tol=tol,
-        change=lambda old, new: new.violation,
+        change=lambda old, new: 0.0 if new.stuck else new.violation,
         task=task,
     )

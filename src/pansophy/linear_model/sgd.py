@@ -53,7 +53,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import FLOATS, Estimator
+from ..base import FLOATS
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
@@ -61,7 +61,7 @@ from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, check_params
-from .base import raw_prediction
+from .base import LinearEstimator, raw_prediction
 
 LearningRate = Literal[
     "constant",
@@ -395,7 +395,7 @@ def checked_initial_value(name, value, like):
     return value.reshape(like.shape)
 
 
-class AbstractSGD(Estimator):
+class AbstractSGD(LinearEstimator):
     """Base of the SGD estimators: start, validation rows, run and storage."""
 
     warm_start: Any
@@ -466,8 +466,9 @@ class AbstractSGD(Estimator):
 
         def run(task):
             result = run_sgd(problem, W, memory, max_iter=max_iter, task=task)
-            # without tol all passes were asked for: no warning
-            if result.reason == "max_iter" and problem.tol is None:
+            # without tol all passes were asked for, unless one without mistakes was
+            wanted = problem.tol is None and not problem.stop_when_clean
+            if result.reason == "max_iter" and wanted:
                 return result._replace(reason="passes")
             return result
 

@@ -18,6 +18,7 @@ Refs      [Theil1950] [Sen1968] [Dang2008] several columns
 """
 
 import itertools
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
@@ -44,8 +45,17 @@ class MedianState(NamedTuple):
 def spatial_median(C, *, max_iter=300, tol=1e-3):
     """Eq. (1) for the rows of C; returns a `core.iterate.Result`.
 
-    tol bounds the slope of the mean distance, which is at most 1.
+    tol bounds the slope of the mean distance, which is at most 1. Rows whose squares
+    overflow or vanish are scaled by a power of 2.
     """
+    largest = float(np.abs(C).max(initial=0.0))
+    if largest > 1e100 or 0 < largest < 1e-100:
+        unit = 2.0 ** math.floor(math.log2(largest))
+        run = spatial_median(C / unit, max_iter=max_iter, tol=tol)
+        state = run.state
+        return run._replace(
+            state=MedianState(state.position * unit, state.objective * unit)
+        )
     start = np.median(C, axis=0)
     distance = np.sqrt(np.sum((C - start) ** 2, axis=1))
     soft = 1e-9 * float(np.median(distance))

@@ -10,6 +10,10 @@ and the battery in `tests/common/test_losses.py` ties the two.
 pieces of a kinked loss); `lipschitz` bounds it from above everywhere, and is inf
 where the gradient jumps or grows without limit. `constant` is the best constant f
 for weighted targets, on the scale of f.
+
+A loss of your own has the `kind` `NO_LOOP`: estimators that take a `Loss` then use its
+array functions. Compiled loops know only the functions of this package, so a loss with
+other functions never keeps a `kind` of theirs, however it was made.
 """
 
 import math
@@ -48,6 +52,8 @@ LP = 18
 TUKEY = 19
 GLM = 64  # from here on a family and a link: see `glm.py`
 
+PACKAGE = __name__.rpartition(".")[0]
+
 
 @dataclass(frozen=True, eq=False)
 class Loss:
@@ -56,7 +62,8 @@ class Loss:
     Parameters
     ----------
     name, kind
-        Its name in parameters and its number in compiled loops.
+        Its name in parameters and its number in compiled loops, `NO_LOOP` (-1) for a
+        loss of your own.
     domain
         Which targets it takes, one of `DOMAINS`.
     values, gradients, curvatures
@@ -90,6 +97,13 @@ class Loss:
     convex: bool = True
     lipschitz: float = math.inf
 
+    def __post_init__(self):
+        """A loss with a function that is not of this package has no compiled twin."""
+        functions = (self.values, self.gradients, self.curvatures)
+        modules = [getattr(f, "__module__", None) or "" for f in functions]
+        if not all(name.startswith(PACKAGE + ".") for name in modules):
+            object.__setattr__(self, "kind", NO_LOOP)
+
     def value(self, y, f):
         """l(y, f) per row."""
         return self.values(y, f, self.parameter)
@@ -105,6 +119,11 @@ class Loss:
     def constant(self, y, w=None):
         """argmin over c of sum_i w_i l(y_i, c)."""
         return self.constants(y, w, self.parameter)
+
+    @property
+    def has_loop(self) -> bool:
+        """Whether compiled loops know the loss, row by row, by its `kind`."""
+        return self.kind not in (NO_LOOP, SOFTMAX, MULTICLASS_HINGE)
 
     @property
     def smooth(self) -> bool:

@@ -32,7 +32,7 @@ import numpy as np
 
 from ..core.arrays import namespace
 from ..core.numerics import xlogy
-from ..links import Link, identity, inverse, inverse_squared, log, logit
+from ..links import Link, identity, inverse, inverse_squared, log, logit, multinomial
 from . import base as kinds
 from .base import Loss, weighted_row_mean
 from .pointwise import gamma, half_squared, logistic, poisson
@@ -163,11 +163,12 @@ def glm_loss(
     known = equivalent_pointwise_loss(family, link, expected)
     if known is not None:
         return known
-    if link.code < 0:
+    if link is multinomial:
         raise ValueError(f"{link!r} has one column per class and fits no GLM.")
+    kind = kinds.GLM + 64 * family.code + 2 * link.code + int(expected)
     return Loss(
         f"{family.name}_{link.name}",
-        kinds.GLM + 64 * family.code + 2 * link.code + int(expected),
+        kinds.NO_LOOP if link.code < 0 else kind,  # a link of the caller's own
         family.domain,
         lambda y, f, a: glm_value(family, link, y, f),
         lambda y, f, a: glm_gradient(family, link, y, f),
@@ -276,7 +277,7 @@ def glm_curvature(family, link, y, f, expected=False):
     with np.errstate(all="ignore"):
         slope = link.slope(f)
         out = precision * slope**2
-        if not expected:
+        if not expected and link.bend is not None:
             out = ds * slope**2 + s * link.bend(f)
     return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
 

@@ -114,7 +114,8 @@ def class_weighted_loss(
     """Eq. (3): `loss` times `positive` on rows of the positive class, or `negative`.
 
     Takes any loss of signs, and the logistic loss with labels 0 and 1. Compiled loops
-    take costs as row weights (`costs_by_sign`), so the result has no `kind` of its own.
+    take costs as row weights (`costs_by_sign`), so the result has no `kind` of its own
+    and is computed by its array functions.
 
     Examples
     --------
@@ -125,10 +126,13 @@ def class_weighted_loss(
     array([3., 1.])
     """
     if loss.domain not in ("sign", "fraction"):
-        raise ValueError(f"weighted takes losses of two classes, not {loss.name!r}.")
+        raise ValueError(
+            f"class_weighted_loss takes losses of two classes, not {loss.name!r}."
+        )
     if not (positive > 0 and negative > 0):
         raise ValueError(
-            f"the costs of weighted must be above 0, got {positive!r} and {negative!r}."
+            "positive and negative of class_weighted_loss must be numbers above 0, got "
+            f"{positive!r} and {negative!r}."
         )
     cost = lambda y: costs_by_sign(y, positive, negative)
     return dataclasses.replace(

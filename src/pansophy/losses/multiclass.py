@@ -13,7 +13,7 @@ Shapes    y (n,) or (n, K)   f (n, K)   value (n,)   gradient (n, K)
 Refs      [Crammer2001]
 """
 
-from ..core.arrays import device, namespace
+from ..core.arrays import asarray, device, namespace
 from ..core.numerics import logsumexp
 from ..core.numerics import softmax as probabilities
 from ..links import multinomial
@@ -115,8 +115,45 @@ multiclass_hinge = Loss(
 )
 
 
-def smooth_labels(y, k, epsilon=0.1):
-    """Label rows (1 - epsilon) onehot + epsilon / k, for `softmax`."""
+def smooth_labels(y, k, epsilon=0.1, u=None):
+    """Label rows (1 - epsilon) onehot + epsilon u, for `softmax`.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels 0 .. k-1.
+    k : int
+        Number of classes.
+    epsilon : float, default=0.1
+        Weight of u, from 0 to 1.
+    u : array of shape (k,) or (n, k), or None
+        The distribution that labels are mixed with, one for all rows or one a row;
+        None is uniform, 1 / k. The cross-entropy of the result is (1 - epsilon) times
+        that of the labels plus epsilon times that of u.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import losses
+    >>> losses.smooth_labels(np.array([1]), 5)
+    array([[0.02, 0.92, 0.02, 0.02, 0.02]])
+    >>> losses.smooth_labels(np.array([1]), 2, u=np.array([0.75, 0.25]))
+    array([[0.075, 0.925]])
+    """
+    if not 0 <= epsilon <= 1:
+        raise ValueError(f"epsilon of smooth_labels must be 0 to 1, got {epsilon!r}.")
     xp = namespace(y)
     like = xp.zeros((1, k), dtype=xp.float64, device=device(y))
-    return (1 - epsilon) * as_one_hot(y, like) + epsilon / k
+    labels = (1 - epsilon) * as_one_hot(y, like)
+    if u is None:
+        return labels + epsilon / k
+    u = asarray(u, like=like)
+    if u.shape not in ((k,), (y.shape[0], k)):
+        raise ValueError(
+            f"u of smooth_labels must have shape {(k,)} or {(int(y.shape[0]), k)}, got "
+            f"{tuple(u.shape)}."
+        )
+    total = xp.sum(u, axis=-1)
+    if not bool(xp.all(u >= 0)) or not bool(xp.all(xp.abs(total - 1) <= 1e-6)):
+        raise ValueError("u of smooth_labels must hold probabilities of sum 1.")
+    return labels + epsilon * u

@@ -34,7 +34,10 @@ def dissimilarity_matrix(X, metric, metric_params):
     if metric == "precomputed":
         D = np.asarray(X, dtype=np.float64)
         if D.shape[0] != D.shape[1]:
-            raise ValueError(f"distances must be a square matrix, got {D.shape}.")
+            raise ValueError(
+                "array must be 2-dimensional and square: X holds distances and has "
+                f"the shape {D.shape}."
+            )
         if not np.allclose(D, D.T, rtol=1e-8, atol=1e-10 * max(np.abs(D).max(), 1.0)):
             raise ValueError("Array must be symmetric: X holds distances.")
         return D
@@ -119,7 +122,7 @@ class ClassicalMDS(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
         check_n_dimensions(self.n_components, X.shape[0])
         X = arrays.to_numpy(X)
         D = dissimilarity_matrix(X, self.metric, self.metric_params)

@@ -191,7 +191,9 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Find latent points, kernel and noise; y is not used."""
-        X, _ = self._check_training_data(X, ensure_min_samples=2, dtype=np.float64)
+        X, _ = self._check_training_data(
+            X, ensure_min_samples=2, dtype=np.float64, order="C"
+        )
         n, d = X.shape
         mean = X.mean(axis=0)
         Y = X - mean

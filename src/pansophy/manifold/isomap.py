@@ -31,11 +31,13 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..graphs import connected_components, symmetrize_graph
-from ..params import Count, Jobs, NonNegative, Positive
+from ..params import Count, Infinite, Jobs, NonNegative, Positive
+from ..persist.saved_state import NumberArray, saved_state
 from . import _shortest_paths
 from .any_metric_neighbors import (
     NeighborSearch,
@@ -50,6 +52,10 @@ from .classical_mds import (
     scaled_eigenvectors,
 )
 from .tsne_repulsion import point_ranges
+
+
+class DisconnectedGraphError(ValueError, RuntimeError):
+    """A graph of given distances is not connected, and nothing tells how far apart."""
 
 
 def shortest_paths(G, *, method="auto"):
@@ -94,13 +100,14 @@ def connected_neighbor_graph(G, X, search):
     if count == 1:
         return G
     if search.metric == "precomputed" and sparse.issparse(X):
-        raise ValueError(
-            f"the graph of neighbours is in {count} pieces, and distances between "
-            "them are not given. Take more neighbours."
+        raise DisconnectedGraphError(
+            f"the number of connected components of the graph of neighbours is "
+            f"{count}, and distances between them are not given: raise n_neighbors or "
+            "radius."
         )
     warnings.warn(
-        f"the graph of neighbours is in {count} pieces, which are linked where they "
-        "are nearest. Take more neighbours to avoid this.",
+        f"the number of connected components of the graph of neighbours is {count}: "
+        "they are linked where they are nearest. Take more neighbours to avoid this.",
         UserWarning,
         stacklevel=5,
     )
@@ -125,6 +132,11 @@ def shortest_link(X, labels, a, b, search):
     return A[i], B[rows[i, 0]], d[i, 0]
 
 
+@saved_state(
+    _rows=NumberArray("rows", "n_features_in_"),
+    dist_matrix_=NumberArray("rows", "rows"),
+    embedding_=NumberArray("rows", None),
+)
 @dataclass(eq=False, repr=False)
 class Isomap(PrefixedOutput, Transformer, Estimator):
     """Isomap embedding; the module text gives the method.
@@ -179,7 +191,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     _: KW_ONLY
     n_neighbors: Count | None = 5
-    radius: Positive | None = None
+    radius: Positive | Infinite | None = None
     n_components: Count = 2
     eigen_solver: Literal["auto", "arpack", "dense"] = "auto"
     tol: NonNegative = 0
@@ -193,7 +205,9 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         n = X.shape[0]
         kind = X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
@@ -227,7 +241,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """Where new rows land, eq. (2)."""
-        X = self._check_new_data(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr", order="C")
         if self.n_neighbors is not None:
             k = min(self.n_neighbors, len(self.dist_matrix_))
             near, rows = neighbors_of_queries(X, self._rows, k, self._search())
@@ -262,13 +276,25 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def _check_use(self, n):
         if (self.n_neighbors is None) == (self.radius is None):
-            raise ValueError("give n_neighbors or radius, and None for the other.")
+            given = "Both" if self.n_neighbors is not None else "Neither"
+            raise ValueError(
+                f"{given} n_neighbors and radius are provided: give n_neighbors or "
+                "radius, and None for the other."
+            )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} needs more than the {n} rows there "
                 f"are: n_samples = {n}."
             )
         check_n_dimensions(self.n_components, n)
+
+    @property
+    def nbrs_(self):
+        """scikit-learn's `NearestNeighbors` of the fitted rows, made when asked for."""
+        check_is_fitted(self)
+        return (
+            self._search().sklearn_model(self.n_neighbors, self.radius).fit(self._rows)
+        )
 
     @property
     def _n_features_out(self):

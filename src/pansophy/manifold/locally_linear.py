@@ -318,7 +318,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, dtype=np.float64)
+        X, _ = self._check_training_data(X, dtype=np.float64, order="C")
         self.embedding_, self.reconstruction_error_ = locally_linear_embedding(
             X, **self.get_params(deep=False)
         )
@@ -331,7 +331,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
 
     def transform(self, X):
         """New rows as the same mixtures of their neighbours' places."""
-        X = self._check_new_data(X, dtype=np.float64)
+        X = self._check_new_data(X, dtype=np.float64, order="C")
         search = NeighborSearch(method=self.neighbors_algorithm)
         with threads.limit_threads(self.n_jobs):
             rows = neighbors_of_queries(X, self._rows, self.n_neighbors, search)[1]

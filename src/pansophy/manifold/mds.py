@@ -277,7 +277,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         init : array of shape (n, m) or None
             Where the points start, instead of the parameter.
         """
-        X, _ = self._check_training_data(X, ensure_min_samples=2)
+        X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
         T = dissimilarity_matrix(arrays.to_numpy(X), self._metric(), self.metric_params)
         T = np.ascontiguousarray(T)
         if T.min() < 0:

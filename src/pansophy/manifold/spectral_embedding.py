@@ -24,6 +24,7 @@ from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.random import make_rng
 from ..graphs import knn_graph, laplacian_eigenvectors, node_degrees
+from ..graphs.laplacian_spectrum import eigen_method_of_solver
 from ..kernels import RBF
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
@@ -51,7 +52,7 @@ def spectral_embedding(
         W.
     n_components : int, default=8
         m.
-    eigen_solver : None or "arpack"
+    eigen_solver : None, "arpack", "lobpcg" or "amg"
     random_state : None, int, RandomState or Generator
         Where Lanczos's method starts.
     eigen_tol : "auto" or float
@@ -69,10 +70,6 @@ def spectral_embedding(
     >>> bool(Y[0, 0] * Y[2, 0] < 0)
     True
     """
-    if eigen_solver not in (None, "arpack"):
-        raise ValueError(
-            f"eigen_solver must be None or 'arpack', got {eigen_solver!r}."
-        )
     n = adjacency.shape[0]
     k = n_components + int(drop_first)
     if k > n:
@@ -80,7 +77,7 @@ def spectral_embedding(
             f"n_components={n_components} dimensions cannot be had from {n} rows."
         )
     tol = 0.0 if eigen_tol == "auto" else eigen_tol
-    method = "auto" if eigen_solver is None else "lanczos"
+    method = eigen_method_of_solver(eigen_solver)
     _, U = laplacian_eigenvectors(
         adjacency, k, make_rng(random_state), method=method, tol=tol
     )
@@ -108,8 +105,8 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
         Of "rbf"; None is 1 / d.
     random_state : None, int, RandomState or Generator
         Where Lanczos's method starts.
-    eigen_solver : None or "arpack", default=None
-        None picks by size.
+    eigen_solver : None, "arpack", "lobpcg" or "amg", default=None
+        None picks by size; "amg" needs pyamg.
     eigen_tol : "auto" or float, default="auto"
         Relative accuracy of the eigenvalues; "auto" is the best there is.
     n_neighbors : int or None, default=None
@@ -141,14 +138,16 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     affinity: Affinity | Callable = "nearest_neighbors"
     gamma: NonNegative | None = None
     random_state: Seed = None
-    eigen_solver: Literal["arpack"] | None = None
+    eigen_solver: Literal["arpack", "lobpcg", "amg"] | None = None
     eigen_tol: Literal["auto"] | NonNegative = "auto"
     n_neighbors: Count | None = None
     n_jobs: Jobs = None
 
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         with threads.limit_threads(self.n_jobs):
             W = self._affinities(X)
             self.embedding_ = spectral_embedding(
@@ -157,8 +156,8 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
                 eigen_solver=self.eigen_solver,
                 random_state=self.random_state,
                 eigen_tol=self.eigen_tol,
-            )
-        self.affinity_matrix_ = W
+            ).astype(X.dtype, copy=False)
+        self.affinity_matrix_ = W.astype(X.dtype, copy=False)
         return self
 
     def fit_transform(self, X, y=None):
@@ -199,6 +198,7 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
         tags.input_tags.sparse = True
         given = ("precomputed", "precomputed_nearest_neighbors")
         tags.input_tags.pairwise = self.affinity in given
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -36,7 +36,6 @@ Refs      [vanDerMaaten2008]; [vanDerMaaten2014]; [Linderman2019]; [Belkina2019]
           [Kobak2019] starting from principal axes; [Policar2023] new rows
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -58,10 +57,12 @@ from ..params import (
     Fraction,
     Jobs,
     NonNegative,
+    ParameterError,
     Positive,
     Verbosity,
     count_rule,
 )
+from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Matrix, Seed
 from . import _tsne_placement, tsne_repulsion
 from .any_metric_neighbors import (
@@ -75,12 +76,23 @@ from .tsne_affinities import (
     joint_affinities_dense,
     joint_affinities_sparse,
 )
-from .tsne_descent import DescentPlan, array_steps, compiled_steps, run_descent
+from .tsne_descent import (
+    DescentPlan,
+    array_steps,
+    compiled_steps,
+    phase_schedule,
+    run_descent,
+)
 
 SMALL = 200  # points up to which there is nothing to gain from a grid
 PLACEMENT_STEPS = 100  # most steps of a new row
 PLACEMENT_TOL = 1e-3  # a move of a new row that counts as none
 FEW = 2500  # points up to which direct sums are taken in three dimensions and more
+
+NEGATIVE_DISTANCE = "All distances should be positive, or the metric given is not one."
+
+SCALE_FREE_METRICS = ("euclidean", "l2", "manhattan", "cityblock", "l1", "chebyshev")
+SCALE_FREE_METRICS += ("minkowski", "cosine", "precomputed")
 
 Steps = Annotated[int, count_rule(250)]
 Patience = Annotated[int, count_rule(-1)]
@@ -139,6 +151,10 @@ def place_rows(D, neighbours, Y, a, perplexity):
     return Z, value
 
 
+@saved_state(
+    _rows=NumberArray("rows", "n_features_in_"),
+    embedding_=NumberArray("rows", None, finite=True),
+)
 @dataclass(eq=False, repr=False)
 class TSNE(PrefixedOutput, Transformer, Estimator):
     """t-SNE embedding; the module text gives the method.
@@ -150,12 +166,12 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     n_components : int, default=2
         m, the dimensions of the map.
     perplexity : float, default=30.0
-        How many neighbours a row has in effect. If it is not below the number of
-        rows, a third of the other rows is taken, with a warning.
+        How many neighbours a row has in effect, below the number of rows.
     early_exaggeration : float, default=12.0
         What P is multiplied with for the first 250 steps.
     learning_rate : "auto" or float, default="auto"
-        "auto" is n / 4 over the exaggeration of the phase, at least 50.
+        "auto" is n / 4 over the exaggeration of the phase, at least 4 in the first and
+        50 in the second.
     max_iter : int, default=1000
         Steps, at least 250.
     n_iter_without_progress : int, default=300
@@ -235,7 +251,9 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._check_training_data(X, accept_sparse="csr", ensure_min_samples=2)
+        X, _ = self._check_training_data(
+            X, accept_sparse="csr", ensure_min_samples=2, order="C"
+        )
         with threads.limit_threads(self.n_jobs):
             self._fit(X)
         return self
@@ -247,6 +265,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
     def _fit(self, X):
         self._check_parameters(X)
         X = upcast_if_squares_overflow(X)
+        self._scale = self._safe_scale(X)
+        X = X if self._scale == 1 else X * self._scale
         n = int(X.shape[0])
         m = self.n_components
         self.perplexity_ = self._perplexity(n)
@@ -276,8 +296,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         Y = run.state.Y
         self.embedding_ = Y if arrays.is_foreign(X) else np.ascontiguousarray(Y.T)
         self.kl_divergence_ = run.objective
-        rate = max(n / 4 / self.early_exaggeration, 50.0)
-        self.learning_rate_ = rate if self.learning_rate == "auto" else plan.rate
+        self.learning_rate_ = phase_schedule(0, plan, n)[2]
         self._rows = X if self.metric != "precomputed" else None
 
     def place(self, X, *, perplexity=5.0):
@@ -297,7 +316,8 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         """
         if not perplexity >= 1:
             raise ValueError(f"perplexity must be at least 1, got {perplexity}.")
-        X = self._check_new_data(X, accept_sparse="csr")
+        X = self._check_new_data(X, accept_sparse="csr", order="C")
+        X = X if self._scale == 1 else X * self._scale
         Y = arrays.to_numpy(self.embedding_)
         n, m = Y.shape
         perplexity = min(perplexity, self.perplexity_)
@@ -313,7 +333,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
                     X, rows = arrays.to_numpy(X), arrays.to_numpy(rows)
                 D, near = neighbors_of_queries(X, rows, k, self._search())
             if (D < 0).any():
-                raise ValueError("a distance is negative: the metric is not one.")
+                raise ValueError(NEGATIVE_DISTANCE)
             columns = np.ascontiguousarray(Y.T)
             Z, _ = place_rows(D * D, near, columns, max(m - 1, 1), perplexity)
         if arrays.is_foreign(self.embedding_):
@@ -330,7 +350,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             if self.metric != "precomputed":
                 D = pairwise_distances(X, metric=self.metric, **params)
             if (D < 0).any():
-                raise ValueError("a distance is negative: the metric is not one.")
+                raise ValueError(NEGATIVE_DISTANCE)
             return joint_affinities_dense(np.asarray(D) ** 2, self.perplexity_)
         k = min(X.shape[0] - 1, int(3 * self.perplexity_ + 1))
         D, rows = neighbors_of_rows(X, k, self._search())
@@ -355,24 +375,36 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             return 1e-4 * rng.standard_normal((n, m))
         return pca_start(X, m, rng)
 
+    def _safe_scale(self, X):
+        """1, or a power of 2 that brings X where squares neither over- nor underflow.
+
+        Affinities do not depend on the scale of the distances, nor do distances by a
+        norm change their order with it.
+        """
+        if arrays.is_foreign(X) or self.metric not in SCALE_FREE_METRICS:
+            return 1.0
+        values = X.data if sparse.issparse(X) else X
+        top = float(np.max(np.abs(values), initial=0.0))
+        if top == 0 or 1e-100 < top < 1e100:
+            return 1.0
+        return 2.0 ** -round(np.log2(top))
+
     def _perplexity(self, n):
         if self.perplexity < n:
             return self.perplexity
-        less = max((n - 1) / 3, 1.0)
-        warnings.warn(
-            f"perplexity={self.perplexity} must be less than the number of rows, "
-            f"{n}; {less:.3g} is used instead.",
-            UserWarning,
-            stacklevel=4,
+        raise ParameterError(
+            f"perplexity ({self.perplexity}) must be less than n_samples ({n})"
         )
-        return less
 
     def _check_parameters(self, X):
         """Refuse what does not go together."""
         if self.method == "fft" and self.n_components > 2:
             raise ValueError("method='fft' embeds in one or two dimensions.")
         if self.method == "barnes_hut" and self.n_components > 3:
-            raise ValueError("method='barnes_hut' embeds in at most three dimensions.")
+            raise ValueError(
+                "'n_components' should be at most 3 for method='barnes_hut', got "
+                f"{self.n_components}."
+            )
         if arrays.is_foreign(X):
             if self.method not in ("auto", "exact") or self.metric != "euclidean":
                 raise ValueError(
@@ -387,7 +419,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             if X.shape[0] != X.shape[1]:
                 raise ValueError("X should be a square distance matrix")
             if X.min() < 0:
-                raise ValueError("a distance in X is negative.")
+                raise ValueError(NEGATIVE_DISTANCE)
             if self.method == "exact" and sparse.issparse(X):
                 raise TypeError("method='exact' takes no sparse matrix of distances.")
 

@@ -11,7 +11,13 @@ attraction along P less a repulsion between all pairs, c = 2 (a + 1) / a:
 
 Each coordinate has a momentum and a gain that grows by 0.2 while its slope keeps its
 sign and shrinks by a fifth when it turns [Jacobs1988]. For the first EARLY steps P is
-exaggerated, which gathers clusters, with momentum 0.5; then 0.8.
+exaggerated, which gathers clusters, with momentum 0.5; then 0.8. The second phase has
+another objective: it begins with no momentum and with gains of 1.
+
+Steps must fit the curvature, which exaggeration e multiplies: the rate is n / 4 over e
+[Belkina2019]. If every row is a neighbour of every other (a perplexity near n),
+exaggeration pulls all points into one, which tells nothing about their order: the
+second phase then begins where the first did.
 
 Shapes    P (n, n)   Y (m, n), points in columns
 Refs      [vanDerMaaten2008]; [Belkina2019] step sizes
@@ -32,6 +38,8 @@ from .tsne_repulsion import point_ranges
 
 EARLY = 250  # steps with exaggeration
 CHECK = 50  # steps between two evaluations of the objective
+LEAST_EARLY_RATE, LEAST_RATE = 4.0, 50.0  # of learning, in the two phases
+COLLAPSED = 1e-4  # spread of the points below which they are one
 SMALL = 200  # points below which handing work to threads costs more than it saves
 
 
@@ -105,7 +113,8 @@ def phase_schedule(step, plan, n):
     """(exaggeration, momentum, rate of learning) of a step."""
     early = step < EARLY
     e = plan.exaggeration if early else 1.0
-    rate = max(n / 4 / e, 50.0) if plan.rate == "auto" else plan.rate
+    least = LEAST_EARLY_RATE if early else LEAST_RATE
+    rate = max(n / 4 / e, least) if plan.rate == "auto" else plan.rate
     return e, 0.5 if early else 0.8, rate
 
 
@@ -187,14 +196,27 @@ def array_steps(P, a, plan):
     return run
 
 
+def is_collapsed(Y) -> bool:
+    """Whether all points are one; Y (m, n), or (n, m) on a device."""
+    axis = 0 if arrays.is_foreign(Y) else 1
+    return float(arrays.namespace(Y).max(arrays.namespace(Y).std(Y, axis=axis))) < (
+        COLLAPSED
+    )
+
+
 def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
     """Take steps from Y until the plan says to stop; an element of history per CHECK.
 
     Reaching max_iter is the ordinary end: the reason is then "schedule".
     """
     xp = arrays.namespace(Y)
+    first_Y = xp.asarray(Y, copy=True)
 
     def next_steps(state):
+        if state.steps == EARLY:
+            points = first_Y if is_collapsed(state.Y) else state.Y
+            Y = xp.asarray(points, copy=True)
+            state = state._replace(Y=Y, U=xp.zeros_like(Y), G=xp.ones_like(Y))
         last = min(state.steps + CHECK, plan.max_iter)
         Y, U, G, norm, kl = take_steps(state.Y, state.U, state.G, state.steps, last)
         if last <= EARLY or kl < state.best_objective:
@@ -202,7 +224,7 @@ def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
         return TSNEState(Y, U, G, kl, last, norm, state.best_objective, state.best_step)
 
     def change(_, new):
-        if new.norm <= plan.min_grad_norm:
+        if new.norm <= plan.min_grad_norm and new.steps > EARLY:
             return 0.0
         waited = new.steps - new.best_step
         return 0.0 if new.steps > EARLY and waited > plan.patience else 1.0

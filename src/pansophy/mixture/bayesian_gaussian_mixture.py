@@ -357,6 +357,7 @@ class BayesianGaussianMixture(AbstractMixture):
             sample_weight=sample_weight,
             ensure_min_samples=2,
             ensure_all_finite="allow-nan",
+            order="C",
         )
         if X.shape[0] < self.n_components:
             raise ValueError(
@@ -462,7 +463,7 @@ class BayesianGaussianMixture(AbstractMixture):
 
     def _map(self, X, function):
         """function(expected log-joint) for each block of rows, put together."""
-        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan", order="C")
         q = self._posterior()
         return map_log_joint(
             X,

@@ -6,6 +6,10 @@ charges for them: with f free parameters, n rows and maximal log-likelihood l,
     BIC = f log n - 2 l,   AIC = 2 f - 2 l     to be minimised                   (1)
     held-out mean log-likelihood over folds    to be maximised                   (2)
 
+Some books maximise l - f / 2 log n instead, which is -BIC / 2. A component that sits on
+a single point has an unbounded likelihood: a model with such a component, or with one
+that lost all rows, is not chosen while there is another.
+
 A mixture is the same whatever the order of its components: k! parameter sets for one
 density. `match_components` finds the order in which one model is closest to another,
 an assignment problem with the symmetric KL between Normals as the cost,
@@ -19,6 +23,8 @@ Shapes    weights (k,)   means (k, d)   order (k,)
 Refs      [Schwarz1978] BIC; [Stephens2000] label switching
 """
 
+import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +32,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from ..core import arrays
-from .gaussian_mixture import GaussianMixture
+from ..params import check_count
+from .gaussian_mixture import DegenerateWarning, GaussianMixture
 
 CRITERIA = ("bic", "aic", "held_out")
 
@@ -39,8 +46,9 @@ class ComponentSelection(NamedTuple):
     n_components_tried: np.ndarray  # (m,) numbers of components
     bic: np.ndarray  # (m,)
     aic: np.ndarray  # (m,)
-    held_out: np.ndarray  # (m,) mean log-likelihood of rows left out
+    held_out: np.ndarray  # (m,) mean log-likelihood of rows left out; NaN without folds
     criterion: str
+    degenerate: np.ndarray  # (m,) whether a component collapsed or lost all rows
 
     def plot(self, ax=None):
         """The criteria against the number of components, the best one marked."""
@@ -51,17 +59,19 @@ class ComponentSelection(NamedTuple):
         ax.plot(self.n_components_tried, self.aic, "s--", label="AIC")
         ax.set(xlabel="components", ylabel="BIC, AIC (lower is better)")
         ax.xaxis.get_major_locator().set_params(integer=True)
-        other = ax.twinx()
-        other.plot(self.n_components_tried, self.held_out, "g^-", label="held out")
-        other.set_ylabel("held-out log-likelihood (higher is better)")
+        lines = ax.get_lines()[:2]
+        if not np.isnan(self.held_out).all():
+            other = ax.twinx()
+            other.plot(self.n_components_tried, self.held_out, "g^-", label="held out")
+            other.set_ylabel("held-out log-likelihood (higher is better)")
+            lines = [*lines, *other.get_lines()]
         ax.axvline(self.n_components, color="k", lw=0.8, ls=":")
-        lines = [*ax.get_lines()[:2], *other.get_lines()]
         ax.legend(lines, [line.get_label() for line in lines], loc="center right")
         return ax
 
 
 def choose_components(
-    X, n_components=range(1, 7), *, estimator=None, criterion="bic", cv=5
+    X, n_components=range(1, 7), *, estimator=None, criterion="bic", cv=None
 ) -> ComponentSelection:
     """Fit a mixture for each number of components and choose one, eq. (1) and (2).
 
@@ -70,17 +80,19 @@ def choose_components(
     X : array of shape (n, d)
         Rows.
     n_components : list of int, default=range(1, 7)
-        Numbers to try.
+        Numbers to try; those above the number of rows are left out.
     estimator : mixture or None, default=None
         With `n_components` and `bic`; None is `GaussianMixture(random_state=0)`.
     criterion : {"bic", "aic", "held_out"}, default="bic"
-        What decides; all are computed.
-    cv : int or splitter, default=5
+        What decides.
+    cv : int, splitter or None, default=None
         Folds of "held_out"; a number means folds of rows in a fixed shuffled order.
+        None is 5 folds if that criterion decides, and none otherwise: BIC and AIC need
+        all rows once.
 
     Returns
     -------
-    choice : Choice
+    choice : ComponentSelection
 
     Examples
     --------
@@ -90,35 +102,82 @@ def choose_components(
     >>> X[100:] += 8
     >>> choose_components(X, [1, 2, 3]).n_components
     2
+    >>> choice = choose_components([[0.0], [1.0], [4.0], [5.0]])
+    >>> choice.n_components, (choice.bic[:2] / -2).round(3)
+    (2, array([-9.956, -9.141]))
     """
-    from sklearn.model_selection import KFold, check_cv
-
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}.")
-    tried = [int(k) for k in n_components]
-    if not tried or min(tried) < 1:
-        raise ValueError("n_components must list whole numbers of at least 1.")
-    base = GaussianMixture(random_state=0) if estimator is None else estimator
     X = X if arrays.is_foreign(X) else np.asarray(X)
-    whole = isinstance(cv, int)
-    folds = KFold(cv, shuffle=True, random_state=0) if whole else check_cv(cv)
-    models, bic, aic, held = [], [], [], []
+    tried = [check_count("n_components", k) for k in n_components]
+    tried = [k for k in tried if k <= X.shape[0]]
+    if not tried:
+        raise ValueError(
+            "n_components must list whole numbers from 1 to the number of rows, "
+            f"{X.shape[0]}."
+        )
+    base = GaussianMixture(random_state=0) if estimator is None else estimator
+    folds = splits_of_rows(cv, X.shape[0], criterion == "held_out")
+    models, bic, aic, held, degenerate = [], [], [], [], []
     for k in tried:
-        model = clone(base).set_params(n_components=k).fit(X)
+        candidate = clone(base).set_params(n_components=k)
+        model, spoiled = fit_and_note_degeneracy(candidate, X)
         models.append(model)
+        degenerate.append(spoiled)
         bic.append(model.bic(X))
         aic.append(model.aic(X))
-        scores = []
-        for train, test in folds.split(np.empty((X.shape[0], 1))):
-            part = clone(base).set_params(n_components=k).fit(X[train, ...])
-            scores.append(arrays.to_numpy(part.score_samples(X[test, ...])))
-        held.append(float(np.concatenate(scores).mean()))
+        held.append(held_out_log_likelihood(candidate, X, folds))
     curves = {"bic": np.array(bic), "aic": np.array(aic), "held_out": np.array(held)}
-    sign = -1 if criterion == "held_out" else 1
-    best = int(np.argmin(sign * curves[criterion]))
+    worth = (-1 if criterion == "held_out" else 1) * curves[criterion]
+    passed_over = np.array(degenerate) & (not all(degenerate))
+    best = int(np.argmin(np.where(passed_over, np.inf, worth)))
     return ComponentSelection(
-        tried[best], models[best], np.array(tried), **curves, criterion=criterion
+        tried[best],
+        models[best],
+        np.array(tried),
+        **curves,
+        criterion=criterion,
+        degenerate=np.array(degenerate),
     )
+
+
+def splits_of_rows(cv, n, needed) -> list:
+    """The folds as (train, test) row numbers; none if they are not needed or asked."""
+    from sklearn.model_selection import KFold, check_cv
+
+    if cv is None and not needed:
+        return []
+    cv = min(5, n) if cv is None else cv
+    if isinstance(cv, int):
+        return list(KFold(cv, shuffle=True, random_state=0).split(np.empty((n, 1))))
+    return list(check_cv(cv).split(np.empty((n, 1))))
+
+
+def fit_and_note_degeneracy(model, X):
+    """A clone of the model fitted to X, and whether it warned of degenerate components.
+
+    Other warnings are given again.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = clone(model).fit(X)
+    for w in told:
+        if not issubclass(w.category, DegenerateWarning):
+            warnings.warn(w.message, w.category, stacklevel=4)
+    return model, any(issubclass(w.category, DegenerateWarning) for w in told)
+
+
+def held_out_log_likelihood(model, X, folds) -> float:
+    """Eq. (2); NaN without folds, -inf if a fold has too few rows to fit the model."""
+    if not folds:
+        return math.nan
+    scores = []
+    for train, test in folds:
+        if len(train) < max(2, model.n_components):
+            return -math.inf
+        part = fit_and_note_degeneracy(model, X[train, ...])[0]
+        scores.append(arrays.to_numpy(part.score_samples(X[test, ...])))
+    return float(np.concatenate(scores).mean())
 
 
 def symmetric_kl(p, q):

@@ -188,9 +188,14 @@ def e_step(
     """Eq. (1) of all rows, by matrix products where they keep enough digits."""
     log_w = np.log(params.weights) if log_w is None else log_w
     if data.frame is not None:
-        B, q, error = natural_parameters.natural_coefficients(
-            params.normal, log_w, data.frame
-        )
+        try:
+            B, q, error = natural_parameters.natural_coefficients(
+                params.normal, log_w, data.frame
+            )
+        except np.linalg.LinAlgError:  # columns of scales too far apart for products
+            B = None
+            q = 0.0
+            error = np.inf
         if error <= natural_parameters.ERROR:
             S, loglik = natural_parameters.expected_features(
                 data.rows, data.frame, B, component_class, hard

@@ -76,6 +76,11 @@ def collapsed_components(p: GaussianMixtureParams, floor: float) -> list[int]:
     return [] if floor == 0 else np.flatnonzero(size <= 1.5 * floor).tolist()
 
 
+def lost_components(p: GaussianMixtureParams, n: float) -> list[int]:
+    """Components that hold less than a millionth of a row."""
+    return np.flatnonzero(p.weights * n < 1e-6).tolist()
+
+
 @dataclass(eq=False, repr=False)
 class GaussianMixture(AbstractMixture):
     """Gaussian mixture model, fitted by EM.
@@ -218,6 +223,7 @@ class GaussianMixture(AbstractMixture):
             sample_weight=sample_weight,
             ensure_min_samples=2,
             ensure_all_finite="allow-nan",
+            order="C",
         )
         self._check_sizes(X)
         data = prepare_em_data(X, w, self.covariance_type)
@@ -243,6 +249,14 @@ class GaussianMixture(AbstractMixture):
             setattr(self, name, value)
         self.lower_bound_ = -result.objective
         self.lower_bounds_ = [-float(v) for v in result.history["objective"]]
+        lost = lost_components(result.state.params, data.weight)
+        if lost:
+            warnings.warn(
+                f"GaussianMixture: components {lost} have lost all rows. Use fewer "
+                "components, raise n_init or take another start.",
+                DegenerateWarning,
+                stacklevel=2,
+            )
         collapsed = collapsed_components(result.state.params, self.reg_covar)
         if collapsed:
             warnings.warn(
@@ -325,7 +339,7 @@ class GaussianMixture(AbstractMixture):
         return GaussianMixtureParams(double(self.weights_), normal)
 
     def _map(self, X, function):
-        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan", order="C")
         return map_log_joint(X, self._params(), function)
 
     def sample(self, n_samples=1):

@@ -44,6 +44,7 @@ from ..params import (
     Verbosity,
     check_count,
 )
+from ..persist.saved_state import AnyValue, Each, IntArray, Row, saved_state
 from ..typing import Seed
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import kmeans_start_labels
@@ -232,6 +233,11 @@ def initial_mixture(data, X, k, groups, method, floor, rng) -> MixtureParams:
     return mixture_m_step(data.with_aligned(R).sum(part), groups, floor)
 
 
+@saved_state(
+    components_=Each(
+        Row(IntArray(None, low=0, below="n_features_in_", optional=True), AnyValue())
+    )
+)
 @dataclass(eq=False, repr=False)
 class Mixture(AbstractMixture):
     """Mixture of distributions of any family, fitted by EM.
@@ -317,7 +323,7 @@ class Mixture(AbstractMixture):
         self : Mixture
         """
         X, w = self._check_training_data(
-            X, sample_weight=sample_weight, ensure_min_samples=2
+            X, sample_weight=sample_weight, ensure_min_samples=2, order="C"
         )
         if X.shape[0] < self.n_components:
             raise ValueError(
@@ -364,7 +370,7 @@ class Mixture(AbstractMixture):
 
     def _map(self, X, function):
         """function(log-joint) for each block of rows, put together."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         p = MixtureParams(
             self.weights_, tuple(ColumnGroup(*g) for g in self.components_)
         )

@@ -96,7 +96,12 @@ class MixtureClassifier(Classifier, Estimator):
         self : MixtureClassifier
         """
         X, y, w = self._check_training_data(
-            X, y, sample_weight, y_kind="class", ensure_all_finite="allow-nan"
+            X,
+            y,
+            sample_weight,
+            y_kind="class",
+            ensure_all_finite="allow-nan",
+            order="C",
         )
         self.classes_, codes = class_codes(y, X)
         codes = arrays.to_numpy(codes)
@@ -139,7 +144,7 @@ class MixtureClassifier(Classifier, Estimator):
 
     def predict_joint_log_proba(self, X):
         """log P(y) p(x | y): (n, classes)."""
-        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan", order="C")
         parts = [model.score_samples(X) for model in self.estimators_]
         L = arrays.namespace(parts[0]).stack(parts, axis=1)
         return L + arrays.asarray(safe_log(self.class_prior_), like=L)

@@ -143,6 +143,7 @@ class MixtureRegressor(Regressor, Estimator):
             y_kind="numbers",
             ensure_all_finite="allow-nan",
             ensure_min_samples=2,
+            order="C",
         )
         xp = arrays.namespace(X)
         Y = arrays.asarray(y, like=X)
@@ -156,7 +157,7 @@ class MixtureRegressor(Regressor, Estimator):
 
     def _slice(self, X):
         """Eq. (1) for rows X, in float64 NumPy, and X."""
-        X = self._check_new_data(X, ensure_all_finite="allow-nan")
+        X = self._check_new_data(X, ensure_all_finite="allow-nan", order="C")
         rows = arrays.to_numpy(X).astype(float)
         return condition_on_inputs(self.estimator_._params(), rows, self.n_targets_), X
 

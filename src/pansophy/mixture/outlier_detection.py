@@ -177,7 +177,7 @@ class DensityOutlierDetector(OneClass, Estimator):
         self : DensityOutlierDetector
         """
         X, w = self._check_training_data(
-            X, sample_weight=sample_weight, ensure_min_samples=2
+            X, sample_weight=sample_weight, ensure_min_samples=2, order="C"
         )
         self.estimator_ = self._fitted(X, w)
         if self.threshold is not None:
@@ -210,7 +210,7 @@ class DensityOutlierDetector(OneClass, Estimator):
         """
         from sklearn.model_selection import check_cv
 
-        X, y, _ = self._check_training_data(X, y, y_kind="class")
+        X, y, _ = self._check_training_data(X, y, y_kind="class", order="C")
         outlier = outlier_mask(y)
         take = lambda rows: X[rows, :]
         scores, truth = [], []
@@ -228,12 +228,12 @@ class DensityOutlierDetector(OneClass, Estimator):
 
     def score_samples(self, X):
         """Eq. (1): (n,), higher for more usual rows."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return density_scores(self.estimator_, X)
 
     def decision_function(self, X):
         """score - tau: negative for outliers."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return density_scores(self.estimator_, X) - self.offset_
 
     def predict(self, X):
@@ -329,7 +329,9 @@ class ClassifierWithOutliers(Classifier, Estimator):
         -------
         self : ClassifierWithOutliers
         """
-        X, y, w = self._check_training_data(X, y, sample_weight, y_kind="class")
+        X, y, w = self._check_training_data(
+            X, y, sample_weight, y_kind="class", order="C"
+        )
         own = self.detector is not None and not isinstance(self.detector, str)
         if own and self.contamination is not None:
             raise ParameterError(
@@ -352,30 +354,30 @@ class ClassifierWithOutliers(Classifier, Estimator):
 
     def predict(self, X):
         """The class of each row, as the classifier says it."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return self.classifier_.predict(X)
 
     @available_if(classifier_has("predict_proba"))
     def predict_proba(self, X):
         """The probability of each class, as the classifier says it."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return self.classifier_.predict_proba(X)
 
     @available_if(classifier_has("decision_function"))
     def decision_function(self, X):
         """The scores of the classifier."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         return self.classifier_.decision_function(X)
 
     def score_samples(self, X):
         """How usual each row is: log P(x) of the detector's density."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         model = self.classifier_ if self.detector_ is None else self.detector_
         return density_scores(model, X)
 
     def flag(self, X):
         """Whether each row is an outlier: (n,)."""
-        X = self._check_new_data(X)
+        X = self._check_new_data(X, order="C")
         if self.detector_ is None:
             return density_scores(self.classifier_, X) < self.offset_
         return self.detector_.predict(X) == -1

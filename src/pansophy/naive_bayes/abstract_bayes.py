@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import Classifier, Estimator
+from ..base import Classifier, Estimator, host_array
 from ..core import arrays
 from ..core.numerics import log_softmax, logsumexp, safe_log
 from ..core.random import make_rng
@@ -71,6 +71,20 @@ def prior_where_impossible(J, log_prior):
 def log_posterior(J, log_prior):
     """log P(c | x) from log P(x, c), eq. (1)."""
     return log_softmax(prior_where_impossible(J, log_prior))
+
+
+def exact_log_posterior(J, log_prior):
+    """`log_posterior` with all digits where P(c | x) is near 1, in any precision.
+
+    The largest term is 1 - sum of the others, whose logarithm is -log1p of their ratio.
+    """
+    J = prior_where_impossible(J, log_prior)
+    xp = arrays.namespace(J)
+    D = J - xp.max(J, axis=1, keepdims=True)
+    places = xp.arange(J.shape[1], device=arrays.device(J))
+    best = places == xp.argmax(J, axis=1)[:, None]
+    others = xp.where(best, xp.zeros_like(D), xp.exp(D))
+    return D - xp.log1p(xp.sum(others, axis=1, keepdims=True))
 
 
 def classes_at(classes, best):
@@ -127,6 +141,9 @@ class AbstractBayes(Classifier, Estimator):
 
     def _map_joint(self, X, finish):
         """finish(log P(x, c)) for all rows, block by block."""
+        check_is_fitted(self)
+        if not arrays.is_foreign(self.class_log_prior_):  # fitted to NumPy arrays
+            X = host_array(self, X)
         X = self._check_new_data(X, **({} if is_dataset(X) else self._checks(X)))
         score = self._scorer()
         joint = lambda L: finish(L + self._prior(L))
@@ -138,7 +155,7 @@ class AbstractBayes(Classifier, Estimator):
 
     def predict_log_proba(self, X):
         """Logarithm of the posterior, eq. (1)."""
-        return self._map_joint(X, lambda J: log_posterior(J, self._prior(J)))
+        return self._map_joint(X, lambda J: exact_log_posterior(J, self._prior(J)))
 
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""

@@ -54,8 +54,13 @@ from ..distributions.class_moments import (
     dense_float64,
     weights_for_loop,
 )
+from ..persist.saved_state import IntArray, NumberArray, saved_state
 from . import _column_families as loops
 from .abstract_bayes import apply_to_dense_rows
+
+
+class NegativeValuesError(ValueError):
+    """Values that no count or category has; the model adds its name to the text."""
 
 
 class ColumnFamily(NamedTuple):
@@ -268,7 +273,7 @@ def bernoulli_fit(s, N, alpha, prior):
 def count_statistics(x, codes, k, w):
     """Sums of columns that must not be negative."""
     if smallest_entry(x) < 0:
-        raise ValueError("Negative values in data passed to count columns (input X).")
+        raise NegativeValuesError("counts must be at least 0.")
     return class_totals(x, codes, k, w)
 
 
@@ -333,6 +338,11 @@ def draw_rows_by_class(p, z, rng):
 # --- categorical ---------------------------------------------------------------------
 
 
+@saved_state(
+    counts=NumberArray("classes", "values"),
+    widths=IntArray(None, low=0),
+    check=lambda t: int(t.widths.sum()) == t.counts.shape[1],
+)
 @dataclass(frozen=True, eq=False)
 class CategoryCounts:
     """Counts (k, M) of the values of d columns side by side; they add, and widen."""
@@ -381,9 +391,9 @@ def categorical_statistics(x, codes, k, w) -> CategoryCounts:
 def raise_bad_category(j, widths=None):
     """Raise if column j holds something other than the values of its table."""
     if j >= 0 and widths is None:
-        raise ValueError(
-            "Negative values in data passed to categorical columns, or numbers that "
-            f"are not whole: the values of column {j} must be 0, 1, 2, ..."
+        raise NegativeValuesError(
+            f"or numbers that are not whole: the values of column {j} must be 0, 1, "
+            "2, ..."
         )
     if j >= 0 and widths is not None:
         raise ValueError(
@@ -414,7 +424,9 @@ def categorical_scorer(ps: list[Categorical]):
     def score(x):
         out = np.empty((x.shape[0], T.shape[1]))
         rows = np.ascontiguousarray(arrays.to_numpy(x))
-        raise_bad_category(loops.category_scores(rows, start, T, out), widths)
+        bad = loops.category_scores(rows, start, T, out)
+        if bad >= 0:
+            raise_bad_category(bad, None if np.any(rows[:, bad] < 0) else widths)
         return (
             arrays.asarray(out, like=arrays.as_float(x))
             if arrays.is_foreign(x)

@@ -23,6 +23,7 @@ from ..core.numerics import safe_log
 from ..distributions import Beta, Dirichlet
 from ..distributions.base import SufficientStatistics
 from ..params import Count, Flag, NonNegative, ParameterError
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import check_class_prior, class_log_prior
 from .column_families import (
@@ -37,6 +38,7 @@ from .naive_bayes import AbstractNaiveBayes
 LEAST_ALPHA = 1e-10  # scikit-learn's, where force_alpha is False
 
 
+@saved_state(n_categories_=IntArray("n_features_in_", low=0))
 class AbstractCountNB(AbstractNaiveBayes):
     """Naive Bayes from counts, smoothed by `alpha`."""
 
@@ -66,6 +68,11 @@ class AbstractCountNB(AbstractNaiveBayes):
         prior = check_class_prior(self, "class_prior", sums.weight.shape[0])
         like = sums.parts[0].total if hasattr(sums.parts[0], "total") else None
         alpha = self._alpha()
+        if like is not None and not arrays.all_finite(arrays.as_float(like)):
+            raise ValueError(
+                f"X of {type(self).__name__} holds counts whose sum overflows: scale "
+                "them."
+            )
         if like is not None and arrays.is_foreign(like) and not np.isscalar(alpha):
             alpha = arrays.asarray(alpha, like=like)
         self._count(sums, alpha)
@@ -284,7 +291,7 @@ class ComplementNB(AbstractCountNB):
         counts = counts_scaled_for_missing(sums.parts[0], sums.weight)
         xp = arrays.namespace(counts)
         total_counts = xp.sum(counts, axis=0)
-        rest = total_counts + alpha - counts
+        rest = (total_counts - counts) + alpha  # alpha survives counts of any size
         logged = safe_log(rest / xp.sum(rest, axis=1, keepdims=True))
         self.feature_count_ = counts
         self.feature_all_ = total_counts
@@ -358,8 +365,8 @@ class CategoricalNB(AbstractCountNB):
         whole = minimum.dtype.kind in "iu"
         if not whole or minimum.shape not in ((), t.widths.shape):
             raise ParameterError(
-                "'min_categories' should have integral type and one number for each "
-                f"of {len(t.widths)} columns, got {minimum.dtype} of shape "
+                f"'min_categories' should have shape ({len(t.widths)},) and integral "
+                f"type, a number for each column: got {minimum.dtype} of shape "
                 f"{minimum.shape}."
             )
         return np.maximum(t.widths, minimum)

@@ -62,6 +62,7 @@ from ..distributions.missing import (
 )
 from ..distributions.priors import log_beta
 from ..params import NonNegative
+from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Distribution, Matrix, NumberList
 from .abstract_bayes import (
     AbstractBayes,
@@ -390,6 +391,7 @@ class GenerativeClassifier(AbstractGenerative):
     var_smoothing: NonNegative = 1e-6
 
 
+@saved_state(coef_=NumberArray("classes", None))
 @dataclass(eq=False, repr=False)
 class ExponentialFamilyClassifier(AbstractGenerative):
     """Bayes' rule with exponential families: scores linear in statistics of x.

@@ -22,9 +22,12 @@ from ..core import arrays
 from ..core.labels import class_codes
 from ..core.numerics import safe_log
 from ..params import Count, Flag, NonNegative
+from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import AbstractBayes, check_class_prior, class_log_prior
 from .column_families import raise_bad_category
+
+MAX_CATEGORY = 2**53  # beyond it whole numbers are not told apart
 
 
 def merge_equal_cells(cells, counts):
@@ -47,11 +50,23 @@ def counts_of_cells(cells, counts, X):
 
 
 def check_categories(X):
-    """Refuse the first column that holds anything but 0, 1, 2, ..."""
+    """Refuse the first column that holds anything but 0, 1, 2, ..., or too much."""
+    large = np.any(X > MAX_CATEGORY, axis=0)
+    if large.any():
+        raise ValueError(
+            f"column {int(np.argmax(large))} holds categories above "
+            f"{MAX_CATEGORY:.0e}, which cannot be told apart: encode them as 0, 1, "
+            "2, ..."
+        )
     bad = np.any((X < 0) | (np.floor(X) != X), axis=0)
     raise_bad_category(int(np.argmax(bad)) if bad.any() else -1)
 
 
+@saved_state(
+    n_categories_=IntArray("n_features_in_", low=1),
+    cells_=IntArray("cells", "n_features_in_", low=0),
+    counts_=FloatArray("cells", None),
+)
 @dataclass(eq=False, repr=False)
 class JointTableClassifier(AbstractBayes):
     """Bayes' rule from a table of all combinations of the columns.

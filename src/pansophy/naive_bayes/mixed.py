@@ -169,7 +169,8 @@ class MixedNB(AbstractFamilyNaiveBayes):
         The family of each column ("gaussian", "bernoulli", "categorical", "poisson",
         "multinomial"), in order; or pairs (or a dict) of a family and its columns, by
         number or by name. Columns of a "multinomial" are one block of counts; pairs
-        may name the family twice. "auto" goes by the values.
+        may name the family twice. "auto" goes by the values, with `partial_fit` those
+        of the first rows.
     alpha : float, default=1.0
         Pseudo-count of every event; 0 for maximum likelihood.
     var_smoothing : float, default=1e-9

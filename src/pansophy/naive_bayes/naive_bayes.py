@@ -14,6 +14,7 @@ Shapes    X (n, d)   pi (k,)   theta, var (k, d)
 Refs      [Hand2001]; [Chan1983] merging of variances
 """
 
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from ..core.labels import class_codes
 from ..core.rows import add_statistics, default_block
 from ..distributions.class_moments import weighted_one_hot
 from ..params import Flag, NonNegative
+from ..persist.saved_state import AnyOf, AnyValue, Each, IntArray, Row, saved_state
 from ..typing import Matrix, NumberList
 from .abstract_bayes import (
     AbstractBayes,
@@ -33,7 +35,12 @@ from .abstract_bayes import (
     class_log_prior,
     row_blocks,
 )
-from .column_families import COLUMN_FAMILIES, gaussian_fit, variance_floor
+from .column_families import (
+    COLUMN_FAMILIES,
+    NegativeValuesError,
+    gaussian_fit,
+    variance_floor,
+)
 
 BLOCK_BYTES = 1 << 24  # the loops tile by themselves: large blocks, few merges
 
@@ -73,6 +80,52 @@ def take_columns(x, columns):
     return x[:, columns]
 
 
+@contextmanager
+def naming_negative_values(model):
+    """Adds the name of the model to errors about negative counts and categories."""
+    try:
+        yield
+    except NegativeValuesError as error:
+        raise ValueError(
+            f"Negative values in data passed to {type(model).__name__} (input X): "
+            f"{error}"
+        ) from None
+
+
+def families_fit_columns(model) -> bool:
+    """Whether the distributions of a loaded model are about its columns and classes."""
+    if not hasattr(model, "groups_") or not hasattr(model, "distribution_"):
+        return True
+    k = len(model.classes_)
+    for (_, columns), held in zip(model.groups_, model.distribution_, strict=True):
+        width = model.n_features_in_ if columns is None else len(columns)
+        several = type(held) is list
+        shapes = [distribution_shape(p) for p in (held if several else [held])]
+        if several and len(shapes) != width:
+            return False
+        if any(rows != k or not (several or d == width) for rows, d in shapes):
+            return False
+    return True
+
+
+def distribution_shape(p) -> tuple[int, int]:
+    """Classes and columns (or levels) of a batch of distributions."""
+    for name in ("prob", "rate", "mean"):
+        held = getattr(p, name, None)
+        if held is not None and np.ndim(held) == 2:
+            return tuple(np.shape(held))
+    raise ValueError(f"{type(p).__name__} is not a batch of distributions")
+
+
+@saved_state(
+    groups_=Each(
+        Row(
+            AnyValue(),
+            AnyOf(IntArray(None, low=0, below="n_features_in_", optional=True)),
+        )
+    ),
+    check=families_fit_columns,
+)
 class AbstractNaiveBayes(AbstractBayes):
     """Statistics of rows, then distributions, then scores: eq. (1).
 
@@ -124,10 +177,11 @@ class AbstractNaiveBayes(AbstractBayes):
 
         def stats(x, c, v):
             x = self._prepare(x)
-            return tuple(
-                COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
-                for name, columns in groups
-            )
+            with naming_negative_values(self):
+                return tuple(
+                    COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
+                    for name, columns in groups
+                )
 
         found = row_blocks(X, codes, w, block=rows_per_fit_block(X, groups)).sum(
             stats, blas=False
@@ -152,7 +206,8 @@ class AbstractNaiveBayes(AbstractBayes):
 
         def score(x):
             x = self._prepare(x)
-            parts = [one(take_columns(x, columns)) for one, columns in scores]
+            with naming_negative_values(self):
+                parts = [one(take_columns(x, columns)) for one, columns in scores]
             return sum(parts[1:], parts[0])
 
         return score

@@ -3,6 +3,7 @@
 from .histogram_density import HistogramDensity
 from .k_neighbors import KNeighborsClassifier, KNeighborsRegressor, local_vote
 from .kernel_density import KernelDensity
+from .nearest_centroid import NearestCentroid
 from .nearest_neighbors import NearestNeighbors
 from .neighbor_queries import kernel_distance
 from .outliers import KNNOutlier, LocalOutlierFactor
@@ -14,6 +15,7 @@ __all__ = [
     "KNeighborsRegressor",
     "KernelDensity",
     "LocalOutlierFactor",
+    "NearestCentroid",
     "NearestNeighbors",
     "kernel_distance",
     "local_vote",

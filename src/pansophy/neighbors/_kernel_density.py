@@ -18,6 +18,7 @@ from ..distances._kd_tree import (
 )
 
 FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
+LOG_ERROR = 0.01  # what log p may be wrong by, however large atol is
 
 
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
@@ -53,11 +54,15 @@ def distance_from_reduced(reduced, kind, p):
 
 @njit(cache=True, nogil=True)
 def kernel_value(u, shape, shift):
-    """The kernel at u = distance / h, times exp(shift), without its norm."""
+    """The kernel at u = distance / h, times exp(shift), without its norm.
+
+    A box may come nearer than the nearest row does, whose value is 1: without the
+    minimum exp overflows there.
+    """
     if shape == 0:
-        return math.exp(shift - 0.5 * u * u)
+        return math.exp(min(shift - 0.5 * u * u, 0.0))
     if shape == 3:
-        return math.exp(shift - u)
+        return math.exp(min(shift - u, 0.0))
     if u >= 1:
         return 0.0
     if shape == 1:
@@ -76,7 +81,7 @@ def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     if shape == 0 and kind == 2:
         scale = -0.5 / (h * h)
         for i in range(m):
-            x = buffer[i] * scale + shift
+            x = min(buffer[i] * scale + shift, 0.0)
             total += w[low + i] * small_exp(max(x, -FAR)) * (x > -FAR)
     elif shape == 2 and kind == 2:
         scale = 1 / (h * h)
@@ -92,14 +97,16 @@ def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
 
 
 @njit(cache=True, nogil=True)
-def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rtol):
+def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, log_atol, rtol):
     """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
 
     A node counts as a whole, at the middle of the kernel's values at its nearest and
     farthest point, if the most that may be wrong by (`wrong`, with what earlier nodes
     took) is within the tolerance for the share of weight seen so far (`seen`): then
     all nodes together err by at most atol exp(shift) + rtol sum. `sure` is at most
-    the sum: what is known, and the least that the other nodes hold.
+    the sum: what is known, and the least that the other nodes hold. Where the sum is
+    far below atol it would be free; it still errs by at most LOG_ERROR of itself, so
+    that its logarithm means something.
     """
     kind, p = metric
     XT, lo, hi, levels = tree
@@ -125,7 +132,7 @@ def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rto
             kernel_value(near / h, shape, shift),
         )
         sure = least[0] * W[n]
-        allowed = atol * math.exp(shift) if atol > 0 else 0.0
+        allowed = math.exp(min(log_atol + shift, 700.0))
         wrong, seen = 0.0, 0.0
         while top:
             top -= 1
@@ -137,7 +144,8 @@ def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, atol, rto
             low, high = (n * j) >> level, (n * (j + 1)) >> level
             mass = W[high] - W[low]
             error = wrong + mass * (large - small) / 2
-            if error <= (allowed + rtol * sure) * (seen + mass) / W[n]:
+            limit = min(allowed, LOG_ERROR * sure) + rtol * sure
+            if error <= limit * (seen + mass) / W[n]:
                 total += mass * (small + large) / 2
                 wrong, seen = error, seen + mass
                 continue

@@ -29,9 +29,9 @@ from ..base import Classifier, Regressor
 from ..core.arrays import to_numpy
 from ..core.labels import class_codes
 from ..distances import neighbor_search
-from ..kernels import AbstractKernel
 from ..params import Count, Jobs
-from .neighbor_queries import AbstractNeighbors, Power
+from ..persist.saved_state import IntArray, saved_state
+from .neighbor_queries import AbstractNeighbors, Metric, Power
 
 
 def neighbor_weights(D, weights):
@@ -39,7 +39,18 @@ def neighbor_weights(D, weights):
     if weights is None or weights == "uniform":
         return None
     if callable(weights):
-        return np.asarray(weights(D), float)
+        v = np.asarray(weights(D), float)
+        if v.shape != D.shape or not (v >= 0).all():
+            raise ValueError(
+                "weights must return a number of at least 0 for every neighbour: "
+                f"shape {D.shape}, got {v.shape}."
+            )
+        if not v.any(axis=1).all():
+            raise ValueError(
+                "All neighbors of some sample is getting zero weights. Please modify "
+                "'weights' to avoid this case if you are using a user-defined function."
+            )
+        return v
     with np.errstate(divide="ignore"):
         v = 1 / D
     at_zero = np.isinf(v)
@@ -59,15 +70,6 @@ def class_shares_of_neighbors(codes, v, c):
     return P / np.where(total == 0, 1, total)
 
 
-def check_enough_rows(model):
-    """Raise if there are fewer fitted rows than neighbours."""
-    if model.n_neighbors > model.n_samples_fit_:
-        raise ValueError(
-            f"n_neighbors = {model.n_neighbors} of {type(model).__name__} needs as "
-            f"many rows, but n_samples = {model.n_samples_fit_}."
-        )
-
-
 def local_vote(X, alpha, Q, h, y=None):
     """Eq. (3): (m,), its sign being the class; alpha includes y if y is None.
 
@@ -83,6 +85,7 @@ def local_vote(X, alpha, Q, h, y=None):
     return neighbor_search.count_within(index, np.asarray(Q, float), 2 * h, a)
 
 
+@saved_state(_y=IntArray("n_samples_fit_", None, low=0))
 @dataclass(eq=False, repr=False)
 class KNeighborsClassifier(Classifier, AbstractNeighbors):
     """The class that most of the nearest rows have.
@@ -120,7 +123,7 @@ class KNeighborsClassifier(Classifier, AbstractNeighbors):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     p: Power = 2
-    metric: str | Callable | AbstractKernel = "minkowski"
+    metric: Metric = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
@@ -129,16 +132,15 @@ class KNeighborsClassifier(Classifier, AbstractNeighbors):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, d)
+        X : array or CSR matrix of shape (n, d), KDTree, BallTree or fitted model
         y : array of shape (n,) or (n, q)
 
         Returns
         -------
         self : KNeighborsClassifier
         """
-        X, y, _ = self._check_training_data(X, y, y_kind="labels", **self._row_checks())
+        X, y, _ = self._check_rows(X, y, y_kind="labels")
         self._store_rows(X)
-        check_enough_rows(self)
         y = to_numpy(y)
         self.outputs_2d_ = y.ndim == 2
         columns = y.T if self.outputs_2d_ else [y]
@@ -219,7 +221,7 @@ class KNeighborsRegressor(Regressor, AbstractNeighbors):
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
     p: Power = 2
-    metric: str | Callable | AbstractKernel = "minkowski"
+    metric: Metric = "minkowski"
     metric_params: dict | None = None
     n_jobs: Jobs = None
 
@@ -228,18 +230,15 @@ class KNeighborsRegressor(Regressor, AbstractNeighbors):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, d)
+        X : array or CSR matrix of shape (n, d), KDTree, BallTree or fitted model
         y : array of shape (n,) or (n, q)
 
         Returns
         -------
         self : KNeighborsRegressor
         """
-        X, y, _ = self._check_training_data(
-            X, y, y_kind="numbers", **self._row_checks()
-        )
+        X, y, _ = self._check_rows(X, y, y_kind="numbers")
         self._store_rows(X)
-        check_enough_rows(self)
         self._y = np.asarray(to_numpy(y), np.float64)
         return self
 

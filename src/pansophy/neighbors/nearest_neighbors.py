@@ -8,8 +8,6 @@ Shapes    X (n, d)   queries (m, d)
 Refs      [Bentley1975]; [Friedman1977]
 """
 
-import numbers
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -19,9 +17,9 @@ from scipy import sparse
 from ..core import threads
 from ..distances import neighbor_search
 from ..distances._kd_tree_queries import restore_query_order
-from ..kernels import AbstractKernel
-from ..params import Count, Jobs, NonNegative
-from .neighbor_queries import AbstractNeighbors, Power, edge_weights
+from ..params import Count, Infinite, Jobs, NonNegative
+from . import precomputed_graph
+from .neighbor_queries import AbstractNeighbors, Metric, Power, edge_weights
 
 
 @dataclass(eq=False, repr=False)
@@ -30,20 +28,23 @@ class NearestNeighbors(AbstractNeighbors):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        Number of neighbours of `kneighbors`.
-    radius : float, default=1.0
-        Radius of `radius_neighbors`.
+    n_neighbors : int or None, default=5
+        Number of neighbours of `kneighbors`; None if every query gives its own.
+    radius : float or None, default=1.0
+        Radius of `radius_neighbors`; None if every query gives its own.
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}, default="auto"
-        How rows are searched: by a tree (both names mean the k-d tree), by matrix
-        products, or chosen by the number of columns. The result is the same.
+        How rows are searched: by a tree (both names mean the k-d tree, where it knows
+        the metric), by matrix products, or chosen by the number of columns. The
+        result is the same.
     leaf_size : int, default=30
         Most rows of a leaf of the tree.
     metric : str, callable or kernel, default="minkowski"
         A metric of `pansophy.distances` or scikit-learn's, "precomputed", a function
-        of two rows, or a kernel, which means the distance in its feature space.
+        of two rows, scikit-learn's `DistanceMetric`, or a kernel, which means the
+        distance in its feature space. "precomputed" takes a matrix of distances, or a
+        sparse graph of those between near rows.
     p : float, default=2
-        The power of minkowski.
+        The power of minkowski. Below 1 it is not a metric, and no tree can serve it.
     metric_params : dict or None, default=None
         Further arguments of the metric.
     n_jobs : int or None, default=None
@@ -66,11 +67,11 @@ class NearestNeighbors(AbstractNeighbors):
     """
 
     _: KW_ONLY
-    n_neighbors: Count = 5
-    radius: NonNegative = 1.0
+    n_neighbors: Count | None = 5
+    radius: NonNegative | Infinite | None = 1.0
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    metric: str | Callable | AbstractKernel = "minkowski"
+    metric: Metric = "minkowski"
     p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
@@ -80,7 +81,7 @@ class NearestNeighbors(AbstractNeighbors):
 
         Parameters
         ----------
-        X : array or CSR matrix of shape (n, d)
+        X : array or CSR matrix of shape (n, d), KDTree, BallTree or fitted model
             The rows, or their distances (n, n) for metric="precomputed".
         y : None
             Not used.
@@ -89,7 +90,7 @@ class NearestNeighbors(AbstractNeighbors):
         -------
         self : NearestNeighbors
         """
-        X, _ = self._check_training_data(X, **self._row_checks())
+        X, _ = self._check_rows(X)
         self._store_rows(X)
         return self
 
@@ -99,21 +100,21 @@ class NearestNeighbors(AbstractNeighbors):
         Without X the fitted rows are the queries, and no row finds itself.
         """
         X = self._check_queries(X)
-        r = self.radius if radius is None else radius
-        if not isinstance(r, numbers.Real) or not float(r) >= 0:
-            raise ValueError(f"radius must be a number of at least 0, got {r!r}.")
+        m = self.n_samples_fit_ if X is None else int(X.shape[0])
+        r = check_radii(self.radius if radius is None else radius, m)
+        D = self._fit_X if X is None else X
+        if self._index is None and sparse.issparse(D):
+            return precomputed_graph.radius_lists_of_graph(D, r, X is None)
         parts = []
         with threads.limit_threads(self.n_jobs):
             if self._index is None:
-                D = self._fit_X if X is None else X
-                query, rows = np.nonzero(r >= D)
+                query, rows = np.nonzero(r[:, None] >= D)
                 ends = np.append(0, np.cumsum(np.bincount(query, minlength=len(D))))
                 parts.append((slice(0, len(D)), ends, rows, D[query, rows]))
             else:
                 parts.extend(
                     neighbor_search.rows_within_radius(self._index, X, r, ordered=False)
                 )
-        m = self.n_samples_fit_ if X is None else int(X.shape[0])
         query = np.concatenate([np.arange(m)[part[0]] for part in parts])
         counts = np.concatenate([np.diff(part[1]) for part in parts])
         rows, distances = (np.concatenate([part[t] for part in parts]) for t in (2, 3))
@@ -130,7 +131,10 @@ class NearestNeighbors(AbstractNeighbors):
     def radius_neighbors(
         self, X=None, radius=None, return_distance=True, sort_results=False
     ):
-        """For each query the distances and numbers of the rows within the radius."""
+        """For each query the distances and numbers of the rows within the radius.
+
+        The radius is a number, or an array with one for each query.
+        """
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True.")
         ends, rows, distances = self._find_within_radius(X, radius)
@@ -158,3 +162,16 @@ class NearestNeighbors(AbstractNeighbors):
         shape = (len(ends) - 1, self.n_samples_fit_)
         weights = edge_weights(mode, distances)
         return sparse.csr_matrix((weights, rows, ends), shape)
+
+
+def check_radii(radius, m):
+    """Radii (m,) of at least 0, from one number or one for each query."""
+    try:
+        r = np.asarray(radius, dtype=np.float64)
+    except (TypeError, ValueError):
+        r = np.array(np.nan)
+    if r.shape not in ((), (m,)) or not (r >= 0).all():
+        raise ValueError(
+            f"radius must be a number of at least 0, or {m} of them, got {radius!r}."
+        )
+    return np.broadcast_to(r, (m,))

@@ -21,7 +21,6 @@ Refs      [Ramaswamy2000]; [Breunig2000]
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal
 
@@ -29,9 +28,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import OneClass
-from ..kernels import AbstractKernel
 from ..params import Count, Flag, Jobs, ParameterRule
-from .neighbor_queries import AbstractNeighbors, Power
+from .neighbor_queries import AbstractNeighbors, Metric, Power
 
 ContaminationFraction = Annotated[
     float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
@@ -60,11 +58,13 @@ def neighbors_of_fitted_rows(model):
     if model.n_neighbors > n - 1:
         warnings.warn(
             f"n_neighbors ({model.n_neighbors}) is greater than the total number of "
-            f"other samples ({n - 1}); all of them are used.",
+            f"other samples ({n - 1}). n_neighbors will be set to (n_samples - 1) for "
+            "estimation.",
             UserWarning,
             stacklevel=3,
         )
-    model.n_neighbors_ = max(1, min(model.n_neighbors, n - 1))
+    k = max(1, min(model.n_neighbors, n - 1))
+    model.n_neighbors_ = model._check_n_neighbors(k, True)
     return model._find_nearest(None, model.n_neighbors_)
 
 
@@ -74,7 +74,7 @@ def available_for_novelty(novelty, name):
     def check(self):
         if self.novelty == novelty:
             return True
-        raise AttributeError(f"{name} is there for novelty={novelty} only.")
+        raise AttributeError(f"{name} is not available when novelty={not novelty}.")
 
     return check
 
@@ -119,7 +119,7 @@ class LocalOutlierFactor(OneClass, AbstractNeighbors):
     _: KW_ONLY
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    metric: str | Callable | AbstractKernel = "minkowski"
+    metric: Metric = "minkowski"
     p: Power = 2
     metric_params: dict | None = None
     contamination: Literal["auto"] | ContaminationFraction = "auto"
@@ -139,7 +139,7 @@ class LocalOutlierFactor(OneClass, AbstractNeighbors):
         -------
         self : LocalOutlierFactor
         """
-        X, _ = self._check_training_data(X, ensure_min_samples=2, **self._row_checks())
+        X, _ = self._check_rows(X)
         self._store_rows(X)
         D, J = neighbors_of_fitted_rows(self)
         if not np.isfinite(D).all():
@@ -228,7 +228,7 @@ class KNNOutlier(OneClass, AbstractNeighbors):
     contamination: ContaminationFraction = 0.1
     algorithm: Literal["auto", "kd_tree", "ball_tree", "brute"] = "auto"
     leaf_size: Count = 30
-    metric: str | Callable | AbstractKernel = "minkowski"
+    metric: Metric = "minkowski"
     p: Power = 2
     metric_params: dict | None = None
     n_jobs: Jobs = None
@@ -246,7 +246,7 @@ class KNNOutlier(OneClass, AbstractNeighbors):
         -------
         self : KNNOutlier
         """
-        X, _ = self._check_training_data(X, ensure_min_samples=2, **self._row_checks())
+        X, _ = self._check_rows(X)
         self._store_rows(X)
         self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))

@@ -26,6 +26,7 @@ from .. import nn
 from ..base import Classifier, Estimator, Regressor
 from ..core import arrays
 from ..core.numerics import log1pexp, log_softmax, sigmoid, softmax
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
 from ..core.rows import Rows
 from ..nn.batches import Batches
@@ -148,8 +149,12 @@ class AbstractMLP(Estimator):
         checks = {"y_kind": self._y_kind, "accept_sparse": "csr", "reset": first}
         begun: Any = self._check_training_data(X, y, sample_weight, **checks)
         X, y, w = begun
-        data = TrainingRows(X, self._targets(y, X, first, partial=partial, **known), w)
+        refuse_overflowing_squares(self, X)
+        warm = not (first or partial)
+        data = TrainingRows(X, self._targets(y, X, first, warm=warm, **known), w)
         rng = make_rng(self.random_state)
+        if not first:
+            self._check_same_net(data.Y)
         if first:
             self._start(data, rng)
         elif partial:  # another order of the rows at each call
@@ -165,8 +170,7 @@ class AbstractMLP(Estimator):
     def _start(self, data, rng):
         """Untrained weights and empty records."""
         self.n_outputs_, self.out_activation_ = self._outputs(data.Y)
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int))
-        sizes = [int(data.X.shape[1]), *hidden.tolist(), self.n_outputs_]
+        sizes = self._layer_sizes(int(data.X.shape[1]))
         self.n_layers_ = len(sizes)
         coefs, intercepts = nn.glorot_uniform(sizes, rng, self.activation)
         dtype = float_dtype(data.X)
@@ -178,6 +182,41 @@ class AbstractMLP(Estimator):
         self.best_loss_ = math.inf
         self.best_validation_score_ = None
         self._optimiser_state = None
+
+    def _layer_sizes(self, width):
+        """Columns of X and units of each hidden layer and of the output."""
+        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int))
+        return [width, *hidden.tolist(), self.n_outputs_]
+
+    def _check_same_net(self, Y):
+        """Raise if parameters ask for another net than the one to go on with."""
+        made = [W.shape[0] for W in self.coefs_] + [self.coefs_[-1].shape[1]]
+        if self._layer_sizes(made[0]) != made:
+            raise ValueError(
+                f"hidden_layer_sizes is {self.hidden_layer_sizes}, but the fitted "
+                f"layers have {made[1:-1]} units: keep it, or fit with "
+                "warm_start=False."
+            )
+        ends = self._outputs(Y)
+        if ends != (self.n_outputs_, self.out_activation_):
+            raise ValueError(
+                f"y and the parameters ask for {ends[0]} outputs ({ends[1]}), but the "
+                f"fitted net has {self.n_outputs_} ({self.out_activation_}): fit with "
+                "warm_start=False."
+            )
+
+    def _refuse_divergence(self, result):
+        """The result, unless training made the net no better before it overflowed."""
+        losses = np.asarray(result.history.get("loss", np.empty(0)))
+        finite = losses[np.isfinite(losses)]
+        improved = len(finite) > 1 and finite[-1] < finite[0]
+        if result.reason != "diverged" or improved:
+            return result
+        raise ValueError(
+            "Solver produced non-finite parameter weights. The input data may contain "
+            "large values and need to be preprocessed, or learning_rate_init of "
+            f"{type(self).__name__} is too large."
+        )
 
     def _net(self, dtype):
         own = lambda parts: [np.asarray(a, dtype=dtype) for a in parts]
@@ -250,7 +289,9 @@ class AbstractMLP(Estimator):
             options["tag"] = self._tag(data)
         net = self._net(float_dtype(data.X))
         return self._run_driver(
-            lambda task: nn.train(net, data.rows(), task=task, **options),
+            lambda task: self._refuse_divergence(
+                nn.train(net, data.rows(), task=task, **options)
+            ),
             total=options["epochs"],
             X=data.X,
             y=data.Y,
@@ -268,14 +309,16 @@ class AbstractMLP(Estimator):
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
         net = self._net(float_dtype(data.X))
         return self._run_driver(
-            lambda task: train_lbfgs(
-                net,
-                data.rows(),
-                max_iter=self.max_iter,
-                max_calls=self.max_fun,
-                tol=self.tol,
-                device=self._where(data.X),
-                task=task,
+            lambda task: self._refuse_divergence(
+                train_lbfgs(
+                    net,
+                    data.rows(),
+                    max_iter=self.max_iter,
+                    max_calls=self.max_fun,
+                    tol=self.tol,
+                    device=self._where(data.X),
+                    task=task,
+                )
             ),
             total=self.max_iter,
             X=data.X,
@@ -515,7 +558,7 @@ class MLPClassifier(Classifier, AbstractMLP):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         return self._fit(X, y, sample_weight, partial=True, classes=classes)
 
-    def _targets(self, y, X, first, *, partial=False, classes=None):
+    def _targets(self, y, X, first, *, warm=False, classes=None):
         """y as the net takes it: class numbers, one column of 0 and 1, or labels."""
         y = arrays.to_numpy(y) if arrays.is_foreign(y) else y
         y = y.toarray() if hasattr(y, "toarray") else y
@@ -535,6 +578,12 @@ class MLPClassifier(Classifier, AbstractMLP):
             multilabel and y.shape[1] != len(self.classes_)
         ):
             raise ValueError("y has another shape than at the first fit.")
+        if warm and not (multilabel or np.array_equal(self.classes_, np.unique(y))):
+            raise ValueError(
+                "warm_start can only be used where `y` has the same classes as in the "
+                f"previous call to fit. Previously got {self.classes_}, `y` has "
+                f"{np.unique(y)}"
+            )
         if multilabel:
             return y.astype(float_dtype(X))
         return self._numbers(y.reshape(-1), X)
@@ -727,7 +776,7 @@ class MLPRegressor(Regressor, AbstractMLP):
         """One more pass over these rows."""
         return self._fit(X, y, sample_weight, partial=True)
 
-    def _targets(self, y, X, first, *, partial=False):
+    def _targets(self, y, X, first, *, warm=False):
         xp = arrays.namespace(y)
         Y = arrays.asarray(y, X) if arrays.is_foreign(X) else y.astype(float_dtype(X))
         Y = Y[:, None] if Y.ndim == 1 else Y

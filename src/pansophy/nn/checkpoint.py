@@ -6,13 +6,13 @@ killed while writing leaves the older file intact.
 """
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from ..core.atomic_files import replacing_file
 
 FORMAT = "pansophy.checkpoint"
 VERSION = 2
@@ -23,16 +23,8 @@ def write_checkpoint(path, tensors: dict[str, Tensor], facts: dict) -> None:
     path = Path(path)
     meta = {"format": FORMAT, "version": str(VERSION), "facts": json.dumps(facts)}
     own = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    try:
-        save_file(own, temporary, metadata=meta)
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing_file(path) as draft:
+        save_file(own, draft, metadata=meta)
 
 
 def read_checkpoint(path) -> tuple[dict[str, Tensor], dict]:

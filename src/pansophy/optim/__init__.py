@@ -17,6 +17,7 @@ from .block_coordinate import alternating_minimization, block_descent
 from .conjugate_gradient import conjugate_gradient
 from .constrained import constrained, lagrange_newton
 from .convexity import check_convex
+from .critical_points import critical_points, solve_convex
 from .duality import (
     dual_function,
     equality_constraint,
@@ -124,6 +125,7 @@ __all__ = [
     "constant_step",
     "constrained",
     "coordinate_descent",
+    "critical_points",
     "add_weight_decay",
     "decaying_step",
     "dual_function",
@@ -169,6 +171,7 @@ __all__ = [
     "simulated_annealing",
     "smo",
     "soft_threshold",
+    "solve_convex",
     "solve_least_squares",
     "search_space",
     "step_report",

@@ -12,7 +12,7 @@ Refs      [Robbins1951]; [Loshchilov2017] Restarts
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -125,11 +125,50 @@ def cosine_decay(eta, steps, last=0.0) -> Schedule:
     return Schedule(eta, last, steps, "cosine")
 
 
-def check_schedule(eta, decades: int = 6) -> bool:
+class ScheduleCheck(NamedTuple):
+    """Result of `check_schedule`; true if both conditions of Robbins and Monro hold."""
+
+    sum_diverges: bool  # sum eta_t = inf: the steps can travel any distance
+    squares_converge: bool  # sum eta_t^2 < inf: their noise dies out
+
+    def __bool__(self):
+        return self.sum_diverges and self.squares_converge
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The conditions that do not hold."""
+        first = () if self.sum_diverges else ("sum eta_t = inf",)
+        return first if self.squares_converge else (*first, "sum eta_t^2 < inf")
+
+    def __str__(self):
+        if self:
+            return "both conditions hold"
+        why = []
+        if not self.sum_diverges:
+            why.append("sum eta_t is finite: the rates decay too fast to travel far")
+        if not self.squares_converge:
+            why.append(
+                "sum eta_t^2 is infinite: the noise of the steps does not vanish"
+            )
+        return "; ".join(why)
+
+
+def check_schedule(eta, decades: int = 6) -> ScheduleCheck:
     """Robbins-Monro test: does sum eta_t diverge while sum eta_t^2 converges?
 
     Both sums are taken over t in [10^k, 10^(k+1)) with eta sampled evenly in log t;
-    a sum diverges if its last decade adds at least half as much as the one before.
+    a sum diverges if its last decade adds at least half as much as the one before. The
+    result is true or false, and says which condition fails.
+
+    Examples
+    --------
+    >>> from pansophy import optim
+    >>> bool(optim.check_schedule(lambda t: 3 / max(t, 1)))
+    True
+    >>> optim.check_schedule(lambda t: 0.1).failed
+    ('sum eta_t^2 < inf',)
+    >>> print(optim.check_schedule(lambda t: 1 / max(t, 1) ** 2))
+    sum eta_t is finite: the rates decay too fast to travel far
     """
     rates = lambda t: np.array([float(eta(int(i))) for i in t])
     diverges = {}
@@ -138,5 +177,5 @@ def check_schedule(eta, decades: int = 6) -> bool:
         for k in range(decades - 2, decades):
             t = np.geomspace(10**k, 10 ** (k + 1), 200)
             added.append(np.trapezoid(rates(t) ** power, t))
-        diverges[power] = added[1] > 0.5 * added[0]
-    return bool(diverges[1] and not diverges[2])
+        diverges[power] = bool(added[1] > 0.5 * added[0])
+    return ScheduleCheck(diverges[1], not diverges[2])

@@ -12,6 +12,13 @@ and mixture is allowed. With g the incoming gradient,
     adam       m, s moving averages of g, g^2, divided by 1 - beta^t             (5)
     scheduled  out -eta(t) g for a schedule eta                                  (6)
 
+Eq. (2) is Nesterov's method for the point that looks ahead, y = x + mu v. Written for x
+itself the gradient is taken there,
+
+    v <- mu v - eta(t) g(x + mu v),   x <- x + v                                 (9)
+
+so a transform may have a third function `look(state, x)`: where to take the gradient.
+
 `sgd` runs a chain over mini-batches: an epoch visits every row once in random order.
 Averaging the points of its steps removes most of the noise that is left at the end,
 
@@ -41,10 +48,11 @@ from ..core.weighted import check_sample_weight
 
 
 class Transform(NamedTuple):
-    """A gradient transformation: functions `init` and `update` of the module text."""
+    """A gradient transformation: functions `init`, `update` and `look` of the text."""
 
     init: Callable
     update: Callable
+    look: Callable | None = None  # None takes the gradient at x
 
 
 def zeros_like_position(x):
@@ -62,7 +70,15 @@ def chain_transforms(*parts: Transform) -> Transform:
             new.append(s)
         return g, tuple(new)
 
-    return Transform(lambda x: tuple(p.init(x) for p in parts), update)
+    look = None
+    if any(part.look for part in parts):
+
+        def look(state, x):
+            for part, s in zip(parts, state, strict=True):
+                x = x if part.look is None else part.look(s, x)
+            return x
+
+    return Transform(lambda x: tuple(p.init(x) for p in parts), update, look)
 
 
 def scale_by(factor: float) -> Transform:
@@ -162,9 +178,43 @@ def momentum(eta=0.01, mu: float = 0.9) -> Transform:
     return chain_transforms(momentum_trace(mu), scale_by_schedule(eta))
 
 
-def nesterov(eta=0.01, mu: float = 0.9) -> Transform:
-    """SGD with Nesterov's momentum."""
+def nesterov(eta=0.01, mu: float = 0.9, *, lookahead: bool = False) -> Transform:
+    """SGD with Nesterov's momentum.
+
+    Both forms take the same steps. By default the position is the point that looks
+    ahead, eq. (2), as in PyTorch; `lookahead=True` is the form of textbooks, eq. (9),
+    whose position is x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import optim
+    >>> f = lambda x, rows: (x * x / 2, x)
+    >>> path = optim.Trajectory()
+    >>> rule = optim.nesterov(0.1, 0.9, lookahead=True)
+    >>> run = optim.sgd(f, np.ones(()), 1, rule, max_iter=5, tol=0, task=path)
+    >>> path.positions.round(6)
+    array([0.9     , 0.729   , 0.51759 , 0.294589, 0.084499])
+    """
+    if lookahead:
+        return nesterov_lookahead(eta, mu)
     return chain_transforms(trace_ahead(mu), scale_by_schedule(eta))
+
+
+def nesterov_lookahead(eta, mu) -> Transform:
+    """Eq. (9)."""
+    rate = eta if callable(eta) else lambda t: eta
+
+    def update(g, state, x):
+        v, t = state
+        v = mu * v - rate(t) * g
+        return v, (v, t + 1)
+
+    return Transform(
+        lambda x: (zeros_like_position(x), 0),
+        update,
+        lambda state, x: x + mu * state[0],
+    )
 
 
 def adagrad(eta=0.01, eps: float = 1e-8) -> Transform:
@@ -273,7 +323,8 @@ def sgd(
         averaging = average is not None and s.epoch >= average
         for i in range(0, n, batch_size):
             rows = order[i : i + batch_size]
-            value, g = f(x, rows)
+            at = x if transform.look is None else transform.look(memory, x)
+            value, g = f(at, rows)
             move, memory = transform.update(g, memory, x)
             x = x + move
             total += float(value) * len(rows)

@@ -5,7 +5,7 @@
 
 from .base import Penalty, soft_threshold
 from .bridge import from_prior, lq
-from .coupled import affine, ball, group_l2, simplex
+from .coupled import affine, ball, group_l2, half_space, simplex
 from .separable import box, elastic_net, l1, l2, nonnegative
 
 PENALTIES = [
@@ -17,6 +17,8 @@ PENALTIES = [
     box(-1.0, 0.5),
     nonnegative(),
     ball(1.5),
+    ball(1.0, center=[0.5, -1.0, 0, 0, 1, 2]),
+    half_space([1.0, -1.0, 0, 2, 0, 0.5], 0.25),
     simplex(1.0),
     affine([[1.0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, -2]], [1.0, 0.5]),
     lq(1.5, 0.5),
@@ -34,6 +36,7 @@ __all__ = [
     "elastic_net",
     "from_prior",
     "group_l2",
+    "half_space",
     "l1",
     "l2",
     "lq",

@@ -1,14 +1,16 @@
-"""Penalties that couple coordinates: groups, balls, simplices, affine sets.
+"""Penalties that couple coordinates: groups, balls, simplices and affine sets.
 
     group_l2   a sum_g sqrt(d_g) |w_g|,  groups g of sizes d_g                   (1)
-    ball       0 if |w| <= radius, else inf                                      (2)
+    ball       0 if |w - center| <= radius, else inf                             (2)
     simplex    0 if w_j >= 0 and sum w_j = total, else inf                       (3)
     affine     0 if A w = b, else inf                                            (4)
+    half_space 0 if a . w <= b, else inf                                         (5)
 
 The prox of eq. (1) shrinks each group's length, that of eq. (2) scales into the
 ball. Projection on eq. (3) subtracts the one level t for which what stays above 0
 sums to the total; t is found from the sorted entries in O(d log d). That on eq. (4)
-subtracts V S^-1 U^T (A w - b), from the singular value decomposition of A.
+subtracts V S^-1 U^T (A w - b), from the singular value decomposition of A; that on eq.
+(5) subtracts max(a . w - b, 0) a / |a|^2.
 
 Refs      [Yuan2006] [Duchi2008]
 """
@@ -67,26 +69,98 @@ def group_l2(alpha: float = 1.0, groups=None) -> Penalty:
     return Penalty("group_l2", kinds.COUPLED, value, prox, distance, alpha)
 
 
-def ball(radius: float = 1.0) -> Penalty:
-    """Eq. (2): the indicator of the Euclidean ball."""
+def ball(radius: float = 1.0, center=0.0) -> Penalty:
+    """Eq. (2): the indicator of a Euclidean ball; the center is 0 unless given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import penalties
+    >>> penalties.ball().prox(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    >>> penalties.ball(2.0, center=[1.0, 1.0]).prox(np.array([1.0, 5.0]))
+    array([1., 3.])
+    """
     radius = check_nonnegative("radius of ball", radius)
+    middle = np.asarray(center, dtype=float)
+    if middle.ndim > 1 or not np.all(np.isfinite(middle)):
+        raise ValueError(f"center of ball must be a point, got {center!r}.")
+
+    def from_center(w):
+        if not middle.any():
+            return w
+        if middle.ndim and middle.shape != tuple(w.shape):
+            raise ValueError(
+                f"center of ball has {middle.size} entries, w has {w.shape[0]}."
+            )
+        return w - asarray(middle, like=w)
 
     def value(w):
-        return indicator_value(float(euclidean_norm(w)) <= radius * (1 + ROUND))
+        size = float(euclidean_norm(from_center(w)))
+        return indicator_value(size <= radius * (1 + ROUND))
 
     def prox(w, step):
-        size = float(euclidean_norm(w))
-        return w if size <= radius else w * (radius / size)
+        z = from_center(w)
+        size = float(euclidean_norm(z))
+        return w if size <= radius else (w - z) + z * (radius / size)
 
     def distance(w, gradient):
-        # normal cone: 0 inside, the rays t w with t >= 0 on the sphere
+        # normal cone: 0 inside, the rays t z with t >= 0 on the sphere
         xp = namespace(w)
-        if float(euclidean_norm(w)) < radius * (1 - ROUND):
+        z = from_center(w)
+        if float(euclidean_norm(z)) < radius * (1 - ROUND):
             return euclidean_norm(gradient)
-        along = -xp.sum(gradient * w) / xp.sum(w * w)
-        return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * w)
+        along = -xp.sum(gradient * z) / xp.sum(z * z)
+        return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * z)
 
     return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
+
+
+def half_space(a, b: float = 0.0) -> Penalty:
+    """Eq. (5): the indicator of {w : a . w <= b}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import penalties
+    >>> penalties.half_space([0.0, 1.0], 1.0).prox(np.array([2.0, 3.0]))
+    array([2., 1.])
+    """
+    normal = np.atleast_1d(np.asarray(a, dtype=float))
+    length = float(np.linalg.norm(normal))
+    if normal.ndim != 1 or not (0 < length < math.inf) or not math.isfinite(b):
+        raise ValueError(
+            "half_space takes a vector a other than 0 and a number b, both finite, got "
+            f"{a!r} and {b!r}."
+        )
+    unit = normal / length
+    level = float(b) / length
+
+    def excess(w):
+        n = asarray(unit, like=w)
+        if n.shape != w.shape:
+            raise ValueError(
+                f"a of half_space has {len(unit)} entries for {w.shape[0]} coordinates."
+            )
+        return n, float(namespace(w).sum(n * w)) - level
+
+    def value(w):
+        _, over = excess(w)
+        return indicator_value(over <= ROUND * (1 + float(euclidean_norm(w))))
+
+    def prox(w, step):
+        n, over = excess(w)
+        return w - over * n if over > 0 else w
+
+    def distance(w, gradient):
+        # normal cone: 0 inside, the ray t a with t >= 0 on the plane
+        n, over = excess(w)
+        if over < -ROUND * (1 + float(euclidean_norm(w))):
+            return euclidean_norm(gradient)
+        along = max(-float(namespace(w).sum(gradient * n)), 0.0)
+        return euclidean_norm(gradient + along * n)
+
+    return Penalty("half_space", kinds.COUPLED, value, prox, distance, indicator=True)
 
 
 def simplex(total: float = 1.0) -> Penalty:

@@ -6,6 +6,8 @@ from .classes import PersistError
 
 NATIVE = {np.dtype(c).name for c in "?bhilqBHILQefd"}
 INLINE = 1000  # longer lists of strings are tensors
+MAX_EMPTY = 1_000_000  # longest side of an array without elements
+MAX_ITEM = 1 << 16  # bytes of one element of a dtype
 STREAMS = frozenset({"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"})
 SPARSE = {
     "csr": ("data", "indices", "indptr"),
@@ -58,16 +60,24 @@ def encode_array(encoder, value, where):
         value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous
     )
     plain = value.T if turned else value
+    if value.dtype.name not in NATIVE or not value.dtype.isnative:
+        return encode_bytes(encoder, value, turned)
     node: dict = {"$": "array"}
-    if value.dtype.name in NATIVE and value.dtype.isnative:
-        node["t"] = encoder.named(value, lambda: np.ascontiguousarray(plain))
-    else:  # stored as bytes, with the dtype told apart
-        raw = lambda: np.frombuffer(plain.tobytes(), np.uint8)
-        node["t"] = encoder.named(value, raw)
-        node["dtype"] = dtype_to_json(value.dtype)
-        node["shape"] = list(plain.shape)
+    node["t"] = encoder.named(value, lambda: np.ascontiguousarray(plain))
     if value.ndim == 0 and "shape" not in node:
         node["shape"] = []  # contiguous copies have at least one dimension
+    if turned:
+        node["turned"] = True
+    return node
+
+
+def encode_bytes(encoder, value, turned):
+    """An array stored as bytes, with the dtype told apart."""
+    plain = value.T if turned else value
+    raw = lambda: np.frombuffer(plain.tobytes(), np.uint8)
+    node: dict = {"$": "array", "t": encoder.named(value, raw)}
+    node["dtype"] = dtype_to_json(value.dtype)
+    node["shape"] = list(plain.shape)
     if turned:
         node["turned"] = True
     return node
@@ -78,9 +88,14 @@ def encode_strings(encoder, value):
     if value.dtype.kind == "T":
         node["variable"] = True
     texts = [str(s) for s in value.ravel()]
+    codes = [t.encode("utf-8", "surrogatepass") for t in texts]
+    widest = max(map(len, texts), default=0)
+    if value.dtype.kind == "U" and len(texts) * widest > 1000 + sum(map(len, codes)):
+        # few long strings among short ones: as wide in the file as in memory, so that
+        # no file can ask for more than it holds
+        return encode_bytes(encoder, value.astype(f"<U{widest}"), False)
     if len(texts) <= INLINE:
         return {**node, "v": texts}
-    codes = [t.encode("utf-8", "surrogatepass") for t in texts]
     lengths = np.array([len(c) for c in codes], np.int64)
     node["t"] = encoder.add(np.frombuffer(b"".join(codes), np.uint8))
     node["lengths"] = encoder.add(lengths)
@@ -126,38 +141,53 @@ def make_array(decoder, node):
             dtype = make_dtype(node["dtype"])
             if dtype.hasobject:
                 raise PersistError("the file asks for objects made of raw bytes")
+            decoder.claim(2 * data.nbytes)
             data = np.frombuffer(data.tobytes(), dtype).copy()
-        data = data.reshape(node["shape"]) if "shape" in node else data
+        data = data.reshape(array_shape(node)) if "shape" in node else data
         return data.T if node.get("turned") else data
 
     value = decoder.shared(node, make)
+    if value.size == 0 and max(value.shape, default=0) > MAX_EMPTY:
+        raise PersistError("the file holds an empty array of an impossible shape")
     return value[()] if node.get("scalar") else value
+
+
+def array_shape(node) -> list[int]:
+    """The shape in a node: whole numbers from 0 on."""
+    shape = node["shape"]
+    if type(shape) is not list or not all(type(s) is int and s >= 0 for s in shape):
+        raise PersistError("the file holds an array of an impossible shape")
+    return shape
 
 
 def array_of_shape(values, node):
     """A list of values as an array of the shape in the node."""
-    return np.asarray(values).reshape([int(s) for s in node["shape"]])
+    return np.asarray(values).reshape(array_shape(node))
 
 
 def make_strings(decoder, node):
     if "t" in node:
-        raw = decoder.tensor(node["t"]).tobytes()
-        ends = np.cumsum(decoder.tensor(node["lengths"])).tolist()
-        if ends[-1:] != [len(raw)] or decoder.tensor(node["lengths"]).min() < 0:
+        data, lengths = decoder.tensor(node["t"]), decoder.tensor(node["lengths"])
+        ends = np.cumsum(lengths).tolist()
+        if ends[-1:] != [data.nbytes] or lengths.min() < 0:
             raise PersistError("the file holds strings of impossible lengths")
+        decoder.claim(data.nbytes + lengths.nbytes)
+        raw = data.tobytes()
         pieces = [raw[a:b] for a, b in zip([0, *ends], ends)]
         texts = [p.decode("utf-8", "surrogatepass") for p in pieces]
     else:
         texts = node["v"]
-        if not all(isinstance(t, str) for t in texts):
+        if type(texts) is not list or not all(isinstance(t, str) for t in texts):
             raise PersistError("the file holds strings that are not text")
-    dtype = np.dtypes.StringDType() if node.get("variable") else np.str_
+    if node.get("variable"):
+        return array_of_shape(np.array(texts, dtype=np.dtypes.StringDType()), node)
     # the width is that of the longest string, never one that the file asks for
-    return array_of_shape(np.array(texts, dtype=dtype), node)
+    decoder.claim(4 * len(texts) * max(map(len, texts), default=0))
+    return array_of_shape(np.array(texts, dtype=np.str_), node)
 
 
 def make_objects(decoder, node):
-    values = decoder.decode(node["v"])
+    values = decoder.items(node)
     out = np.empty(len(values), dtype=object)
     for i, v in enumerate(values):
         out[i] = v
@@ -165,7 +195,9 @@ def make_objects(decoder, node):
 
 
 def make_masked(decoder, node):
-    data, mask, fill = decoder.decode(node["v"])
+    data, mask, fill = decoder.items(node)
+    if np.shape(mask) not in ((), np.shape(data)):
+        raise PersistError("the file holds a mask of another shape than its array")
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill)
 
 
@@ -173,6 +205,7 @@ def make_stream(decoder, node):
     state = decoder.decode(node["v"])
     if state.get("bit_generator") not in STREAMS:
         raise PersistError("the file names an unknown random stream")
+    check_stream(state)
     if node["$"] == "RandomState":
         made = np.random.RandomState(getattr(np.random, state["bit_generator"])(0))
         made.set_state(state)
@@ -180,6 +213,25 @@ def make_stream(decoder, node):
     stream = getattr(np.random, state["bit_generator"])(0)
     stream.state = state
     return np.random.Generator(stream)
+
+
+def check_stream(state):
+    """Positions inside the numbers that a stream holds; NumPy does not look."""
+    held = state["state"]
+    name = state["bit_generator"]
+    if name == "MT19937":
+        sound = np.shape(held["key"]) == (624,) and is_place(held["pos"], 624)
+    elif name == "Philox":
+        sound = np.shape(state["buffer"]) == (4,) and is_place(state["buffer_pos"], 4)
+        sound &= np.shape(held["counter"]) == (4,) and np.shape(held["key"]) == (2,)
+    else:
+        sound = name != "SFC64" or np.shape(held["state"]) == (4,)
+    if not sound:
+        raise PersistError("the file holds a random stream that points outside itself")
+
+
+def is_place(value, last) -> bool:
+    return isinstance(value, (int, np.integer)) and 0 <= value <= last
 
 
 def make_sparse(decoder, node):
@@ -190,7 +242,10 @@ def make_sparse(decoder, node):
         raise PersistError(f"the file holds an unknown sparse format {kind!r}")
     suffix = "matrix" if node["matrix"] else "array"
     make = getattr(sparse, f"{kind}_{suffix}")
-    made = make(tuple(decoder.decode(node["v"])), shape=tuple(node["shape"]))
+    shape = tuple(array_shape(node))
+    if kind in ("coo", "dia"):  # no array of the file is as long as the shape
+        decoder.claim(8 * (shape[0] if node["becomes"] == "lil" else min(shape)))
+    made = make(tuple(decoder.items(node)), shape=shape)
     if kind in ("csr", "csc", "bsr"):
         made.check_format(full_check=True)  # no index may point outside
     return made if node["becomes"] == kind else made.asformat(node["becomes"])
@@ -199,7 +254,14 @@ def make_sparse(decoder, node):
 def make_spline(decoder, node):
     from scipy.interpolate import BSpline
 
-    return BSpline(*decoder.decode(node["v"]))
+    return BSpline(*decoder.items(node))
+
+
+def make_stored_dtype(decoder, node):
+    made = make_dtype(node["v"])
+    if made.itemsize > MAX_ITEM:
+        raise PersistError("the file holds a dtype of an impossible size")
+    return made
 
 
 DECODERS = {
@@ -208,7 +270,7 @@ DECODERS = {
     "objects": make_objects,
     "npstr": lambda d, n: np.str_(n["v"]),
     "masked": make_masked,
-    "dtype": lambda d, n: make_dtype(n["v"]),
+    "dtype": make_stored_dtype,
     "RandomState": make_stream,
     "Generator": make_stream,
     "sparse": make_sparse,

@@ -187,6 +187,12 @@ def class_of(name) -> type:
     name = RENAMED.get(name, name)
     if name in _registered:
         return _registered[name]
+    return listed_class(name)
+
+
+@cache
+def listed_class(name) -> type:
+    """The class of a name, if it is ours, scikit-learn's or torch's and on the list."""
     refused = PersistError(f"the file asks for {name!r}, which is not an allowed class")
     module, _, last = name.rpartition(".")
     parts = name.split(".")

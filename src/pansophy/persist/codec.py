@@ -11,11 +11,13 @@ import base64
 import dataclasses
 import math
 from collections import OrderedDict, defaultdict
+from functools import cache
 
 import numpy as np
 
 from . import arrays, classes, foreign
 from .classes import PersistError
+from .saved_state import check_saved_state
 
 # Attributes that belong to a running fit, not to a fitted model.
 TRANSIENT = {
@@ -26,6 +28,10 @@ TRANSIENT = {
     "_sklearn_version",  # the manifest holds it once
 }
 PLAIN_INT = 2**53  # above this JSON readers disagree
+MAX_DEPTH = 300  # levels of nesting
+MAX_RANGE = 1_000_000  # numbers in a range: it is written in a few bytes, however long
+MAX_GROWTH = 10  # bytes made of one byte of the file
+MIN_BUDGET = 1 << 16  # bytes that any file may ask for
 
 
 def path_key(where, key):
@@ -84,6 +90,8 @@ class Encoder:
         if kind is dict or kind is OrderedDict:
             return {"$": kind.__name__, "v": self._pairs(value, where)}
         if kind in (complex, range, slice):
+            if kind is range and len(value) > MAX_RANGE:
+                raise PersistError(f"{where} is a range of more than {MAX_RANGE:,}")
             parts = {
                 complex: lambda: [value.real, value.imag],
                 range: lambda: [value.start, value.stop, value.step],
@@ -191,25 +199,51 @@ def state_of(value, where) -> dict:
 class Decoder:
     """Turns JSON and tensors back into the value they were made from."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors, size=None):
+        """`size` is that of the file in bytes; by default that of the tensors."""
         self.tensors = tensors
         self.made: dict[object, object] = {}  # numbered objects and shared arrays
+        self.depth = 0
+        if size is None:
+            size = sum(t.nbytes for t in tensors.values())
+        self.budget = MIN_BUDGET + MAX_GROWTH * size
 
     def tensor(self, name) -> np.ndarray:
         if not isinstance(name, str) or name not in self.tensors:
             raise PersistError(f"the file refers to a missing tensor {name!r}")
         return self.tensors[name]
 
+    def claim(self, size) -> None:
+        """Called before `size` bytes are made that the file itself does not hold."""
+        self.budget -= size
+        if self.budget < 0:
+            raise PersistError(
+                f"its values would take more than {MAX_GROWTH} times its own size"
+            )
+
     def decode(self, node):
         if node is None or isinstance(node, (bool, int, float, str)):
             return node
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise PersistError("it is nested too deeply")
         if isinstance(node, list):
-            return [self.decode(v) for v in node]
-        tag = node.get("$")
-        make = DECODERS.get(tag) if isinstance(tag, str) else None
-        if make is None:
-            raise PersistError(f"the file holds a value of unknown kind {tag!r}")
-        return make(self, node)
+            value = [self.decode(v) for v in node]
+        else:
+            tag = node.get("$")
+            make = DECODERS.get(tag) if isinstance(tag, str) else None
+            if make is None:
+                raise PersistError(f"the file holds a value of unknown kind {tag!r}")
+            value = make(self, node)
+        self.depth -= 1
+        return value
+
+    def items(self, node) -> list:
+        """The values listed in a node: only a list can say how many there are."""
+        listed = node.get("v")
+        if type(listed) is not list:
+            raise PersistError(f"the {node['$']} in the file is not a list")
+        return [self.decode(v) for v in listed]
 
     def shared(self, node, make):
         """The value numbered in `node`, made once."""
@@ -232,6 +266,8 @@ class Decoder:
         return self.made[number]
 
     def pairs(self, node):
+        if type(node.get("v")) is not list:
+            raise PersistError(f"the {node['$']} in the file is not a list of pairs")
         return {self.decode(k): self.decode(v) for k, v in node["v"]}
 
     def state(self, cls, node) -> dict:
@@ -254,6 +290,11 @@ def make_object(decoder, node):
     else:
         for name, held in state.items():
             object.__setattr__(value, name, held)
+    if cls.__module__.startswith("sklearn."):
+        foreign.check_sklearn_sizes(value)
+    if is_checked_by_constructor(cls):
+        value.__post_init__()
+    check_saved_state(value, state)
     if cls.__module__.startswith("pansophy.") and hasattr(cls, "_loaded"):
         value._loaded()  # a class of ours may check or rebuild what it holds
     if cls.__name__ in (
@@ -262,6 +303,16 @@ def make_object(decoder, node):
     ):
         foreign.check_predictors(value)
     return decoder.remember(node, value)
+
+
+@cache
+def is_checked_by_constructor(cls) -> bool:
+    """Whether a class of ours is plain data that its constructor checks.
+
+    A frozen dataclass (a distribution, a kernel) is checked as when it was made.
+    """
+    ours = cls.__module__.startswith("pansophy.") and dataclasses.is_dataclass(cls)
+    return ours and cls.__dataclass_params__.frozen and hasattr(cls, "__post_init__")
 
 
 def sklearn_version():
@@ -281,7 +332,16 @@ def make_record(decoder, node):
             f"{cls.__name__} has fields {', '.join(cls._fields)}; the file has "
             f"{', '.join(fields)}"
         )
-    return tuple.__new__(cls, [fields[name] for name in cls._fields])
+    value = tuple.__new__(cls, [fields[name] for name in cls._fields])
+    check_saved_state(value, fields)
+    return value
+
+
+def make_range(decoder, node):
+    made = range(*decoder.items(node))
+    if made[MAX_RANGE:]:
+        raise PersistError(f"the file holds a range of more than {MAX_RANGE:,}")
+    return made
 
 
 def make_type(decoder, node):
@@ -310,14 +370,14 @@ def make_bunch(decoder, node):
 DECODERS = {
     "int": lambda d, n: int(n["v"], 16),
     "float": lambda d, n: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[n["v"]],
-    "complex": lambda d, n: complex(*d.decode(n["v"])),
-    "range": lambda d, n: range(*d.decode(n["v"])),
-    "slice": lambda d, n: slice(*d.decode(n["v"])),
+    "complex": lambda d, n: complex(*d.items(n)),
+    "range": make_range,
+    "slice": lambda d, n: slice(*d.items(n)),
     "bytes": lambda d, n: base64.b64decode(n["v"], validate=True),
     "bytearray": lambda d, n: bytearray(base64.b64decode(n["v"], validate=True)),
-    "tuple": lambda d, n: tuple(d.decode(n["v"])),
-    "set": lambda d, n: set(d.decode(n["v"])),
-    "frozenset": lambda d, n: frozenset(d.decode(n["v"])),
+    "tuple": lambda d, n: tuple(d.items(n)),
+    "set": lambda d, n: set(d.items(n)),
+    "frozenset": lambda d, n: frozenset(d.items(n)),
     "dict": Decoder.pairs,
     "OrderedDict": lambda d, n: OrderedDict(d.pairs(n)),
     "defaultdict": make_defaultdict,

@@ -13,13 +13,14 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import warnings
+from functools import cache
 from importlib import metadata
 
 import numpy as np
 
 from .. import __version__
+from ..core.atomic_files import replacing_file
 from .classes import PersistError
 from .codec import Decoder, Encoder
 
@@ -74,7 +75,7 @@ def save(model, path) -> int:
     except RecursionError as error:
         raise PersistError("Cannot save: the model is nested too deeply.") from error
     note = {"manifest": text, "sha256": checksum(text, encoder.tensors)}
-    return write_atomically(path, encoder.tensors, note)
+    return write_model_file(path, encoder.tensors, note)
 
 
 def load(path):
@@ -83,23 +84,28 @@ def load(path):
     A file that is damaged, foreign, from a newer pansophy or that asks for anything
     but listed classes raises `PersistError`; nothing in it is ever run.
     """
-    try:
+    with one_sentence("load", path):
         manifest, tensors = read_manifest(path)
         warn_of_other_release(manifest)
-        return Decoder(tensors).decode(manifest["model"])
+        decoder = Decoder(tensors, os.path.getsize(path))
+        return decoder.decode(manifest["model"])
+
+
+@contextlib.contextmanager
+def one_sentence(verb, path):
+    """Turns whatever a malformed file leads to into a PersistError of one sentence."""
+    failed = f"Cannot {verb} {os.fspath(path)!r}"
+    try:
+        yield
     except PersistError as error:
-        raise PersistError(f"Cannot load {os.fspath(path)!r}: {error}.") from error
+        raise PersistError(f"{failed}: {error}.") from error
     except (OSError, MemoryError):
         raise
     except RecursionError as error:
-        raise PersistError(
-            f"Cannot load {os.fspath(path)!r}: it is nested too deeply."
-        ) from error
-    except Exception as error:  # whatever a malformed value led to
-        raise PersistError(
-            f"Cannot load {os.fspath(path)!r}: its content makes no sense "
-            f"({type(error).__name__}: {error})."
-        ) from error
+        raise PersistError(f"{failed}: it is nested too deeply.") from error
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise PersistError(f"{failed}: its content makes no sense ({text}).") from error
 
 
 def inspect(path) -> dict:
@@ -108,10 +114,8 @@ def inspect(path) -> dict:
     Returns the schema, the versions it was written with, the classes it asks for, the
     number of bytes in its tensors and the size of the whole file.
     """
-    try:
+    with one_sentence("read", path):
         manifest, tensors = read_manifest(path)
-    except PersistError as error:
-        raise PersistError(f"Cannot read {os.fspath(path)!r}: {error}.") from error
     found: set = set()
 
     stack = [manifest["model"]]
@@ -133,7 +137,17 @@ def inspect(path) -> dict:
 
 
 def library_versions() -> dict[str, str]:
-    return {name: metadata.version(name) for name in LIBRARIES}
+    return {name: installed_version(name) for name in LIBRARIES}
+
+
+@cache
+def installed_version(name) -> str:
+    return metadata.version(name)
+
+
+@cache
+def dtype_name(dtype) -> str:
+    return dtype.name
 
 
 def checksum(text, tensors) -> str:
@@ -141,36 +155,20 @@ def checksum(text, tensors) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         tensor = tensors[name]
-        head = f"\0{name}\0{tensor.dtype.name}\0{tensor.shape}\0"
+        head = f"\0{name}\0{dtype_name(tensor.dtype)}\0{tensor.shape}\0"
         total.update(head.encode())
         total.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8))
     return total.hexdigest()
 
 
-def write_atomically(path, tensors, note) -> int:
-    """Write beside the target, flush to disk, then put it in place in one step.
-
-    Returns the bytes written.
-    """
+def write_model_file(path, tensors, note) -> int:
+    """Write tensors and metadata to a file in one step; returns the bytes written."""
     from safetensors.numpy import save_file
 
-    path = os.path.realpath(os.fspath(path))  # a link keeps pointing to its file
-    folder, name = os.path.split(path)
-    handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=".tmp")
-    os.close(handle)
-    try:
+    with replacing_file(path) as draft:
         save_file(tensors, draft, metadata=note)
         sort_metadata(draft)
-        os.chmod(draft, mode_for(path))
-        flush_to_disk(draft)
-        size = os.path.getsize(draft)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
-    flush_to_disk(folder)
-    return size
+        return draft.stat().st_size
 
 
 def sort_metadata(path) -> None:
@@ -188,25 +186,6 @@ def sort_metadata(path) -> None:
         if len(body) == size:  # it was written as JSON in another way otherwise
             file.seek(8)
             file.write(body)
-
-
-def mode_for(path) -> int:
-    """The permissions a plain `open(path, "w")` would leave."""
-    with contextlib.suppress(FileNotFoundError):
-        return os.stat(path).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def flush_to_disk(path) -> None:
-    if os.name == "nt" and os.path.isdir(path):
-        return  # folders cannot be flushed there
-    handle = os.open(path, os.O_RDWR if os.path.isfile(path) else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_manifest(path) -> tuple[dict, dict]:
@@ -231,7 +210,9 @@ def read_manifest(path) -> tuple[dict, dict]:
         schema, _ = manifest["schema"], manifest["model"]
         if manifest["format"] != "pansophy model" or type(schema) is not int:
             raise KeyError("format")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if not isinstance(manifest["versions"], dict):
+            raise TypeError("versions")
+    except (ValueError, KeyError, TypeError) as error:
         raise PersistError("its manifest is malformed") from error
     if schema > SCHEMA:
         written = manifest.get("versions", {}).get("pansophy", "?")
@@ -264,7 +245,7 @@ def warn_of_other_release(manifest) -> None:
     from sklearn.exceptions import InconsistentVersionWarning
 
     written = manifest["versions"].get("scikit-learn")
-    now = metadata.version("scikit-learn")
+    now = installed_version("scikit-learn")
     if written != now and '"sklearn.' in json.dumps(manifest["model"]):
         warnings.warn(
             InconsistentVersionWarning(

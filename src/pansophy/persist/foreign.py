@@ -126,14 +126,55 @@ def checked_leaf(leaf):
         feature = leaf.feature[splits]
         sound &= bool(np.all((feature >= 0) & (feature < leaf.n_features)))
     elif kind in ("KDTree", "BallTree"):
-        data, index, nodes, _ = leaf.get_arrays()
-        n = len(data)
-        sound &= sorted(np.asarray(index)) == list(range(n))
+        data, index, nodes, bounds = map(np.asarray, leaf.get_arrays())
+        n, d = data.shape
+        sound &= np.array_equal(np.sort(index), np.arange(n))
         for name in ("idx_start", "idx_end"):
             sound &= bool(np.all((nodes[name] >= 0) & (nodes[name] <= n)))
+        sound &= bool(np.all(nodes["idx_start"] <= nodes["idx_end"]))
+        # node i has the children 2i + 1 and 2i + 2, which must be there
+        inner = np.flatnonzero(nodes["is_leaf"] == 0)
+        sound &= bool(np.all(2 * inner + 2 < len(nodes)))
+        sound &= bounds.shape[1:] == (len(nodes), d) and np.isfinite(data).all()
     if not sound:
         raise PersistError(f"the file holds a {kind} that points outside itself")
     return leaf
+
+
+def check_sklearn_sizes(model):
+    """Sizes of a scikit-learn estimator that its compiled code takes for granted."""
+    d = getattr(model, "n_features_in_", None)
+    fits = lambda a, *shape: np.shape(a) == shape
+    sound = True
+    trees = [model, *np.ravel(np.asarray(getattr(model, "estimators_", []), object))]
+    if not hasattr(model, "estimators_features_"):
+        widths = [getattr(m, "tree_", None) for m in trees]
+        sound &= all(getattr(t, "n_features", d) == d for t in widths)
+    centers = getattr(model, "cluster_centers_", None)
+    if isinstance(centers, np.ndarray) and d is not None:
+        sound &= fits(centers, len(centers), d)
+    vectors = getattr(model, "support_vectors_", None)
+    if vectors is not None:
+        n = len(model.support_)
+        dual = model._dual_coef_
+        sound &= dual.shape[1] == n and fits(model._intercept_, len(model._intercept_))
+        sound &= model.kernel == "precomputed" or vectors.shape == (n, d)
+        counts = model._n_support
+        if len(counts) > 1 and hasattr(model, "classes_"):
+            K = len(model.classes_)
+            sound &= len(counts) == K == len(dual) + 1 and counts.sum() == n
+            sound &= len(model._intercept_) == K * (K - 1) // 2
+            pairs = K * (K - 1) // 2
+            sound &= len(model._probA) == len(model._probB)
+            sound &= len(model._probA) in (0, pairs)
+        sound &= bool(np.all(counts >= 0))
+    rows = getattr(model, "_fit_X", None)
+    if isinstance(rows, np.ndarray) and hasattr(model, "n_samples_fit_"):
+        sound &= fits(rows, model.n_samples_fit_, d)
+        tree = getattr(model, "_tree", None)
+        sound &= tree is None or np.asarray(tree.data).shape == rows.shape
+    if not sound:
+        raise PersistError(f"the file holds a {type(model).__name__} of other sizes")
 
 
 def check_predictors(model):

@@ -4,9 +4,7 @@ Each function takes plain results and arrays, draws on the axes given or on new 
 and gives the axes back.
 """
 
-from ..linear_model.predictive_distribution import (
-    plot_predictive_band as predictive_band,
-)
+from ..linear_model.predictive_distribution import plot_predictive_band
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
@@ -50,10 +48,13 @@ from .shap import shap_bar, shap_beeswarm
 from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
+from .style import draw_styled
 from .trace import trace
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
+
+predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
     "bias_variance",

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from .style import GREY, INK, LINE, draw_styled, series_color
 from .trace import draws_of, panel_axes
 
 
+@draw_styled
 def autocorrelation(draws, names=None, *, lags=50, rows=5, ax=None):
     """Autocorrelation of each chain, and of all together, by lag.
 
@@ -44,12 +46,14 @@ def autocorrelation(draws, names=None, *, lags=50, rows=5, ax=None):
         C = autocovariance(x[:, :, j])[:, : top + 1]
         start = np.where(C[:, :1] > 0, C[:, :1], 1.0)
         band = 1.96 / np.sqrt(n)
-        panel.axhspan(-band, band, color="0.9", zorder=0)
-        panel.axhline(0, color="0.5", lw=0.8)
+        panel.axhspan(-band, band, color=LINE, zorder=0)
+        panel.axhline(0, color=GREY, lw=0.8)
         for c in range(m):
-            panel.plot(C[c] / start[c], lw=0.7, alpha=0.6, color=f"C{c % 10}")
+            panel.plot(C[c] / start[c], lw=0.7, alpha=0.6, color=series_color(c))
         mean = C.mean(axis=0)
-        panel.plot(mean / (mean[0] if mean[0] > 0 else 1.0), "k", lw=1.4, label="all")
+        panel.plot(
+            mean / (mean[0] if mean[0] > 0 else 1.0), color=INK, lw=1.4, label="all"
+        )
         panel.set_ylabel(names[j])
         panel.set_xlim(0, top)
         panel.set_ylim(min(-0.1, -1.5 * band, panel.get_ylim()[0]), 1.05)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
-from .style import draw_styled, line_style, log_axis, pale_grid, short_name
+from .style import EDGE, INK, draw_styled, line_style, log_axis, pale_grid, short_name
 
 
 @draw_styled
@@ -53,15 +53,13 @@ def bias_variance(values, terms, *, label="value", log=None, ax=None):
             ax.plot(x, v, label=name, **line_style(k, marks=True))
     errors = [t.error for t in terms]
     best = int(np.argmin(errors))
-    ax.plot(
-        x[best], errors[best], "o", ms=11, mfc="none", mec="0.2", label="least error"
-    )
+    ax.plot(x[best], errors[best], "o", ms=11, mfc="none", mec=INK, label="least error")
     wide_range = numbers and np.all(x > 0) and x.max() >= 100 * x.min()
     if wide_range if log is None else log:
         log_axis(ax)
     if not numbers:
         ax.set_xticks(x, [short_name(v, 14) for v in values])
-    ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+    ax.axhline(0, color=EDGE, lw=0.8, zorder=0)
     ax.set(xlabel=short_name(label, 40), ylabel=f"{terms[0].loss} error")
     pale_grid(ax)
     ax.legend(loc="best")

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..core.arrays import to_numpy
 from .axes import get_axes
+from .style import EDGE, GREY, INK, draw_styled
 
 
+@draw_styled
 def biplot(
     model,
     X,
@@ -77,12 +79,12 @@ def biplot(
     length = np.hypot(*L.T)
     longest = np.argsort(-length, kind="stable")[:limit]
     tips = L[longest] * 0.8 * np.abs(Z).max() / max(length.max(), 1e-300)
-    arrow = {"arrowstyle": "->", "color": "0.2", "lw": 1.2, "shrinkB": 0}
+    arrow = {"arrowstyle": "->", "color": INK, "lw": 1.2, "shrinkB": 0}
     for tip in tips:
         ax.annotate("", tip, (0, 0), arrowprops=arrow)
     ax.update_datalim(tips)
-    ax.axhline(0, color="0.85", lw=0.8, zorder=0)
-    ax.axvline(0, color="0.85", lw=0.8, zorder=0)
+    ax.axhline(0, color=EDGE, lw=0.8, zorder=0)
+    ax.axvline(0, color=EDGE, lw=0.8, zorder=0)
     share = getattr(model, "explained_variance_ratio_", None)
     title = lambda j: (
         f"component {j + 1}"
@@ -136,7 +138,7 @@ def name_tips(ax, tips, words):
         if far[best] > 12:
             edge = np.clip(end, low[best], high[best])
             line = ax.transData.inverted().transform([end, edge])
-            ax.plot(*line.T, color="0.6", lw=0.6, zorder=3)
+            ax.plot(*line.T, color=GREY, lw=0.6, zorder=3)
 
 
 def overlap_areas(low, high, boxes):

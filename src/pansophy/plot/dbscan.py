@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import EDGE, GREY, INK, draw_styled, series_color
 
 
+@draw_styled
 def dbscan(X, labels, core, *, eps=None, ax=None):
     """DBSCAN clusters: core rows as large dots, border rows as small ones, noise as x.
 
@@ -53,24 +55,24 @@ def dbscan(X, labels, core, *, eps=None, ax=None):
             offsets=P[is_core],
             offset_transform=ax.transData,
             facecolors="none",
-            edgecolors="0.8",
+            edgecolors=EDGE,
             linewidths=0.7,
         )
         ax.add_collection(circles)
-    colors = np.array([f"C{c % 10}" for c in z])
+    colors = np.array([series_color(c) for c in z])
     kinds = {
         "core": (is_core, {"s": 42, "c": colors[is_core]}),
         "border": (is_border, {"s": 14, "c": colors[is_border]}),
-        "noise": (z < 0, {"s": 26, "c": "0.55", "marker": "x", "linewidths": 1}),
+        "noise": (z < 0, {"s": 26, "c": GREY, "marker": "x", "linewidths": 1}),
     }
     for name, (rows, style) in kinds.items():
         ax.scatter(*P[rows].T, label=f"{name} ({rows.sum()})", zorder=2, **style)
     if X.shape[1] > 1:
-        ax.set(xlabel="$x_0$", ylabel="$x_1$")
+        ax.set(xlabel="x0", ylabel="x1")
         ax.set_aspect("equal" if eps is not None else "auto")
     else:
-        ax.set(xlabel="$x_0$", yticks=[])
+        ax.set(xlabel="x0", yticks=[])
     legend = ax.legend()
     for handle in legend.legend_handles[:2]:
-        handle.set_color("0.25")
+        handle.set_color(INK)
     return ax

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from .axes import axis_limits, get_axes
-from .style import COLORS, MARKS, draw_styled, short_name
+from .style import COLORS, INK, MARKS, draw_styled, short_name
 
 ROWS = 1000  # largest number of rows shown
 DEPTHS = (0.42, 0.2, 0.3, 0.5, 0.25, 0.12)  # shades that differ in grey print too
@@ -92,9 +92,7 @@ def decision_regions(
     paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
     if margins:
         F, a, b = on_grid(model.decision_function)
-        ax.contour(
-            a, b, F, levels=[-1, 1], colors="0.3", linestyles="--", linewidths=1.0
-        )
+        ax.contour(a, b, F, levels=[-1, 1], colors=INK, linestyles="--", linewidths=1.0)
     scatter_by_class(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )
@@ -114,14 +112,14 @@ def paint_regions(ax, codes, a, b, k):
     shades = ListedColormap([pale(c) for c in range(k)])
     ax.pcolormesh(a, b, codes, cmap=shades, vmin=-0.5, vmax=k - 0.5, rasterized=True)
     for c in np.unique(codes)[1:]:
-        ax.contour(a, b, codes >= c, levels=[0.5], colors="0.25", linewidths=0.7)
+        ax.contour(a, b, codes >= c, levels=[0.5], colors=INK, linewidths=0.7)
 
 
 def scatter_by_class(ax, plane, y, labels):
     """Scatter the rows with a colour and marker for each class, and a legend."""
     dots = {"s": 18, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
     if y is None:
-        ax.scatter(*plane.T, color="0.3", **dots)
+        ax.scatter(*plane.T, color=INK, **dots)
         return
     for c, label in enumerate(labels):
         here = y == label

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..cluster.linkage import cut_tree, leaf_order, linkage_children
 from .axes import get_axes
+from .style import GREY, INK, draw_styled, series_color
 
 
+@draw_styled
 def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=None):
     """Dendrogram of a hierarchical clustering; a cut colours its clusters.
 
@@ -48,10 +50,10 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
     owner = np.where(Z[:, 2] <= (np.inf if line is None else line), groups[rows], -1)
     lines = lines[:, :, ::-1] if horizontal else lines
     for c in np.unique(owner):
-        color = "0.45" if c < 0 else f"C{c % 10}"
+        color = GREY if c < 0 else series_color(c)
         ax.add_collection(LineCollection(lines[owner == c], colors=color, lw=1.3))
     if line is not None:
-        (ax.axvline if horizontal else ax.axhline)(line, ls="--", lw=0.9, color="k")
+        (ax.axvline if horizontal else ax.axhline)(line, ls="--", lw=0.9, color=INK)
     label_dendrogram_axes(ax, Z, names, horizontal)
     return ax
 

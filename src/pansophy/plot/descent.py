@@ -3,6 +3,7 @@
 import numpy as np
 
 from .axes import axis_limits, draw_contours, get_axes
+from .style import draw_styled
 
 
 def positions_of(path) -> np.ndarray:
@@ -22,6 +23,7 @@ def positions_of(path) -> np.ndarray:
     return points
 
 
+@draw_styled
 def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
     """Trajectories of optimisers on the contours of the objective.
 
@@ -64,6 +66,6 @@ def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
         ax.plot(*path[-1], "*", ms=12, color=line.get_color())
     if any(points):
         ax.legend()
-    ax.set_xlabel("$x_1$")
-    ax.set_ylabel("$x_2$")
+    ax.set_xlabel("x1")
+    ax.set_ylabel("x2")
     return ax

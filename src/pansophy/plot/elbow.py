@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import GREY, ORANGE, draw_styled, pale_grid
 
 
+@draw_styled
 def elbow(choice, *, ax=None):
     """Elbow curve of costs J_k, the criterion that chose k, and the k chosen.
 
@@ -25,17 +27,17 @@ def elbow(choice, *, ax=None):
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0], [9.1]]
     >>> choice = choose_k(X, range(1, 6), random_state=0)
     >>> plot.elbow(choice).get_xlabel()
-    'clusters $k$'
+    'clusters k'
     """
     ax = get_axes(ax)
     at = int(np.flatnonzero(choice.ks == choice.k)[0])
-    line = ax.plot(choice.ks, choice.costs, "o-", ms=4, label="cost $J_k$")
+    line = ax.plot(choice.ks, choice.costs, "o-", ms=4, label="cost")
     if choice.method == "elbow":
         ends = [0, -1]
-        ax.plot(choice.ks[ends], choice.costs[ends], ":", color="0.6", label="chord")
+        ax.plot(choice.ks[ends], choice.costs[ends], ":", color=GREY, label="chord")
     label = f"k = {choice.k} ({choice.method})"
-    ax.plot(choice.k, choice.costs[at], "r*", ms=14, label=label)
-    ax.set(xlabel="clusters $k$", ylabel="cost $J_k$", ylim=(0, None))
+    ax.plot(choice.k, choice.costs[at], "*", color=ORANGE, ms=14, label=label)
+    ax.set(xlabel="clusters k", ylabel="cost", ylim=(0, None))
     ax.yaxis.label.set_color(line[0].get_color())
     handles, names = ax.get_legend_handles_labels()
     if choice.method not in ("elbow",):
@@ -46,13 +48,14 @@ def elbow(choice, *, ax=None):
             yerr=choice.errors,
             capsize=2,
             fmt="s--",
-            color="C1",
+            color=ORANGE,
             ms=4,
             label=choice.method,
         )
-        twin.set_ylabel(f"{choice.method} (more is better)", color="C1")
+        twin.set_ylabel(f"{choice.method} (more is better)", color=ORANGE)
         twin_handles, twin_names = twin.get_legend_handles_labels()
         handles = handles + twin_handles
         names = names + twin_names
     ax.legend(handles, names, loc="center right")
+    pale_grid(ax)
     return ax

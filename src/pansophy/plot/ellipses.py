@@ -3,6 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import INK, draw_styled, series_color
 
 
 def ellipse_points(mean, cov, level, points=100):
@@ -13,6 +14,7 @@ def ellipse_points(mean, cov, level, points=100):
     return mean[:, None] + level * root @ np.stack([np.cos(angle), np.sin(angle)])
 
 
+@draw_styled
 def covariance_ellipses(
     model, X=None, *, columns=(0, 1), levels=(1.0, 2.0), over_iterations=False, ax=None
 ):
@@ -54,7 +56,7 @@ def covariance_ellipses(
     means = np.asarray(model.means_, float)
     k, d = means.shape
     covs = model_covariances(model, k, d)
-    colors = [f"C{j % 10}" for j in range(k)]
+    colors = [series_color(j) for j in range(k)]
     if X is not None:
         z = np.asarray(model.predict(X))
         X = np.asarray(X, float)
@@ -66,7 +68,7 @@ def covariance_ellipses(
         for level in levels:
             line = ellipse_points(means[j, at], covs[j][np.ix_(at, at)], level)
             ax.plot(*line, color=colors[j], lw=1.8)
-        ax.plot(*means[j, at], "o", color=colors[j], mec="k", ms=6)
+        ax.plot(*means[j, at], "o", color=colors[j], mec=INK, ms=6)
     names = getattr(model, "feature_names_in_", None)
     label = lambda i: f"column {i}" if names is None else str(names[i])
     ax.set(xlabel=label(columns[0]), ylabel=label(columns[1]))

@@ -3,10 +3,12 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import GREY, draw_styled, series_color, short_name
 
 MANY = 20  # labels up to which each has an entry in the legend
 
 
+@draw_styled
 def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     """Scatter plot of an embedding in one or two dimensions.
 
@@ -61,17 +63,14 @@ def scatter_by_label(ax, x, y, labels, legend, s):
         if legend:
             ax.figure.colorbar(drawn, ax=ax)
         return
-    from matplotlib import colormaps
-
-    palette = colormaps["tab10" if len(groups) <= 10 else "tab20"]
     for k, group in enumerate(groups):
         some = labels == group
         noise = labels.dtype.kind in "iu" and group == -1
         ax.scatter(
             x[some],
             y[some],
-            color="0.7" if noise else palette(k % palette.N),
-            label=str(group),
+            color=GREY if noise else series_color(k),
+            label=short_name(group),
             s=s,
             linewidths=0,
             alpha=0.8,

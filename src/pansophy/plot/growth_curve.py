@@ -1,8 +1,10 @@
 """Training and held-out score of a tree against its number of leaves."""
 
 from .axes import get_axes
+from .style import ORANGE, draw_styled, log_axis, pale_grid
 
 
+@draw_styled
 def growth_curve(curve, *, by="leaves", ax=None):
     """Training and held-out score along best-first growth, the peak marked.
 
@@ -33,8 +35,18 @@ def growth_curve(curve, *, by="leaves", ax=None):
     ax.plot(size, curve.train, label="training")
     ax.plot(size, curve.validation, label="held out")
     k = curve.peak
-    ax.plot(size[k], curve.validation[k], "r*", ms=12, label=f"peak: {size[k]} {by}")
-    score = "accuracy" if curve.score == "accuracy" else "$R^2$"
-    ax.set(xlabel=by, ylabel=score, xscale="log" if len(size) > 50 else "linear")
+    ax.plot(
+        size[k],
+        curve.validation[k],
+        "*",
+        color=ORANGE,
+        ms=12,
+        label=f"peak: {size[k]} {by}",
+    )
+    score = "accuracy" if curve.score == "accuracy" else "R²"
+    ax.set(xlabel=by, ylabel=score)
+    if len(size) > 50:
+        log_axis(ax)
     ax.legend()
+    pale_grid(ax)
     return ax

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..tree.criteria import entropy, gini
 from .axes import get_axes
+from .style import draw_styled, pale_grid
 
 
+@draw_styled
 def impurity(*, scaled=False, resolution=201, ax=None):
     """Gini, entropy and error of the majority against the share p of one class.
 
@@ -42,4 +44,5 @@ def impurity(*, scaled=False, resolution=201, ax=None):
         ax.plot(p, values / values.max() if scaled else values, label=name)
     ax.set(xlabel="share of one class", ylabel="impurity")
     ax.legend()
+    pale_grid(ax)
     return ax

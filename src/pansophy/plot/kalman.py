@@ -3,11 +3,13 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import BLUE, INK, ORANGE, draw_styled, pale_grid
 
 INNER = 0.6744897501960817  # half of a Normal lies within this many deviations
 OUTER = 1.959963984540054
 
 
+@draw_styled
 def kalman(X=None, beliefs=None, *, forecast=None, index=0, t=None, ax=None):
     """Observations, a band of 95% around the state, and the fan of a forecast.
 
@@ -49,22 +51,23 @@ def kalman(X=None, beliefs=None, *, forecast=None, index=0, t=None, ax=None):
     if len(t) != n:
         raise ValueError(f"t has {len(t)} times for {n} rows.")
     if x is not None:
-        ax.plot(t, x, ".", color="0.35", ms=5, label="observed")
+        ax.plot(t, x, ".", color=INK, ms=5, label="observed")
     if beliefs is not None:
         mean, low, high = belief_band(beliefs, index)
-        ax.plot(t, mean, color="C0", label="state")
-        ax.fill_between(t, low, high, color="C0", alpha=0.2, lw=0)
+        ax.plot(t, mean, color=BLUE, label="state")
+        ax.fill_between(t, low, high, color=BLUE, alpha=0.2, lw=0)
     if forecast is not None:
         step = t[-1] - t[-2] if n > 1 else 1
         last = t[-1] if n else -1
         ahead = last + step * np.arange(1, len(forecast.mean) + 1)
         mean, sd = forecast.mean[:, index], forecast.sd[:, index]
-        ax.plot(ahead, mean, color="C1", label="forecast")
+        ax.plot(ahead, mean, color=ORANGE, label="forecast")
         for wide, shade in ((OUTER, 0.2), (INNER, 0.35)):
             low, high = mean - wide * sd, mean + wide * sd
-            ax.fill_between(ahead, low, high, color="C1", alpha=shade, lw=0)
+            ax.fill_between(ahead, low, high, color=ORANGE, alpha=shade, lw=0)
     ax.set(xlabel="time")
     ax.legend()
+    pale_grid(ax)
     return ax
 
 

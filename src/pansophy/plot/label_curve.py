@@ -1,8 +1,10 @@
 """Score of an active learner against the number of labels asked for."""
 
 from .axes import get_axes
+from .style import draw_styled, pale_grid
 
 
+@draw_styled
 def label_curve(reports, *, ax=None):
     """Score after each round against the labels known, one line per report.
 
@@ -35,4 +37,5 @@ def label_curve(reports, *, ax=None):
     ax.set(xlabel="labels", ylabel="score on the test rows")
     if any(named):
         ax.legend()
+    pale_grid(ax)
     return ax

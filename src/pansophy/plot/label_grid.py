@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import draw_styled, series_color
 
 
+@draw_styled
 def label_grid(pictures, *, titles=None, model=None, ax=None):
     """Draw one picture of a grid, or several beside each other.
 
@@ -47,10 +49,10 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
     for k, (a, p) in enumerate(zip(each, shown, strict=True)):
         if p.dtype.kind == "f":  # probabilities
             limits = (0.0, 1.0)
-            colours = "viridis"
+            colours = "Blues"
         else:
             limits = (p.min(), max(p.max(), p.min() + 1))
-            colours = "gray" if len(np.unique(p)) <= 2 else "tab10"
+            colours = "Greys_r" if len(np.unique(p)) <= 2 else label_colors(p)
         a.imshow(p, cmap=colours, vmin=limits[0], vmax=limits[1], interpolation="none")
         a.set(xticks=[], yticks=[])
         if titles is not None:
@@ -58,3 +60,10 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
         if model is not None:
             a.set_xlabel(f"energy {model.energy(p):.5g}")
     return each if many else each[0]
+
+
+def label_colors(p):
+    """Colours of the labels from the least to the largest of a picture."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([series_color(k) for k in range(int(p.max() - p.min()) + 1)])

@@ -4,10 +4,12 @@ import numpy as np
 
 from .. import losses as nouns
 from .axes import get_axes
+from .style import INK, draw_styled, pale_grid
 
 MARGIN = ("hinge", "squared_hinge", "logistic", "perceptron", "exponential")
 
 
+@draw_styled
 def losses(which=MARGIN, *, span=(-2.5, 2.5), ax=None):
     """Draw losses against z = y f for classes, or r = f - y for numbers.
 
@@ -35,11 +37,14 @@ def losses(which=MARGIN, *, span=(-2.5, 2.5), ax=None):
     ax = get_axes(ax)
     z = np.linspace(*span, 501)
     if all(margins):
-        ax.plot(z, nouns.zero_one(np.ones_like(z), z), "k--", label="zero-one")
+        ax.plot(
+            z, nouns.zero_one(np.ones_like(z), z), "--", color=INK, label="zero-one"
+        )
     for loss in chosen:
         # a margin is the score of a row whose class is +1; a residual that of y = 0
         y = np.ones_like(z) if loss.domain in ("sign", "fraction") else np.zeros_like(z)
         ax.plot(z, loss.value(y, z), label=loss.name)
-    ax.set(xlabel="$y f$" if all(margins) else "$f - y$", ylabel="loss")
+    ax.set(xlabel="y f" if all(margins) else "f - y", ylabel="loss")
     ax.legend()
+    pale_grid(ax)
     return ax

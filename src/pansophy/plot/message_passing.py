@@ -3,6 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import BLUE, GREY, INK, ORANGE, draw_styled
 
 RADIUS = 0.42  # of a variable
 
@@ -70,6 +71,7 @@ def message_text(message):
     return shown + (" .." if len(p) > 3 else "")
 
 
+@draw_styled
 def message_passing(beliefs, *, ax=None):
     """Draw variables (circles), factors (squares) and the messages between them.
 
@@ -112,15 +114,15 @@ def message_passing(beliefs, *, ax=None):
     ax = get_axes(ax)
     for m in beliefs.messages:
         v, f = V[graph.space.number(m.variable)], F[m.factor]
-        ax.plot(*zip(v, f, strict=True), color="0.7", lw=1, zorder=1)
+        ax.plot(*zip(v, f, strict=True), color=GREY, lw=1, zorder=1)
         along = (v - f) / max(np.hypot(*(v - f)), 1e-12)
         across = np.array([-along[1], along[0]])
         angle = np.degrees(np.arctan2(along[1], along[0]))
         angle = (angle + 90) % 180 - 90
         middle = (f + 0.12 * along + v - RADIUS * along) / 2  # of what can be seen
         for text, way, side, colour in (
-            (message_text(m.to_variable), along, 1, "tab:blue"),
-            (message_text(m.to_factor), -along, -1, "tab:red"),
+            (message_text(m.to_variable), along, 1, BLUE),
+            (message_text(m.to_factor), -along, -1, ORANGE),
         ):
             p = middle + 0.09 * side * across
             ax.annotate(
@@ -139,9 +141,9 @@ def message_passing(beliefs, *, ax=None):
                 rotation=angle,
             )
     for x, y in F:
-        ax.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color="0.25"))
+        ax.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color=INK))
     for v, name in enumerate(names):
-        ax.add_patch(Circle(V[v], RADIUS, facecolor="white", edgecolor="0.25"))
+        ax.add_patch(Circle(V[v], RADIUS, facecolor="white", edgecolor=INK))
         label = f"{name}\n{message_text(beliefs[name])}"
         ax.text(*V[v], label, ha="center", va="center", fontsize=7)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

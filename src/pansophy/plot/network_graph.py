@@ -9,10 +9,12 @@ from ..graphical.network_drawing import (
     node_captions,
 )
 from .axes import get_axes
+from .style import GREY, INK, draw_styled
 
 INCH = 90.0  # units of the layout per inch
 
 
+@draw_styled
 def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     """Draw a directed acyclic graph in layers, with arrows downwards.
 
@@ -57,12 +59,12 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
     for (_, i), points in page.paths.items():
         ends = clip_arrow(points, height, widths[i], shown.space.is_discrete(i))
         look = {"arrowstyle": "-|>", "mutation_scale": 14 * scale, "zorder": 0}
-        ax.add_patch(FancyArrowPatch(path=Path(ends), color="0.45", lw=1, **look))
+        ax.add_patch(FancyArrowPatch(path=Path(ends), color=GREY, lw=1, **look))
     marked = {shown.space.number(v) for v in highlight}
     for i, box in enumerate(lines):
         x, y = float(page.x[i]), float(page.y[i])
         round_ = shown.space.is_discrete(i)
-        look = {"fc": "#ffd6d6" if i in marked else NODE_FILLS[round_], "ec": "0.35"}
+        look = {"fc": "#ffd6d6" if i in marked else NODE_FILLS[round_], "ec": INK}
         if round_:
             corner = x - widths[i] / 2, y - height / 2
             shape = "round,pad=0,rounding_size=8"

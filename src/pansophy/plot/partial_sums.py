@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import GREY, draw_styled, pale_grid
 
 
+@draw_styled
 def partial_sums(series, f=None, *, orders=(1, 3, 10), start=None, ax=None):
     """The function, and its series cut at some orders, over two periods.
 
@@ -35,10 +37,11 @@ def partial_sums(series, f=None, *, orders=(1, 3, 10), start=None, ax=None):
     if f is not None:
         x = np.linspace(start, start + T, 801)[1:-1]
         y = np.array([f(v) for v in x], dtype=float)
-        ax.plot(x, y, color="0.6", lw=3, label="f")
+        ax.plot(x, y, color=GREY, lw=3, label="f")
     x = np.linspace(start - T / 2, start + 1.5 * T, 1600)
     for order in sorted({min(n, series.order) for n in orders}):
         ax.plot(x, np.real(series(x, order)), lw=1, label=f"up to {order}")
     ax.set(xlabel="x")
     ax.legend()
+    pale_grid(ax)
     return ax

@@ -3,8 +3,18 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import (
+    EDGE,
+    ORANGE,
+    draw_styled,
+    log_axis,
+    pale_grid,
+    series_color,
+    short_name,
+)
 
 
+@draw_styled
 def regularization_path(alphas, coefs, *, names=None, limit=10, ax=None):
     """Coefficients against the penalty, strongest on the left.
 
@@ -44,18 +54,20 @@ def regularization_path(alphas, coefs, *, names=None, limit=10, ax=None):
     last = C[:, int(np.argmin(alphas))]
     shown = set(np.argsort(-np.abs(last), kind="stable")[:limit])
     for j, line in enumerate(C):
-        label = str(names[j]) if names is not None and j in shown else None
-        ax.plot(alphas, line, lw=1.2, label=label)
-    ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+        label = short_name(names[j]) if names is not None and j in shown else None
+        ax.plot(alphas, line, lw=1.2, color=series_color(j), label=label)
+    ax.axhline(0, color=EDGE, lw=0.8, zorder=0)
     if np.all(alphas > 0):
-        ax.set_xscale("log")
+        log_axis(ax)
     ax.invert_xaxis()
     ax.set(xlabel="penalty", ylabel="coefficient")
     if names is not None:
         ax.legend()
+    pale_grid(ax)
     return ax
 
 
+@draw_styled
 def validation_curve(values, train, test, *, label="value", log=False, ax=None):
     """Errors on training and held-out rows against a parameter, the best marked.
 
@@ -94,7 +106,10 @@ def validation_curve(values, train, test, *, label="value", log=False, ax=None):
             se = E.std(axis=1, ddof=1) / np.sqrt(E.shape[1])
             ax.fill_between(values, mean - se, mean + se, alpha=0.2)
     best = int(np.argmin(means["held out"]))
-    ax.plot(values[best], means["held out"][best], "r*", ms=12)
-    ax.set(xlabel=label, ylabel="error", xscale="log" if log else "linear")
+    ax.plot(values[best], means["held out"][best], "*", color=ORANGE, ms=12)
+    ax.set(xlabel=short_name(label, 40), ylabel="error")
+    if log:
+        log_axis(ax)
     ax.legend()
+    pale_grid(ax)
     return ax

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import GREEN, GREY, PINK, draw_styled
 
 
+@draw_styled
 def poles(system, *, ax=None):
     """Poles as crosses; the region of stable ones is shaded.
 
@@ -32,12 +34,12 @@ def poles(system, *, ax=None):
     reach = 1.3 * max(1.0, np.abs(found).max())
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=verdict)
     if system.dt is None:
-        region = Rectangle((-reach, -reach), reach, 2 * reach, alpha=0.15, color="C2")
+        region = Rectangle((-reach, -reach), reach, 2 * reach, alpha=0.15, color=GREEN)
     else:
-        region = Circle((0, 0), 1.0, alpha=0.15, color="C2")
+        region = Circle((0, 0), 1.0, alpha=0.15, color=GREEN)
     ax.add_patch(region)
-    ax.axhline(0, color="0.7", lw=0.8)
-    ax.axvline(0, color="0.7", lw=0.8)
-    ax.plot(found.real, found.imag, "x", color="C3", ms=10, mew=2)
+    ax.axhline(0, color=GREY, lw=0.8)
+    ax.axvline(0, color=GREY, lw=0.8)
+    ax.plot(found.real, found.imag, "x", color=PINK, ms=10, mew=2)
     ax.set(xlabel="real part", ylabel="imaginary part")
     return ax

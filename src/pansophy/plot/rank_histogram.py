@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from .style import GREY, LINE, draw_styled, series_color
 from .trace import draws_of, panel_axes
 
 
+@draw_styled
 def rank_histogram(draws, names=None, *, rows=4, bins=20, ax=None):
     """Histograms of the ranks of each chain's draws among those of all chains.
 
@@ -49,9 +51,11 @@ def rank_histogram(draws, names=None, *, rows=4, bins=20, ax=None):
     for j, row in enumerate(axes):
         ranks = rankdata(x[:, :, j]).reshape(m, n) - 0.5
         for c, panel in enumerate(row):
-            panel.axhspan(low, high, color="0.9", zorder=0)
-            panel.axhline(n / bins, color="0.5", lw=0.8, ls="--")
-            panel.hist(ranks[c], bins=edges, color=f"C{c % 10}", edgecolor="w", lw=0.4)
+            panel.axhspan(low, high, color=LINE, zorder=0)
+            panel.axhline(n / bins, color=GREY, lw=0.8, ls="--")
+            panel.hist(
+                ranks[c], bins=edges, color=series_color(c), edgecolor="w", lw=0.4
+            )
             panel.set_yticks([])
             panel.set_xlim(0, m * n)
             if j == 0:

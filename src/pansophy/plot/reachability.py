@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import GREY, INK, draw_styled, pale_grid, series_color
 
 
+@draw_styled
 def reachability(model, *, eps=None, ax=None):
     """Reachability distances of OPTICS in cluster order.
 
@@ -36,12 +38,13 @@ def reachability(model, *, eps=None, ax=None):
     high = np.minimum(r, top)  # rows of infinite reachability go up to the edge
     for c in np.unique(labels):
         some = labels == c
-        color = "0.6" if c < 0 else f"C{c % 10}"
+        color = GREY if c < 0 else series_color(c)
         ax.vlines(place[some], 0.0, high[some], colors=color, lw=max(0.4, 300 / len(r)))
     if eps is not None:
-        ax.axhline(eps, ls="--", lw=0.9, color="k")
+        ax.axhline(eps, ls="--", lw=0.9, color=INK)
     ax.set(xlim=(-0.7, len(r) - 0.3), ylim=(0.0, top))
     ax.set(xlabel="place in the walk", ylabel="reachability")
     for edge in ("top", "right"):
         ax.spines[edge].set_visible(False)
+    pale_grid(ax, "y")
     return ax

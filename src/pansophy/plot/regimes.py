@@ -3,8 +3,10 @@
 import numpy as np
 
 from ..core.arrays import to_numpy
+from .style import EDGE, draw_styled, series_color, short_name
 
 
+@draw_styled
 def regimes(states, posterior, x, *, times=None, names=None, ax=None):
     """A series coloured by its hidden states, with their posterior below.
 
@@ -46,9 +48,10 @@ def regimes(states, posterior, x, *, times=None, names=None, ax=None):
     x = x.reshape(-1).astype(float)
     t = np.arange(n) if times is None else np.asarray(times)
     names = [f"state {j}" for j in range(k)] if names is None else list(names)
-    colors = [plt.get_cmap("tab10" if k <= 10 else "tab20")(j) for j in range(k)]
+    names = [short_name(name) for name in names]
+    colors = [series_color(j) for j in range(k)]
     ax = plt.subplots(figsize=(9, 4.5), layout="constrained")[1] if ax is None else ax
-    ax.plot(t, x, color="0.8", lw=0.8, zorder=1)
+    ax.plot(t, x, color=EDGE, lw=0.8, zorder=1)
     for j in range(k):
         here = z == j
         ax.plot(

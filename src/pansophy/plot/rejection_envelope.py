@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import BLUE, GREY, INK, PINK, draw_styled, pale_grid
 
 
+@draw_styled
 def rejection_envelope(
     log_prob, proposal, *, log_k=0.0, bounds, n=400, random_state=0, ax=None
 ):
@@ -61,14 +63,15 @@ def rejection_envelope(
     height = rng.random(n) * np.exp(log_k + log_q(x))
     keep = height <= np.exp(np.asarray(log_prob(x), dtype=float).reshape(n))
     x = x.reshape(n)
-    ax.plot(t, top, "k", lw=1.2, label="envelope $k\\,q$")
-    ax.plot(t, p, "C0", lw=1.8, label="target $p'$")
-    ax.fill_between(t, p, color="C0", alpha=0.12)
+    ax.plot(t, top, color=INK, lw=1.2, label="envelope k q")
+    ax.plot(t, p, color=BLUE, lw=1.8, label="target p'")
+    ax.fill_between(t, p, color=BLUE, alpha=0.12)
     above = p > top * (1 + 1e-9)
     if above.any():
-        ax.fill_between(t, top, p, where=above, color="r", alpha=0.5, label="above")
-    ax.scatter(x[keep], height[keep], s=8, color="C0", label=f"kept: {keep.mean():.2f}")
-    ax.scatter(x[~keep], height[~keep], s=8, color="0.7", label="refused")
+        ax.fill_between(t, top, p, where=above, color=PINK, alpha=0.5, label="above")
+    ax.scatter(x[keep], height[keep], s=8, color=BLUE, label=f"kept: {keep.mean():.2f}")
+    ax.scatter(x[~keep], height[~keep], s=8, color=GREY, label="refused")
     ax.set(xlim=tuple(bounds), ylim=(0, None), xlabel="x", ylabel="density")
     ax.legend(fontsize="small")
+    pale_grid(ax)
     return ax

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..core.arrays import to_numpy
 from .axes import get_axes
+from .style import BLUE, GREY, ORANGE, draw_styled, pale_grid
 
 
+@draw_styled
 def scree(model, *, target=None, ax=None):
     """Share of the variance along each component as bars, their running sum as a line.
 
@@ -36,18 +38,19 @@ def scree(model, *, target=None, ax=None):
         raise ValueError(f"target must be between 0 and 1, got {target}.")
     ax, k = get_axes(ax), np.arange(1, len(shares) + 1)
     total = np.cumsum(shares)
-    ax.bar(k, shares, color="C0", alpha=0.6, label="share of the variance")
+    ax.bar(k, shares, color=BLUE, alpha=0.6, label="share of the variance")
     marker = "o" if len(k) <= 40 else ""
-    ax.plot(k, total, color="C1", marker=marker, ms=4, label="running sum")
+    ax.plot(k, total, color=ORANGE, marker=marker, ms=4, label="running sum")
     if target is not None:
-        ax.axhline(target, color="0.5", lw=0.8, ls="--", zorder=0)
+        ax.axhline(target, color=GREY, lw=0.8, ls="--", zorder=0)
         reached = np.flatnonzero(total >= target)
         if len(reached):
             at = int(reached[0])
             text = f"{at + 1} reach {target:g}"
-            ax.plot(k[at], total[at], "r*", ms=12, label=text)
+            ax.plot(k[at], total[at], "*", color=ORANGE, ms=12, label=text)
     if len(k) <= 20:
         ax.set_xticks(k)
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))
     ax.legend(loc="center right")
+    pale_grid(ax, "y")
     return ax

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import axis_limits, draw_contours, get_axes
+from .style import ORANGE, draw_styled
 
 
+@draw_styled
 def search_points(
     run, f=None, *, values=None, coordinates=(0, 1), bounds=None, ax=None
 ):
@@ -50,12 +52,12 @@ def search_points(
     if values is not None:
         ax.figure.colorbar(dots, ax=ax, label="objective")
         best = shown[int(np.nanargmin(values))]
-        ax.plot(*best, "r*", ms=13, zorder=3)
+        ax.plot(*best, "*", color=ORANGE, ms=13, zorder=3)
     limits = axis_limits(shown, bounds)
     if f is not None and points.shape[1] == 2:
         draw_contours(ax, f, limits)
     ax.set_xlim(*limits[0])
     ax.set_ylim(*limits[1])
-    ax.set_xlabel(f"$x_{coordinates[0] + 1}$")
-    ax.set_ylabel(f"$x_{coordinates[1] + 1}$")
+    ax.set_xlabel(f"x{coordinates[0] + 1}")
+    ax.set_ylabel(f"x{coordinates[1] + 1}")
     return ax

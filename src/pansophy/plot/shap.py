@@ -3,6 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import EDGE, draw_styled, pale_grid
 
 
 def values_of_output(explanation, output):
@@ -24,6 +25,7 @@ def largest_features(V, limit):
     return np.argsort(-size, kind="stable")[:limit][::-1], size
 
 
+@draw_styled
 def shap_bar(explanation, *, output=None, limit=15, ax=None):
     """Bar chart of the mean absolute SHAP value of each feature.
 
@@ -54,9 +56,11 @@ def shap_bar(explanation, *, output=None, limit=15, ax=None):
     shown, size = largest_features(V, limit)
     ax.barh([str(explanation.feature_names[j]) for j in shown], size[shown])
     ax.set_xlabel("mean |value|")
+    pale_grid(ax, "x")
     return ax
 
 
+@draw_styled
 def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
     """Beeswarm of SHAP values: a dot per row and feature, coloured by its value.
 
@@ -96,9 +100,10 @@ def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
             vmax=1,
             s=8,
         )
-    ax.axvline(0, color="0.8", lw=0.8, zorder=0)
+    ax.axvline(0, color=EDGE, lw=0.8, zorder=0)
     ax.set_yticks(range(len(shown)), [str(explanation.feature_names[j]) for j in shown])
     ax.set_xlabel("value")
+    pale_grid(ax, "x")
     return ax
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import PINK, draw_styled, pale_grid, series_color
 
 
+@draw_styled
 def silhouette(X, labels, *, ax=None):
     """Silhouettes of all rows as bars, sorted within clusters; their mean as a line.
 
@@ -42,11 +44,12 @@ def silhouette(X, labels, *, ax=None):
     for q, j in enumerate(groups):
         values = np.sort(s[labels == j])
         span = np.arange(y, y + len(values))
-        ax.fill_betweenx(span, 0, values, step="mid", color=f"C{q % 10}", alpha=0.8)
+        ax.fill_betweenx(span, 0, values, step="mid", color=series_color(q), alpha=0.8)
         ticks.append(y + len(values) / 2)
         y += len(values) + max(2, len(s) // 50)
-    ax.axvline(s.mean(), color="r", ls="--", label=f"mean {s.mean():.2f}")
+    ax.axvline(s.mean(), color=PINK, ls="--", label=f"mean {s.mean():.2f}")
     ax.set_yticks(ticks, [str(j) for j in groups])
     ax.set(xlabel="silhouette", ylabel="cluster", xlim=(min(0, s.min()) - 0.02, 1))
     ax.legend(loc="lower right")
+    pale_grid(ax, "x")
     return ax

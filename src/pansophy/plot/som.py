@@ -3,9 +3,11 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import INK, ORANGE, draw_styled
 
 
-def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
+@draw_styled
+def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="Blues"):
     """Units of a self-organising map, coloured by a value.
 
     Parameters
@@ -42,7 +44,7 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
         values = model.u_matrix()
     elif isinstance(values, (int, np.integer)):
         names = getattr(model, "feature_names_in_", None)
-        title = f"$x_{{{values}}}$" if names is None else str(names[values])
+        title = f"x{values}" if names is None else str(names[values])
         values = model.prototypes_[:, values]
     else:
         title = ""
@@ -63,11 +65,11 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="bone_r"):
     ax.figure.colorbar(cells, ax=ax, label=title)
     if hits:
         size = 160 * model.hits_ / max(model.hits_.max(), 1e-300)
-        ax.scatter(*at.T, s=size, c="tab:orange", edgecolors="white", linewidths=0.5)
+        ax.scatter(*at.T, s=size, c=ORANGE, edgecolors="white", linewidths=0.5)
     if labels is not None:
         dark = cells.to_rgba(values)[:, :3] @ [0.3, 0.6, 0.1] < 0.5
         for (x, y), text, on_dark in zip(at, np.ravel(labels), dark, strict=True):
-            color = "white" if on_dark else "black"
+            color = "white" if on_dark else INK
             ax.text(x, y, str(text), ha="center", va="center", fontsize=8, color=color)
     ax.set_xlim(at[:, 0].min() - 0.6, at[:, 0].max() + 0.6)
     ax.set_ylim(at[:, 1].max() + 0.65, at[:, 1].min() - 0.65)

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import BLUE, INK, draw_styled
 
 
+@draw_styled
 def state_diagram(chain, *, states=None, least=0.005, ax=None):
     """States on a circle, arrows as thick as they are likely, loops outside.
 
@@ -48,7 +50,7 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     from matplotlib.patches import Circle
 
     for (x, y), name in zip(at, states):
-        ax.add_patch(Circle((x, y), size, fc="white", ec="black", zorder=3))
+        ax.add_patch(Circle((x, y), size, fc="white", ec=INK, zorder=3))
         ax.text(x, y, str(name), ha="center", va="center", zorder=4)
     ax.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal")
     ax.axis("off")
@@ -62,7 +64,7 @@ def draw_transition(ax, a, b, size, p, bend):
     start, end = a + size * along, b - size * along
     style = {"arrowstyle": "-|>", "lw": 0.5 + 3 * p, "shrinkA": 0, "shrinkB": 0}
     style["connectionstyle"] = f"arc3,rad={bend}"
-    ax.annotate("", end, start, arrowprops={"color": "C0", **style})
+    ax.annotate("", end, start, arrowprops={"color": BLUE, **style})
     length = np.linalg.norm(end - start)
     draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
 
@@ -78,7 +80,7 @@ def draw_probability(ax, at, p):
         ha="center",
         va="center",
         fontsize=8,
-        color="C0",
+        color=BLUE,
     )
 
 
@@ -89,6 +91,6 @@ def draw_self_transition(ax, at, out, size, p):
     center = at + out * size * 1.55
     angle = np.degrees(np.arctan2(*out[::-1]))
     ring = Arc(center, 1.4 * size, 1.4 * size, angle=angle, theta1=-150, theta2=150)
-    ring.set(color="C0", lw=0.5 + 3 * p)
+    ring.set(color=BLUE, lw=0.5 + 3 * p)
     ax.add_patch(ring)
     draw_probability(ax, at + out * size * 2.8, p)

@@ -16,11 +16,14 @@ from pathlib import Path
 BLUE, ORANGE, GREEN, PURPLE = "#1f5f99", "#c2571a", "#5b8c3e", "#7a4fa3"
 GREY, PINK, PALE, INK = "#8a8f98", "#b0436e", "#c9dcee", "#30343b"
 LINE = "#eceef1"  # of a grid
+EDGE = "#b9bec6"  # of the frame, and of lines through zero
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, PINK, GREY)
+GROUPS = (*COLORS[:5], "#2b8c8c")  # of groups of points, whose noise is grey
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))
 MARKS = "osD^vP"
 
 STYLE = {
+    "axes.prop_cycle": f"cycler('color', {list(COLORS)})",
     "svg.fonttype": "none",
     "svg.hashsalt": "pansophy",
     "text.parse_math": False,
@@ -30,7 +33,7 @@ STYLE = {
     "axes.titlesize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": "#b9bec6",
+    "axes.edgecolor": EDGE,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
     "text.color": INK,
@@ -69,6 +72,22 @@ def line_style(k, *, marks=False) -> dict:
     if marks:
         style |= {"marker": MARKS[k % 6], "markersize": 4}
     return style
+
+
+def series_color(k) -> str:
+    """Colour of the k-th of several groups: the palette, then paler shades of it.
+
+    Examples
+    --------
+    >>> from pansophy.plot.style import series_color
+    >>> series_color(0), series_color(6), series_color(12)
+    ('#1f5f99', '#8fafcc', '#1f5f99')
+    """
+    color = GROUPS[k % 6]
+    if k // 6 % 2 == 0:
+        return color
+    halves = ((int(color[i : i + 2], 16) + 255) // 2 for i in (1, 3, 5))
+    return "#" + "".join(f"{v:02x}" for v in halves)
 
 
 def short_name(text, most=26) -> str:
@@ -190,6 +209,8 @@ def clean_svg(text, label="", key="") -> str:
     text = text[text.index("<svg") :]
     for part in (r"<metadata>.*?</metadata>", r"<style.*?</style>", r"<!--.*?-->"):
         text = re.sub(part, "", text, flags=re.DOTALL)
+    # artists with the id "hover:text" show the text under the pointer
+    text = re.sub(r'<g id="hover:([^"]*)">', r"<g><title>\1</title>", text)
     used = set(USED.findall(text))
     text = NAME.sub(lambda m: f' id="{key}{m[1]}"' if m[1] in used else "", text)
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{key}", text)

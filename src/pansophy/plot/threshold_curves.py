@@ -38,6 +38,12 @@ def curves_to_draw(y, scores, positive=None):
             raise ValueError(f"{len(y)} rows of y but {len(s)} of {name!r}.")
         if s.ndim == 2 and s.shape[1] == 1:
             s = s[:, 0]
+        if s.ndim == 1 and positive is None and len(classes) > 2:
+            raise ValueError(
+                f"y has {len(classes)} classes, but {name!r} has one number a row: "
+                "name the `positive` class, or give a column for each class. The true "
+                "classes y come first, then the scores."
+            )
         if s.ndim == 1 or s.shape[1] == 2:
             yes = (1 if 1 in classes else classes[-1]) if positive is None else positive
             curves.append((str(name), y == yes, s if s.ndim == 1 else s[:, 1]))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .style import draw_styled
+
 
 def draws_of(draws, names=None):
     """Draws (m, n, d) and the names of the d parameters, from a run or an array."""
@@ -33,6 +35,7 @@ def panel_axes(ax, rows, columns, width_ratios=None, height=1.6, width=8.0):
     )[1]
 
 
+@draw_styled
 def trace(draws, names=None, *, rows=5, ax=None):
     """Traces and histograms of the first parameters of a run of chains.
 

@@ -3,10 +3,12 @@
 from ..core.svg import LINE
 from ..tree.tree_drawing import draw_tree
 from .axes import get_axes
+from .style import GREY, INK, draw_styled
 
 INCH = 90.0  # units of the layout per inch
 
 
+@draw_styled
 def tree(
     model,
     *,
@@ -59,14 +61,14 @@ def tree(
     for a, b, text in page.edges:
         start, end = page.boxes[a], page.boxes[b]
         low, top = start.y + start.height / 2, end.y - end.height / 2
-        ax.plot([start.x, end.x], [low, top], color="0.6", lw=1, zorder=0)
+        ax.plot([start.x, end.x], [low, top], color=GREY, lw=1, zorder=0)
         at = (start.x + end.x) / 2, (low + top) / 2
         pale = {"fc": "w", "ec": "none", "pad": 1, "alpha": 0.8}
         ax.text(
             *at,
             text,
             fontsize=10.5 * scale,
-            color="0.3",
+            color=INK,
             ha="center",
             va="center",
             bbox=pale,
@@ -75,7 +77,7 @@ def tree(
         corner = b.x - b.width / 2, b.y - b.height / 2
         shape = "round,pad=0,rounding_size=6"
         ax.add_patch(
-            FancyBboxPatch(corner, b.width, b.height, shape, fc=b.fill, ec="0.4")
+            FancyBboxPatch(corner, b.width, b.height, shape, fc=b.fill, ec=INK)
         )
         top = b.y - LINE * (len(b.lines) - 1) / 2
         for i, line in enumerate(b.lines):

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import get_axes
+from .style import BLUE, GREY, INK, ORANGE, draw_styled
 
 
+@draw_styled
 def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
     """Trellis: state probabilities as discs, transitions as lines, a path in colour.
 
@@ -50,7 +52,7 @@ def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
             ax.plot(
                 [t, t + 1],
                 [i, j],
-                color="0.4",
+                color=INK,
                 lw=0.9,
                 alpha=0.1 + shade[i, j],
                 zorder=1,
@@ -59,11 +61,11 @@ def trellis(prob, path=None, *, trans=None, observed=None, names=None, ax=None):
         z = np.asarray(path)
         if z.shape != (n,):
             raise ValueError(f"path must have {n} states, got shape {z.shape}.")
-        ax.plot(range(n), z, color="C1", lw=3, zorder=2, label="path")
+        ax.plot(range(n), z, color=ORANGE, lw=3, zorder=2, label="path")
     t, j = np.meshgrid(range(n), range(k), indexing="ij")
     size = P / P.max(axis=1, keepdims=True).clip(1e-300)
-    ax.scatter(t, j, s=340, facecolor="white", edgecolor="0.6", zorder=3)
-    ax.scatter(t, j, s=340 * size, color="C0", zorder=4)
+    ax.scatter(t, j, s=340, facecolor="white", edgecolor=GREY, zorder=3)
+    ax.scatter(t, j, s=340 * size, color=BLUE, zorder=4)
     ax.set_yticks(range(k), [str(s) for s in (range(k) if names is None else names)])
     steps = range(n) if observed is None else observed
     ax.set_xticks(range(n), [str(x) for x in steps])

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .axes import axis_limits, get_axes
+from .style import INK, draw_styled, series_color
 
 
+@draw_styled
 def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
     """Voronoi cells of centres in the plane, with rows coloured by their cell.
 
@@ -39,15 +41,15 @@ def voronoi(centers, X=None, labels=None, *, bounds=None, ax=None):
     ax = get_axes(ax)
     limits = axis_limits(points, bounds)
     for j, cell in enumerate(voronoi_polygons(C, limits)):
-        ax.fill(*cell.T, facecolor=f"C{j % 10}", alpha=0.18, edgecolor="0.35", lw=1)
+        ax.fill(*cell.T, facecolor=series_color(j), alpha=0.18, edgecolor=INK, lw=1)
     if X is not None:
         X = np.asarray(X, dtype=float)
         if labels is None:
             labels = ((X[:, None] - C) ** 2).sum(axis=2).argmin(axis=1)
-        colors = [f"C{j % 10}" if j >= 0 else "k" for j in np.asarray(labels)]
+        colors = [series_color(j) if j >= 0 else INK for j in np.asarray(labels)]
         ax.scatter(*X.T, c=colors, s=10, linewidths=0)
     ax.plot(*C.T, "kx", ms=9, mew=2)
-    ax.set(xlim=limits[0], ylim=limits[1], xlabel="$x_1$", ylabel="$x_2$")
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="x1", ylabel="x2")
     return ax
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..base import Classifier, Estimator
 from ..core.labels import class_codes, known_labels
+from ..core.routing import params_of_rows
 from ..linear_model import LogisticRegression
 
 
@@ -82,16 +83,18 @@ class AbstractSemiSupervised(Classifier, Estimator):
         out[codes < 0] = "" if names.dtype.kind in "USO" else -1
         return out
 
-    def _fit_labelled(self, model, X, codes, w):
-        """The model fitted to the rows that have a code."""
+    def _fit_labelled(self, model, X, codes, w, routed=None):
+        """The model fitted to the rows that have a code, with routed arguments."""
         rows = np.flatnonzero(codes >= 0)
-        extra = {}
+        extra = {} if routed is None else routed
+        if len(rows) < X.shape[0]:
+            extra = params_of_rows(extra, rows, X.shape[0])
         if w is not None:
             if not has_fit_parameter(model, "sample_weight"):
                 raise ValueError(
                     f"{type(model).__name__} takes no sample_weight: leave it out."
                 )
-            extra["sample_weight"] = w[rows]
+            extra = {**extra, "sample_weight": w[rows]}
         part = X if len(rows) == X.shape[0] else X[rows]
         return model.fit(part, self.classes_[codes[rows]], **extra)
 

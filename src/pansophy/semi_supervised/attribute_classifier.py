@@ -75,6 +75,8 @@ class AttributeClassifier(AbstractSemiSupervised):
     attributes: ListLike | None = None
     estimator: Fittable | None = None
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Learn the attributes.
 

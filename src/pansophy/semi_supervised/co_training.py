@@ -1,16 +1,26 @@
 """Co-training: two classifiers that see different columns label rows for each other.
 
 The columns come in two views. In each round a classifier is fitted on each view to the
-rows that have a label, and each labels the k rows of which it is most certain, among
-those without one. What is certain in one view is often new information in the other:
-where the views are independent given the class, the rows that one adds are to the other
-like rows drawn at random. If both label the same row, the more certain one decides.
+rows that have a label. Among the rows without one, each classifier labels for every
+class c the k_c rows of highest P(c | x), as far as c is the most probable class there.
+What is certain in one view is often new information in the other: where the views are
+independent given the class, the rows that one adds are to the other like rows drawn at
+random. If both label the same row, the more certain one decides.
 
-Rows without a label become fewer in each round, so it ends. Two views that are the same
-columns with the same classifier agree in everything: that is self-training with
-criterion "k_best". For new rows the probabilities of both are multiplied:
+The numbers k_c (p positives and n negatives in the paper) hold the classes in
+proportion. Without them the class that is ahead by chance has the most certain rows,
+gets all new labels, and is further ahead in the next round. They share k_best in the
+ratio of the known labels, of weight N_c, drawn a little towards equal shares because
+few labels tell the ratio badly:
 
-    P(y | x) ~ P_1(y | x_1) P_2(y | x_2)                                          (1)
+    k_c = max(1, round(k_best (N_c + a) / sum_j (N_j + a))),    a = 4             (1)
+
+A class that is nowhere the most probable is passed over. Some row is labelled in every
+round, so the rounds end. Two views that are the same columns with the same classifier
+agree in everything: that is self-training, class by class. For new rows the
+probabilities of both are multiplied:
+
+    P(y | x) ~ P_1(y | x_1) P_2(y | x_2)                                          (2)
 
 Cost      2 n_iter fits and predictions
 Shapes    X (n, d)   views two lists of columns   y (n,)
@@ -18,6 +28,7 @@ Refs      [Blum1998]
 """
 
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +37,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.iterate import iterate
 from ..core.numerics import softmax
-from ..params import Count, ParameterError, Verbosity
+from ..params import Count, ParameterError, Verbosity, check_count
+from ..persist.saved_state import Each, IntArray, saved_state
 from ..typing import Fittable, ListLike
 from .abstract_semi_supervised import AbstractSemiSupervised, probabilities_of_classes
 
 MIN_PROBABILITY = 1e-12  # least probability that is multiplied
+EXTRA_LABELS = 4.0  # a of eq. (1)
 
 
 class CoTrainingState(NamedTuple):
@@ -42,20 +55,37 @@ class CoTrainingState(NamedTuple):
     changed: int = -1
 
 
-def choose_rows_to_label(P, Q, free, k):
+def rows_by_class(k_best, weight) -> np.ndarray:
+    """Eq. (1): how many rows of each class a view labels in a round.
+
+    >>> rows_by_class(10, [3, 13])
+    array([3, 7])
+    """
+    share = np.asarray(weight, float) + EXTRA_LABELS
+    exact = k_best * share / share.sum()
+    return np.maximum(np.floor(exact + 0.5).astype(int), 1)
+
+
+def choose_rows_to_label(P, Q, free, counts):
     """Codes of the rows that either view labels; the more certain one if both do."""
     rows = np.flatnonzero(free)
     code = np.full(len(P), -1)
     certainty = np.zeros(len(P))
     for A in (P, Q):
-        best = A.max(axis=1)
-        order = rows[np.argsort(-best[rows], kind="stable")[:k]]
-        better = order[(code[order] < 0) | (best[order] > certainty[order])]
-        code[better] = A.argmax(axis=1)[better]
-        certainty[better] = best[better]
+        guess = A[rows].argmax(axis=1)
+        for c, k in enumerate(counts):
+            own = rows[guess == c]
+            order = own[np.argsort(-A[own, c], kind="stable")[:k]]
+            better = order[(code[order] < 0) | (A[order, c] > certainty[order])]
+            code[better] = c
+            certainty[better] = A[better, c]
     return code
 
 
+@saved_state(
+    views_=Each(IntArray(None, low=0, below="n_features_in_"), 2),
+    labeled_iter_=IntArray(None, low=-1),
+)
 @dataclass(eq=False, repr=False)
 class CoTraining(AbstractSemiSupervised):
     """Two classifiers on two views of the columns label rows for each other.
@@ -69,8 +99,10 @@ class CoTraining(AbstractSemiSupervised):
     views : pair of lists of columns, or None, default=None
         Columns of each view; they may overlap. None is the first and the second half
         of the columns, and all of them twice if there is one.
-    k_best : int, default=10
-        Rows that each classifier labels in a round.
+    k_best : int or list of int, default=10
+        Rows that each classifier labels in a round: their number over all classes,
+        shared by eq. (1), or one number for each class in the order of `classes_`
+        ([n, p] for n negatives and p positives).
     max_iter : int, default=30
         Most rounds.
     verbose : int, default=0
@@ -102,9 +134,11 @@ class CoTraining(AbstractSemiSupervised):
     _: KW_ONLY
     second: Fittable | None = None
     views: ListLike | None = None
-    k_best: Count = 10
+    k_best: Count | ListLike = 10
     max_iter: Count = 30
     verbose: Verbosity = 0
+
+    _tensors = False
 
     def fit(self, X, y, sample_weight=None):
         """Fit both classifiers, round after round.
@@ -118,6 +152,7 @@ class CoTraining(AbstractSemiSupervised):
             Handed to the classifiers.
         """
         X, codes, w = self._check_partial_labels(X, y, sample_weight)
+        counts = self._rows_by_class(codes, w)
         self.views_ = self._columns(X.shape[1])
         parts = [X[:, view] for view in self.views_]
         pair = [
@@ -134,7 +169,7 @@ class CoTraining(AbstractSemiSupervised):
                 probabilities_of_classes(m, Z, self.classes_)
                 for m, Z in zip(models, parts)
             )
-            given = choose_rows_to_label(P, Q, state.codes < 0, self.k_best)
+            given = choose_rows_to_label(P, Q, state.codes < 0, counts)
             new = np.where(given >= 0, given, state.codes)
             rounds = state.labelled_in
             rounds = np.where(given >= 0, rounds.max() + 1, rounds)
@@ -161,6 +196,21 @@ class CoTraining(AbstractSemiSupervised):
         self.transduction_ = self._labels_of_codes(state.codes)
         return self
 
+    def _rows_by_class(self, codes, w):
+        """k_c: the user's numbers, or eq. (1)."""
+        known = codes >= 0
+        k = len(self.classes_)
+        given: Any = self.k_best
+        if isinstance(given, Integral):
+            part = None if w is None else w[known]
+            N = np.bincount(codes[known], weights=part, minlength=k)
+            return rows_by_class(given, N)
+        if len(given) != k:
+            raise ParameterError(
+                f"k_best must hold a number for each of {k} classes, got {len(given)}."
+            )
+        return [check_count("k_best", number) for number in given]
+
     def _columns(self, d):
         """The two lists of columns, checked."""
         if self.views is None:
@@ -178,7 +228,7 @@ class CoTraining(AbstractSemiSupervised):
         return views
 
     def predict_proba(self, X):
-        """Eq. (1): (n, K)."""
+        """Eq. (2): (n, K)."""
         check_is_fitted(self)
         X = self._rows(X)
         L = 0.0

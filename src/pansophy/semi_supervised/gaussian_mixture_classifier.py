@@ -31,6 +31,7 @@ from ..base import Classifier, Estimator
 from ..core import arrays
 from ..core.labels import class_codes, known_labels
 from ..core.numerics import logsumexp, softmax
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
 from ..core.rows import is_dataset
 from ..distributions.normal import Normal
@@ -46,6 +47,7 @@ from ..mixture.gaussian_em import (
     user_initial_params,
 )
 from ..params import Count, Flag, Natural, NonNegative, ParameterError, Verbosity
+from ..persist.saved_state import IntArray, NumberArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
@@ -104,6 +106,11 @@ def repeat_covariance(C, k, shape):
     return C if shape == "tied" else np.stack([C] * k)
 
 
+@saved_state(
+    means_=NumberArray("components", "n_features_in_"),
+    weights_=NumberArray("components"),
+    component_class_=IntArray("components", low=0),
+)
 @dataclass(eq=False, repr=False)
 class GaussianMixtureClassifier(Classifier, Estimator):
     """Gaussian Bayes classifier that also learns from rows without labels.
@@ -209,6 +216,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             y_kind="class",
             ensure_all_finite="allow-nan",
         )
+        refuse_overflowing_squares(self, X)
         self.classes_, codes = encode_partial_labels(y, X, self.classes)
         c = len(self.classes_)
         if c < 2:

@@ -34,6 +34,7 @@ from ..core.em import em
 from ..core.numerics import logsumexp, softmax
 from ..core.rows import Rows
 from ..params import Natural, NonNegative, Positive, Verbosity
+from ..persist.saved_state import AnyArray, saved_state
 
 ABSTAIN = -1
 MIN_PROBABILITY = 1e-300  # least probability whose logarithm is taken
@@ -115,6 +116,7 @@ def vote_fractions(V, K):
     return np.where(total > 0, r / np.maximum(total, 1), 1 / K)
 
 
+@saved_state(classes_=AnyArray("classes"))
 @dataclass(eq=False, repr=False)
 class LabelModel(Density, Estimator):
     """Combines the votes of unreliable labellers by EM, without true labels.
@@ -162,6 +164,8 @@ class LabelModel(Density, Estimator):
     tol: Positive = 1e-6
     max_iter: Natural = 200
     verbose: Verbosity = 0
+
+    _tensors = False
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn how reliable the labellers are.
@@ -248,7 +252,8 @@ class LabelModel(Density, Estimator):
 
 def check_votes(X):
     """Votes as integers; anything else is refused."""
-    L = np.rint(X).astype(np.int64)
+    with np.errstate(invalid="ignore"):  # a number beyond all integers is no vote
+        L = np.rint(X).astype(np.int64)
     if not np.array_equal(L, X):
         raise ValueError("votes must be whole numbers, -1 to abstain.")
     return L

@@ -1,10 +1,11 @@
 """Label propagation and spreading: labels diffuse over a graph of similar rows.
 
-W holds similarities of rows (>= 0, symmetric), D its row sums, Y the known labels as
-rows of 0 and 1 (rows without one are 0).
+W holds similarities of rows (>= 0), D its row sums, Y the known labels as rows of 0 and
+1 (rows without one are 0).
 
 Propagation keeps the known labels and makes every other row the mean of its
-neighbours; that is the least energy, and a walk that ends at the first labelled row:
+neighbours: a walk that ends at the first labelled row, and for a symmetric W the least
+energy:
 
     E(F) = 1/2 sum_ij W_ij |F_i - F_j|^2,    F_l = Y_l                           (1)
     F_u = (D - W)_uu^-1 W_ul Y_l,            F_i = sum_j W_ij F_j / D_i          (2)
@@ -15,22 +16,24 @@ S = D^-1/2 W D^-1/2, W without its diagonal,
     F = (1 - a) (I - a S)^-1 Y,  the least of
     1/4 sum_ij W_ij |F_i / D_i^1/2 - F_j / D_j^1/2|^2 + (1/a - 1)/2 |F - Y|^2    (3)
 
-(2) is solved by conjugate gradients, whose objective never rises, instead of by
-repeated averaging: that takes as many iterations as the longest path to a label, and a
-change of 1e-3 per iteration is not a distance of 1e-3 to the solution. (3) is iterated,
-F = a S F + (1 - a) Y: far from a label F is tiny, only its proportions count, and sums
-of positive numbers keep these; it ends when no proportion changes by more than `tol`.
+(2) is solved by conjugate gradients, whose objective never rises, and by BiCGSTAB where
+W is not symmetric, instead of by repeated averaging: that takes as many iterations as
+the longest path to a label, and a change of 1e-3 per iteration is not a distance of
+1e-3 to the solution. (3) is iterated, F = a S F + (1 - a) Y: far from a label F is
+tiny, only its proportions count, and sums of positive numbers keep these; it ends when
+no proportion changes by more than `tol`.
 Rows that no label can reach get the proportions of the known labels.
 
 A new row gets the mean of the training rows' labels, weighted by similarity.
 
-"knn" connects a row to its nearest rows and to those that it is nearest to, so that W
-is symmetric and (1) holds. Its memory is O(n k); "rbf" needs the n by n matrix, of
-which blocks are computed again in each iteration if it exceeds MAX_KERNEL_BYTES.
+"knn" connects a row to its nearest rows, in this direction only, as in scikit-learn: W
+is not symmetric, (2) and the iteration of (3) hold as they stand, with the column sums
+of W for D in (3). Its memory is O(n k); "rbf" needs the n by n matrix, of which blocks
+are computed again in each iteration if it exceeds MAX_KERNEL_BYTES.
 
 Cost      iterations times the edges of W times the classes
 Shapes    W (n, n)   F, Y (n, K)
-Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3)
+Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3); [vanderVorst1992]
 """
 
 from collections.abc import Callable
@@ -40,6 +43,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
@@ -47,8 +51,10 @@ from ..base import Classifier, Estimator
 from ..core import rows, threads
 from ..core.iterate import Result, iterate
 from ..core.labels import class_codes, known_labels
+from ..core.numerics import safe_divide
+from ..core.overflow import refuse_overflowing_squares
 from ..distances.neighbor_search import build_index, k_nearest
-from ..graphs import connected_components, knn_graph
+from ..graphs import knn_graph
 from ..kernels import RBF
 from ..optim import conjugate_gradient
 from ..params import Count, Jobs, NonNegative, OpenFraction
@@ -58,21 +64,30 @@ MAX_KERNEL_BYTES = 1 << 29  # bytes of a kernel matrix that is kept
 
 
 class SimilarityGraph(NamedTuple):
-    """A symmetric W by its operations."""
+    """W by its operations."""
 
     product: Callable  # F -> W F
-    degrees: np.ndarray  # D
-    reached: Callable  # mask of rows -> mask of rows joined to them
+    degrees: np.ndarray  # D of eq. (2): row sums
+    in_degrees: np.ndarray  # D of eq. (3): column sums
+    reached: Callable  # mask of rows -> mask of rows with a way to them
+    matrix: Any = None  # W itself where it is sparse, and then not symmetric
 
 
-def sparse_graph(W) -> SimilarityGraph:
-    """The graph of a CSR matrix."""
+def neighbor_graph(W) -> SimilarityGraph:
+    """The graph of a CSR matrix whose row i holds the neighbours of i."""
+    n = W.shape[0]
 
     def reached(mask):
-        component = connected_components(W)[1]
-        return np.isin(component, np.unique(component[mask]))
+        # one more node with an edge to every row of the mask; edges turned round
+        ends = np.flatnonzero(mask)
+        first = sp.csr_array((np.ones(len(ends)), (0 * ends, ends)), shape=(1, n))
+        last = sp.csr_array((1, 1))
+        turned = sp.csr_array(sp.block_array([[W.T, None], [first, last]]))
+        found = breadth_first_order(turned, n, return_predecessors=False)
+        return np.isin(np.arange(n), found)
 
-    return SimilarityGraph(lambda F: W @ F, np.asarray(W.sum(axis=1)).ravel(), reached)
+    sums = lambda axis: np.asarray(W.sum(axis=axis), float).ravel()
+    return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)
 
 
 def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
@@ -107,7 +122,8 @@ def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
                 return mask
             mask = wider
 
-    return SimilarityGraph(product, product(np.ones((n, 1)))[:, 0], reached)
+    degrees = product(np.ones((n, 1)))[:, 0]
+    return SimilarityGraph(product, degrees, degrees, reached)
 
 
 def normalize_rows(F, prior):
@@ -126,6 +142,73 @@ def solve_positive_definite(product, B, start, *, max_iter, tol, task):
     return conjugate_gradient(
         f, start, product=product, max_iter=max_iter, tol=tol, task=task
     )
+
+
+class BiCGSTABState(NamedTuple):
+    """What one iteration of BiCGSTAB passes to the next; columns are independent."""
+
+    objective: float  # largest entry of the residual
+    position: np.ndarray
+    residual: np.ndarray
+    shadow: np.ndarray  # the residual that later ones are made orthogonal to
+    direction: np.ndarray
+    image: np.ndarray  # A times the direction
+    rho: Any
+    step: Any
+    smoothing: Any
+
+
+def solve_nonsymmetric(product, B, *, max_iter, tol, task):
+    """A G = B for any A by BiCGSTAB, from 0, until no residual exceeds `tol`."""
+    dot = lambda U, V: np.sum(U * V, axis=0)
+
+    def step(s):
+        rho = dot(s.shadow, s.residual)
+        beta = safe_divide(rho * s.step, s.rho * s.smoothing)
+        P = s.residual + beta * (s.direction - s.smoothing * s.image)
+        V = product(P)
+        a = safe_divide(rho, dot(s.shadow, V))
+        S = s.residual - a * V
+        T = product(S)
+        w = safe_divide(dot(T, S), dot(T, T))
+        R = S - w * T
+        G = s.position + a * P + w * S
+        stuck = (a == 0) | (w == 0)  # begin again from here
+        shadow = np.where(stuck, R, s.shadow)
+        P, V = (np.where(stuck, 0.0, part) for part in (P, V))
+        rho, a, w = (np.where(stuck, 1.0, part) for part in (rho, a, w))
+        worst = float(np.abs(R).max(initial=0.0))
+        return BiCGSTABState(worst, G, R, shadow, P, V, rho, a, w)
+
+    one = np.ones(B.shape[1])
+    zero = np.zeros_like(B)
+    start = BiCGSTABState(
+        float(np.abs(B).max(initial=0.0)), zero, B, B, zero, zero, one, one, one
+    )
+    return iterate(
+        step,
+        start,
+        max_iter=max_iter,
+        tol=tol,
+        change=lambda old, new: new.objective,
+        task=task,
+    )
+
+
+def directed_harmonic_labels(W: SimilarityGraph, Y, free, *, max_iter, tol, task):
+    """Eq. (2) for the free rows of a sparse W that is not symmetric."""
+    shares = sp.diags_array(1 / W.degrees[free]) @ W.matrix[free]
+    within = sp.csr_array(shares[:, free])
+    run = solve_nonsymmetric(
+        lambda G: G - within @ G,
+        shares[:, ~free] @ Y[~free],
+        max_iter=max_iter,
+        tol=tol,
+        task=task,
+    )
+    F = Y.copy()
+    F[free] = run.state.position
+    return run, F
 
 
 def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
@@ -160,7 +243,7 @@ class SpreadingState(NamedTuple):
 
 def spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
     """Eq. (3)."""
-    root = np.sqrt(W.degrees)[:, None]
+    root = np.sqrt(W.in_degrees)[:, None]
     root[root == 0] = 1.0
     B = (1 - alpha) * Y
 
@@ -194,8 +277,9 @@ class AbstractLabelGraph(Classifier, Estimator):
     tol: float
     n_jobs: Any
     loops = True  # whether a row is its own neighbour
+    _tensors = False
 
-    def _solved(self, W, Y, known, task) -> Result:
+    def _solved(self, W, Y, known, unreached, task) -> Result:
         """F as the position of the last state."""
         raise TypeError(f"{type(self).__name__} does not say how to solve for F.")
 
@@ -211,6 +295,8 @@ class AbstractLabelGraph(Classifier, Estimator):
         X, y, _ = self._check_training_data(
             X, normalize_missing_labels(y), y_kind="class", accept_sparse="csr"
         )
+        if self.kernel == "rbf":
+            refuse_overflowing_squares(self, X)
         known = known_labels(y)
         if not known.any():
             raise ValueError("y holds no label at all: at least one must be known.")
@@ -223,7 +309,7 @@ class AbstractLabelGraph(Classifier, Estimator):
             unreached = np.zeros(len(y), bool)
             if known.sum() < len(y):
                 unreached = ~W.reached(known)
-            run = lambda task: self._solved(W, Y, known, task)
+            run = lambda task: self._solved(W, Y, known, unreached, task)
             with threads.single_blas():  # sums in one order, whatever the threads
                 F = self._run_driver(run, total=self.max_iter, X=X).state.position
         F = np.where(unreached[:, None], prior, np.maximum(F, 0.0))
@@ -237,12 +323,11 @@ class AbstractLabelGraph(Classifier, Estimator):
             n = X.shape[0]
             k = min(self.n_neighbors, n) - 1
             if k == 0:
-                return sparse_graph(sp.csr_array((n, n)))
+                return neighbor_graph(sp.csr_array((n, n)))
             if sp.issparse(X):
                 W = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph()
-                return sparse_graph(sp.csr_array(W.maximum(W.T)))
-            W = knn_graph(X, k, mode="connectivity", symmetric="either")
-            return sparse_graph(W)
+                return neighbor_graph(sp.csr_array(W))
+            return neighbor_graph(knn_graph(X, k, mode="connectivity"))
         return kernel_graph(X, self._similarity(X), loops=self.loops)
 
     def _similarity(self, X):
@@ -297,12 +382,14 @@ class LabelPropagation(AbstractLabelGraph):
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
-        Of "knn", the row itself counted.
+        Of "knn", the row itself counted. A row listens to its neighbours, whether or
+        not they count it among theirs.
     max_iter : int, default=1000
         Most iterations of conjugate gradients.
     tol : float, default=1e-3
-        Largest entry of the gradient at which they stop; 1e-10 makes every row the
-        mean of its neighbours to about as many digits.
+        Largest entry of the gradient at which they stop (with "knn": largest distance
+        of a row from the mean of its neighbours); 1e-10 makes every row the mean of its
+        neighbours to about as many digits.
     n_jobs : int or None
         Threads.
 
@@ -319,7 +406,7 @@ class LabelPropagation(AbstractLabelGraph):
     n_iter_ : int
         Iterations.
     history_ : dict of arrays
-        "objective" by iteration.
+        "objective" by iteration, with "knn" the largest residual of eq. (2).
 
     Examples
     --------
@@ -338,10 +425,14 @@ class LabelPropagation(AbstractLabelGraph):
     tol: NonNegative = 1e-3
     n_jobs: Jobs = None
 
-    def _solved(self, W, Y, known, task):
-        run, F = harmonic_labels(
-            W, Y, known, max_iter=self.max_iter, tol=self.tol, task=task
-        )
+    def _solved(self, W, Y, known, unreached, task):
+        options = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
+        if W.matrix is None:
+            run, F = harmonic_labels(W, Y, known, **options)
+        else:
+            # rows without a way to a label would make the equations singular
+            free = ~(known | unreached)
+            run, F = directed_harmonic_labels(W, Y, free, **options)
         return run._replace(state=run.state._replace(position=F))
 
 
@@ -356,7 +447,8 @@ class LabelSpreading(AbstractLabelGraph):
     gamma : float, default=20
         Of "rbf": exp(-gamma |x - z|^2).
     n_neighbors : int, default=7
-        Of "knn", the row itself counted.
+        Of "knn", the row itself counted. A row listens to its neighbours, whether or
+        not they count it among theirs.
     alpha : float, default=0.2
         a: how much a row listens to its neighbours rather than to its own label,
         between 0 and 1.
@@ -400,7 +492,7 @@ class LabelSpreading(AbstractLabelGraph):
     n_jobs: Jobs = None
     loops = False
 
-    def _solved(self, W, Y, known, task):
+    def _solved(self, W, Y, known, unreached, task):
         run, F = spread_labels(
             W, Y, self.alpha, max_iter=self.max_iter, tol=self.tol, task=task
         )

@@ -99,6 +99,8 @@ class MultipleInstance(AbstractSemiSupervised):
     max_iter: Count = 50
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None, groups=None):
         """Find row labels that fit the bags.
 

@@ -111,6 +111,8 @@ class SeededKMeans(Classifier, Estimator):
     tol: NonNegative = 0.0
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y, sample_weight=None):
         """Find the centres.
 

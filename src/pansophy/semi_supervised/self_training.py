@@ -20,16 +20,20 @@ Shapes    X (n, d)   y (n,)   -1 (or the empty text) for a row without a label
 Refs      [Yarowsky1995]; [Lee2013] revised labels
 """
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.iterate import iterate
+from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 from ..params import Count, Flag, Fraction, Natural, ParameterError, Verbosity
+from ..persist.saved_state import IntArray, saved_state
 from ..typing import Fittable
 from .abstract_semi_supervised import (
     AbstractSemiSupervised,
@@ -60,6 +64,7 @@ def select_confident_rows(best, free, threshold, criterion, k_best):
     return chosen
 
 
+@saved_state(labeled_iter_=IntArray(None, low=-1))
 @dataclass(eq=False, repr=False)
 class SelfTrainingClassifier(AbstractSemiSupervised):
     """Self-training with any classifier that gives probabilities.
@@ -116,7 +121,9 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
     verbose: Verbosity = 0
     revise: Flag = False
 
-    def fit(self, X, y, sample_weight=None):
+    _tensors = False
+
+    def fit(self, X, y, sample_weight=None, **params):
         """Fit round after round.
 
         Parameters
@@ -125,18 +132,28 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         y : array of shape (n,)
             Labels; -1, or the empty text, where there is none.
         sample_weight : array of shape (n,), optional
-            Handed to the classifier.
+            Handed to the classifier; with metadata routing, if it asks for it.
+        **params : dict
+            With metadata routing: what the classifier asks for. What has an entry for
+            each row is cut to the rows that have a label.
         """
+        refuse_unrouted(self, "fit", params)
         X, codes, w = self._check_partial_labels(X, y, sample_weight)
+        routed = {}
+        if routing_enabled():
+            by_member = routed_params(self, "fit", params, sample_weight=sample_weight)
+            routed = by_member.estimator.fit
+            w = None
         if self.threshold == 1:
             raise ParameterError(
                 "threshold must be below 1: no probability is above 1."
             )
         known = codes >= 0
+        self._warn_if_trivial(np.count_nonzero(~known))
         base = self._inner_estimator()
 
         def step(state):
-            model = self._fit_labelled(clone(base), X, state.codes, w)
+            model = self._fit_labelled(clone(base), X, state.codes, w, routed)
             free = ~known if self.revise else state.codes < 0
             P = probabilities_of_classes(model, X, self.classes_)
             guess = P.argmax(axis=1)
@@ -178,10 +195,26 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         )
         state = self._run_driver(run, total=max_iter).state
         # the classifier that is kept has seen every label that was given
-        self.estimator_ = self._fit_labelled(clone(base), X, state.codes, w)
+        self.estimator_ = self._fit_labelled(clone(base), X, state.codes, w, routed)
         self.labeled_iter_ = state.labelled_in
         self.transduction_ = self._labels_of_codes(state.codes)
         return self
+
+    def _warn_if_trivial(self, unlabelled):
+        """Warn if there is nothing to label, or all of it at once."""
+        if unlabelled == 0:
+            warnings.warn(
+                "y contains no unlabeled samples: this is the classifier alone.",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif self.criterion == "k_best" and self.k_best > unlabelled:
+            warnings.warn(
+                "k_best is larger than the amount of unlabeled samples. All unlabeled "
+                "samples will be labeled in the first iteration",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _set_termination(self, result):
         """Set why the rounds ended; running out of them is no failure to converge."""
@@ -194,25 +227,54 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
         done = result.reason == "max_iter"
         return result._replace(reason="rounds") if done else result
 
-    def predict(self, X):
-        """The class of each row."""
+    def _of_inner(self, method, X, params):
+        """A method of the classifier at checked rows, with routed arguments."""
+        refuse_unrouted(self, method, params)
         check_is_fitted(self)
-        return self.estimator_.predict(self._rows(X))
+        if routing_enabled():
+            params = routed_params(self, method, params).estimator[method]
+        return getattr(self.estimator_, method)(self._rows(X), **params)
+
+    def predict(self, X, **params):
+        """The class of each row."""
+        return self._of_inner("predict", X, params)
 
     @available_if(inner_estimator_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X, **params):
         """P(k | x): (n, K)."""
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(self._rows(X))
+        return self._of_inner("predict_proba", X, params)
 
     @available_if(inner_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X, **params):
         """log P(k | x): (n, K)."""
-        check_is_fitted(self)
-        return self.estimator_.predict_log_proba(self._rows(X))
+        return self._of_inner("predict_log_proba", X, params)
 
     @available_if(inner_estimator_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X, **params):
         """Scores of the classifier."""
+        return self._of_inner("decision_function", X, params)
+
+    @available_if(inner_estimator_has("score"))
+    def score(self, X, y, sample_weight=None, **params):
+        """The classifier's score; with metadata routing, given what it asks for."""
+        refuse_unrouted(self, "score", params)
         check_is_fitted(self)
-        return self.estimator_.decision_function(self._rows(X))
+        if routing_enabled():
+            by_member = routed_params(
+                self, "score", params, sample_weight=sample_weight
+            )
+            params = by_member.estimator.score
+        elif sample_weight is not None:
+            params = {"sample_weight": sample_weight}
+        return self.estimator_.score(self._rows(X), y, **params)
+
+    def get_metadata_routing(self):
+        """What the classifier asks for, by method."""
+        same = ("predict", "predict_proba", "decision_function", "predict_log_proba")
+        mapping = MethodMapping().add(callee="fit", caller="fit")
+        mapping.add(callee="score", caller="fit")
+        for method in (*same, "score"):
+            mapping.add(callee=method, caller=method)
+        return MetadataRouter(owner=self).add(
+            estimator=self._inner_estimator(), method_mapping=mapping
+        )

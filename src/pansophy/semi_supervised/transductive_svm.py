@@ -2,34 +2,37 @@
 
 For labels y = -1, 1 on l rows and u rows without one, f(x) = w.x + b,
 
-    J = |w|^2 / 2 + C sum_l c_i max(0, 1 - y_i f(x_i))^2
-                  + C' sum_u c_i exp(-3 f(x_i)^2)                                (1)
+    J = |w|^2 / 2 + C sum_l c_i max(0, 1 - y_i f(x_i))^2 + C' sum_u c_i U(f(x_i)) (1)
+    U(f) = exp(-3 f^2), or the entropy of P = 1 / (1 + exp(-4 f)) in bits         (2)
 
-The last term is high where f is near 0, so it pushes the boundary away from unlabelled
-rows, into the gaps between clusters. It is not convex. So C' grows from C'/2^k in
+U is 1 at f = 0 and falls to 0 on both sides, so it pushes the boundary away from
+unlabelled rows, into the gaps between clusters. The entropy is that of the class given
+x; its tails reach further. It is not convex. So C' grows from C'/2^k in
 steps, each starting from the solution before (continuation), the first one from the
 supervised machine. The trivial solution with all rows on one side is excluded by
 
-    mean_u f(x_i) = m                                                            (2)
+    mean_u f(x_i) = m                                                            (3)
 
 with m = 2 r - 1, r being the share of the class among the labelled rows, or given.
-(2) is linear: with rows relative to the mean of the unlabelled ones it says b = m. With
-C' = 0 the solution is `LinearSVC`, without (2).
+(3) is linear: with rows relative to the mean of the unlabelled ones it says b = m. With
+C' = 0 the solution is `LinearSVC`, without (3).
 
 More than two classes: one machine for each against the rest, the largest f wins.
 Linear in x: put `KernelPCA` or random features before it for curved boundaries.
 
 Cost      steps times those of L-BFGS, O(n d) each
 Shapes    X (n, d)   w (d,)   y (n,)   -1 (or the empty text) for no label
-Refs      [Joachims1999] the problem; [Chapelle2005] eq. (1)
+Refs      [Joachims1999] the problem; [Chapelle2005] eq. (1); [Grandvalet2005] entropy
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ..core.iterate import iterate
+from ..core.numerics import log1pexp, sigmoid
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..optim import lbfgs
 from ..params import (
@@ -43,7 +46,8 @@ from ..params import (
 from ..svm import LinearSVC
 from .abstract_semi_supervised import AbstractSemiSupervised
 
-SHARPNESS = 3.0  # of eq. (1)
+SHARPNESS = 3.0  # of exp in eq. (2)
+STEEPNESS = 4.0  # of P in eq. (2): the same curvature at 0, nearly
 
 
 class ContinuationState(NamedTuple):
@@ -63,19 +67,34 @@ class TransductiveProblem(NamedTuple):
     c: np.ndarray  # their weights
     Z: np.ndarray  # unlabelled rows
     e: np.ndarray  # their weights
-    b: float  # intercept of eq. (2)
+    b: float  # intercept of eq. (3)
     C: float
+    entropy: bool = False  # U of eq. (2)
 
 
 def transductive_risk(problem: TransductiveProblem, w, weight):
     """Eq. (1) and its gradient in w, with C' = weight."""
-    X, y, c, Z, e, b, C = problem
+    X, y, c, Z, e, b, C, entropy = problem
     gap = np.maximum(0.0, 1.0 - y * (X @ w + b))
-    g = Z @ w + b
-    bump = e * np.exp(-SHARPNESS * g * g)
-    J = w @ w / 2 + C * c @ (gap * gap) + weight * bump.sum()
+    U, dU = (entropy_cost if entropy else gaussian_cost)(Z @ w + b)
+    J = w @ w / 2 + C * c @ (gap * gap) + weight * e @ U
     slope = w - 2 * C * (X.T @ (c * gap * y))
-    return J, slope - 2 * SHARPNESS * weight * (Z.T @ (bump * g))
+    return J, slope + weight * (Z.T @ (e * dU))
+
+
+def gaussian_cost(f):
+    """exp(-3 f^2) of eq. (2) and its derivative."""
+    U = np.exp(-SHARPNESS * f * f)
+    return U, -2 * SHARPNESS * f * U
+
+
+def entropy_cost(f):
+    """The entropy of eq. (2) in bits, and its derivative."""
+    s = STEEPNESS * f
+    p = sigmoid(s)
+    q = sigmoid(-s)
+    H = p * log1pexp(-s) + q * log1pexp(s)
+    return H / np.log(2), -STEEPNESS * s * p * q / np.log(2)
 
 
 def minimise_by_continuation(problem, w, *, weight, steps, tol, max_iter, task=SILENT):
@@ -111,6 +130,8 @@ class TransductiveSVM(AbstractSemiSupervised):
         Cost of a labelled row inside the margin.
     unlabeled_weight : float, default=0.1
         C', the cost of an unlabelled row near the boundary; 0 is `LinearSVC`.
+    unlabeled_loss : {"exp", "entropy"}, default="exp"
+        U of eq. (2).
     balance : float or None, default=None
         Share of the second class among the unlabelled rows (two classes only); None
         takes that of the labelled rows.
@@ -146,12 +167,14 @@ class TransductiveSVM(AbstractSemiSupervised):
     C: Positive = 1.0
     _: KW_ONLY
     unlabeled_weight: NonNegative = 0.1
+    unlabeled_loss: Literal["exp", "entropy"] = "exp"
     balance: Fraction | None = None
     steps: Count = 8
     tol: NonNegative = 1e-5
     max_iter: Count = 500
     verbose: Verbosity = 0
     estimator = None  # the supervised machine is fixed
+    _tensors = False
 
     def _inner_estimator(self):
         return LinearSVC(C=self.C)
@@ -171,6 +194,7 @@ class TransductiveSVM(AbstractSemiSupervised):
             X, y, sample_weight, accept_sparse=False
         )
         X = np.asarray(X, float)
+        refuse_overflowing_squares(self, X)
         if len(self.classes_) < 2:
             raise ValueError("y must hold at least 2 classes, got 1 class.")
         if self.balance is not None and len(self.classes_) > 2:
@@ -178,7 +202,13 @@ class TransductiveSVM(AbstractSemiSupervised):
                 f"balance is for two classes, and y holds {len(self.classes_)}."
             )
         w = np.ones(len(codes)) if w is None else w
-        machine = self._fit_labelled(self._inner_estimator(), X, codes, w)
+        try:
+            machine = self._fit_labelled(self._inner_estimator(), X, codes, w)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "the columns of X differ so much in scale that TransductiveSVM cannot "
+                "fit the labelled rows: scale them, with StandardScaler for instance."
+            ) from None
         coef = machine.coef_.copy()
         bias = np.array(machine.intercept_, float)
         free = codes < 0
@@ -216,6 +246,7 @@ class TransductiveSVM(AbstractSemiSupervised):
                 w[free],
                 2 * r - 1,
                 self.C,
+                self.unlabeled_loss == "entropy",
             )
             run = lambda task, problem=problem, k=k: minimise_by_continuation(
                 problem,

@@ -2,14 +2,15 @@
 
 import warnings
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 
 from ..compare import TableModel
 from .batching import ServerBusy
 from .docs_page import docs_page
 from .limits import ServerLimits
 from .openapi import ERRORS, add_row_schema, request_body_document, row_model
-from .request import RequestRefused
-from .request_middleware import RequestMiddleware
+from .request import RequestRefused, discard_body
+from .request_middleware import AccessRule, RequestMiddleware
 from .responses import json_bytes
 from .service import PredictionService, warm_up_model
 
@@ -25,14 +26,20 @@ ROUTING_ERRORS = {
 }
 
 
-def app(model, limits=None):
+def app(model, limits=None, *, token=None, hosts=None):
     """An ASGI application for a TableModel, or for the file that holds one.
 
     Parameters
     ----------
     model : TableModel or path
-    limits : Limits or None
+    limits : ServerLimits or None
+    token : str or None
+        What clients must send as `Authorization: Bearer <token>`; None lets all in.
+        /health answers without it.
+    hosts : list of str or None
+        Names by which clients may call the server, without ports; None or "*" is any.
     """
+    require_server_packages()
     import fastapi
     from starlette.exceptions import HTTPException
 
@@ -45,6 +52,7 @@ def app(model, limits=None):
             warm_up_model(service.model)
             yield
         service.pool.shutdown(wait=True)
+        service.readers.shutdown(wait=True)
 
     made = fastapi.FastAPI(
         title=f"{service.model.schema.target} by {service.model.method}",
@@ -54,7 +62,7 @@ def app(model, limits=None):
     )
     add_routes(made, service)
     made.add_exception_handler(HTTPException, routing_error)
-    made.add_middleware(RequestMiddleware)
+    made.add_middleware(RequestMiddleware, access=AccessRule.of(token, hosts))
     made.state.service = service
     return made
 
@@ -79,7 +87,7 @@ def add_routes(made, service):
     for path, method, work, more in pages:
         made.add_api_route(
             path,
-            work if path == "/docs" else endpoint(work),
+            work if path == "/docs" else endpoint(work, service.limits),
             methods=[method],
             name=path.strip("/"),
             description=work.__doc__,
@@ -88,7 +96,7 @@ def add_routes(made, service):
         )
 
 
-def endpoint(work):
+def endpoint(work, limits):
     """`work(request) -> JSON in bytes` as a page, refusals and all."""
     from fastapi import Request, Response
 
@@ -98,6 +106,8 @@ def endpoint(work):
             status = 200
             head = None
         except RequestRefused as bad:
+            if bad.close:
+                await discard_body(request, limits)
             body = json_bytes({**bad.body, "request_id": request.state.id})
             head = {"connection": "close"} if bad.close else None
             status = bad.status
@@ -130,6 +140,17 @@ async def routing_error(request, error):
     body = json_bytes({"error": text, "request_id": request.state.id})
     head = dict(error.headers or {})
     return Response(body, error.status_code, head, "application/json")
+
+
+def require_server_packages():
+    """Say what to install where the packages of the server are missing."""
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"Serving a model needs {' and '.join(missing)}, which "
+            f"{'is' if len(missing) == 1 else 'are'} not installed: "
+            "pip install 'pansophy[serve]'"
+        )
 
 
 def load_table_model(model) -> TableModel:

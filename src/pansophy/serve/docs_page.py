@@ -12,9 +12,11 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 code, pre, textarea { font: 14px/1.45 ui-monospace, monospace }
 pre { background: #f3f5f7; padding: .75rem; overflow-x: auto; border-radius: 6px }
 textarea { width: 100%; box-sizing: border-box }
+.wide { overflow-x: auto }
 table { border-collapse: collapse; width: 100% }
 td, th { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dde3;
-         overflow-wrap: anywhere }
+         vertical-align: top; overflow-wrap: break-word; max-width: 40rem }
+td code, th { white-space: nowrap }
 button { font: inherit; padding: .35rem .9rem }
 """
 
@@ -42,8 +44,9 @@ def docs_page(service) -> tuple[str, str]:
     nonce = secrets.token_urlsafe(12)
     row = json.dumps(example_row(model), indent=2, ensure_ascii=False)
     cells = "".join(
-        f"<tr><td>{escape(i.column.name)}</td><td>{escape(describe_column(i.column)[:300])}"
-        f"</td><td>{'yes' if i.required else 'no'}</td></tr>"
+        f"<tr><td>{escape(i.column.name)}</td>"
+        f"<td>{escape(describe_column(i.column, model.reference)[:300])}</td>"
+        f"<td>{'yes' if i.required else 'no'}</td></tr>"
         for i in service.reader.inputs
     )
     goal = escape(schema.target)
@@ -61,8 +64,9 @@ def docs_page(service) -> tuple[str, str]:
 <button data-path="/predict?level=0.9">Predict with 90 % interval or set</button>
 <button data-path="/explain">Explain</button></p><pre id="out"></pre>
 <h2>Requests</h2>
-<table><tr><td><code>POST /predict</code></td><td>One row (a JSON object), a list of
-rows, or <code>{{"rows": [...]}}</code>; at most {limits.rows:,} rows and
+<div class="wide"><table>
+<tr><td><code>POST /predict</code></td><td>One row (a JSON object), a list of rows,
+or <code>{{"rows": [...]}}</code>; at most {limits.rows:,} rows and
 {limits.body_bytes:,} bytes. <code>?level=0.9</code> adds an interval or a set of
 classes.</td></tr>
 <tr><td><code>POST /explain</code></td><td>The same, with the share of each column in
@@ -70,9 +74,10 @@ each prediction; at most {limits.explained:,} rows.</td></tr>
 <tr><td><code>GET /schema</code></td><td>Columns, target and scores.</td></tr>
 <tr><td><code>GET /health</code></td><td>Whether the model answers.</td></tr>
 <tr><td><code>GET <a href="/openapi.json">/openapi.json</a></code></td><td>All of this
-for machines.</td></tr></table>
+for machines.</td></tr></table></div>
 <h2>Columns</h2>
-<table><tr><th>Column</th><th>Kind</th><th>Required</th></tr>{cells}</table>
+<div class="wide"><table><tr><th>Column</th><th>Kind</th><th>Required</th></tr>
+{cells}</table></div>
 <p>null is a missing value. Columns that the training table did not have are refused;
 levels that it did not have count as unknown, and a note says so.</p>
 <script nonce="{nonce}">{SCRIPT}</script></body></html>"""

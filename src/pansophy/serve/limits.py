@@ -9,6 +9,8 @@ class ServerLimits:
 
     Attributes
     ----------
+    head_bytes : int
+        Longest head; beyond it the answer is 431.
     body_bytes : int
         Longest body; beyond it the answer is 413.
     rows : int
@@ -29,6 +31,7 @@ class ServerLimits:
         Most connections at a time; beyond it the answer is 503.
     """
 
+    head_bytes: int = 32_768
     body_bytes: int = 10_000_000  # as for `pansophy serve`
     rows: int = 10_000
     explained: int = 200

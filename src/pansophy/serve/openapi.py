@@ -6,6 +6,7 @@ together.
 
 from typing import Annotated, Any
 
+from ..compare.model.training_reference import common_levels, typical_value
 from ..tables.number_formats import EPOCHS
 from ..tables.roles import column_format
 
@@ -23,7 +24,7 @@ def row_model(model, reader):
         how = Field(
             alias=c.name,
             title=c.name,
-            description=describe_column(c),
+            description=describe_column(c, model.reference),
             examples=[example.get(c.name)],
         )
         default = ... if one.required else None
@@ -49,43 +50,34 @@ def json_type(column):
     return float | bool if "true or false" in column.why else float
 
 
-def describe_column(column) -> str:
+def describe_column(column, reference) -> str:
+    """The role of a column and its levels, without those that few rows had."""
     if column.levels:
-        listed = ", ".join(map(str, column.levels[:MAX_LISTED_LEVELS]))
-        more = ", ..." if len(column.levels) > MAX_LISTED_LEVELS else ""
-        return f"{column.role}: {listed}{more}"
+        listed = common_levels(reference, column)[:MAX_LISTED_LEVELS]
+        more = ["..."] if len(column.levels) > len(listed) else []
+        return f"{column.role}: {', '.join([*map(str, listed), *more])}"
     form = column_format(column)
     return f"{column.role} ({form})" if form else column.role
 
 
 def example_row(model) -> dict:
-    """The first background row, as it would be posted."""
-    frame = model.background
-    if frame is None:
-        return {}
-    out: dict[str, Any] = {}
-    number = text = 0
-    for c in model.schema.used:
-        if c.role == "text":
-            out[c.name] = frame.texts[text][0].as_py()
-            text += 1
-            continue
-        out[c.name] = example_value(float(frame.values[0, number]), c)
-        number += 1
-    return out
+    """A row as it would be posted: what is typical of each column by itself."""
+    reference = model.reference
+    return {c.name: example_value(c, reference) for c in model.schema.used}
 
 
-def example_value(value, column):
-    if value != value:
-        return None
-    if column.role in ("category", "ordinal"):
-        return column.levels[int(value)] if value >= 0 else None
+def example_value(column, reference):
+    if column.role == "text":
+        return "some text"
+    value = typical_value(reference, column)
+    if value is None or column.role in ("category", "ordinal"):
+        return value
     if column.role == "date":
         import numpy as np
 
-        return str(np.datetime64(round(value), "s"))
-    whole = value.is_integer() and abs(value) < 2**53
-    return int(value) if whole else float(f"{value:.6g}")
+        return str(np.datetime64(round(float(value)), "s"))
+    value = float(f"{float(value):.3g}")
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 ROW = {"$ref": "#/components/schemas/Row"}

@@ -1,7 +1,10 @@
 """Parsing of requests; an invalid one is refused with a status and a sentence."""
 
 import asyncio
+import contextlib
 import json
+
+MAX_DISCARDED = 10  # times the longest body: what of a refused one is still read
 
 
 class RequestRefused(Exception):  # noqa: N818 - an answer, not a failure
@@ -39,6 +42,27 @@ def refuse_parameters(request):
         raise RequestRefused(422, f"{request.url.path} takes no parameters.")
 
 
+async def discard_body(request, limits):
+    """Read what is left of the body of a refused request, so that the client hears.
+
+    A connection that is closed with bytes unread is reset, and the answer is lost. A
+    body that goes on for ten times the limit, or for too long, is not waited for.
+    """
+    from starlette.requests import ClientDisconnect
+
+    told = request.headers.get("content-length", "0")
+    most = MAX_DISCARDED * limits.body_bytes
+    if request.headers.get("expect") or (told.isdigit() and int(told) > most):
+        return
+    size = 0
+    with contextlib.suppress(TimeoutError, ClientDisconnect, RuntimeError):
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    return
+
+
 async def read_body(request, limits) -> bytes:
     """The body, if it is JSON, short enough and in time."""
     head = request.headers
@@ -55,17 +79,23 @@ async def read_body(request, limits) -> bytes:
         raise long
     parts = []
     size = 0
+    most = MAX_DISCARDED * limits.body_bytes
     try:
         async with asyncio.timeout(limits.body_seconds):
             async for part in request.stream():
                 size += len(part)
-                if size > limits.body_bytes:
-                    raise long
-                parts.append(part)
+                if size <= limits.body_bytes:
+                    parts.append(part)
+                elif size > most:
+                    break
+                else:
+                    parts.clear()  # read to its end, so that the client hears
     except TimeoutError:
         raise RequestRefused(
             408, "The body did not arrive in time.", close=True
         ) from None
+    if size > limits.body_bytes:
+        raise long
     return b"".join(parts)
 
 

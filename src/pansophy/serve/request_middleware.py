@@ -1,9 +1,11 @@
-"""Middleware: a request id, a line in the log, and no stack trace to the client."""
+"""Middleware: who may ask, a request id, a line in the log, no trace to the client."""
 
+import hmac
 import logging
 import re
 import secrets
 import time
+from typing import NamedTuple
 
 from .responses import json_bytes
 
@@ -15,11 +17,53 @@ SECURITY_HEADERS = [
 ]
 
 
+class AccessRule(NamedTuple):
+    """Who is served: the token clients must know, the names they may call."""
+
+    token: bytes | None
+    hosts: frozenset[str] | None
+
+    @classmethod
+    def of(cls, token, hosts) -> "AccessRule":
+        if token is not None and (not token or not token.isascii() or " " in token):
+            raise ValueError("token must be one word of ASCII letters, at least one.")
+        any_host = hosts is None or "*" in hosts
+        names = None if any_host else frozenset(map(host_name, hosts))
+        return cls(None if token is None else token.encode(), names)
+
+    def refusal(self, scope):
+        """(status, sentence, headers) for a request that is not served, else None."""
+        sent = [value for name, value in scope["headers"] if name == b"host"]
+        if self.hosts is not None:
+            if len(sent) != 1:
+                return 400, "A request names the host it calls, once.", []
+            if host_name(sent[0].decode("latin-1")) not in self.hosts:
+                text = "This server does not answer by that name; see --allow-host."
+                return 421, text, []
+        if self.token is None or scope["path"] == "/health":
+            return None
+        told = [v for name, v in scope["headers"] if name == b"authorization"]
+        kind, _, given = (told[0] if len(told) == 1 else b"").partition(b" ")
+        right = hmac.compare_digest(given.strip(), self.token)  # the same time for any
+        if right and kind.lower() == b"bearer":
+            return None
+        text = "Send the token of this server as 'Authorization: Bearer <token>'."
+        return 401, text, [(b"www-authenticate", b'Bearer realm="pansophy"')]
+
+
+def host_name(text) -> str:
+    """The name in a Host header: without the port, in lower case."""
+    text = text.strip().lower()
+    if text.startswith("["):  # an address of IPv6
+        return text[1:].partition("]")[0]
+    return text if text.count(":") > 1 else text.partition(":")[0].rstrip(".")
+
+
 class RequestMiddleware:
     """ASGI around an app; `error` bodies are JSON objects with the request id."""
 
-    def __init__(self, app):
-        self.app = app
+    def __init__(self, app, access=AccessRule(None, None)):
+        self.app, self.access = app, access
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
@@ -39,11 +83,16 @@ class RequestMiddleware:
             await send(message)
 
         try:
-            await self.app(scope, receive, send_on)
+            refused = self.access.refusal(scope)
+            if refused is None:
+                await self.app(scope, receive, send_on)
+            else:
+                await send_error(send_on, number, *refused)
         except Exception:
             LOG.exception("%s failed", number)
             if status == 0:
-                await send_server_error(send_on, number)
+                text = "The server could not answer; its log has the reason."
+                await send_error(send_on, number, 500, text)
         finally:
             if LOG.isEnabledFor(logging.INFO):
                 spent = 1000 * (time.perf_counter() - begun)
@@ -65,9 +114,9 @@ def request_id(scope) -> str:
     return secrets.token_hex(8)
 
 
-async def send_server_error(send, number):
-    text = "The server could not answer; its log has the reason."
+async def send_error(send, number, status, text, headers=()):
     body = json_bytes({"error": text, "request_id": number})
-    head = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 500, "headers": head})
+    head = [(b"content-type", b"application/json"), *headers]
+    head.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})

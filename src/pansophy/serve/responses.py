@@ -6,6 +6,8 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 
+from ..compare.model.training_reference import common_levels
+
 MOST_CLASSES = 1000  # probabilities in one answer, by row
 
 
@@ -96,7 +98,8 @@ def schema_summary(model, reader, limits) -> dict:
             "name": one.column.name,
             "role": one.column.role,
             "required": one.required,
-            "levels": list(one.column.levels),
+            "levels": common_levels(model.reference, one.column),
+            "n_levels": len(one.column.levels),
         }
         for one in reader.inputs
     ]

@@ -9,6 +9,8 @@ refused. Levels that were not in training pass, and a note says so.
 
 import difflib
 import math
+import reprlib
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,11 @@ from ..tables.number_formats import EPOCHS
 from ..tables.roles import column_format
 
 MAX_PROBLEMS = 20  # problems named in one answer
+MAX_NOTES = 50  # notes in one answer
+MAX_WRITTEN = 100  # letters of a number or date that is written as text
+MAX_HINTS = 3  # of them with a guess at what was meant
+MAX_NAME = 100  # letters of a name that is guessed at
+MAX_COMPARED = 200  # columns that a name is compared with
 NAN = math.nan
 ABSENT = object()
 
@@ -79,6 +86,7 @@ class RowReader:
         ]
         self.fast = [(i.column.name, i.read, i.required, i.text) for i in self.inputs]
         self.names = [i.column.name for i in self.inputs]
+        self.lower = {name.lower(): name for name in self.names}
         # columns of the training table that are not used, and the target, may be sent
         self.known = {c.name for c in schema.columns} | set(schema.targets)
         self.known |= {n for n in (schema.group, schema.time, schema.weight) if n}
@@ -94,8 +102,8 @@ class RowReader:
         for i, item in enumerate(items):
             if type(item) is not dict:
                 problems.append(RowProblem(i + 1, None, "a row must be a JSON object."))
-                continue
-            values.append(self._row(i, item, texts, notes, problems))
+            else:
+                values.append(self._row(i, item, texts, notes, problems))
             if len(problems) > MAX_PROBLEMS:
                 break
         if problems:
@@ -127,29 +135,39 @@ class RowReader:
                 t += 1
             else:
                 out.append(got)
-                if got == -1.0 and name in self.levels:
+                if got == -1.0 and name in self.levels and len(notes) < MAX_NOTES:
                     level = f"{short_repr(value)} of {name!r}"
                     note = f"{level} was not in training; it counts as unknown."
                     notes[note] = None
         if seen < len(item):
-            problems += [
-                RowProblem(i + 1, name, self._unknown(name))
-                for name in item
-                if name not in self.known
-            ]
+            problems += self._unknown(i, item, len(problems))
         return out
 
-    def _unknown(self, name) -> str:
-        same = [n for n in self.names if n.lower() == name.lower()]
-        near = same or difflib.get_close_matches(name[:200], self.names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        return f"there is no column {short_repr(name)}{hint}"
+    def _unknown(self, i, item, told):
+        """Problems for keys that are no column: few, and few of them with a hint."""
+        unknown = (name for name in item if name not in self.known)
+        for k, name in enumerate(islice(unknown, MAX_PROBLEMS + 1)):
+            hint = self._hint(name) if told + k < MAX_HINTS else "."
+            text = f"there is no column {short_repr(name)}{hint}"
+            yield RowProblem(i + 1, name[:MAX_NAME], text)
+
+    def _hint(self, name) -> str:
+        """The column that was meant, as far as it can be found with little work."""
+        if len(name) > MAX_NAME:
+            return "."
+        near = self.lower.get(name.lower())
+        if near is None:
+            some = self.names[:MAX_COMPARED]
+            near = next(iter(difflib.get_close_matches(name, some, 1)), None)
+        return "." if near is None else f"; did you mean {near!r}?"
 
 
 def short_repr(value) -> str:
     if type(value) is int and abs(value) >= 2**64:
         return "a very long number"
-    text = repr(value)
+    if type(value) in (list, dict):
+        return reprlib.repr(value)[:60]  # looks at a few of its values only
+    text = repr(value[:60] if type(value) is str else value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -241,6 +259,8 @@ def date_reader(column):
 
 
 def as_in_training(column, value, what) -> float:
+    if type(value) is str and len(value) > MAX_WRITTEN:
+        raise ValueError(what)
     try:
         return float(single_row.number_from_value(value, type(value), column))
     except TableError:

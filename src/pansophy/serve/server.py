@@ -8,12 +8,15 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
-from .application import app, load_table_model
+from .application import app, load_table_model, require_server_packages
 from .limits import ServerLimits
+from .request_middleware import AccessRule
 
 __all__ = ["app", "run", "worker_application"]
-HEAD_BYTES = 65_536
-VARIABLES = ("PANSOPHY_SERVE_MODEL", "PANSOPHY_SERVE_LIMITS")
+VARIABLES = ("PANSOPHY_SERVE_MODEL", "PANSOPHY_SERVE_LIMITS", "PANSOPHY_SERVE_ACCESS")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+EVERYWHERE = ("", "0.0.0.0", "::")  # addresses that stand for all of a machine
+LINGER_SECONDS = 2.0  # how long a refused client may go on sending
 
 
 def run(
@@ -25,6 +28,8 @@ def run(
     limits=None,
     max_rows=None,
     max_bytes=None,
+    token=None,
+    hosts=None,
     log="info",
 ):
     """Serve a saved model until SIGTERM or Ctrl-C, finishing what is under way.
@@ -37,14 +42,22 @@ def run(
         By default only this machine can connect.
     workers : int
         Processes, each with the model in memory.
-    limits : Limits or None
+    limits : ServerLimits or None
     max_rows, max_bytes : int or None
-        Of one request; short for `Limits(rows=..., body_bytes=...)`.
+        Of one request; short for `ServerLimits(rows=..., body_bytes=...)`.
+    token : str or None
+        What clients must send as `Authorization: Bearer <token>`; None lets all in.
+    hosts : list of str or None
+        Further names by which clients may call this server, besides this machine's own
+        (localhost) and `host`; "*" for any.
     log : {"info", "warning", "error"}
         "info" writes a line a request to standard error.
     """
+    require_server_packages()
     import uvicorn
 
+    hosts = allowed_hosts(host, hosts)
+    AccessRule.of(token, hosts)  # what is wrong with them is said once, here
     asked = {"rows": max_rows, "body_bytes": max_bytes}
     asked = {name: value for name, value in asked.items() if value is not None}
     limits = replace(limits or ServerLimits(), **asked)
@@ -52,7 +65,7 @@ def run(
     common: dict[str, Any] = {
         "host": host,
         "port": port,
-        "http": timeout_protocol(limits.head_seconds),
+        "http": timeout_protocol(limits.head_seconds, limits.head_bytes),
         "ws": "none",
         "access_log": False,
         "log_config": None,
@@ -62,11 +75,13 @@ def run(
         "limit_concurrency": limits.connections,
     }
     if workers == 1:
-        uvicorn.Server(uvicorn.Config(app(path, limits), **common)).run()
+        made = app(path, limits, token=token, hosts=hosts)
+        uvicorn.Server(uvicorn.Config(made, **common)).run()
         return
     load_table_model(path)  # what is wrong with the file is said once, here
     common["http"] = "pansophy.serve.server:TimeoutProtocol"
-    values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)))
+    access = json.dumps({"token": token, "hosts": hosts})
+    values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)), access)
     os.environ.update(zip(VARIABLES, values))
     uvicorn.run(
         "pansophy.serve.server:worker_application",
@@ -76,11 +91,16 @@ def run(
     )
 
 
+def allowed_hosts(host, more) -> list[str]:
+    """Names by which a server on `host` may be called."""
+    return [*LOOPBACK, *(() if host in EVERYWHERE else (host,)), *(more or ())]
+
+
 def worker_application():
     """The application of one worker process, told by the environment."""
     set_up_log("info")
-    path, limits = (os.environ[name] for name in VARIABLES)
-    return app(path, ServerLimits(**json.loads(limits)))
+    path, limits, access = (os.environ[name] for name in VARIABLES)
+    return app(path, ServerLimits(**json.loads(limits)), **json.loads(access))
 
 
 def set_up_log(level):
@@ -97,11 +117,11 @@ def set_up_log(level):
 
 
 @cache
-def timeout_protocol(seconds):
-    """uvicorn's protocol, closing a connection whose head does not come in time.
+def timeout_protocol(seconds, head_bytes):
+    """uvicorn's protocol, refusing a head that is too long or does not come in time.
 
     uvicorn itself waits for ever for the end of a request head, so that a few slow
-    clients could use up all connections.
+    clients could use up all connections, and takes heads of any length.
     """
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Base
@@ -112,22 +132,29 @@ def timeout_protocol(seconds):
 
     class Protocol(base):
         late = None
-        head = 0
+        head = 0  # bytes of the head so far
+        tail = b""  # its last bytes, in which its end may have begun
+        refused = False
 
         def connection_made(self, transport):
             super().connection_made(transport)
             self._expect()
 
         def data_received(self, data):
+            if self.refused:
+                return  # read on, so that the client hears the answer
             if self.late is None and not self._busy():
                 self._expect()
+            if self.late is not None and not self._busy():
+                end = (self.tail + data).find(b"\r\n\r\n")
+                self.head += len(data) if end < 0 else max(0, end - len(self.tail))
+                self.tail = (self.tail + data)[-3:]
+                if self.head > head_bytes:
+                    self._refuse(b"431 Request Header Fields Too Large")
+                    return
             super().data_received(data)
             if self._busy():
                 self._calm()
-            elif self.late is not None:
-                self.head += len(data)
-                if self.head > HEAD_BYTES:
-                    self._too_late(b"431 Request Header Fields Too Large")
 
         def connection_lost(self, exc):
             self._calm()
@@ -138,19 +165,23 @@ def timeout_protocol(seconds):
 
         def _expect(self):
             self.head = 0
-            self.late = self.loop.call_later(seconds, self._too_late)
+            self.tail = b""
+            self.late = self.loop.call_later(seconds, self._refuse)
 
         def _calm(self):
             if self.late is not None:
                 self.late.cancel()
                 self.late = None
 
-        def _too_late(self, status=b"408 Request Timeout"):
+        def _refuse(self, status=b"408 Request Timeout"):
             self._calm()
+            self.refused = True
             if not self.transport.is_closing():
                 end = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
                 self.transport.write(b"HTTP/1.1 " + status + end)
-                self.transport.close()
+                if self.transport.can_write_eof():
+                    self.transport.write_eof()
+                self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     return Protocol
 
@@ -159,5 +190,5 @@ def __getattr__(name):
     """`TimeoutProtocol`, which worker processes import by its name."""
     if name == "TimeoutProtocol":
         limits = ServerLimits(**json.loads(os.environ.get(VARIABLES[1], "{}")))
-        return timeout_protocol(limits.head_seconds)
+        return timeout_protocol(limits.head_seconds, limits.head_bytes)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

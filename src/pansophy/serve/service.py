@@ -23,6 +23,9 @@ from .responses import (
 )
 from .row_reader import RowReader, RowsRejected
 
+INLINE_BYTES = 50_000  # bodies up to this are read in the event loop itself
+INLINE_NUMBERS = 2_000  # and so many predicted numbers are written in it
+
 
 class PredictionService:
     """The model, the rows that wait for it, and a handler for each route."""
@@ -31,6 +34,7 @@ class PredictionService:
         self.model, self.limits = model, limits
         self.reader = RowReader(model)
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self.readers = ThreadPoolExecutor(2, thread_name_prefix="reader")
         self.batcher = RequestBatcher(model, self.pool, limits.waiting)
         self.begun = time.time()
         self.requests = 0
@@ -41,13 +45,24 @@ class PredictionService:
         level = requested_level(request)
         rows = await self._rows(request, self.limits.rows)
         p = await self.batcher.scores(rows)
-        try:
+
+        def written():
             frame = None if level is None else rows.frame()
             out = prediction_objects(self.model, p, level, frame)
+            return json_bytes({"predictions": out, "notes": rows.notes})
+
+        try:
+            body = await self._run(written, len(p) * p[0].size > INLINE_NUMBERS)
         except AttributeError as error:  # no intervals or sets for this model
             raise RequestRefused(422, str(error)) from None
         self.requests += 1
-        return json_bytes({"predictions": out, "notes": rows.notes})
+        return body
+
+    async def _run(self, work, heavy):
+        """The result of `work()`, on a thread if it would hold up the event loop."""
+        if not heavy:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self.readers, work)
 
     async def explain(self, request) -> bytes:
         """What each column adds to each prediction."""
@@ -57,16 +72,17 @@ class PredictionService:
         loop = asyncio.get_running_loop()
 
         def work():
-            return explain_rows(self.model, frame), self.model.raw_scores(frame)
+            found = explain_rows(self.model, frame)
+            out = explanation_objects(self.model, found, self.model.raw_scores(frame))
+            told = {"scale": found.scale, "how": found.how, "notes": rows.notes}
+            return json_bytes({"predictions": out, **told})
 
         try:
-            found, p = await loop.run_in_executor(self.pool, work)
+            body = await loop.run_in_executor(self.pool, work)
         except AttributeError as error:
             raise RequestRefused(422, str(error)) from None
         self.requests += 1
-        out = explanation_objects(self.model, found, p)
-        told = {"scale": found.scale, "how": found.how, "notes": rows.notes}
-        return json_bytes({"predictions": out, **told})
+        return body
 
     async def health(self, request) -> bytes:
         """Whether the model answers."""
@@ -88,19 +104,25 @@ class PredictionService:
         return json_bytes(self.summary)
 
     async def _rows(self, request, most):
-        items = rows_in_body(await read_body(request, self.limits))
-        if len(items) > most:
-            text = f"{len(items)} rows are too many; one request holds at most {most}."
-            raise RequestRefused(413, text)
-        try:
+        body = await read_body(request, self.limits)
+
+        def read():
+            items = rows_in_body(body)
+            if len(items) > most:
+                n = len(items)
+                text = f"{n} rows are too many; one request holds at most {most}."
+                raise RequestRefused(413, text)
             return self.reader.read(items)
+
+        try:
+            return await self._run(read, len(body) > INLINE_BYTES)
         except RowsRejected as bad:
             told = [p._asdict() for p in bad.problems]
             raise RequestRefused(422, str(bad), problems=told) from None
 
 
 def warm_up_model(model):
-    """Answer for a training row once, so that the first request waits for nothing."""
+    """Answer for a few rows once, so that the first request waits for nothing."""
     background = model.background
     if background is None:
         return
@@ -108,4 +130,4 @@ def warm_up_model(model):
         for n in (1, len(background)):
             model.raw_scores(background[slice(0, n)])
     except Exception:  # a request would meet it too, and be told
-        LOG.exception("the model fails on a row of training")
+        LOG.exception("the model fails on a row like those of training")

@@ -1,11 +1,13 @@
 """Fourier analysis and convolution."""
 
 from .convolution import (
+    continuous_convolution,
     convolve,
     correlate,
     detect_pattern,
     fft_convolve,
     filter_image,
+    image_kernel,
 )
 from .fourier import (
     FourierSeries,
@@ -17,12 +19,14 @@ from .fourier import (
     fourier_transform,
     ifft,
     inverse_fourier_transform,
+    square_integral,
     trapezoid,
 )
 
 __all__ = [
     "FourierSeries",
     "change_basis",
+    "continuous_convolution",
     "convolve",
     "correlate",
     "detect_pattern",
@@ -34,6 +38,8 @@ __all__ = [
     "fourier_series",
     "fourier_transform",
     "ifft",
+    "image_kernel",
     "inverse_fourier_transform",
+    "square_integral",
     "trapezoid",
 ]

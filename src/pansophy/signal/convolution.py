@@ -2,11 +2,13 @@
 
     (x * w)(t) = sum_a x(a) w(t - a)               convolution                   (1)
     (x . w)(t) = sum_a x(t + a) w(a)               correlation                   (2)
+    (f * g)(t) = integral of f(a) g(t - a) da      convolution of functions      (3)
 
 (2) is (1) with w turned round in every dimension; they agree only where w is its own
 mirror image. "full" gives every t with an overlap (n + m - 1 of them), "valid" those
 where w lies inside x (n - m + 1), "same" the n in the middle. By the convolution
 theorem (1) is a product of transforms, O(n log n) after both are padded with zeros.
+(3) is a Gauss-Legendre sum for each t, cut where f or g has a corner or a jump.
 
 Shapes    x (n, ...)   w (m, ...)
 """
@@ -15,8 +17,22 @@ import numpy as np
 import scipy.fft
 
 from ..params import check_count
+from .fourier import evaluate_at, quadrature_nodes
 
 MODES = ("full", "same", "valid")
+EDGE_RULES = {"nearest": "edge", "reflect": "symmetric", "wrap": "wrap"}
+SMOOTHING = ("blur", "gaussian")
+NAMED_KERNELS = {
+    "identity": [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
+    "sharpen": [[0, -1, 0], [-1, 5, -1], [0, -1, 0]],
+    "edges": [[-1, -1, -1], [-1, 8, -1], [-1, -1, -1]],
+    "laplacian": [[0, 1, 0], [1, -4, 1], [0, 1, 0]],
+    "sobel_x": [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
+    "sobel_y": [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
+    "prewitt_x": [[-1, 0, 1], [-1, 0, 1], [-1, 0, 1]],
+    "prewitt_y": [[-1, -1, -1], [0, 0, 0], [1, 1, 1]],
+    "emboss": [[-2, -1, 0], [-1, 1, 1], [0, 1, 2]],
+}
 
 
 def check_operands(x, w, mode):
@@ -84,6 +100,84 @@ def fft_convolve(x, w, axis=-1):
     return np.take(out, np.arange(n), axis=axis)
 
 
+def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks=()):
+    """(f * g)(t), eq. (3), of two functions.
+
+    Parameters
+    ----------
+    f, g : functions
+        Each is called with an array of places.
+    t : float or array
+    bounds : (low, high), default=(-50, 50)
+        Outside of them f is taken to be 0.
+    breaks, g_breaks : lists of float
+        Places where f, or g, has a corner or a jump, for exact integrals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.signal import continuous_convolution
+    >>> box = lambda t: np.where(np.abs(t) <= 0.5, 1.0, 0.0)
+    >>> continuous_convolution(  # a triangle
+    ...     box, box, [0, 0.25, 1], bounds=(-0.5, 0.5), g_breaks=[-0.5, 0.5]
+    ... ).round(6)
+    array([1.  , 0.75, 0.  ])
+    """
+    low, high = bounds
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
+    t = np.asarray(t, dtype=float)
+    out = []
+    for at in t.ravel():
+        cuts = [*breaks, *(at - np.asarray(g_breaks, dtype=float))]
+        x, w = quadrature_nodes(low, high, cuts, waves=high - low)
+        out.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, at - x)))
+    return np.array(out).reshape(t.shape)[()]
+
+
+def image_kernel(name, size=3, sigma=None) -> np.ndarray:
+    """A filter by its name, for `filter_image`.
+
+    Parameters
+    ----------
+    name : str
+        "identity"; "blur" (mean of a square), "gaussian" and "sharpen", whose entries
+        sum to 1; "edges", "laplacian", "sobel_x", "sobel_y", "prewitt_x" and
+        "prewitt_y" (derivatives), whose entries sum to 0; "emboss".
+    size : odd int, default=3
+        Rows and columns of "blur" and "gaussian"; the others have 3.
+    sigma : float, optional
+        Standard deviation of "gaussian"; None is size / 6.
+
+    Examples
+    --------
+    >>> from pansophy.signal import image_kernel
+    >>> image_kernel("sharpen").tolist()
+    [[0.0, -1.0, 0.0], [-1.0, 5.0, -1.0], [0.0, -1.0, 0.0]]
+    """
+    size = check_count("size", size)
+    if name in NAMED_KERNELS:
+        if size != 3 or sigma is not None:
+            raise ValueError(f"{name!r} has size 3 and no sigma.")
+        return np.array(NAMED_KERNELS[name], dtype=float)
+    if name not in SMOOTHING:
+        known = ", ".join([*SMOOTHING, *NAMED_KERNELS])
+        raise ValueError(f"there is no filter named {name!r}; there are {known}.")
+    if size % 2 == 0:
+        raise ValueError(
+            f"size must be odd, so that a filter has a middle, got {size}."
+        )
+    if name == "blur":
+        if sigma is not None:
+            raise ValueError('sigma is for "gaussian", not for "blur".')
+        return np.full((size, size), 1 / size**2)
+    sigma = size / 6 if sigma is None else sigma
+    if not 0 < sigma < np.inf:
+        raise ValueError(f"sigma must be a positive number, got {sigma!r}.")
+    x = np.exp(-0.5 * ((np.arange(size) - size // 2) / sigma) ** 2)
+    return np.outer(x, x) / x.sum() ** 2
+
+
 def filter_image(image, kernel, *, stride=1, padding="valid"):
     """Response of a filter at each place of an image, eq. (2).
 
@@ -91,11 +185,15 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
     ----------
     image : array of shape (h, w) or (h, w, channels)
         The channels of an image are filtered alike.
-    kernel : array of shape (kh, kw)
+    kernel : array of shape (kh, kw), or str
+        A filter, or the name of one of `image_kernel`.
     stride : int, default=1
         Rows and columns between places.
-    padding : {"valid", "same"}, default="valid"
-        "same" puts zeros around the image, so that its size is kept at stride 1.
+    padding : {"valid", "same", "nearest", "reflect", "wrap"}, default="valid"
+        "valid" takes only places where the filter lies inside the image. The others
+        keep its size at stride 1; beyond the edge are zeros ("same"), the pixel at the
+        edge ("nearest"), the image mirrored ("reflect") or repeated ("wrap"). With the
+        last three a filter whose entries sum to 1 keeps a constant image as it is.
 
     Examples
     --------
@@ -105,9 +203,13 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
     array([[2., 0.],
            [0., 2.]])
     """
-    image, kernel = np.asarray(image), np.asarray(kernel)
-    if padding not in ("valid", "same"):
-        raise ValueError(f'padding must be "valid" or "same", got {padding!r}.')
+    kernel = image_kernel(kernel) if isinstance(kernel, str) else np.asarray(kernel)
+    image = np.asarray(image)
+    if padding not in ("valid", "same", *EDGE_RULES):
+        raise ValueError(
+            'padding must be "valid", "same", "nearest", "reflect" or "wrap", got '
+            f"{padding!r}."
+        )
     stride = check_count("stride", stride)
     if image.ndim == 3:
         layers = [
@@ -115,6 +217,9 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
             for c in range(image.shape[2])
         ]
         return np.stack(layers, axis=2)
+    if padding in EDGE_RULES and image.ndim == kernel.ndim == 2 and image.size:
+        around = [(k // 2, (k - 1) // 2) for k in kernel.shape]
+        image, padding = np.pad(image, around, mode=EDGE_RULES[padding]), "valid"
     return correlate(image, kernel, padding)[::stride, ::stride]
 
 

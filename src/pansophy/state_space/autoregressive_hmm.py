@@ -35,6 +35,7 @@ from ..distributions.covariance import SHAPES
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior
 from ..params import Count, Natural, NonNegative, Verbosity, check_count
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .forecast import Forecast, check_interval_level
 from .gaussian_hmm import (
@@ -172,6 +173,12 @@ class RegressionEmission:
         return {"m": own["m"] + self.slopes.size, "c": own["c"]}
 
 
+@saved_state(
+    intercept_=FloatArray("n_components", "n_features_in_"),
+    coef_=FloatArray("n_components", "lags", "n_features_in_", "n_features_in_"),
+    last_regimes_=FloatArray("n_components"),
+    last_=FloatArray("lags", "n_features_in_"),
+)
 @dataclass(eq=False, repr=False)
 class AutoregressiveHMM(AbstractHMM, Estimator):
     """Hidden Markov model with linear autoregressions as states, by Baum-Welch.
@@ -200,7 +207,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -262,7 +269,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "stmc"

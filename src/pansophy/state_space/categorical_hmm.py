@@ -20,7 +20,8 @@ import numpy as np
 from ..base import Estimator
 from ..distributions.categorical import Categorical, checked_probabilities
 from ..distributions.priors import Dirichlet
-from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..params import Count, Natural, NonNegative, ParameterRule, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .hmm import AbstractHMM
 
@@ -33,6 +34,7 @@ Letters = Annotated[
 ]
 
 
+@saved_state(emissionprob_=FloatArray("n_components", None))
 @dataclass(eq=False, repr=False)
 class CategoricalHMM(AbstractHMM, Estimator):
     """Hidden Markov model with symbols as observations, fitted by Baum-Welch.
@@ -55,7 +57,7 @@ class CategoricalHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the total log-likelihood by no more than this.
     verbose : int, default=0
@@ -107,7 +109,7 @@ class CategoricalHMM(AbstractHMM, Estimator):
     n_features: Count | None = None
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "ste"

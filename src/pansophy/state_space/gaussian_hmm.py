@@ -50,7 +50,8 @@ from ..distributions.covariance import ALL_SHAPES, factor_analysis
 from ..distributions.missing import expected_moments, observed_log_prob
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior, normal_log_prior, posterior_modes
-from ..params import Count, NonNegative, Number, Verbosity
+from ..params import Count, Natural, NonNegative, Number, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .hmm import AbstractHMM
 from .hmm_initialization import (
@@ -325,6 +326,8 @@ def stored_covariances(value, shape: str, k: int, d: int, name="covars_"):
     """Covariances in the storage of a shape, from that storage or from matrices."""
     value = np.array(value, dtype=float)
     want = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    if shape == "spherical" and value.size == k == len(np.atleast_1d(value)):
+        value = value.reshape(k)  # also (k, 1), (k, 1, 1), ...
     full = value.shape == (k, d, d) and shape != "low_rank"
     if full and shape != "full" and not (shape == "diag" and d == k == 1):
         value = {
@@ -348,6 +351,7 @@ def stored_covariances(value, shape: str, k: int, d: int, name="covars_"):
     return value
 
 
+@saved_state(means_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class GaussianHMM(AbstractHMM, Estimator):
     """Hidden Markov model with Normals as emissions, fitted by Baum-Welch.
@@ -377,7 +381,7 @@ class GaussianHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -437,7 +441,7 @@ class GaussianHMM(AbstractHMM, Estimator):
     covars_weight: NonNegative = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "stmc"

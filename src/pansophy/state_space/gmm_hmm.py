@@ -40,7 +40,8 @@ from ..core.rows import Rows
 from ..distributions.categorical import checked_probabilities
 from ..distributions.normal import Moments, Normal
 from ..distributions.normal_prior import NormalPrior, normal_log_prior
-from ..params import Count, NonNegative, Number, Verbosity
+from ..params import Count, Natural, NonNegative, Number, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .gaussian_hmm import (
     EMPTY_STATE,
@@ -266,6 +267,11 @@ def mixture_prior(model, k, m, d) -> MixturePrior:
     return MixturePrior(alpha, NormalPrior(m0, kappa, psi, extra))
 
 
+@saved_state(
+    weights_=FloatArray("n_components", "mixtures"),
+    means_=FloatArray("n_components", "mixtures", "n_features_in_"),
+    covars_=FloatArray("n_components", ...),
+)
 @dataclass(eq=False, repr=False)
 class GMMHMM(AbstractHMM, Estimator):
     """Hidden Markov model with mixtures of Normals as emissions, by Baum-Welch.
@@ -295,7 +301,7 @@ class GMMHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -358,7 +364,7 @@ class GMMHMM(AbstractHMM, Estimator):
     covariance_type: Literal["spherical", "diag", "full", "tied"] = "diag"
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "stmcw"

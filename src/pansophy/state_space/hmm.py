@@ -17,6 +17,10 @@ says nothing about z_t, and its likelihood is 1 in every state. Hard EM, or Vite
 training, counts along the most likely path instead, and raises max_z log p(x, z). A
 state that is never visited keeps its parameters.
 
+Where sequences end in a state of their own accord, with probability e_j (`stopprob_`),
+the last step has the factor e, a row of A and its e sum to 1, and both are counted
+together: e_j in proportion to the expected number of ends in j                   (4)
+
 A zero of A stays zero under counting, so that a topology of allowed transitions is
 nothing but the zeros that a fit starts with.
 
@@ -30,6 +34,7 @@ Shapes    X (n, d) all sequences one after the other, ends (s,)   pi (k,)   A (k
 Refs      [Baum1970]; [Rabiner1989]
 """
 
+import logging
 import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
@@ -56,6 +61,7 @@ from ..distributions.base import SufficientStatistics
 from ..distributions.categorical import Categorical, checked_probabilities, pick_rows
 from ..distributions.priors import Dirichlet
 from ..params import check_count
+from ..persist.saved_state import FloatArray, Whole, saved_state
 from .hmm_inference import (
     fixed_lag_smoother,
     k_best_paths,
@@ -65,6 +71,8 @@ from .hmm_inference import (
 from .sequences import join_sequences, stack_sequences
 from .transition_matrix import stationary_distribution
 
+LOG = logging.getLogger(__name__)
+
 
 class HMMParams(NamedTuple):
     """What Baum-Welch estimates."""
@@ -72,6 +80,7 @@ class HMMParams(NamedTuple):
     start: np.ndarray  # pi
     trans: np.ndarray  # A
     emission: Any  # b, a batch of k distributions
+    stop: Any = None  # e (k,), or None where sequences do not end by themselves
 
 
 class HMMStats(NamedTuple):
@@ -80,6 +89,7 @@ class HMMStats(NamedTuple):
     start: np.ndarray
     trans: np.ndarray
     emission: Any  # statistics of the emission's own kind
+    stop: Any = None  # expected ends in each state, (k,)
 
 
 class HMMPriors(NamedTuple):
@@ -158,36 +168,58 @@ def baum_welch_e_step(
     """
     seen = emission_evidence(p.emission, X, ends)
     chain = Chain(p.start, p.trans)
-    E = viterbi_counts(chain, seen) if hard else expected_counts(chain, seen, log=log)
+    stopping = seen if p.stop is None else with_stop_factor(seen, p.stop)
+    E = (
+        viterbi_counts(chain, stopping)
+        if hard
+        else expected_counts(chain, stopping, log=log)
+    )
+    stop = None
+    if p.stop is not None:
+        stop, E = ends_and_counts(E, seen)
     if hasattr(p.emission, "evidence"):
-        return HMMStats(E.start, E.trans, p.emission.expected(X, E.counts)), E.loglik
-    if seen.index is not None:
+        emission = p.emission.expected(X, E.counts)
+    elif seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
-        return HMMStats(
-            E.start, E.trans, SufficientStatistics(counts.sum(1), (counts,))
-        ), E.loglik
-    here = ~np.isnan(X).any(axis=1)
-    return HMMStats(
-        E.start, E.trans, p.emission.stats(X[here], E.counts[here])
-    ), E.loglik
+        emission = SufficientStatistics(counts.sum(1), (counts,))
+    else:
+        here = ~np.isnan(X).any(axis=1)
+        emission = p.emission.stats(X[here], E.counts[here])
+    return HMMStats(E.start, E.trans, emission, stop), E.loglik
+
+
+def ends_and_counts(E: Expected, seen: Evidence):
+    """Expected ends in each state, and E with counts of the evidence without them."""
+    if seen.index is None:
+        return E.counts[seen.ends - 1].sum(axis=0), E
+    v = len(seen.log_table)  # the last steps have rows of their own behind these
+    return E.counts[v:].sum(axis=0), E._replace(counts=E.counts[:v] + E.counts[v:])
 
 
 def baum_welch_m_step(
     stats: HMMStats, old: HMMParams, priors: HMMPriors, letters: str
 ) -> HMMParams:
     """M-step, eq. (2) and (3), of the parameters named by letters s, t and e."""
-    start, trans, emission = old
+    start, trans, emission, stop = old
     if "s" in letters:
         start = map_probabilities(stats.start, start, priors.start)
-    if "t" in letters:
+    if "t" in letters and stop is None:
         trans = map_probabilities(stats.trans, trans, priors.trans)
+    elif "t" in letters:  # eq. (4)
+        prior = np.broadcast_to(np.asarray(priors.trans, float), trans.shape)
+        rows = map_probabilities(
+            np.c_[stats.trans, stats.stop],
+            np.c_[trans, stop],
+            np.c_[prior, np.ones(len(stop))],
+        )
+        trans, stop = rows[:, :-1], rows[:, -1]
     own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
     if own and hasattr(emission, "learn"):
         emission = emission.learn(stats.emission, priors.emission, own)
     elif own:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
         emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
-    return HMMParams(start, trans, emission)
+    return HMMParams(start, trans, emission, stop)
 
 
 def keep_unseen_symbols(old, new, stats, prior):
@@ -267,7 +299,9 @@ def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
     trans = np.where(mask, p.trans, 0.0)
     trans = np.where(trans.sum(1, keepdims=True) > 0, trans, mask)
     start = np.eye(len(p.start))[0] if ordered else p.start
-    return HMMParams(start, trans / trans.sum(1, keepdims=True), p.emission)
+    trans = trans / trans.sum(1, keepdims=True)
+    trans = trans if p.stop is None else trans * (1 - p.stop)[:, None]
+    return HMMParams(start, trans, p.emission, p.stop)
 
 
 class ConvergenceMonitor(NamedTuple):
@@ -276,13 +310,37 @@ class ConvergenceMonitor(NamedTuple):
     converged: bool
     iter: int
     history: list  # log-likelihood after each iteration
+    tol: float = 0.0
+    n_iter: int = 0
+    verbose: Any = False
 
 
+class MonitorWatch:
+    """Tells log-likelihoods to a monitor of the user's until it has converged."""
+
+    def __init__(self, monitor):
+        self.monitor = monitor
+        self.converged = False
+        if monitor is not None and hasattr(monitor, "_reset"):
+            monitor._reset()  # as hmmlearn begins a fit
+
+    def report(self, loglik):
+        if self.monitor is None or self.converged:
+            return
+        self.monitor.report(float(loglik))
+        self.converged = bool(getattr(self.monitor, "converged", False))
+
+
+@saved_state(
+    n_components=Whole(low=1),
+    startprob_=FloatArray("n_components"),
+    transmat_=FloatArray("n_components", "n_components"),
+)
 class AbstractHMM(Density, Estimator):
     """Hidden Markov model with any emission, which a final class provides."""
 
-    # attribute of the emission -> its letter in `params`, where that is not "e"
-    _letters: ClassVar[dict[str, str]] = {}
+    # attribute of the emission -> its letter in `params`
+    _letters: ClassVar[dict[str, str]] = {"emissionprob_": "e"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -305,7 +363,17 @@ class AbstractHMM(Density, Estimator):
     def _emission_prior(self, emission) -> Any:
         """The conjugate prior of the emission, or None."""
 
-    def fit(self, X, lengths=None, y=None, *, hard=False, n_init=1, topology=None):
+    def fit(
+        self,
+        X,
+        lengths=None,
+        y=None,
+        *,
+        hard=False,
+        n_init=1,
+        topology=None,
+        stop=None,
+    ):
         """Fit by Baum-Welch.
 
         Parameters
@@ -324,6 +392,11 @@ class AbstractHMM(Density, Estimator):
         topology : {"ergodic", "left-right"} or matrix of shape (k, k), optional
             Moves that are allowed. "left-right" starts in the first state, and stays
             or goes to the next. Zeros of `transmat_` stay zeros anyway.
+        stop : bool, optional
+            Whether to learn in which states sequences end: `stopprob_` (k,) and the
+            rows of `transmat_` then sum to 1 together, eq. (4). None does so if
+            `stopprob_` is set; True starts from one end in the mean length of a
+            sequence unless it is set and "t" is not in `init_params`.
 
         Returns
         -------
@@ -331,11 +404,8 @@ class AbstractHMM(Density, Estimator):
         """
         X, ends = self._sequences(X, lengths, reset=True)
         n_init = check_count("n_init", n_init)
-        if getattr(self, "stopprob_", None) is not None:
-            raise ValueError(
-                "fit does not learn when to stop: delete stopprob_, or add a state and "
-                "a symbol for the end."
-            )
+        self._initial_stop(stop, len(X) / len(ends))
+        self._log_overwritten()
         rng = make_rng(self.random_state)
         rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
         mask = allowed_transitions(topology, self.n_components)
@@ -350,13 +420,21 @@ class AbstractHMM(Density, Estimator):
         symbols = isinstance(initial[0].emission, Categorical)
         rows = symbol_codes(initial[0].emission, X) if symbols else X
 
+        watch = MonitorWatch(getattr(self, "_own_monitor", None))
+
         def e_step(params):
             stats, loglik = baum_welch_e_step(params, rows, ends, log=log, hard=hard)
+            watch.report(loglik)
             return (stats, params), loglik  # what is not estimated stays as it is
 
         def m_step(stats_and_params):
             stats, params = stats_and_params
+            if watch.converged:  # unchanged parameters end the iteration
+                return params
             return baum_welch_m_step(stats, params, priors, letters)
+
+        if self.n_iter == 0:
+            return self._keep_initial(initial, e_step)
 
         def run_from(i, task):
             return em(
@@ -424,6 +502,45 @@ class AbstractHMM(Density, Estimator):
         self._finish(X, ends)
         return self
 
+    def _keep_initial(self, initial, e_step):
+        """`fit` without iterations: the best of the starts."""
+        logliks = [e_step(params)[1] for params in initial]
+        best = int(np.argmax(logliks))
+        self._set_attributes(initial[best])
+        self.log_likelihood_ = float(logliks[best])
+        self.n_iter_ = 0
+        self.history_ = {"objective": np.empty(0)}
+        self.converged_ = self.interrupted_ = False
+        return self
+
+    def _is_set(self, name) -> bool:
+        """Whether a fitted attribute was set, by a fit or by hand."""
+        return name in vars(self) or f"_{name}" in vars(self)
+
+    def _log_overwritten(self):
+        """Tell in the log which attributes the start of a fit overwrites."""
+        letters = {"startprob_": "s", "transmat_": "t", **self._letters}
+        for name, letter in letters.items():
+            if letter in self.init_params and self._is_set(name):
+                LOG.warning(
+                    "Even though the %r attribute is set, it will be overwritten "
+                    "during initialization because 'init_params' contains %r",
+                    name,
+                    letter,
+                )
+
+    def _initial_stop(self, stop, mean_length):
+        """Set or delete `stopprob_` as the argument `stop` of `fit` asks."""
+        given = getattr(self, "stopprob_", None)
+        if stop is False and hasattr(self, "stopprob_"):
+            del self.stopprob_
+        elif stop and (given is None or "t" in self.init_params):
+            self.stopprob_ = np.full(self.n_components, 1 / (mean_length + 1))
+            if hasattr(self, "transmat_") and "t" not in self.init_params:
+                A = np.asarray(self.transmat_, dtype=float)
+                rows = A.sum(axis=1, keepdims=True)
+                self.transmat_ = A / rows * (1 - self.stopprob_)[:, None]
+
     def _finish(self, X, ends):
         """What else a final class keeps of its training data: by default nothing."""
 
@@ -433,10 +550,25 @@ class AbstractHMM(Density, Estimator):
 
     @property
     def monitor_(self) -> ConvergenceMonitor:
-        """How the fit went, as hmmlearn tells it."""
-        check_is_fitted(self, "history_")
+        """How the fit went, as hmmlearn tells it; empty before a fit.
+
+        A monitor of one's own, with `report(log_likelihood)` and `converged`, may be
+        set before `fit`: it is told every log-likelihood and may end the iteration.
+        """
+        own = getattr(self, "_own_monitor", None)
+        if own is not None:
+            return own
+        settings = (self.tol, self.n_iter, self.verbose)
+        if not hasattr(self, "history_"):
+            return ConvergenceMonitor(False, 0, [], *settings)
         history = [-float(v) for v in self.history_["objective"]]
-        return ConvergenceMonitor(self.converged_, self.n_iter_, history)
+        return ConvergenceMonitor(self.converged_, self.n_iter_, history, *settings)
+
+    @monitor_.setter
+    def monitor_(self, monitor):
+        if not callable(getattr(monitor, "report", None)):
+            raise TypeError("a monitor has a method report(log_likelihood).")
+        self._own_monitor = monitor
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, d) in floating point, and where the sequences end."""
@@ -457,19 +589,27 @@ class AbstractHMM(Density, Estimator):
         """Raise if X cannot be what this model emits."""
 
     def _initial_params(self, X, rng) -> HMMParams:
-        """Where Baum-Welch begins: drawn by the letters of init_params, else given."""
+        """Where Baum-Welch begins: drawn by the letters of init_params, else given.
+
+        What is not given is drawn too.
+        """
         k = self.n_components
+        stop = getattr(self, "stopprob_", None)
         found = {
             "s": ("startprob_", rng.dirichlet(np.ones(k))),
             "t": ("transmat_", rng.dirichlet(np.ones(k), size=k)),
         }
+        if stop is not None:
+            rows = found["t"][1] * (1 - np.asarray(stop, dtype=float))[:, None]
+            found["t"] = ("transmat_", rows)
         for letter, (name, value) in found.items():
-            if letter in self.init_params:
+            if letter in self.init_params or not self._is_set(name):
                 setattr(self, name, value)
-        if set(self.init_params) - set("st"):
+        missing = not all(self._is_set(name) for name in self._letters)
+        if set(self.init_params) - set("st") or missing:
             emission = self._initial_emission(X, rng)
             for name, value in self._emission_attributes(emission).items():
-                if self._letters.get(name, "e") in self.init_params:
+                if self._letters[name] in self.init_params or not self._is_set(name):
                     setattr(self, name, value)
         return self._params()
 
@@ -489,7 +629,8 @@ class AbstractHMM(Density, Estimator):
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
             given.append(value)
-        return HMMParams(given[0], given[1], self._emission())
+        stop = None if stop is None else np.asarray(stop, dtype=float)
+        return HMMParams(given[0], given[1], self._emission(), stop)
 
     def _warn_of_degenerate_states(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
@@ -507,7 +648,10 @@ class AbstractHMM(Density, Estimator):
 
     def _attributes(self, p: HMMParams) -> dict:
         emission = self._emission_attributes(p.emission)
-        return {"startprob_": p.start, "transmat_": p.trans, **emission}
+        chain = {"startprob_": p.start, "transmat_": p.trans}
+        if p.stop is not None:
+            chain["stopprob_"] = p.stop
+        return {**chain, **emission}
 
     def _chain_and_evidence(self, X, lengths):
         """Chain and evidence for given observations."""
@@ -591,11 +735,19 @@ class AbstractHMM(Density, Estimator):
         return self.decode(X, lengths)[1]
 
     def sample(self, n_samples=1, random_state=None, currstate=None):
-        """A sequence of observations (n, d) and its states (n,)."""
+        """A sequence of observations (n, d) and its states (n,).
+
+        Where there are stop probabilities, of a sequence that has not stopped yet.
+        """
         check_is_fitted(self, "startprob_")
         n_samples = check_count("n_samples", n_samples)
         seed = self.random_state if random_state is None else random_state
         p = self._params()
+        if p.stop is not None:  # n steps that have not stopped yet
+            rows = p.trans.sum(axis=1, keepdims=True)
+            if (rows == 0).any():
+                raise ValueError("a state that always stops cannot be sampled from.")
+            p = p._replace(trans=p.trans / rows)
         rng = make_rng(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
         return simulate_hmm(p, n_samples, rng, first)
@@ -632,7 +784,8 @@ class AbstractHMM(Density, Estimator):
         k, p = self.n_components, self.params
         own = self._emission().free
         own = own if isinstance(own, dict) else {"e": own}
-        free = {"s": k - 1, "t": k * (k - 1), **own}
+        moves = k * (k - 1) if getattr(self, "stopprob_", None) is None else k * k
+        free = {"s": k - 1, "t": moves, **own}
         return sum(n for letter, n in free.items() if letter in p)
 
     def bic(self, X, lengths=None):

@@ -37,6 +37,7 @@ from ..params import (
     Verbosity,
     check_count,
 )
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .forecast import (
     Beliefs,
@@ -147,6 +148,20 @@ def fitted_attributes(params: KalmanParameters) -> dict:
     return {f"{name}_": getattr(params, x) for name, (x, _, _) in PARAMETERS.items()}
 
 
+@saved_state(
+    transition_matrices_=FloatArray(..., "state", "state"),
+    observation_matrices_=FloatArray(..., "n_features_in_", "state"),
+    transition_covariance_=FloatArray(..., "state", "state"),
+    observation_covariance_=FloatArray(..., "n_features_in_", "n_features_in_"),
+    transition_offsets_=FloatArray(..., "state"),
+    observation_offsets_=FloatArray(..., "n_features_in_"),
+    initial_state_mean_=FloatArray("state"),
+    initial_state_covariance_=FloatArray("state", "state"),
+    control_matrices_=FloatArray(..., "state", "controls"),
+    observation_control_matrices_=FloatArray(..., "n_features_in_", "controls"),
+    last_state_mean_=FloatArray("state"),
+    last_state_covariance_=FloatArray("state", "state"),
+)
 @dataclass(eq=False, repr=False)
 class KalmanFilter(Density, Estimator):
     """Linear Gaussian state-space model: filter, smoother, forecasts and learning.
@@ -168,8 +183,9 @@ class KalmanFilter(Density, Estimator):
     transition_offsets, observation_offsets : arrays (k,), (p,), default=None
         c and d; None is 0.
     initial_state_mean, initial_state_covariance : arrays (k,), (k, k), default=None
-        Belief in the state of the first row, before it is seen; None is 0 and the
-        identity, or comes from X where it is learned.
+        Belief in the state of the first row, before it is seen, or in the state before
+        that row if `start` is "previous"; None is 0 and the identity, or comes from X
+        where it is learned.
     random_state : int, RandomState, Generator or None, default=None
         Seed of `sample`.
     em_vars : list of str, "all" or None, default=None
@@ -179,9 +195,11 @@ class KalmanFilter(Density, Estimator):
         k and p where no array tells.
     control_matrices, observation_control_matrices : (k, l), (p, l), default=None
         B and D: what a control input adds to the state and to the observation.
-    start : {"known", "diffuse", "stationary"}, default="known"
-        Belief in the first state: as given; nothing known at all, treated exactly;
-        or the stationary distribution of the transition.
+    start : {"known", "previous", "diffuse", "stationary"}, default="known"
+        Belief in the first state: as given; one prediction after a belief that is
+        given (x_0 and P_0 of many textbooks, which filter by predict, update, predict,
+        ...), where the transition cannot be learned; nothing known at all, treated
+        exactly; or the stationary distribution of the transition.
     method : {"em", "ml"} or None, default="em"
         How `fit` learns: expectation-maximisation, maximum likelihood by BFGS with
         the exact gradient, or not at all.
@@ -220,6 +238,15 @@ class KalmanFilter(Density, Estimator):
     >>> means, covs = model.filter([[1.0], [0.5], [np.nan]])
     >>> means.ravel().round(6), covs.ravel().round(6)
     (array([0.6875  , 0.599338, 0.599338]), array([0.34375 , 0.235099, 0.335099]))
+
+    The same from x_0 = 0 and P_0 = 1, one step before the first row:
+
+    >>> model = KalmanFilter(
+    ...     transition_covariance=0.1, observation_covariance=0.5,
+    ...     initial_state_mean=[0.0], initial_state_covariance=1.0, start="previous",
+    ... )
+    >>> model.gains([[1.0], [0.5]]).ravel().round(6)
+    array([0.6875  , 0.470199])
     """
 
     transition_matrices: MatrixLike = None
@@ -237,7 +264,7 @@ class KalmanFilter(Density, Estimator):
     _: KW_ONLY
     control_matrices: MatrixLike = None
     observation_control_matrices: MatrixLike = None
-    start: Literal["known", "diffuse", "stationary"] = "known"
+    start: Literal["known", "previous", "diffuse", "stationary"] = "known"
     method: Literal["em", "ml"] | None = "em"
     n_iter: Count = 100
     tol: NonNegative = 1e-3
@@ -270,6 +297,7 @@ class KalmanFilter(Density, Estimator):
         X, ends = self._sequences(X, lengths, reset=True)
         u = check_control(control, len(X))
         letters = self._letters(u)
+        self._check_previous_start(ends, u, letters)
         given = {name: getattr(self, name) for name in PARAMETERS}
         k = infer_sizes(given, self.n_dim_state, self.n_dim_obs, X.shape[1])[0]
         if u is not None and given["control_matrices"] is None:
@@ -382,7 +410,21 @@ class KalmanFilter(Density, Estimator):
         )
         return X, sequence_ends(len(X), lengths)
 
+    def _check_previous_start(self, ends, u, letters=""):
+        """Refuse what start="previous" cannot do."""
+        if self.start != "previous":
+            return
+        if self.method is not None and set(letters) & set("FQcB"):
+            raise ValueError(
+                'start="previous" makes the first belief depend on the transition, '
+                'which then cannot be learned: use start="known", method=None, or name '
+                "other em_vars."
+            )
+        if u is not None and len(ends) > 1:
+            raise ValueError('start="previous" takes a control of one sequence only.')
+
     def _checked_run(self, params, X, ends, u) -> FilterPass:
+        self._check_previous_start(ends, u)
         run = run_filter(params.model(len(X), u), X, ends, steady=self.steady)
         last = run.cov[run.slot[run.ends - 1]]
         if not np.isfinite(run.mean.sum() + run.logliks.max() + last.sum()):
@@ -410,6 +452,27 @@ class KalmanFilter(Density, Estimator):
         """
         run = self._run(X, lengths, control)
         return Beliefs(run.mean, run.covs, loglik=run.loglik)
+
+    def gains(self, X, lengths=None, *, control=None):
+        """Kalman gains (n, k, p): what an error of each observed number adds to the
+        state; 0 for numbers that are missing."""
+        run = self._run(X, lengths, control)
+        model = run.model
+        if model.diffuse is not None:
+            raise ValueError('a start="diffuse" has no gain in its first rows.')
+        X, ends = self._sequences(X, lengths)
+        first = np.zeros(len(X), bool)
+        first[np.r_[0, ends[:-1]]] = True
+        seen = ~np.isnan(X)
+        covs = run.covs
+        K = np.zeros((len(X), covs.shape[-1], X.shape[1]))
+        for t in range(len(X)):
+            F, Q, H, R = (at_time(getattr(model, x), t, 2) for x in "FQHR")
+            V = model.P if first[t] else F @ np.asarray(covs[t - 1]) @ F.T + Q
+            H, R = H[seen[t]], R[np.ix_(seen[t], seen[t])]
+            if len(H):
+                K[t][:, seen[t]] = np.linalg.solve(H @ V @ H.T + R, H @ V).T
+        return K
 
     def smooth(self, X, lengths=None, *, control=None):
         """Belief in the state of each row given its whole sequence: means, covs.

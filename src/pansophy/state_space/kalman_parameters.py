@@ -13,7 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .linear_gaussian import LinearGaussianModel, check_covariance, stationary_moments
+from .linear_gaussian import (
+    LinearGaussianModel,
+    at_time,
+    check_covariance,
+    stationary_moments,
+)
 
 # public name -> letter, its shape without time, the default
 PARAMETERS = {
@@ -66,6 +71,10 @@ class KalmanParameters(NamedTuple):
                     "transition_covariance that do not change with time."
                 )
             m, P = stationary_moments(F, Q, self.c if self.c.ndim == 1 else self.c[0])
+        elif self.start == "previous":  # one prediction before the first row
+            F0, Q0, c0 = at_time(F, 0, 2), at_time(Q, 0, 2), at_time(c, 0, 1)
+            m = F0 @ m + c0
+            P = F0 @ P @ F0.T + Q0
         return LinearGaussianModel(F, Q, H, R, c, d, m, P, diffuse)
 
 

@@ -149,9 +149,9 @@ class StateSpace:
 
     A: Any
     B: Any
-    _: KW_ONLY
     C: Any = None
     D: Any = None
+    _: KW_ONLY
     dt: float | None = None
 
     def __post_init__(self):

@@ -12,8 +12,8 @@ Shapes    X (n, d)
 Refs      [Rabiner1989]; [ZucchiniMacDonald2009]
 """
 
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..distributions.categorical import Categorical
 from ..distributions.counts import Bernoulli, Poisson
 from ..distributions.normal import Normal
 from ..distributions.priors import Gamma
-from ..params import Count, NonNegative, ParameterRule, Verbosity
+from ..params import Count, Natural, NonNegative, ParameterRule, Verbosity
+from ..persist.saved_state import AnyValue, Each, IntArray, Row, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission
 from .gaussian_hmm import NormalEmission
@@ -137,6 +138,22 @@ class ProductEmission:
         return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
+def emissions_cover_columns(model) -> bool:
+    """Whether each column of a loaded model has one distribution in every state."""
+    held = getattr(model, "emissions_", None)
+    if held is None:
+        return True
+    columns = np.concatenate([np.zeros(0, int), *(c for c, _ in held)])
+    batches = (getattr(p, fields(p)[0].name) for _, p in held)  # a mean, a rate, ...
+    if not all(np.shape(batch)[:1] == (model.n_components,) for batch in batches):
+        return False
+    return np.array_equal(np.sort(columns), np.arange(model.n_features_in_))
+
+
+@saved_state(
+    emissions_=Each(Row(IntArray(None, low=0, below="n_features_in_"), AnyValue())),
+    check=emissions_cover_columns,
+)
 @dataclass(eq=False, repr=False)
 class MixedHMM(AbstractHMM, Estimator):
     """Hidden Markov model of columns of different kinds, fitted by Baum-Welch.
@@ -159,7 +176,7 @@ class MixedHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -209,12 +226,14 @@ class MixedHMM(AbstractHMM, Estimator):
     transmat_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "ste"
     init_params: Letters = "ste"
     implementation: Literal["scaling", "log"] = "scaling"
+
+    _letters: ClassVar[dict[str, str]] = {"emissions_": "e"}
 
     def _kinds(self, d):
         """One kind for each of d columns."""

@@ -20,7 +20,8 @@ import numpy as np
 from ..base import Estimator
 from ..distributions.categorical import Multinomial, checked_probabilities
 from ..distributions.priors import Dirichlet
-from ..params import Count, NonNegative, Verbosity
+from ..params import Count, Natural, NonNegative, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission
 from .hmm import AbstractHMM
@@ -29,6 +30,7 @@ from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 Letters = Annotated[str, letters_rule("ste")]
 
 
+@saved_state(emissionprob_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class MultinomialHMM(AbstractHMM, Estimator):
     """Hidden Markov model with counts of symbols as emissions, by Baum-Welch.
@@ -49,7 +51,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -99,7 +101,7 @@ class MultinomialHMM(AbstractHMM, Estimator):
     emissionprob_prior: NonNegative | Matrix | ListLike = 1.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "ste"

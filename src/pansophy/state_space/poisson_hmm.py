@@ -24,7 +24,8 @@ import numpy as np
 
 from ..base import Estimator
 from ..distributions.counts import Poisson
-from ..params import Count, NonNegative, Verbosity
+from ..params import Count, Natural, NonNegative, Verbosity
+from ..persist.saved_state import FloatArray, saved_state
 from ..typing import ListLike, Matrix, Seed
 from .distribution_emission import DistributionEmission, GammaPseudoCounts
 from .hmm import AbstractHMM
@@ -33,6 +34,7 @@ from .hmm_initialization import kmeans_centers, letters_rule, refuse_negative
 Letters = Annotated[str, letters_rule("stl")]
 
 
+@saved_state(lambdas_=FloatArray("n_components", "n_features_in_"))
 @dataclass(eq=False, repr=False)
 class PoissonHMM(AbstractHMM, Estimator):
     """Hidden Markov model with Poisson counts as emissions, fitted by Baum-Welch.
@@ -51,7 +53,7 @@ class PoissonHMM(AbstractHMM, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of `sample`.
     n_iter : int, default=10
-        Greatest number of iterations of Baum-Welch.
+        Greatest number of iterations of Baum-Welch; 0 sets the start only.
     tol : float, default=1e-2
         Stop when an iteration changes the objective by no more than this.
     verbose : int, default=0
@@ -99,7 +101,7 @@ class PoissonHMM(AbstractHMM, Estimator):
     lambdas_weight: NonNegative | Matrix | ListLike = 0.0
     algorithm: Literal["viterbi", "map"] = "viterbi"
     random_state: Seed = None
-    n_iter: Count = 10
+    n_iter: Natural = 10
     tol: NonNegative = 1e-2
     verbose: Verbosity = False
     params: Letters = "stl"

@@ -48,6 +48,7 @@ from ..params import (
     Verbosity,
     check_count,
 )
+from ..persist.saved_state import FloatArray, Whole, saved_state
 from .forecast import (
     Forecast,
     check_interval_level,
@@ -307,6 +308,7 @@ class SeriesFits(NamedTuple):
     objective: float
 
 
+@saved_state(n_exog_=Whole(), coef_=FloatArray("n_features_in_", "n_exog_"))
 @dataclass(eq=False, repr=False)
 class StructuralTimeSeries(Density, Estimator):
     """A series as level, trend, season, cycle and regressors, learned by likelihood.

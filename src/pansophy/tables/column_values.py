@@ -78,6 +78,15 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     return out
 
 
+def count_not_finite(column) -> int:
+    """How many values of a column are null, NaN or infinite."""
+    column = without_dictionary(column)
+    if not pa.types.is_floating(column.type):
+        return column.null_count
+    finite = pc.sum(pc.is_finite(column)).as_py() or 0
+    return len(column) - finite
+
+
 def arrow_to_numpy(values) -> np.ndarray:
     """A float column as a writable NumPy array."""
     if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:

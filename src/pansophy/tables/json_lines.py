@@ -1,8 +1,14 @@
-"""JSON lines: one object a row, in any order of keys; also one list of objects."""
+"""JSON lines: one object a row, in any order of keys; also one list of objects.
+
+Parsers are recursive, and some overflow the stack of the process on a value that is
+nested very deeply; so the depth is found before a line is parsed.
+"""
 
 import io
 import json
+import re
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
@@ -10,6 +16,11 @@ from . import csv_dialect
 from .column_values import TableError
 
 LINES = 1 << 23  # bytes of lines read at a time
+DEEPEST = 64  # levels of nesting in a row
+BRACKETS = np.zeros(256, np.int8)
+BRACKETS[list(b"[{")] = 1
+BRACKETS[list(b"]}")] = -1
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_json(path) -> pa.Table:
@@ -51,6 +62,7 @@ def json_blocks(path):
 
 
 def one_list(text, path) -> pa.Table:
+    refuse_deep_nesting(text.replace(b"\n", b" "), path, 1)
     try:
         rows = json.loads(text)
     except ValueError as error:
@@ -58,8 +70,34 @@ def one_list(text, path) -> pa.Table:
     return from_rows(rows, path)
 
 
+def refuse_deep_nesting(lines, path, first_line):
+    """Raises TableError if a value is nested more than DEEPEST levels.
+
+    The depth is counted without regard to strings first; only lines that seem too deep
+    are looked at again without their strings.
+    """
+    n_lines = lines.count(b"\n") + 1
+    if lines.count(b"{") + lines.count(b"[") <= n_lines + DEEPEST - 1:
+        return  # flat objects, and too few brackets beside them
+    signs = BRACKETS[np.frombuffer(lines, np.uint8)]
+    depth = np.cumsum(signs, dtype=np.int32)
+    if depth.max(initial=0) - depth.min(initial=0) <= DEEPEST:
+        return
+    for i, line in enumerate(lines.split(b"\n")):
+        if line.count(b"{") + line.count(b"[") <= DEEPEST:
+            continue
+        bare = np.frombuffer(STRING.sub(b"", line), np.uint8)
+        deepest = np.cumsum(BRACKETS[bare], dtype=np.int32).max(initial=0)
+        if deepest > DEEPEST:
+            raise TableError(
+                f"{path}, line {first_line + i} is nested {deepest} levels deep; a row "
+                f"may have {DEEPEST}."
+            )
+
+
 def parse_block(lines, path, line) -> pa.Table:
     """Parses lines as a table; by Python where Arrow fails (values of mixed types)."""
+    refuse_deep_nesting(lines, path, line)
     try:
         return arrow_json.read_json(
             io.BytesIO(lines),

@@ -1,7 +1,10 @@
 """Reads files and dataframes of any kind as one Arrow table."""
 
+import contextlib
 import json
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -151,7 +154,8 @@ def format_of(path) -> str:
         return "parquet"
     if first.startswith(b"ARROW1"):
         return "arrow"
-    return FORMATS.get(ending, "text")
+    unnamed = "json" if first.lstrip().startswith(b'{"') else "text"
+    return FORMATS.get(ending, unnamed)
 
 
 def check_file(path):
@@ -160,13 +164,40 @@ def check_file(path):
         raise TableError(f"{path} is a folder, not a table.")
     if not path.exists():
         raise TableError(f"There is no file {path}.")
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise TableError(f"{path} is empty.")
 
 
-def read_file(path) -> pa.Table:
-    """Reads a file of any supported format."""
+@contextlib.contextmanager
+def seekable_file(path):
+    """The path of a file that can be read several times.
+
+    A pipe (`<(cat table.csv)`, `/dev/stdin`, a named pipe) gives its bytes only once:
+    they are copied to a temporary file, which is gone after the block.
+    """
     check_file(path)
+    if path.is_file():
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="pansophy-", suffix=path.suffix) as copy:
+        with path.open("rb") as pipe:
+            shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        try:
+            check_file(Path(copy.name))
+            yield Path(copy.name)
+        except TableError as error:  # names the file that the user gave
+            raise TableError(str(error).replace(copy.name, str(path))) from error
+
+
+def read_file(path) -> pa.Table:
+    """Reads a file of any supported format, or a pipe."""
+    with seekable_file(path) as file:
+        return read_seekable(file)
+
+
+def read_seekable(path) -> pa.Table:
+    """Reads a file that can be read several times."""
     notes = ()
     try:
         kind = format_of(path)

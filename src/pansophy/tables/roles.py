@@ -19,6 +19,7 @@ from .column_values import TableError
 from .ordinal_levels import order_of
 
 USED = ("number", "category", "ordinal", "date", "text", "angle")
+WORD = re.compile(r"\b[^\W\d_]{3,}\b")
 UNUSED = ("id", "constant", "other", "ignore", "group", "weight")
 ID_NAME = re.compile(
     r"(^|[_\s.-])(id|uuid|guid|index|key)$|[a-z](Id|ID)$", re.IGNORECASE
@@ -215,6 +216,8 @@ def text_role(present, n, name) -> Column:
     if len(found) > 20 and len(found) > 0.5 * len(present):
         if spoken >= 3:
             return Column(name, "text", f"free text ({spoken:.0f} words a row)")
+        if spoken >= 1.5 and words_repeat(found):
+            return Column(name, "text", "names whose words occur in many rows")
         return Column(name, "id", f"{len(found)} different values in {n} rows")
     if len(found) > 50 and spoken >= 5:
         return Column(name, "text", f"free text ({spoken:.0f} words a row)")
@@ -252,6 +255,19 @@ def sorted_levels(found) -> tuple[str, ...]:
         return tuple(sorted(levels, key=float))
     except ValueError:
         return tuple(sorted(levels))
+
+
+def words_repeat(found) -> bool:
+    """Whether most of the different texts share words, such as the makes of cars."""
+    texts = found[:5000].to_pylist()
+    counts: dict[str, int] = {}
+    rows = [set(WORD.findall(v.lower())) for v in texts]
+    for words in rows:
+        for w in words:
+            counts[w] = counts.get(w, 0) + 1
+    often = max(3, len(texts) // 50)
+    shared = sum(any(counts[w] >= often for w in words) for words in rows)
+    return shared >= len(texts) / 2
 
 
 def as_role(column, name, role) -> Column:

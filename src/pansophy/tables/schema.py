@@ -35,6 +35,7 @@ class Schema:
     time: str | None = None  # folds are cut along this column
     weight: str | None = None  # how often each row counts
     form: str = ""  # of a target written as text, or of labels listed in one column
+    ordered: bool = False  # whether the classes are in order
 
     @property
     def used(self) -> list[Column]:
@@ -237,7 +238,7 @@ def infer_schema(
         See `read_table`.
     target : str, list of str or None
         What is to be predicted; several columns of yes and no are labels.
-    task : {"auto", "classification", "regression", "count", "multilabel"}
+    task : {"auto", "classification", "ordinal", "regression", "count", "multilabel"}
         Read off the target by default; see `detect_task`.
     group, time, weight : str or None
         Columns that keep rows together, order them, and weigh them.
@@ -267,6 +268,8 @@ def infer_schema(
     columns = tuple(
         as_role(table.column(n), n, roles[n])
         if n in roles
+        else time_role(table.column(n), n)
+        if n == time
         else find_role(table.column(n), n)
         for n in table.column_names
         if n not in target_names
@@ -283,12 +286,21 @@ def infer_schema(
         time=time,
         weight=weight,
         form=found.form,
+        ordered=found.ordered,
     )
     check_use(schema)
     some_weight(schema, table)  # these three raise where a column cannot serve
     schema.groups(table)
     schema.times(table)
     return schema
+
+
+def time_role(column, name) -> Column:
+    """Role of the column of times, which stays an input: it may number the rows."""
+    found = find_role(column, name)
+    if found.role == "id" and column_values.is_numeric_type(column.type):
+        return as_role(column, name, "number")
+    return found
 
 
 def some_weight(schema, table) -> np.ndarray | None:

@@ -31,8 +31,8 @@ HEAD = """\
 """
 COLUMN_KEYS = ("role", "why", "levels", "period", "format", "missing")
 KEYS = (
-    "target", "task", "why", "classes", "labels", "format", "group", "time", "weight",
-    "columns",
+    "target", "task", "why", "classes", "ordered", "labels", "format", "group", "time",
+    "weight", "columns",
 )  # fmt: skip
 
 
@@ -190,6 +190,10 @@ def schema_from_dict(settings, columns, path, table) -> Schema:
     if task not in (*targets.TASKS, "unsupervised") or not isinstance(target, str):
         listed = ", ".join(targets.TASKS)
         raise TableError(f"{path}: task must be one of {listed}, got {task!r}.")
+    ordered = settings.get("ordered", task == "ordinal")
+    if not isinstance(ordered, bool):
+        raise TableError(f"{path}: ordered must be true or false, got {ordered!r}.")
+    task = "classification" if task == "ordinal" else task
     classes = settings.get("classes", [])
     labels = text_list(settings, "labels", path)
     form = str(settings.get("format", ""))
@@ -215,6 +219,7 @@ def schema_from_dict(settings, columns, path, table) -> Schema:
         time=settings.get("time"),
         weight=settings.get("weight"),
         form=form,
+        ordered=ordered,
     )
     if not schema.used:
         raise TableError(f"{path}: no column is in use.")

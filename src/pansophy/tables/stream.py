@@ -51,15 +51,14 @@ def count_table_rows(source) -> int:
     """Count the rows of a table without loading a file into memory."""
     if not is_path(source):
         return sum(t.num_rows for t in typed_tables(source))
-    path = Path(source)
-    read.check_file(path)
-    if read.format_of(path) == "text":
-        blocks = guarded_blocks(text_blocks(path, columns=[0]), path)
-        return sum(block.num_rows for block, _ in blocks)
-    columns = [] if read.format_of(path) == "parquet" else None
-    return sum(
-        t.num_rows for t in guarded_blocks(file_tables(path, columns=columns), path)
-    )
+    with read.seekable_file(Path(source)) as path:
+        if read.format_of(path) == "text":
+            blocks = guarded_blocks(text_blocks(path, columns=[0]), path)
+            return sum(block.num_rows for block, _ in blocks)
+        columns = [] if read.format_of(path) == "parquet" else None
+        return sum(
+            t.num_rows for t in guarded_blocks(file_tables(path, columns=columns), path)
+        )
 
 
 def sample_table_rows(source, rows, seed=0) -> pa.Table:
@@ -75,12 +74,17 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
     """
     rows = check_count("rows", rows)
     if is_path(source):
-        path = Path(source)
-        read.check_file(path)
-        if read.format_of(path) == "text":
-            return read.checked_table(sample_text(path, rows, seed))
+        with read.seekable_file(Path(source)) as path:
+            if read.format_of(path) == "text":
+                return read.checked_table(sample_text(path, rows, seed))
+            return sample_tables(typed_tables(path), rows, seed)
+    return sample_tables(typed_tables(source), rows, seed)
+
+
+def sample_tables(tables, rows, seed) -> pa.Table:
+    """A random sample of the rows of tables with the same types."""
     reservoir = Reservoir(rows, seed)
-    for table in typed_tables(source):
+    for table in tables:
         reservoir.add(table)
     return read.checked_table(reservoir.drawn())
 
@@ -155,9 +159,8 @@ def guarded_blocks(blocks, path):
 def typed_tables(source, schema=None):
     """Yields the tables of a source, all with the same types."""
     if is_path(source):
-        path = Path(source)
-        read.check_file(path)
-        yield from guarded_blocks(file_tables(path, schema), path)
+        with read.seekable_file(Path(source)) as path:
+            yield from guarded_blocks(file_tables(path, schema), path)
     elif hasattr(source, "to_batches") and not isinstance(source, pa.Table):
         for batch in source.to_batches():  # a dataset
             yield read.with_unique_names(pa.Table.from_batches([batch]))

@@ -1,14 +1,17 @@
-"""Infers the task from the target: classification, regression, counts, multilabel.
+"""Infers the task from the target: classes, ordered classes, numbers, counts, labels.
 
-The rule of `detect_task`. No target: unsupervised. Texts, categories, true and false:
-classification. Lists: several labels. Whole numbers with at most `FEW` different
-values: classification. More whole numbers from 0 up, small (median at most `SMALL`)
-and skewed to the right: a count. All other numbers: regression. A column of floating
-type is never turned into classes unless asked, even if it holds only 0.0 and 1.0; the
-reason then says so.
+The rule of `detect_task`. No target: unsupervised. Two different values of any type:
+classification. Texts, categories, true and false: classification, of ordered classes
+("ordinal") if the category is ordered or three or more texts have a natural order (low,
+medium, high). Lists: several labels. Whole numbers of integer type with at most `FEW`
+different values: classification, ordered if the name of the column says so (quality,
+rating, stars). Numbers of floating type with three to `FEW` values on an even grid,
+each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
+that look like counts (`is_count`): a count. All other numbers: regression.
 """
 
 import difflib
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +20,21 @@ import pyarrow.compute as pc
 
 from . import column_values, number_formats
 from .column_values import TableError
+from .ordinal_levels import order_of
 from .roles import ordered_levels
 
 FEW = 10  # whole-number targets with at most this many values are classes
-SMALL = 100  # counts have a median of at most this
-TASKS = ("classification", "regression", "count", "multilabel")
+COUNT_MEAN = 30  # measured whole numbers are larger in the mean than counts are
+HEAPED = 0.5  # share of multiples of 5 beyond which numbers were read off or rounded
+ROWS_A_GRADE = (
+    5  # rows of an ordered class, in the mean, where numbers are read as such
+)
+TASKS = ("classification", "ordinal", "regression", "count", "multilabel")
+GRADED = re.compile(
+    r"quality|rating|stars?\b|grade|likert|satisf|agree|severity|stage\b|rank\b|level\b"
+    r"|score\b|opinion|health\b",
+    re.IGNORECASE,
+)  # names of columns whose few whole numbers are in order
 SEPARATORS = ";|,"  # of labels in one text
 
 
@@ -40,6 +53,7 @@ class TargetSchema(NamedTuple):
     classes: tuple = ()
     labels: tuple[str, ...] = ()
     form: str = ""  # of numbers as text; of labels in one column: separator or "list"
+    ordered: bool = False  # whether the classes are in order
 
 
 def detect_task(y=None, name="y") -> TargetTask:
@@ -56,9 +70,10 @@ def detect_task(y=None, name="y") -> TargetTask:
     >>> from pansophy.tables import detect_task
     >>> detect_task([0, 1, 1, 0]).task
     'classification'
-    >>> detect_task([0.0, 1.0, 1.0, 0.0])
-    TargetTask(task='regression', why="y holds numbers of floating type with 2 different
-    values; ask for task='classification' if they are classes")
+    >>> detect_task([0.0, 1.0, 1.0, None])
+    TargetTask(task='classification', why='y has two different values')
+    >>> detect_task([1.0, 2.0, 3.0, 4.0, 5.0] * 5).task
+    'ordinal'
     >>> detect_task().task
     'unsupervised'
     """
@@ -68,10 +83,14 @@ def detect_task(y=None, name="y") -> TargetTask:
     kind = column.type
     t = pa.types
     if t.is_dictionary(kind):
+        if kind.ordered and len(present_levels(column)) > 2:
+            return TargetTask("ordinal", f"{name} holds ordered categories")
         return TargetTask("classification", f"{name} holds categories")
     if column_values.is_text(kind):
         found = number_formats.find_number(pc.unique(column.drop_null()))
         if found is None or found.missing or found.form == "1.5":
+            if natural_order(column, name) is not None:
+                return TargetTask("ordinal", f"{name} holds levels in a natural order")
             hint = label_list_hint(column)
             return TargetTask("classification", f"{name} holds text{hint}")
         column = pa.chunked_array(
@@ -87,6 +106,21 @@ def detect_task(y=None, name="y") -> TargetTask:
     if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
     return numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
+
+
+def present_levels(column) -> list:
+    """The levels of an ordered category that occur, in their order."""
+    values = column_values.without_dictionary(column.drop_null())
+    found = {str(v) for v in pc.unique(values).to_pylist()}
+    return [v for v in ordered_levels(column) if v in found]
+
+
+def natural_order(column, name) -> list[str] | None:
+    """Three or more texts in their natural order (low, medium, high), or None."""
+    found = pc.unique(column_values.without_dictionary(column.drop_null())).to_pylist()
+    if not 3 <= len(found) <= FEW or not all(isinstance(v, str) for v in found):
+        return None
+    return order_of(found, name)
 
 
 def label_list_hint(column) -> str:
@@ -125,17 +159,32 @@ def target_as_arrow(y, name) -> pa.ChunkedArray:
 
 def numeric_task(column, what, name, floating) -> TargetTask:
     """Task of a column of numbers."""
-    found = pc.unique(column.drop_null())
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
+    x = x[np.abs(x) <= column_values.HUGE]  # not NaN either
+    found = np.unique(x)
+    if len(found) == 0:
+        return TargetTask("regression", f"{name} holds {what}")
+    if len(found) == 2:
+        return TargetTask("classification", f"{name} has two different values")
     if not floating and len(found) <= FEW:
+        if len(found) > 2 and GRADED.search(name):
+            return TargetTask(
+                "ordinal", f"{name} has {len(found)} whole-number values in order"
+            )
         return TargetTask(
             "classification", f"{name} has {len(found)} whole-number values"
+        )
+    if floating and len(found) <= FEW and is_graded(x, found):
+        return TargetTask(
+            "ordinal",
+            f"{name} has {len(found)} values on an even grid; ask for "
+            "task='regression' if they are amounts",
         )
     if floating and np.any(x != np.floor(x)):
         return TargetTask("regression", f"{name} holds {what} with fractions")
     if len(found) > FEW and is_count(x):
         return TargetTask(
-            "count", f"{name} has whole numbers from {x.min():.0f} up, skewed"
+            "count", f"{name} has whole numbers from {x.min():.0f} up, as counts are"
         )
     if floating and len(found) <= FEW:
         return TargetTask(
@@ -146,12 +195,37 @@ def numeric_task(column, what, name, floating) -> TargetTask:
     return TargetTask("regression", f"{name} has {len(found)} different whole numbers")
 
 
-def is_count(x) -> bool:
-    """Whether numbers look like counts: from 0 up, small, skewed to the right."""
-    if x.min() < 0 or np.median(x) > SMALL or x.std() == 0:
+def is_graded(x, found) -> bool:
+    """Whether few values look like grades: an even grid, several rows of each."""
+    if not 3 <= len(found) <= FEW or len(x) < ROWS_A_GRADE * len(found):
         return False
-    skew = np.mean(((x - x.mean()) / x.std()) ** 3)
-    return bool(skew > 0.5 and x.min() <= x.mean() / 2)
+    step = np.diff(found).min()
+    places = (found - found[0]) / step
+    even = np.allclose(places, np.round(places), atol=1e-6)
+    return bool(even and len(found) >= (places[-1] + 1) / 2)
+
+
+def is_count(x) -> bool:
+    """Whether whole numbers look like counts rather than measured amounts.
+
+    Counts begin at 0 or, if they are small, at 1; they are skewed to the right and vary
+    at least half as much as a Poisson count; their mean is at most `COUNT_MEAN`, their
+    small values all occur, and multiples of 5 are no more than half of them.
+    """
+    mean = x.mean()
+    if x.min() < 0 or x.std() == 0 or mean > COUNT_MEAN:
+        return False
+    if x.min() > 1 or (x.min() == 1 and mean > 10):
+        return False
+    skew = np.mean(((x - mean) / x.std()) ** 3)
+    small = np.arange(x.min(), min(np.median(x), 5) + 1)
+    heaped = np.mean(x[x > 0] % 5 == 0)
+    return bool(
+        skew > 0.5
+        and x.var() >= mean / 2
+        and np.isin(small, x).all()
+        and heaped <= HEAPED
+    )
 
 
 def unknown_column_message(name, names) -> str:
@@ -202,8 +276,14 @@ def find_target(table, target, task) -> TargetSchema:
         task, why = detect_task(column, target)
     if task == "multilabel":
         return listed_labels(column, target, why)
-    if task == "classification":
-        return TargetSchema(task, why, classes_of(column, target, table.num_rows))
+    if task in ("classification", "ordinal"):
+        classes = classes_of(column, target, table.num_rows)
+        in_order = task == "ordinal"
+        if in_order and len(classes) == 2:
+            raise TableError(
+                f"Column {target!r} has two classes; ordered classes are three or more."
+            )
+        return TargetSchema("classification", why, classes, ordered=in_order)
     return numbers_target(column, target, task, why)
 
 
@@ -260,7 +340,10 @@ def classes_of(column, name, n) -> tuple:
     found = pc.unique(column_values.without_dictionary(column.drop_null())).to_pylist()
     classes = tuple(sorted(found))
     if pa.types.is_dictionary(kind) and kind.ordered:
-        classes = tuple(v for v in ordered_levels(column) if v in set(found))
+        by_text = {str(v): v for v in found}
+        classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
+    elif (in_order := natural_order(column, name)) is not None:
+        classes = tuple(in_order)
     if len(classes) < 2:
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if len(classes) > max(FEW, n / 2):
@@ -288,13 +371,15 @@ def numbers_target(column, name, task, why) -> TargetSchema:
         if not (t.is_boolean(column.type) or t.is_duration(column.type)):
             raise TableError(f"Column {name!r} holds {column.type}, not numbers.")
     y = column_values.column_as_floats(column, name, form)
-    if len(y) and np.isnan(y).all():
-        raise TableError(
-            f"Column {name!r} holds no number up to {column_values.HUGE:g}; give it in "
-            "larger units."
-        )
+    known = len(column) - column_values.count_not_finite(column)
     y = y[~np.isnan(y)]
     if len(y) == 0 or y.min() == y.max():
+        lost = known - len(y)
+        if lost > 0:
+            raise TableError(
+                f"Column {name!r} has {lost} numbers beyond {column_values.HUGE:g}, "
+                "whose squares overflow; give it in larger units."
+            )
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if task == "count":
         check_counts(y, name)

@@ -179,7 +179,7 @@ QUICK: dict[str, dict] = {
     "ExhaustiveSelector": {"cv": 2},
     "SequentialFeatureSelector": {"cv": 2},
     "GPLVM": {"max_iter": 10},
-    "TSNE": {"max_iter": 250},
+    "TSNE": {"max_iter": 250, "perplexity": 2},
 }
 
 

@@ -15,6 +15,7 @@ from ..core import arrays
 from ..core.random import make_rng
 from ..core.rows import is_dataset
 from ..params import ParameterError, ParameterRule, number_rule
+from ..persist.saved_state import Part, saved_state
 from ..typing import ListLike
 from . import pruning
 from ._structures import ABSOLUTE
@@ -79,6 +80,26 @@ ClassWeightOption = Annotated[
 ]
 
 
+def splits_match_inputs(model) -> bool:
+    """Whether the trees of a loaded model fit the columns that its encoder reads."""
+    inputs = getattr(model, "inputs_", None)
+    for name in ("tree_", "forest_", "trees_"):
+        held = getattr(model, name, None)
+        if held is None:
+            continue
+        if inputs is not None and len(inputs.forms) != model.n_features_in_:
+            return False
+        sets = getattr(held, "sets", None)
+        if sets is not None and sets.any() and (inputs is None or inputs.plain):
+            return False  # a split by set would index by numbers that are no codes
+    return True
+
+
+@saved_state(
+    tree_=Part(Tree, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    check=splits_match_inputs,
+)
 class AbstractDecisionTree(VirtualSubclass, Estimator):
     """Base of estimators that hold one grown tree in `tree_`."""
 

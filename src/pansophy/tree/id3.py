@@ -29,9 +29,12 @@ from ..core import arrays
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..params import Count, NonNegative, ParameterRule, TwoOrMore, number_rule
+from ..persist.saved_state import Part, saved_state
 from . import multiway_tree
+from .abstract_decision_tree import splits_match_inputs
 from .additive_trees import additive_multiway_tree, refuse_missing_values
 from .input_encoding import InputEncoder
+from .multiway_tree import MultiwayTree
 
 PositiveUpToHalf = Annotated[
     float, number_rule("a number above 0, up to 0.5", 0, 0.5, open_low=True)
@@ -115,6 +118,11 @@ def level_counts(inputs: InputEncoder):
     return [0 if t is None else int(t.codes.max(initial=0)) + 1 for t in tables]
 
 
+@saved_state(
+    tree_=Part(MultiwayTree, n_features="n_features_in_"),
+    inputs_=Part(InputEncoder),
+    check=splits_match_inputs,
+)
 class AbstractMultiwayTree(Estimator):
     """A multiway tree in `tree_`, the ways to read its input in `inputs_`."""
 

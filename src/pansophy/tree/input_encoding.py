@@ -37,6 +37,7 @@ from sklearn.utils import check_array
 
 from ..core.codes import encode_values, is_missing
 from ..core.frames import column_names, column_reader
+from ..persist.saved_state import AnyArray, FloatArray, IntArray, saved_state
 from ._structures import HALF, LEVEL, ORDERED, SUBSET
 
 MAX_CODES = 255  # codes that a column may have
@@ -71,6 +72,9 @@ def training_rows_as_float32(X):
         )
 
 
+@saved_state(
+    values=AnyArray("levels"), codes=IntArray("levels", low=0, below=MAX_CODES)
+)
 class CategoryCodes(NamedTuple):
     """A categorical column: its levels in ascending order and their codes."""
 
@@ -89,6 +93,10 @@ class CategoryCodes(NamedTuple):
         return code[index]
 
 
+@saved_state(
+    edges=FloatArray(None, finite=True),
+    check=lambda angle: len(angle.edges) < 256 and float(angle.period) > 0,
+)
 class AngleCodes(NamedTuple):
     """A directional column: its period and the ends of its arcs, in turns."""
 
@@ -107,6 +115,22 @@ class AngleCodes(NamedTuple):
         return out
 
 
+def is_sound_encoder(inputs) -> bool:
+    """Whether a loaded encoder has codes for exactly the columns that need them."""
+    tables = inputs.tables
+    if type(tables) is not tuple or len(tables) not in (0, len(inputs.forms)):
+        return False
+    needed = {ORDERED: type(None), HALF: AngleCodes}
+    kinds = [needed.get(form, CategoryCodes) for form in inputs.forms.tolist()]
+    if not tables:
+        return not inputs.forms.any()
+    return all(isinstance(table, kind) for table, kind in zip(tables, kinds))
+
+
+@saved_state(
+    forms=IntArray("columns", low=ORDERED, high=HALF, dtype=np.int8),
+    check=is_sound_encoder,
+)
 class InputEncoder(NamedTuple):
     """How the columns of a table are read."""
 

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
+from ..persist.saved_state import FloatArray, IntArray, Whole, saved_state
 from .criteria import entropy
 from .tree import Tree
 
@@ -55,6 +56,30 @@ class MultiwayArrays(NamedTuple):
     n_features: int
 
 
+def is_sound_multiway_tree(tree) -> bool:
+    """Whether each node of a loaded tree but the root is the child of one before it."""
+    parent, _, depth, feature, first, count = tree.nodes.T
+    inner = np.flatnonzero(count)
+    n = len(tree.nodes)
+    known = (feature[inner] >= 0) & (first[inner] > inner) & (count[inner] > 0)
+    binary = np.isnan(tree.threshold[inner]) | (count[inner] == 2)
+    if n == 0 or not (known & binary & (first[inner] + count[inner] <= n)).all():
+        return False
+    order = np.argsort(first[inner], kind="stable")
+    ends = 1 + np.cumsum(count[inner][order])
+    if not np.array_equal(first[inner][order], np.append(1, ends[:-1])[: len(inner)]):
+        return False
+    inside = (parent < n) & (depth >= 0) & (depth < n) & (feature < tree.n_features)
+    return bool(inside.all()) and (ends[-1] if len(inner) else 1) == n
+
+
+@saved_state(
+    nodes=IntArray("rows", 6, low=-1, dtype=np.int64),
+    threshold=FloatArray("rows"),
+    counts=FloatArray("rows", None, low=0),
+    n_features=Whole(low=1),
+    check=is_sound_multiway_tree,
+)
 class MultiwayTree(MultiwayArrays):
     """A grown multiway tree."""
 

@@ -23,6 +23,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import threads
+from ..persist.saved_state import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Offsets,
+    Row,
+    Whole,
+    saved_state,
+)
 from . import _packed_forest as loops
 from .tree import LEAF, Tree
 
@@ -59,6 +68,48 @@ class NodeTable(NamedTuple):
     depth: np.ndarray
 
 
+def is_sound_forest(forest) -> bool:
+    """Whether the arrays of a loaded forest are trees, level by level.
+
+    In each tree the j-th inner node comes before node 2j + 1, its first child, and
+    there are as many nodes as children and a root.
+    """
+    inner = forest.feature >= 0
+    n_inner, n_leaves = len(forest.threshold), len(forest.value)
+    before = np.concatenate(([0], np.cumsum(inner)))  # inner nodes before each node
+    first = before[forest.start]
+    size = np.diff(forest.start)
+    at = np.flatnonzero(inner)
+    tree = np.repeat(np.arange(len(size)), np.diff(first))
+    if before[-1] != n_inner or len(inner) - n_inner != n_leaves:
+        return False
+    if not np.array_equal(size, 2 * np.diff(first) + 1):
+        return False
+    if not (at - forest.start[tree] <= 2 * (np.arange(n_inner) - first[tree])).all():
+        return False
+    n_sets = 0 if forest.sets is None else len(forest.sets)
+    if np.count_nonzero(np.isnan(forest.threshold)) > n_sets:
+        return False
+    if forest.value.shape[1] != forest.shape[0] * forest.shape[1]:
+        return False
+    return forest.impurity is None or len(forest.impurity) in (n_leaves, len(inner))
+
+
+@saved_state(
+    feature=IntArray("nodes", low=-1, below="n_features"),
+    threshold=FloatArray("splits", dtype=np.float32),
+    missing=IntArray(None, dtype=np.uint8),
+    value=NumberArray("leaves", None),
+    start=Offsets("trees", "nodes"),
+    shape=Row(Whole(low=1), Whole(low=1)),
+    n_features=Whole(low=1),
+    sets=IntArray(None, 4, dtype=np.uint64, optional=True),
+    weight=NumberArray("leaves", optional=True),
+    count=NumberArray("leaves", optional=True),
+    impurity=NumberArray(None, optional=True),
+    inner=NumberArray("splits", None, optional=True),
+    check=is_sound_forest,
+)
 class PackedForest(ForestArrays):
     """Packed trees."""
 

@@ -22,6 +22,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import threads
+from ..persist.saved_state import (
+    FloatArray,
+    IntArray,
+    NumberArray,
+    Whole,
+    are_binary_trees,
+    saved_state,
+)
 from ._structures import UNASKED
 
 BLOCK = 1 << 14  # rows handed to a thread at a time
@@ -70,6 +78,27 @@ def resolve_missing_sides(asked, left, right, weight):
     return (left != LEAF) & np.where(asked == UNASKED, heavier, asked == 1)
 
 
+def is_sound_tree(tree) -> bool:
+    """Whether the arrays of a loaded tree are those of one tree."""
+    left, right = tree.children_left, tree.children_right
+    splits = tree.feature[left != LEAF]
+    return bool((splits >= 0).all()) and are_binary_trees(left, right)
+
+
+@saved_state(
+    children_left=IntArray("nodes", low=-1, below="nodes", dtype=np.int64),
+    children_right=IntArray("nodes", low=-1, below="nodes", dtype=np.int64),
+    feature=IntArray("nodes", below="n_features", dtype=np.int64),
+    threshold=FloatArray("nodes"),
+    impurity=FloatArray("nodes"),
+    n_node_samples=NumberArray("nodes"),
+    weighted_n_node_samples=FloatArray("nodes"),
+    value=NumberArray("nodes", None, None),
+    missing_go_to_left=NumberArray("nodes"),
+    n_features=Whole(low=1),
+    sets=IntArray("nodes", 4, dtype=np.uint64, optional=True),
+    check=is_sound_tree,
+)
 class Tree(BinaryTreeArrays):
     """A grown tree.
 

@@ -178,3 +178,33 @@ def test_ctrl_c_keeps_what_is_done_and_workers_do_not_see_it(tmp_path):
     assert found["line"][0] == "interrupted before it began"
     assert (tmp_path / "run" / "ended.txt").read_text() == "interrupted\n"
     assert not any(k["failure"] for k in read_lines(tmp_path / "run"))
+
+
+def test_a_fit_whose_process_is_killed_from_outside_is_tried_again(tmp_path):
+    """Killed once: nothing is lost. Killed every time: named, and not for ever."""
+    log = str(tmp_path / "log")
+    case = Case({"once": Mean("killed_once", log=log), "always": Mean("is_killed")}, 3)
+    trials = case.run(workers=2)
+    assert case.complete and trials["once"].failure == ""
+    assert np.isfinite(trials["once"].losses).all()
+    assert "SIGKILL" in trials["always"].failure
+    assert trials["dummy"].failure == ""
+
+
+def test_answers_that_are_no_probabilities_are_disqualified():
+    from tests.compare.faulty_estimators import Odds, class_table
+
+    own = {how: Odds(how) for how in ("negative", "too much", "rounded", "fine")}
+    trials = Case(own, folds=3, source=class_table()).run(workers=0)
+    assert "a probability is negative (-0.5)" in trials["negative"].failure
+    assert "sum to 1.4 instead of 1" in trials["too much"].failure
+    assert trials["rounded"].failure == trials["fine"].failure == ""
+
+
+def test_a_run_without_its_dummy_is_not_complete():
+    from pansophy.compare.run_comparison import dummy_finished
+
+    trials = Case({"line": LinearRegression()}, folds=3).run(workers=0)
+    assert dummy_finished(trials.values())
+    trials["dummy"].failure = "its process died"
+    assert not dummy_finished(trials.values())

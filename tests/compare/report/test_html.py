@@ -1,5 +1,7 @@
 """The page: one sound file for every task, whatever the names in the table are."""
 
+import base64
+import hashlib
 import re
 import shlex
 from dataclasses import replace
@@ -14,7 +16,11 @@ from pansophy.compare import compare
 from pansophy.compare.evaluation.holdout_comparison import compare_on_test_set
 from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
 from pansophy.compare.report import decisions, sections
-from pansophy.compare.report.html import render_report, write_exploration
+from pansophy.compare.report.html import (
+    render_exploration,
+    render_report,
+    write_exploration,
+)
 from pansophy.compare.report.methodology import commands_to_repeat
 from pansophy.diagnose import explore, make_finding
 from pansophy.diagnose.overview import overview
@@ -66,7 +72,8 @@ def parsed(text):
     page = Page()
     page.feed(text)
     assert page.open == [] and page.unnamed == 0
-    assert not {"script", "img", "iframe", "link", "object"} & set(page.count)
+    assert not {"img", "iframe", "link", "object"} & set(page.count)
+    check_script(text, page)
     assert all(x.startswith(("#", "data:image/png")) for x in page.links)
     inner = {x[1:] for x in page.links if x.startswith("#")}
     assert inner <= set(page.names)
@@ -74,6 +81,18 @@ def parsed(text):
     assert not re.search(r"url\((?!#)", text) and "@import" not in text
     assert page.count["h1"] == 1 and page.count["main"] == 1
     return page
+
+
+def check_script(text, page):
+    """One script, ours, which the policy of the page knows by its hash."""
+    assert page.count["script"] == 1
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+    digest = hashlib.sha256(script.encode()).digest()
+    known = base64.b64encode(digest).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert f"script-src &#39;sha256-{known}&#39;" in policy.replace("'", "&#39;")
+    assert "default-src 'none'" in policy and "unsafe-eval" not in policy
+    assert not re.search(r"fetch|XMLHttp|import\(|eval|innerHTML|cookie", script)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -84,9 +103,16 @@ def test_a_sound_page_for_every_task(task):
     assert set(SECTIONS) <= set(page.names)
     assert "could not be drawn" not in text
     assert page.count["svg"] >= 6
-    for words in ("kept", "Not ranked:", "broken", "Nadeau and Bengio", "a note"):
+    for words in (
+        "kept",
+        "Not ranked:",
+        "broken",
+        "paired test of held-out rows",
+        "a note",
+    ):
         assert words in text
     assert c.verdict[1:].split("<")[0][:40] in text
+    assert f"Keep {c.winner}: on new rows expect" in text
     assert {
         "classification": "A threshold",
         "multiclass": "Sets that hold",
@@ -291,7 +317,88 @@ def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
         name in line for line in commands_to_repeat(long)
     )
     first = re.search(r'aria-label="Verdict">\s*<p>(.*?)</p>', text)[1]
-    assert "; " not in first and first.endswith(".")
+    assert first.startswith("Keep method 1: ") and first.endswith(".")
     assert (
         'class="names name one"' in text and ".board .name { position: sticky" in text
     )
+
+
+@pytest.fixture(scope="module")
+def page_text():
+    return render_report(ready("classification"))
+
+
+def test_the_leaderboard_can_be_sorted_and_every_cell_has_its_value(page_text):
+    board = re.search(r'<table class="board sortable">.*?</table>', page_text, re.S)[0]
+    rows = re.findall(r"<tr.*?</tr>", board, re.S)
+    heads = len(re.findall(r"<th ", rows[0]))
+    assert len(rows) == 5 and heads >= 7
+    for row in rows[1:]:
+        values = re.findall(r'data-v="([^"]*)"', row)
+        assert len(values) == heads
+        assert sum(re.fullmatch(r"-?[\d.e-]+", v) is not None for v in values) > 5
+
+
+def test_points_say_their_values_under_the_pointer(page_text):
+    titles = re.findall(r"<title>(.*?)</title>", page_text)[1:]
+    c = ready("classification")
+    for row in c.leaderboard:  # in the scores and against time
+        assert sum(t.startswith(f"{row.method}: log loss") for t in titles) == 1
+        named = f"{row.rank}. {row.method}: log loss"
+        assert sum(t.startswith(named) for t in titles) == 1
+    assert any("when shuffled" in t for t in titles)
+    assert any(t.startswith("x0 to ") and "rows" in t for t in titles)
+
+
+def test_every_method_has_pictures_and_every_column_a_view(page_text):
+    c = ready("classification")
+    for row in c.leaderboard:
+        pictures = page_text.count(f'aria-label="ROC of {row.method}"')
+        assert pictures == (row.method not in (c.winner, "dummy"))
+    for k in c.schema.used:
+        assert f'aria-label="y by {k.name}"' in page_text
+
+
+def test_the_style_knows_dark_screens_phones_and_paper(page_text):
+    style = re.search(r"<style>(.*?)</style>", page_text, re.S)[1]
+    dark = style.index("prefers-color-scheme: dark")
+    assert "invert" in style[dark : dark + 700]
+    phone = style[style.index("(max-width: 40rem)") :]
+    assert ".board .more" in phone.split("@media print")[0]
+    paper = style[style.index("@media print") :]
+    assert "details" in paper and "filter: none" in paper
+    assert 'name="color-scheme"' in page_text
+
+
+def test_a_page_of_many_methods_stays_small():
+    c = made("regression", n=2000, methods=24, columns=14)
+    text = render_report(c)
+    parsed(text)
+    assert len(text.encode()) < 3_000_000
+    drawn = text.count('aria-label="Residuals of')
+    assert 18 <= drawn <= 20  # of the first 20, not the kept one nor the dummy
+
+
+def test_nothing_that_a_terminal_obeys_is_in_the_page():
+    c = made("classification")
+    bad = "\x1b[31mred\x1b[0m\x07\x9b2J \u202eturned"
+    c.trials[-1].failure = bad
+    c.notes = [bad]
+    c.findings = [make_finding("odd", "alarm", bad, column="x0")]
+    c.skipped = [SkippedMethod(bad, bad, SkipKind.UNSUITED)]
+    c.leaderboard[0] = c.leaderboard[0]._replace(warnings={bad: 1})
+    for text in (render_report(c), c._repr_html_(), str(c), repr(c)):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
+        assert "[31m" not in text
+    assert "red" in render_report(c) and "red" in str(c)
+
+
+def test_associations_are_written_into_the_picture():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    table = {"a": x, "b": x + rng.normal(size=80), "c": rng.normal(size=80)}
+    seen = explore(pa.table(table))
+    text = render_exploration(seen)
+    A = np.abs(np.asarray(seen.overview.association["matrix"], dtype=float))
+    assert f">{A[0, 1]:.2f}</text>".replace(">0.", ">.") in text
+    assert f"<title>a and b: {A[0, 1]:.2f}</title>" in text

@@ -5,9 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pansophy.compare.evaluation.ranking import (
-    clipped_interval,
-)
+from pansophy.compare import Interval
 from pansophy.compare.metrics import metrics_for
 from pansophy.compare.report.formatting import (
     format_mean,
@@ -26,11 +24,11 @@ def test_intervals_end_where_the_metric_does():
     accuracy, loss = (
         metrics_for("classification", m)[0] for m in ("accuracy", "log loss")
     )
-    wide = clipped_interval([1.0, 1.0, 0.9, 1.0, 0.8], 0.25, accuracy)
-    assert wide.high == 1.0 and wide.low < 0.9 and wide.mean == pytest.approx(0.94)
-    assert clipped_interval([0.01, 0.2, 0.01, 0.01], 0.25, loss).low == 0.0
+    wide = accuracy.clip(Interval(0.94, 0.77, 1.11, 0.05))
+    assert wide.high == 1.0 and wide.low == 0.77
+    assert loss.clip(Interval(0.06, -0.1, 0.2, 0.1)).low == 0.0
     r2 = metrics_for("regression", "r2")[0]
-    found = clipped_interval([0.9, -0.5, 0.9], 0.5, r2)
+    found = r2.clip(Interval(0.4, -1.6, 2.4, 1.0))
     assert found.high == 1.0 and found.low < -1
     assert format_mean(wide) == "0.94 ± 0.17"  # the side that is whole
     c = ready("classification")
@@ -43,12 +41,11 @@ def test_intervals_end_where_the_metric_does():
 
 def test_words_say_it(result):
     text = str(result)
-    assert "beats the dummy (log loss lower by" in text
-    assert "beyond the interval" in text and "Lower is better" in text
-    assert "On new rows expect a log loss of about" in text
+    assert "better than the dummy by" in text and "Less is better" in text
+    assert "on new rows expect a log loss of" in text
     assert "Against the runner-up alone" in text
     assert "Disqualified: broken (fold 1 failed)." in text
-    assert "Not run (2):" in text and "its kin is tried: Ridge" in text
+    assert "Not run: 2, of which 1 not asked for" in text
     assert text.index(result.verdict[5:]) < text.index("method 1  ")  # verdict first
     assert repr(result).startswith("<Comparison of 4 methods for 'y': ")
     assert "\n" not in repr(result)

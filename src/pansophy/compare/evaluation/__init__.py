@@ -3,8 +3,8 @@
 Nothing here fits a method of the portfolio or knows of folders and pages: numbers and
 predictions go in, intervals, probabilities, ties and decisions come out.
 
-scores         over folds `statistics`, `bayesian_tests`, `ranking`; over rows
-               `row_tests`, `row_level`, `holdout_comparison`; over data sets
+scores         over rows `paired_tests`, `row_tests`, `holdout_comparison`; over folds
+               `statistics`; `bayesian_tests`, `ranking`; over data sets
                `multi_dataset`
 probabilities  `calibration`, `decision_threshold`, `curve_dominance`
 conformal      `conformal`, `conformal_estimators`, `conformal_scores`: prediction

@@ -76,16 +76,23 @@ def bayesian_correlated_t(
     >>> print(f"better {p.better:.2f}, equivalent {p.equivalent:.2f}")
     better 0.98, equivalent 0.02
     """
-    check_rope(rope)
     error = corrected_standard_error(differences, ratio)
-    d = float(np.mean(differences)) * (1 if greater else -1)
-    if error == 0:  # the same in every fold: no doubt is left
+    d = float(np.mean(differences))
+    return student_probabilities(d, error, len(differences) - 1, rope, greater)
+
+
+def student_probabilities(
+    difference, error, df, rope=0.01, greater=True
+) -> ComparisonProbabilities:
+    """Eq. (2) for a posterior t_df around `difference` with the scale `error`."""
+    check_rope(rope)
+    d = difference if greater else -difference
+    if error == 0:  # no doubt is left
         if d == 0 and rope == 0:
             return ComparisonProbabilities(0.5, 0.0, 0.5)
         return ComparisonProbabilities(
             float(d > rope), float(abs(d) <= rope), float(d < -rope)
         )
-    df = len(differences) - 1
     better = float(special.stdtr(df, (d - rope) / error))
     worse = float(special.stdtr(df, (-rope - d) / error))
     return ComparisonProbabilities(better, max(1 - better - worse, 0.0), worse)

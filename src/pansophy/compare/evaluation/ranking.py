@@ -1,23 +1,23 @@
-"""Who is best, which methods are tied with it, and which one to keep.
+"""Who is best, which methods are as good, and which one to keep.
 
-Every method is compared with the best on the same folds, in two ways: the corrected t
-test, adjusted over the methods (`statistics`), says whether a difference is more than
-chance; the correlated posterior (`bayesian_tests`) says how probable it is that the
-method is better, practically equal or worse. Each score has two intervals: over folds,
-which includes the variance due to training rows, and over rows, which sees that of the
-test rows only. Both are clipped to the range of the metric.
+Every method is compared with the best on the same rows (`paired_tests`). A difference
+is more than chance if its p value, adjusted for the best having been picked, is below
+0.05. If it is not, that alone says nothing about equality: a method is *tied* with the
+best only if it is almost certainly practically equal to it, so that the posterior of
+the difference (`bayesian_tests`) lies within the margin `default_rope`; otherwise it is
+*undecided*: there are not rows enough to tell. Each score has an interval for new rows,
+clipped to the range of the metric.
 
-The rule "simplest" keeps the simplest method that is as good as the best and beats the
-linear baseline significantly. As good means: tied with the best and its mean within one
-standard error of the difference; or almost certainly practically equal to it, however
-sure the small difference is. If no method qualifies, the linear baseline is kept. The
-rule "best" keeps the top scorer. `Tradeoff` says what the top scorer would be expected
-to gain over a simpler method that is kept.
+The rule "simplest" keeps the top scorer, unless a simpler method is practically equal
+to it: then the simplest such. A lack of evidence is not equality: of methods that rows
+cannot tell apart the top scorer is kept, and the reason says so. The dummy is kept if
+it is itself the top scorer, or practically equal to the top scorer and not
+significantly worse. The rule "best" keeps the top scorer always. `Tradeoff` says what
+the top scorer would be expected to gain over a simpler method that is kept.
 
 Results are numbers and enumerations; `compare.report` turns them into sentences.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -26,19 +26,25 @@ import numpy as np
 from .bayesian_tests import (
     ALMOST_CERTAIN,
     ComparisonProbabilities,
-    bayesian_correlated_t,
     default_rope,
+    student_probabilities,
 )
-from .row_level import DUMMY, SIGNIFICANCE_LEVEL
-from .row_tests import row_interval
-from .statistics import (
-    Interval,
-    adjust_against_best,
-    corrected_interval,
-    corrected_t_test,
-    expected_loss_of_best,
+from .paired_tests import (
+    DUMMY,
+    SIGNIFICANCE_LEVEL,
+    ScoreEstimates,
+    TestKind,
+    design_of,
+    estimate_scores,
+    jackknife_scores,
+    normal_draws,
+    p_against_best,
+    p_better_than,
+    score_interval,
 )
+from .statistics import Interval, expected_loss_of_best
 
+LAST_VALUE = "last value"  # along time
 LINEAR_BASELINES = (  # of each task
     "linear regression",
     "logistic regression",
@@ -50,20 +56,21 @@ class Standing(StrEnum):
     """A ranked method compared with the best."""
 
     BEST = "best"
-    TIED = "tied"
+    TIED = "tied"  # almost certainly practically equal
+    UNDECIDED = "undecided"  # not enough rows to tell
     WORSE = "worse"
     BELOW_DUMMY = "below dummy"
 
 
 class KeepReason(StrEnum):
-    """Why a method is kept."""
+    """Which rule decided what is kept."""
 
-    TOP_SCORER = "top scorer"
-    REQUESTED = "requested"  # the top scorer of several that are tied, as asked for
-    SIMPLER = "simpler"  # than the best, and tied with it
+    TOP_SCORER = "top scorer"  # better than all others, or nothing simpler is as good
+    REQUESTED = "requested"  # the top scorer, as asked for
     SIMPLER_EQUAL = "simpler, practically equal"
-    LINEAR_BASELINE = "linear baseline"  # which nothing beats significantly
-    NO_BETTER_THAN_DUMMY = "no better than the dummy"
+    UNDECIDED_BEST = "best, not told apart"  # from a simpler method: too few rows
+    DUMMY_BEST = "the dummy scores best"
+    DUMMY_EQUAL = "practically equal to the dummy"
 
 
 class RankedMethod(NamedTuple):
@@ -71,18 +78,19 @@ class RankedMethod(NamedTuple):
 
     rank: int
     method: str
-    scores: dict[str, Interval]  # by metric, the ranking one first; over folds
+    scores: dict[str, Interval]  # by metric, the ranking one first; for new rows
     difference: Interval | None  # from the best, in the ranking metric
     p: float  # adjusted; 1 for the best itself
     standing: Standing
     fit_seconds: float  # median of a fold
     predict_micros: float  # median, for one row
-    over_rows: Interval | None = None  # of the ranking metric, over rows
     probabilities: ComparisonProbabilities | None = None  # against the best
-    within_one_error: bool = True  # of the best
     warnings: dict[str, int] = {}  # kind -> number of fits that warned
     n_fits: int = 0
     blend: dict[str, float] = {}  # weights of the members of a blend
+    test: TestKind = TestKind.ROWS  # what p and the difference were found from
+    df: float = np.inf  # degrees of freedom of the test
+    units: int = 0  # rows, groups or moments behind it
 
     @property
     def practically_equal(self) -> bool:
@@ -96,7 +104,8 @@ class BaselineComparison(NamedTuple):
 
     method: str
     difference: Interval  # score of the kept one less that of `method`
-    significant: bool  # better, and the interval excludes 0
+    significant: bool  # better, and more than chance
+    p: float = 1.0  # of being no better, adjusted for the number of methods
 
 
 class Tradeoff(NamedTuple):
@@ -114,114 +123,199 @@ class KeptMethod(NamedTuple):
     reason: KeepReason
 
 
-def rank_methods(trials, metrics, ratio, data=None, seed=0) -> list[RankedMethod]:
+# --- scores and their covariance ---------------------------------------------------
+
+
+def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
+    """By metric, the scores of the methods that finished, with their covariance."""
+    done = [t for t in trials if not t.failure]
+    if not done:
+        return {}
+    design = design_of(split, data)
+    return {m.name: estimates_of_metric(done, m, design, data.y) for m in metrics}
+
+
+def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
+    """Of one metric: from losses of rows, else from blocks of rows, else from folds."""
+    names = [t.method.name for t in done]
+    if metric.row_losses is not None:
+        losses = [repeat_losses(t, metric, y) for t in done]
+        if all(v is not None for v in losses):
+            table = np.stack(losses, axis=-1)
+            if np.isfinite(table).all((0, 2)).sum() >= 2:
+                return estimate_scores(table, design, names, metric)
+    elif all(t.predictions is not None for t in done):
+        try:
+            found = jackknife_scores(
+                metric.score, [t.predictions for t in done], y, design, names
+            )
+        except ValueError:  # undefined without some block of rows
+            found = None
+        if found is not None and np.isfinite(found.covariance).all():
+            of_folds = np.array([np.mean(t.scores[metric.name]) for t in done])
+            pooled = metric.pooled | ~np.isfinite(of_folds)
+            of_rows = [pooled_score(t, metric, y, design.weight) for t in done]
+            return found._replace(means=np.where(pooled, of_rows, of_folds))
+    return fold_estimates(done, metric, design.ratio)
+
+
+def repeat_losses(trial, metric, y) -> np.ndarray | None:
+    """The losses (R, n) of a metric in every repeat, as far as answers are known."""
+    if trial.losses_metric == metric.name and trial.repeat_losses is not None:
+        return np.asarray(trial.repeat_losses, dtype=float)
+    P = trial.all_predictions
+    if P is None and trial.predictions is not None:
+        P = trial.predictions[None]
+    if P is None:
+        return None
+    out = np.full(P.shape[:2], np.nan)
+    for one, p in zip(out, P):
+        seen = np.isfinite(p.reshape(len(p), -1)).all(1)
+        one[seen] = metric.row_losses(y[seen], p[seen])
+    return out
+
+
+def pooled_score(trial, metric, y, weight=None) -> float:
+    """The score of all held-out rows together, in the mean of the repeats."""
+    P = trial.all_predictions
+    P = trial.predictions[None] if P is None else P
+    found = []
+    for p in P:
+        seen = np.isfinite(p.reshape(len(p), -1)).all(1)
+        w = () if weight is None else (np.asarray(weight)[seen],)
+        found.append(metric.score(y[seen], p[seen], *w))
+    return float(np.mean(found))
+
+
+def fold_estimates(done, metric, ratio) -> ScoreEstimates:
+    """Estimates from scores of folds alone, with Nadeau's and Bengio's correction."""
+    S = np.array([t.scores[metric.name] for t in done], dtype=float)
+    M, J = S.shape
+    if J > 1 and np.isfinite(S).all():
+        covariance = (1 / J + ratio) * np.atleast_2d(np.cov(S))
+    else:
+        covariance = np.full((M, M), np.nan)
+    return ScoreEstimates(
+        tuple(t.method.name for t in done),
+        S.mean(1),
+        covariance,
+        np.zeros((M, M)),
+        np.sqrt(np.diag(covariance)),
+        float(max(J - 1, 1)),
+        TestKind.FOLDS,
+        J,
+    )
+
+
+# --- ranking -----------------------------------------------------------------------
+
+
+def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     """Methods that finished, best first, each compared with the best.
 
-    `ratio` is test rows over training rows of a fold; `data` gives the weights and
-    groups of rows for the intervals over rows.
+    `estimates` are those of `score_estimates`.
     """
     first = metrics[0]
-    sign = -1 if first.greater else 1
     done = [t for t in trials if not t.failure]
-    done.sort(key=lambda t: sign * np.mean(t.scores[first.name]))  # stable
     if not done:
         return []
-    best = np.asarray(done[0].scores[first.name], dtype=float)
-    gaps = [np.asarray(t.scores[first.name], dtype=float) - best for t in done]
-    single = [corrected_t_test(g, ratio)[1] for g in gaps[1:]]
-    adjusted = [1.0, *adjust_against_best(single, len(best) - 1)]
-    rope = default_rope(first.name, best.mean())
-    names = [t.method.name for t in done]
-    dummy_at = names.index(DUMMY) if DUMMY in names else len(names)
+    ranking = estimates[first.name]
+    sign = -1.0 if first.greater else 1.0
+    order = np.argsort(sign * ranking.means, kind="stable")
+    best = int(order[0])
+    names = ranking.names
+    p, better = adjusted_p_values(ranking, best, first.greater)
+    rope = default_rope(first.name, ranking.means[best])
+    dummy = names.index(DUMMY) if DUMMY in names else -1
     rows = []
-    for i, (trial, gap) in enumerate(zip(done, gaps)):
+    below_dummy = False
+    for rank, m in enumerate(order):
+        trial = done[m]
         difference = probabilities = None
-        if i > 0:
-            difference = corrected_interval(gap, ratio)
-            probabilities = bayesian_correlated_t(gap, ratio, rope, first.greater)
+        if m != best:
+            difference = ranking.difference(names[m], names[best]).interval
+            probabilities = student_probabilities(
+                difference.mean, difference.error, ranking.df, rope, first.greater
+            )
+        p_value = float(p[m])
+        if m == dummy and m != best:
+            p_value = min(p_value, float(better[best]))
+        equal = probabilities is not None and probabilities.equivalent >= ALMOST_CERTAIN
         rows.append(
             RankedMethod(
-                rank=i + 1,
-                method=trial.method.name,
+                rank=rank + 1,
+                method=names[m],
                 scores={
-                    m.name: clipped_interval(trial.scores[m.name], ratio, m)
-                    for m in metrics
+                    k.name: score_interval(
+                        estimates[k.name], estimates[k.name].names.index(names[m]), k
+                    )
+                    for k in metrics
                 },
                 difference=difference,
-                p=float(adjusted[i]),
-                standing=standing_of(i, adjusted[i], dummy_at),
+                p=p_value,
+                standing=standing_of(rank, p_value, below_dummy, equal),
                 fit_seconds=float(np.median(trial.fit_seconds)),
                 predict_micros=float(np.median(trial.predict_seconds) * 1e6),
-                over_rows=interval_over_rows(trial, first, data, seed),
                 probabilities=probabilities,
-                within_one_error=(
-                    difference is None or abs(difference.mean) <= difference.error
-                ),
                 warnings=dict(trial.warned),
-                n_fits=len(gap),
+                n_fits=len(trial.scores[first.name]),
                 blend=trial.method.blend_weights,
+                test=ranking.kind,
+                df=ranking.df,
+                units=ranking.units,
             )
         )
+        below_dummy = below_dummy or m == dummy
     return rows
 
 
-def standing_of(position, p, dummy_at) -> Standing:
-    """Of the method at a position of the ranking, from its adjusted p value."""
-    if position > dummy_at:  # however wide its interval
+def adjusted_p_values(ranking, best, greater) -> tuple[np.ndarray, np.ndarray]:
+    """Of being no different from the best, and of being no better than the dummy."""
+    M = len(ranking.names)
+    if not np.isfinite(ranking.covariance).all():
+        return np.ones(M), np.ones(M)
+    draws = normal_draws(ranking)
+    p = p_against_best(ranking, best, draws)
+    if DUMMY not in ranking.names:
+        return p, np.ones(M)
+    dummy = ranking.names.index(DUMMY)
+    return p, p_better_than(ranking, dummy, greater, draws)
+
+
+def standing_of(position, p, below_dummy, equal) -> Standing:
+    """Of the method at a position of the ranking, from its adjusted p value.
+
+    `equal` says whether it is almost certainly practically equal to the best.
+    """
+    if below_dummy:  # however wide its interval
         return Standing.BELOW_DUMMY
     if position == 0:
         return Standing.BEST
-    return Standing.TIED if p >= SIGNIFICANCE_LEVEL else Standing.WORSE
+    if p < SIGNIFICANCE_LEVEL:
+        return Standing.WORSE
+    return Standing.TIED if equal else Standing.UNDECIDED
 
 
-def clipped_interval(scores, ratio, metric) -> Interval:
-    """The interval of one metric; not finite where a fold could not be scored."""
-    if not np.isfinite(scores).all():
-        return Interval(float(np.mean(scores)), np.nan, np.nan, np.nan)
-    return metric.clip(corrected_interval(scores, ratio))
+def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]:
+    """A method against the dummy, the last value along time and the linear baseline.
 
-
-def interval_over_rows(trial, metric, data, seed) -> Interval | None:
-    """The score of held-out rows with an interval over them."""
-    if trial.losses is None or metric.row_losses is None:
-        return None
-    losses = np.asarray(trial.losses, dtype=float)
-    seen = np.isfinite(losses)  # a time-ordered split never tests the first rows
-    if seen.sum() < 2:
-        return None
-    pick = lambda a: None if a is None else np.asarray(a)[seen]
-    found = row_interval(
-        losses[seen],
-        weights=pick(getattr(data, "weight", None)),
-        groups=pick(getattr(data, "group", None)),
-        random_state=seed,
-    )
-    low, high = sorted(
-        metric.from_mean_loss(max(v, 0.0)) for v in (found.low, found.high)
-    )
-    return metric.clip(Interval(metric.from_mean_loss(found.mean), low, high, np.nan))
-
-
-def paired_intervals(trials, metric, ratio) -> Callable:
-    """A function (a, b) -> interval of score(a) - score(b) on the same folds."""
-    scores = {
-        t.method.name: np.asarray(t.scores[metric.name], dtype=float)
-        for t in trials
-        if not t.failure
-    }
-    return lambda a, b: corrected_interval(scores[a] - scores[b], ratio)
-
-
-def compare_with_baselines(
-    name, names, paired_interval, greater
-) -> list[BaselineComparison]:
-    """A method against the dummy and the linear baseline, as far as they ran."""
+    The test against the dummy is adjusted for the number of methods; that against the
+    linear baseline is a single comparison.
+    """
+    names = estimates.names
     out = []
-    for other in (DUMMY, *LINEAR_BASELINES):
-        if other in names and other != name:
-            d = paired_interval(name, other)
-            significant = d.low > 0 if greater else d.high < 0
-            out.append(BaselineComparison(other, d, significant))
+    for other in (DUMMY, LAST_VALUE, *LINEAR_BASELINES):
+        if other not in names or other == name:
+            continue
+        d = estimates.difference(name, other)
+        gain = d.interval.mean if greater else -d.interval.mean
+        p = d.p / 2 if gain > 0 else 1 - d.p / 2
+        if other == DUMMY and np.isfinite(estimates.covariance).all():
+            at = names.index(DUMMY)
+            p = float(p_better_than(estimates, at, greater)[names.index(name)])
+        out.append(
+            BaselineComparison(other, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
+        )
     return out
 
 
@@ -238,76 +332,43 @@ def tradeoff_of_best(rows, kept, greater, expected=None, metric="") -> Tradeoff 
     return Tradeoff(best.method, gain, bias)
 
 
-def simplest_method(rows, tied, position, paired_interval, greater) -> KeptMethod:
-    """The simplest of the methods that are as good as the best.
-
-    `tied` are the ranked methods tied with the best, the dummy aside; `position` says
-    how elaborate each method is.
-    """
-    near = [r for r in tied if r.within_one_error] or tied[:1]
-    equal = [
-        r
-        for r in rows
-        if r.practically_equal and r.standing in (Standing.TIED, Standing.WORSE)
-    ]
-    good = near + [r for r in equal if r.method != DUMMY]
-    linear = next((r for r in rows if r.method in LINEAR_BASELINES), None)
-    if (
-        linear is not None
-        and paired_interval
-        and linear.standing != Standing.BELOW_DUMMY
-    ):
-
-        def qualifies(r):
-            if position[r.method] <= position[linear.method]:
-                return True
-            versus = compare_with_baselines(
-                r.method, [linear.method], paired_interval, greater
-            )
-            return versus[0].significant
-
-        good = [r for r in good if qualifies(r)]
-        if not good:
-            return KeptMethod(linear.method, KeepReason.LINEAR_BASELINE)
-    kept = min(good, key=lambda r: position[r.method])
-    reason = KeepReason.SIMPLER if kept in near else KeepReason.SIMPLER_EQUAL
-    return KeptMethod(kept.method, reason)
-
-
-def choose_model(
-    rows, order, paired_interval=None, greater=False, rule="simplest"
-) -> KeptMethod:
-    """The method to keep, and why.
+def choose_model(rows, order, rule="simplest") -> KeptMethod:
+    """The method to keep, and which rule decided; see the module text.
 
     Parameters
     ----------
     rows : list of RankedMethod
     order : list of str
         Names of the methods, from simple to elaborate.
-    paired_interval : function or None
-        From `paired_intervals`.
-    greater : bool
-        Whether a greater score is better.
     rule : {"simplest", "best"}
-
-    The dummy is kept only if there is nothing else.
     """
     best = rows[0]
-    all_tied = [r for r in rows if r.standing in (Standing.BEST, Standing.TIED)]
-    tied = [r for r in all_tied if r.method != DUMMY] or all_tied
-    kept = KeptMethod(tied[0].method, KeepReason.REQUESTED)
-    if rule == "simplest":
-        position = {name: i for i, name in enumerate(order)}
-        kept = simplest_method(rows, tied, position, paired_interval, greater)
-        if kept.method == best.method:
-            kept = kept._replace(reason=KeepReason.TOP_SCORER)
-    if (
-        best.method == DUMMY
-        and kept.method != DUMMY
-        and kept.reason is not KeepReason.LINEAR_BASELINE
-    ):
-        kept = kept._replace(reason=KeepReason.NO_BETTER_THAN_DUMMY)
-    return kept
+    position = {name: i for i, name in enumerate(order)}
+    if best.method == DUMMY:
+        return KeptMethod(DUMMY, KeepReason.DUMMY_BEST)
+    if rule == "best":
+        alone = all(r.standing is Standing.WORSE for r in rows[1:])
+        reason = KeepReason.TOP_SCORER if alone else KeepReason.REQUESTED
+        return KeptMethod(best.method, reason)
+    for r in rows:
+        if r.method == DUMMY and r.standing is Standing.TIED:
+            return KeptMethod(DUMMY, KeepReason.DUMMY_EQUAL)
+    simpler = [
+        r
+        for r in rows[1:]
+        if position[r.method] < position[best.method] and r.method != DUMMY
+    ]
+    equal = [
+        r
+        for r in simpler
+        if r.practically_equal and r.standing in (Standing.TIED, Standing.WORSE)
+    ]
+    if equal:
+        kept = min(equal, key=lambda r: position[r.method])
+        return KeptMethod(kept.method, KeepReason.SIMPLER_EQUAL)
+    if any(r.standing is Standing.UNDECIDED for r in simpler):
+        return KeptMethod(best.method, KeepReason.UNDECIDED_BEST)
+    return KeptMethod(best.method, KeepReason.TOP_SCORER)
 
 
 def expected_best_score(trials, rows, metric, seed, data=None) -> float | None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..evaluation.row_level import DUMMY
+from ..evaluation.paired_tests import DUMMY
 from ..methods.blending import BLEND, greedy_weights, make_blend
 from ..methods.excluded import SkipKind, SkippedMethod
 from ..methods.tuning import metric_loss
@@ -93,6 +93,8 @@ def make_blend_trial(done, overall, work, split, loss) -> Trial:
         fit_seconds,
         predict_seconds,
         losses=None if first.row_losses is None else losses.mean(0),
+        repeat_losses=None if first.row_losses is None else losses,
+        losses_metric=first.name,
         predictions=answers[0],
         all_predictions=answers,
         refit=partial(refit_first_fold, work, make_blend(members, of_first, task)),

@@ -42,6 +42,7 @@ from ..samples import Samples
 from .plan import FailureKind, FitOutcome
 
 CACHE_BYTES = 1e9  # bytes of prepared folds that are kept, where there is memory
+PROBABILITY_ROUNDING = 1e-3  # by which probabilities may miss 0, 1 and their sum
 IGNORED_WARNINGS = (
     DeprecationWarning,
     PendingDeprecationWarning,
@@ -237,6 +238,26 @@ def fit_and_predict(work, method, fold, cache):
     return model, p, ahead + done - begun, behind + end - done
 
 
+def checked_probabilities(p, task) -> np.ndarray:
+    """Probabilities, their rounding removed; an error if they are none."""
+    if task not in ("classification", "multilabel"):
+        return p
+    if p.min() < -PROBABILITY_ROUNDING:
+        raise ValueError(f"a probability is negative ({p.min():.3g})")
+    if p.max() > 1 + PROBABILITY_ROUNDING:
+        raise ValueError(f"a probability is above 1 ({p.max():.3g})")
+    p = np.clip(p, 0.0, 1.0)
+    if task == "multilabel":
+        return p
+    total = p.sum(1)
+    worst = int(np.argmax(np.abs(total - 1)))
+    if abs(total[worst] - 1) > PROBABILITY_ROUNDING:
+        raise ValueError(
+            f"the probabilities of a row sum to {total[worst]:.4g} instead of 1"
+        )
+    return p
+
+
 def warning_counts(caught) -> dict[str, int]:
     """The kinds of warnings of one fit, as remarks."""
     found = {}
@@ -290,6 +311,7 @@ def fit_fold(work, m, fold, cache) -> FitOutcome:
             raise ValueError(f"{len(p)} predictions for {len(test)} rows")
         if not np.all(np.isfinite(p)):
             raise ValueError("predictions are not finite")
+        p = checked_probabilities(p, work.schema.task)
         with warnings.catch_warnings(action="ignore"):
             scores = score_predictions(work, fold, p)
         warned = warning_counts(caught)

@@ -2,8 +2,12 @@
 
 The first line says how long it will take, as far as `costs` can predict. Then, on a
 terminal, there is one line for each method with folds done, the fold being fitted and
-for how long, the score so far and the time left. Elsewhere, if progress is asked for,
-there is one plain line for each method that is done and each fit that is slow.
+for how long, the score so far and the time left, under the time left in all. Elsewhere,
+if progress is asked for, there is one plain line for each method that is done, with the
+time left in all, and for each fit that is slow, and one a minute if nothing else is
+said. A fit to come is taken to last as long as the method's fits so far; of a method
+not begun yet, as long as `costs` predicts, times how long the others took for each
+second predicted.
 """
 
 import sys
@@ -13,11 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from ...core.plain_text import plain_text
 from .. import resource_limits
-from ..methods.costs import expected_duration, format_duration
+from ..methods.costs import (
+    expected_duration,
+    fit_and_predict_seconds,
+    format_duration,
+)
 
 SLOW_SECONDS = 10.0  # seconds after which a fit may be called slow
 SLOW_FACTOR = 5.0  # as long as the method's other fits
+SILENCE_SECONDS = 60.0  # after which a plain line says how far it is
 
 
 class MethodState(Enum):
@@ -43,7 +53,8 @@ class ProgressDisplay:
         self.active: tuple = ()
         self.reported: set = set()
         self.screen: Any = None
-        self.begun = time.monotonic()
+        self.begun = self.last_line = time.monotonic()
+        self.predicted = self.predicted_fits()
 
     def __enter__(self):
         if self.plain:
@@ -71,8 +82,49 @@ class ProgressDisplay:
     def update(self, active) -> None:
         self.active = active
         if self.plain:
-            for line in self.news():
+            lines = list(self.news())
+            now = time.monotonic()
+            if not lines and now - self.last_line > SILENCE_SECONDS:
+                lines = [self.so_far()]
+            for line in lines:
+                self.last_line = now
                 print(line, file=sys.stderr, flush=True)
+
+    def fits_left(self) -> list[int]:
+        """Fits to come, of each method."""
+        return [
+            0 if self.aggregator.failure(m) else self.total - len(done)
+            for m, done in enumerate(self.aggregator.done)
+        ]
+
+    def predicted_fits(self) -> list[float]:
+        """Seconds of one fit of each method, as `costs` predicts."""
+        work = self.work
+        n, tested = (np.mean([len(rows) for rows in p]) for p in zip(*work.folds))
+        return [
+            fit_and_predict_seconds(m, work.schema, n, tested) for m in work.methods
+        ]
+
+    def time_left(self) -> str:
+        """The time left in all, once a method is done; else nothing."""
+        left = self.fits_left()
+        before = [self.seconds(m) for m in range(len(self.names))]
+        if not sum(left) or not any(len(b) == self.total for b in before):
+            return ""
+        took = [float(np.median(b)) if b else 0.0 for b in before]
+        known = sum(p for p, b in zip(self.predicted, before) if b)
+        ratio = sum(took) / known if known > 0 else 1.0
+        each = [t if b else p * ratio for t, b, p in zip(took, before, self.predicted)]
+        seconds = float(np.dot(each, left)) / max(len(self.active), 1)
+        return f"about {format_duration(max(seconds, 1.0))} left"
+
+    def so_far(self) -> str:
+        """Fits done, the time they took, and the time left in all."""
+        done = sum(len(d) for d in self.aggregator.done)
+        every = len(self.names) * self.total
+        elapsed = format_elapsed(time.monotonic() - self.begun)
+        parts = [f"{done} of {every} fits", elapsed, self.time_left()]
+        return ", ".join(part for part in parts if part)
 
     def promise(self) -> str:
         """How many fits are to be done, and how long that will take."""
@@ -161,18 +213,14 @@ class ProgressDisplay:
             self.reported.add(key)
             done = state is MethodState.DONE
             score = f", {self.metric} {self.score(m)}" if done else ""
-            yield f"{name}: {self.describe_state(m)}{score}"
+            text = f"{name}: {self.describe_state(m)}{score} ({self.so_far()})"
+            yield " ".join(plain_text(text).split())
 
     def table(self):
         from rich.table import Table
         from rich.text import Text
 
-        done = sum(len(d) for d in self.aggregator.done)
-        every = len(self.names) * self.total
-        elapsed = format_elapsed(time.monotonic() - self.begun)
-        table = Table(
-            title=f"{done} of {every} fits, {elapsed}", title_justify="left", box=None
-        )
+        table = Table(title=self.so_far(), title_justify="left", box=None)
         for head in ("method", "folds", "at work", self.metric, "left", "state"):
             table.add_column(head, justify="left" if head != "folds" else "right")
         shown, hidden = self.rows()
@@ -188,7 +236,7 @@ class ProgressDisplay:
                 self.left(m),
                 self.describe_state(m),
             ]
-            table.add_row(*map(Text, cells))  # names are not markup
+            table.add_row(*(Text(plain_text(cell)) for cell in cells))
         if hidden:
             table.add_row(Text(f"... and {hidden} more"))
         return table

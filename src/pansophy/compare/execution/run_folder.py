@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...core.atomic_files import write_text_file
 from .plan import (
     FailureKind,
     FitOutcome,
@@ -236,9 +237,8 @@ def open_run(path, plan, *, resume=False, as_recorded=False) -> RunFolder:
         elif there:
             archive_previous_run(path)
         (path / "ended.txt").unlink(missing_ok=True)
-        write_atomically(
-            path / "plan.json", json.dumps(plan, indent=2, ensure_ascii=False)
-        )
+        text = json.dumps(plan, indent=2, ensure_ascii=False)
+        write_text_file(path / "plan.json", text + "\n")
         folder.append("results.jsonl", b"")
     except BaseException:
         folder.close()
@@ -283,16 +283,6 @@ def read_plan(path) -> dict:
         return json.loads((Path(path) / "plan.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{path} holds no plan that can be read.") from error
-
-
-def write_atomically(path, text) -> None:
-    """Write a file so that it is either the old or the new one, whatever happens."""
-    beside = path.with_name(path.name + ".new")
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
 
 
 def archive_previous_run(path) -> None:

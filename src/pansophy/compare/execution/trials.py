@@ -52,6 +52,8 @@ class Trial:
     fit_seconds: list[float] = field(default_factory=list)
     predict_seconds: list[float] = field(default_factory=list)  # of one row
     losses: np.ndarray | None = None  # mean loss of each row over the repeats
+    repeat_losses: np.ndarray | None = field(default=None, repr=False)  # (R, n)
+    losses_metric: str = ""  # the metric of the losses
     predictions: np.ndarray | None = None  # of rows held out in the first repeat
     all_predictions: np.ndarray | None = field(
         default=None, repr=False
@@ -132,6 +134,8 @@ class TrialAggregator:
             trial.refit = partial(refit_first_fold, work, method)
         if m in self.losses and not trial.failure:
             trial.losses = self.losses[m].mean(0)  # NaN for rows never held out
+            trial.repeat_losses = self.losses[m]
+            trial.losses_metric = work.metrics[0].name
         return trial
 
     def failure(self, m) -> str:

@@ -3,13 +3,15 @@
 Each worker has its own session, thread budget, time limit and memory limit. The parent
 reads their messages in threads and checks the clock and their memory a few times a
 second; a worker beyond its limits is killed with everything it started, and another
-takes its place. Which worker does which fit never changes an outcome: an estimator of
+takes its place. A fit whose worker was killed by somebody else is tried again. Which
+worker does which fit never changes an outcome: an estimator of
 the user's, whose class or module may keep state between fits, gets a process in which
 no such estimator has been fitted before.
 """
 
 import contextlib
 import queue
+import signal
 import threading
 import time
 from typing import Any
@@ -22,6 +24,13 @@ from .worker_process import receive_message, send_message
 
 POLL_SECONDS = 0.05  # seconds between looks at the clock
 GRACE_SECONDS = 0.5  # seconds for a process that has closed its pipe to be gone
+MAX_RETRIES = 2  # of one fit whose process was killed from outside
+OUTSIDE_SIGNALS = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    getattr(signal, "SIGKILL", signal.SIGTERM),
+    getattr(signal, "SIGHUP", signal.SIGTERM),
+)
 
 
 class WorkerHandle:
@@ -87,6 +96,7 @@ class WorkerPool:
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.folder: str | None = None
         self.failed_starts = 0  # workers in a row that never got ready
+        self.retries: dict[tuple[int, int], int] = {}  # by job
         self.fork_server: ForkServer | None = None
         self.members: list[WorkerHandle] = []
         try:
@@ -165,7 +175,12 @@ class WorkerPool:
             self.replace(worker)
             return None
         job = worker.job
-        code = self.replace(worker, bool(job_queue), GRACE_SECONDS)
+        code = worker.end(GRACE_SECONDS)
+        if job is not None and self.may_retry(job, code):
+            job_queue.put_back(*job)
+            self.replace(worker, bool(job_queue))
+            return None
+        self.replace(worker, bool(job_queue))
         if job is None:
             return None
         return FitOutcome(
@@ -173,6 +188,16 @@ class WorkerPool:
             failure=resource_limits.describe_exit_code(code),
             kind=FailureKind.DIED,
         )
+
+    def may_retry(self, job, code) -> bool:
+        """Whether a fit is tried again: its process was ended from outside.
+
+        By a signal that no fit sends itself, or with the process it was forked from.
+        """
+        if code is not None and -code not in OUTSIDE_SIGNALS:
+            return False
+        self.retries[job] = self.retries.get(job, 0) + 1
+        return self.retries[job] <= MAX_RETRIES
 
     def overdue_outcomes(self, job_queue):
         """Outcomes of the fits that went beyond a limit; their workers are killed."""

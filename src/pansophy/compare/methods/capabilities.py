@@ -53,6 +53,7 @@ FROM_FILES = name_set(
 COUNT_REGRESSORS = name_set(
     """
     PoissonRegressor TweedieRegressor GeneralizedLinearModel MLPRegressor
+    NegativeBinomialRegressor
     HistGradientBoostingRegressor GradientBoostingRegressor DecisionTreeRegressor
     ExtraTreeRegressor RandomForestRegressor ExtraTreesRegressor
     """

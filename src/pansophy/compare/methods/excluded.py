@@ -27,6 +27,8 @@ class SkippedMethod(NamedTuple):
     kind: SkipKind
 
 
+NOT_ALONG_TIME = "for rows along time; name the column of times to run it"
+NOT_IN_ORDER = "for classes that are in order; say so with task='ordinal'"
 CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
 TUNED_BY_OTHER = "its strength is chosen by a method that is tried"
 SAME_MODEL = "another way to a model that is tried"
@@ -95,6 +97,7 @@ EXCLUDED_REGRESSORS = {
     "RobustRegressor": SAME_MODEL,
     "TheilSenRegressor": SAME_MODEL,
     "QuantileRegressor": "predicts a quantile, not the mean",
+    "NegativeBinomialRegressor": SPECIAL_TARGET,
     "PoissonRegressor": SPECIAL_TARGET,
     "GammaRegressor": SPECIAL_TARGET,
     "TweedieRegressor": SPECIAL_TARGET,

@@ -58,7 +58,10 @@ class Method(NamedTuple):
     )
     calibrated: bool = False  # its probabilities are calibrated on inner folds
     floored: bool = False  # may predict a count of zero or less: kept above it
+    capped: bool = False  # its counts grow exponentially: kept within those seen
     smoothed: bool = False  # may give a class no chance at all: kept above it
+    ordered: bool = False  # for classes in order only
+    series: str = ""  # sees the past of the target along time: see `time_series`
     weighted: bool = True  # takes row weights
     on_request: bool = False  # too expensive for what it adds, unless named
     max_rows: float = math.inf  # rows beyond which that is so
@@ -118,7 +121,7 @@ class Method(NamedTuple):
         steps += ["model"] * (self.task == LABELS)
         steps += ["model"] * (self.lacks_probabilities or self.calibrated)
         steps += ["model"] * self.smoothed
-        steps += ["model"] * (self.task == COUNT and self.floored)
+        steps += ["model"] * (self.task == COUNT and (self.floored or self.capped))
         steps += ["regressor"] * self.scale_target
         return "__".join(steps) + "__"
 
@@ -170,8 +173,8 @@ def wrap_estimator(method, model, setting):
         from sklearn.preprocessing import StandardScaler
 
         model = TransformedTargetRegressor(model, transformer=StandardScaler())
-    if method.task == COUNT and method.floored:
-        model = FlooredCounts(model)
+    if method.task == COUNT and (method.floored or method.capped):
+        model = FlooredCounts(model, capped=method.capped)
     if method.smoothed:
         model = SmoothedProbabilities(model)
     if method.lacks_probabilities or method.calibrated:

@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from ...params import ParameterError
 from ...tables import TableError
+from ...tables.targets import as_name_list
 from .costs import over_limits, too_expensive
 from .excluded import (
+    NOT_ALONG_TIME,
+    NOT_IN_ORDER,
     NOT_REQUESTED,
     SkipKind,
     SkippedMethod,
@@ -27,6 +30,7 @@ from .method import (
     user_method,
 )
 
+EXCLUDED = "left out, as asked"
 ON_REQUEST = "dear for what it adds; name it in --methods to run it"
 
 
@@ -43,6 +47,7 @@ def choose_methods(
     requested=None,
     limits=None,
     *,
+    exclude=(),
     tune=0,
     calibrate=False,
     fits=1,
@@ -58,6 +63,8 @@ def choose_methods(
         Names of methods, or name -> estimator, or all that suit the table.
     limits : FitLimits, or anything with `time_limit` and `memory_limit`
         Methods predicted to exceed them are skipped, unless named in `requested`.
+    exclude : list of str
+        Names of methods that are not to be run.
     tune : int
         Settings that each method with something to tune tries inside every fit.
     calibrate : bool
@@ -80,6 +87,9 @@ def choose_methods(
             variants = [normalise_name(m.name) for m in available if m.calibrated]
             names += [v for v in variants if v.removeprefix(CALIBRATED) in names]
         available, skipped = select_requested(available, names, task)
+    if exclude:
+        available, left_out = without_excluded(available, exclude, task)
+        skipped += left_out
     chosen: list[Method] = []
     named = requested is not None
     for m in available:
@@ -91,6 +101,13 @@ def choose_methods(
             chosen.append(method)
         else:
             skipped.append(skip)
+    if named and len(chosen) == 1 and set(names) - {"dummy", "blend"}:
+        why = "; ".join(
+            f"{s.name}: {s.reason}"
+            for s in skipped
+            if s.kind is not SkipKind.NOT_REQUESTED
+        )
+        raise ParameterError(f"None of the methods asked for can be run here: {why}.")
     of_task = {estimator_class_name(m) for m in METHODS if m.task == task}
     ours = {estimator_class_name(m) for m in METHODS if m.origin == "pansophy"}
     excluded = excluded_estimators(task, of_task, ours, named=named)
@@ -123,8 +140,18 @@ def reason_to_skip(
     """
     skip = lambda reason, kind: SkippedMethod(method.name, reason, kind)
     reason = missing_requirement(method)
+    if reason and named:
+        verb = "is " if reason.startswith("not") else ""
+        raise ParameterError(f"{method.name} {verb}{reason}.")
     if reason:
         return skip(reason, SkipKind.NOT_INSTALLED)
+    if method.series and schema.time is None:
+        return skip(NOT_ALONG_TIME, SkipKind.UNSUITED)
+    if method.series and schema.time not in [c.name for c in schema.used]:
+        reason = f"needs {schema.time!r} among the inputs"
+        return skip(reason, SkipKind.UNSUITED)
+    if method.ordered and not schema.ordered:
+        return skip(NOT_IN_ORDER, SkipKind.UNSUITED)
     if schema.weight and not method.weighted:
         return skip("takes no row weights", SkipKind.UNSUITED)
     if named:
@@ -152,6 +179,21 @@ def estimator_class_name(method) -> str:
     return method.path.rpartition(".")[2]
 
 
+def check_known(names, available, task):
+    """Raise TableError if a name is none of the methods, with the nearest that is."""
+    known = {normalise_name(m.name): m.name for m in available}
+    unknown = sorted(names - set(known))
+    if unknown:
+        import difflib
+
+        near = difflib.get_close_matches(unknown[0], known, 1)
+        hint = f" (did you mean {known[near[0]]!r}?)" if near else ""
+        raise TableError(
+            f"There is no method {unknown[0]!r} for {task}{hint}; choose from "
+            f"{', '.join(m.name for m in available)}."
+        )
+
+
 def select_requested(available, names, task):
     """The dummy and the methods named; the others are skipped."""
     wanted = set(names)
@@ -161,17 +203,7 @@ def select_requested(available, names, task):
             "or none to try all."
         )
     wanted -= {"blend"}
-    known = {normalise_name(m.name) for m in available}
-    unknown = sorted(wanted - known)
-    if unknown:
-        import difflib
-
-        near = difflib.get_close_matches(unknown[0], known, 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise TableError(
-            f"There is no method {unknown[0]!r} for {task}{hint}; choose from "
-            f"{', '.join(m.name for m in available)}."
-        )
+    check_known(wanted, available, task)
     wanted |= {"dummy"}
     chosen = [m for m in available if normalise_name(m.name) in wanted]
     skipped = [
@@ -182,8 +214,27 @@ def select_requested(available, names, task):
     return chosen, skipped
 
 
-def wants_blend(blend, requested) -> bool:
+def without_excluded(available, exclude, task):
+    """The methods but those that are to be left out, which are skipped."""
+    unwanted = {normalise_name(name) for name in exclude} - {"blend"}
+    if "dummy" in unwanted:
+        raise ParameterError("exclude must not name the dummy, which is always run.")
+    check_known(unwanted, available, task)
+    gone = lambda m: (
+        normalise_name(m.base_name) in unwanted or (normalise_name(m.name) in unwanted)
+    )
+    skipped = [
+        SkippedMethod(m.name, EXCLUDED, SkipKind.NOT_REQUESTED)
+        for m in available
+        if gone(m)
+    ]
+    return [m for m in available if not gone(m)], skipped
+
+
+def wants_blend(blend, requested, exclude=None) -> bool:
     """Whether the average of methods is to be tried: asked for, or all are."""
+    if exclude is not None and "blend" in map(normalise_name, as_name_list(exclude)):
+        return False
     if blend is not None:
         return bool(blend)
     if requested is None:

@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ...tables import Preparation
+from ...tables import Column, Preparation
 from ..splits import inner_folds
+
+SHUFFLED_ROWS = 200_000  # beyond, a copy of the rows is dear and ties are rare
 
 
 def make_pipeline(method, schema, setting):
@@ -23,9 +25,15 @@ def make_pipeline(method, schema, setting):
 
         made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
         return Blend(made, list(method.weights), task=schema.task)
+    if method.series and method.series != "lags":
+        return method.build(setting, **series_parameters(schema))
+    lagged = method.series == "lags"
+    columns = tuple(schema.used)
+    if lagged:
+        columns = (*lag_columns(), *columns)
     prepare = Preparation(
-        tuple(schema.used),
-        task=schema.task,
+        columns,
+        task="regression" if lagged else schema.task,
         n_classes=len(schema.classes),
         scale=method.scale,
         full_rank=method.full_rank,
@@ -39,6 +47,12 @@ def make_pipeline(method, schema, setting):
     )
     steps = [("prepare", prepare), ("model", method.build(setting, **known))]
     model = Pipeline(steps)
+    if lagged:
+        from .time_series import WithLags
+
+        return WithLags(
+            model, **series_parameters(schema), random_state=int(setting.seed)
+        )
     if method.trials:
         from .tuning import Tuned
 
@@ -54,6 +68,22 @@ def make_pipeline(method, schema, setting):
     return model
 
 
+def series_parameters(schema) -> dict:
+    """What a method that sees the past of the target is told about the table."""
+    plain = [c.name for c in schema.used if c.role != "text"]
+    return {
+        "time_column": plain.index(schema.time),
+        "floored": schema.task == "count",
+    }
+
+
+def lag_columns() -> list[Column]:
+    """The columns that `time_series.WithLags` puts in front of those of the table."""
+    from .time_series import LAG_COLUMNS
+
+    return [Column(name, "number", "made of the target's past") for name in LAG_COLUMNS]
+
+
 def preparation_key(prepare):
     """What tells one unfitted preparation from another."""
     values = prepare.get_params(deep=False).items()
@@ -61,7 +91,16 @@ def preparation_key(prepare):
 
 
 def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
-    """Fit; weights, groups and times go to whatever takes them."""
+    """Fit; weights, groups and times go to whatever takes them.
+
+    Rows are shuffled first, unless they are along time: what a method makes of ties
+    must not depend on how a file happens to be sorted.
+    """
+    if time is None and len(y) <= SHUFFLED_ROWS:
+        order = np.random.default_rng(len(y)).permutation(len(y))
+        pick = lambda a: None if a is None else np.asarray(a)[order]
+        frame = frame[order]
+        y, weight, group = pick(y), pick(weight), pick(group)
     if not isinstance(model, Pipeline):  # decides on inner folds by itself
         return model.fit(frame, y, sample_weight=weight, groups=group, times=time)
     takes = lambda step: weight is not None and has_fit_parameter(step, "sample_weight")

@@ -163,6 +163,15 @@ CLASSES = [
         **EACH,
     ),
     Method(
+        "proportional odds",
+        CLASS,
+        LINEAR + "ProportionalOdds",
+        defaults,
+        space=PENALTY,
+        ordered=True,
+        **SCALED,
+    ),
+    Method(
         "naive Bayes",
         CLASS,
         OURS + "naive_bayes.GaussianNB",
@@ -292,8 +301,42 @@ CLASSES = [
         **EACH,
     ),
 ]
+
+
+def series_methods(task) -> list[Method]:
+    """Forecasts from the past of the target alone, for folds along time."""
+    kinds = ("last value", "moving average", "drift", "seasonal")
+    path = OURS + "compare.methods.time_series.SeriesBaseline"
+    return [
+        Method(kind, task, path, lambda s, kind=kind: {"kind": kind}, series="baseline")
+        for kind in kinds
+    ]
+
+
+def lag_methods(task) -> list[Method]:
+    """Regression of the change since the last known value, with lags as columns."""
+    return [
+        Method(
+            "ridge with lags",
+            task,
+            LINEAR + "RidgeCV",
+            ridge_strengths,
+            series="lags",
+            **SCALED,
+        ),
+        Method(
+            "gradient boosting with lags",
+            task,
+            ENSEMBLE + "HistGradientBoostingRegressor",
+            boosting_parameters,
+            series="lags",
+        ),
+    ]
+
+
 NUMBERS = [
     Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", defaults),
+    *series_methods(NUMBER),
     Method(
         "linear regression", NUMBER, LINEAR + "LinearRegression", defaults, **RANKED
     ),
@@ -401,6 +444,7 @@ NUMBERS = [
         needs="lightgbm",
         space=BOOSTER,
     ),
+    *lag_methods(NUMBER),
     Method(
         "XGBoost",
         NUMBER,
@@ -421,12 +465,23 @@ NUMBERS = [
 ]
 COUNTS = [
     Method("dummy", COUNT, "sklearn.dummy.DummyRegressor", defaults, floored=True),
+    *series_methods(COUNT),
     Method(
         "poisson regression",
         COUNT,
         LINEAR + "PoissonRegressor",
         lambda s: {"alpha": 1e-4, "max_iter": 300},
         space={"alpha": ("log", 1e-6, 10.0)},
+        capped=True,
+        **RANKED,
+    ),
+    Method(
+        "negative binomial regression",
+        COUNT,
+        LINEAR + "NegativeBinomialRegressor",
+        lambda s: {"alpha": 1e-4, "max_iter": 300},
+        space={"alpha": ("log", 1e-6, 10.0)},
+        capped=True,
         **RANKED,
     ),
     Method(
@@ -484,6 +539,7 @@ COUNTS = [
         COUNT,
         NETS + "MLPRegressor",
         lambda s: {"loss": "poisson", **network_parameters(s)},
+        capped=True,
         needs="deep",
         space=NET,
         **SCALED,
@@ -496,6 +552,7 @@ COUNTS = [
         needs="lightgbm",
         space=BOOSTER,
     ),
+    *lag_methods(COUNT),
     Method(
         "XGBoost",
         COUNT,

@@ -39,7 +39,7 @@ MIN_FINISHED = 4  # settings that must have finished before others are given up
 
 def metric_loss(task, metric=None):
     """(y, p, w) -> a number that is lower for better predictions."""
-    first = metrics_for(task, metric or None)[0]
+    first = metrics_for(task, metric or None, ordered=bool(metric))[0]
     if first.row_losses is not None:
         return lambda y, p, w=None: float(np.average(first.row_losses(y, p), weights=w))
     sign = -1.0 if first.greater else 1.0

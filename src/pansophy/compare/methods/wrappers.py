@@ -11,7 +11,9 @@ held-out rows of the two classes, one for all pairs:
     s_k = sum_{j != k} log 1 / (1 + exp(-a f_kj))                                (2)
 
 `FlooredCounts` keeps predicted counts above zero, where the Poisson deviance of an
-observed count is infinite. `SmoothedProbabilities` keeps the probability of every class
+observed count is infinite, and those of models with a log link at most as large as the
+largest count seen: a row far outside would otherwise get exp of a large number.
+`SmoothedProbabilities` keeps the probability of every class
 above zero, where the log loss of an observed class is infinite: n rows voted, and one
 further row is shared evenly by the K classes (additive smoothing),
 
@@ -157,6 +159,12 @@ def pairwise_slope(F, y, k, w) -> float:
 class FlooredCounts(Regressor, Estimator):
     """A regressor whose predictions are at least a small share of the mean.
 
+    Parameters
+    ----------
+    model : regressor
+    capped : bool
+        Whether predictions are at most the largest target seen in training as well.
+
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
@@ -167,16 +175,22 @@ class FlooredCounts(Regressor, Estimator):
     """
 
     model: Any = None
+    _: KW_ONLY
+    capped: bool = False
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = clone(self.model)
         self.model_.fit(X, y, **weight_argument(self.model_, sample_weight))
         mean = float(np.average(y, weights=sample_weight))
         self.floor_ = max(MIN_COUNT_SHARE * mean, 1e-12)
+        self.ceiling_ = max(float(np.max(y)), self.floor_) if self.capped else np.inf
         return self
 
     def predict(self, X) -> np.ndarray:
-        return np.maximum(np.ravel(self.model_.predict(X)), self.floor_)
+        with np.errstate(over="ignore"):
+            p = np.ravel(self.model_.predict(X))
+        # getattr: models saved before there was a ceiling
+        return np.clip(p, self.floor_, getattr(self, "ceiling_", np.inf))
 
 
 @dataclass(eq=False, repr=False)

@@ -1,6 +1,6 @@
 """Explanations of predictions: Shapley values of the columns of the table.
 
-For a row x, a function f of rows and background rows z_1..z_B (kept training rows),
+For a row x, a function f of rows and background rows z_1..z_B (`background_rows`),
 let f_S(x) be the mean over b of f at the row that has the columns S of x and the others
 of z_b. The share of column j is its Shapley value in the game S -> f_S(x), so that
 

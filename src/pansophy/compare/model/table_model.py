@@ -2,9 +2,10 @@
 
 A `TableModel` holds the fitted pipeline (preparation and estimator), the schema that
 reads a table, the decision threshold, the conformal scores behind intervals and sets,
-summaries of the training rows (`training_reference`), a few training rows as the
-background of explanations, and the facts of the comparison. It is plain data of listed
-classes, so that `pansophy.persist` writes it without pickle.
+summaries of the columns (`training_reference`), rows made of them as the background of
+explanations, and the facts of the comparison. No training row is kept, unless the
+estimator itself is made of them (nearest neighbours) or `with_background` is asked for.
+It is plain data of listed classes, so that `pansophy.persist` writes it without pickle.
 """
 
 import warnings
@@ -13,6 +14,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from ...diagnose import Reference
 from ...diagnose.findings import Finding, make_finding
@@ -22,13 +26,13 @@ from ..methods.method import FitContext
 from ..methods.pipelines import fit_pipeline, make_pipeline, predict_all_classes
 from .training_reference import (
     ReferenceCheck,
+    background_rows,
     count_out_of_range,
     frame_to_table,
     training_reference,
 )
 
 DEFAULT_LEVEL = 0.9  # of intervals and sets, where none is given
-BACKGROUND_ROWS = 50  # rows kept for explanations
 MAX_REFERENCE_ROWS = 100_000  # rows that summaries are made of, at most
 
 
@@ -36,7 +40,8 @@ MAX_REFERENCE_ROWS = 100_000  # rows that summaries are made of, at most
 class TableModel:
     """A fitted pipeline that takes tables; saved and loaded by `pansophy.persist`.
 
-    Tables are paths, dataframes, Arrow tables or dicts of columns.
+    Tables are paths, dataframes, Arrow tables or dicts of columns. It is an estimator
+    of scikit-learn: it can be cloned, fitted again, scored and inspected.
 
     Attributes
     ----------
@@ -51,7 +56,7 @@ class TableModel:
     reference : Reference or None
         What the training rows looked like, for `check`.
     background : Frame or None
-        A few training rows, for `explain`.
+        Rows made of the training columns one by one, for `explain`.
     conformal : ConformalScores or None
         Scores of rows out of their fold, for intervals and sets.
     threshold : float or None
@@ -92,6 +97,147 @@ class TableModel:
         frame = self._frame(table)
         kept = held.sets(self.scores(frame), level, frame)
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
+
+    # --- as an estimator of scikit-learn -------------------------------------------
+
+    def fit(self, X, y, sample_weight=None) -> "TableModel":
+        """Fit the same method again, to the rows of another table with these columns.
+
+        What was known of the rows of the comparison (scores of intervals and sets,
+        summaries for `check`, the background of `explain`) is dropped with them.
+
+        Parameters
+        ----------
+        X : table, or array with the columns of `feature_names_in_`
+        y : array-like
+            Labels among `classes_`, or numbers.
+        """
+        frame = self._frame(X)
+        codes = self._target_codes(y, len(frame))
+        w = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        pipeline = clone(self.pipeline)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # counted during the comparison already
+            fit_pipeline(pipeline, frame, codes, w, None, None)
+        changed = {
+            "pipeline": pipeline,
+            "facts": {"fitted_on": len(frame)},
+            "reference": None,
+            "background": None,
+            "conformal": None,
+        }
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)  # frozen against everybody else
+        return self
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Accuracy of classes (all labels right), r2 of numbers."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        found = self.predict(X)
+        if self.schema.task in ("regression", "count"):
+            return float(r2_score(y, found, sample_weight=sample_weight))
+        y = np.asarray(y)
+        if self.schema.task == "classification" and y.dtype.kind != found.dtype.kind:
+            y, found = y.astype(str), found.astype(str)
+        return float(accuracy_score(y, found, sample_weight=sample_weight))
+
+    def get_params(self, deep=True) -> dict:
+        """What the model is made of; with `deep` the parameters of its pipeline too."""
+        own = {"method": self.method, "threshold": self.threshold}
+        own |= {"schema": self.schema, "pipeline": self.pipeline}
+        if deep and hasattr(self.pipeline, "get_params"):
+            inner = self.pipeline.get_params(deep=True)
+            own |= {f"pipeline__{name}": value for name, value in inner.items()}
+        return own
+
+    def set_params(self, **params) -> "TableModel":
+        """Set the threshold, or parameters of the pipeline for the next `fit`."""
+        inner = {}
+        for name, value in params.items():
+            if name == "threshold":
+                checked = self.with_threshold(value).threshold
+                object.__setattr__(self, "threshold", checked)
+            elif name.startswith("pipeline__"):
+                inner[name.removeprefix("pipeline__")] = value
+            else:
+                raise ValueError(
+                    f"{name!r} is no parameter of a kept model; there are threshold "
+                    "and those of the pipeline, pipeline__..."
+                )
+        if inner:
+            object.__setattr__(
+                self, "pipeline", clone(self.pipeline).set_params(**inner)
+            )
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels of the classes, in the order of `predict_proba`."""
+        if self.schema.task != "classification":
+            raise AttributeError(f"A model for {self.schema.task} has no classes_.")
+        return np.asarray(self.schema.classes)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the columns that are used."""
+        return np.asarray([c.name for c in self.schema.used], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        return len(self.schema.used)
+
+    @property
+    def _estimator_type(self) -> str:
+        numbers = self.schema.task in ("regression", "count")
+        return "regressor" if numbers else "classifier"
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, RegressorTags, Tags, TargetTags
+
+        kind = self._estimator_type
+        tags = Tags(estimator_type=kind, target_tags=TargetTags(required=True))
+        if kind == "classifier":
+            tags.classifier_tags = ClassifierTags(
+                multi_class=len(self.schema.classes) > 2,
+                multi_label=self.schema.task == "multilabel",
+            )
+        else:
+            tags.regressor_tags = RegressorTags()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        try:
+            check_is_fitted(self.pipeline)
+        except NotFittedError:
+            return False
+        return True
+
+    def __sklearn_clone__(self) -> "TableModel":
+        """The same method and settings, not fitted."""
+        return replace(
+            self,
+            pipeline=clone(self.pipeline),
+            facts={},
+            reference=None,
+            background=None,
+            conformal=None,
+        )
+
+    def _target_codes(self, y, n) -> np.ndarray:
+        """Answers as the pipeline learns them: codes of classes, or numbers."""
+        y = np.asarray(y)
+        if len(y) != n:
+            raise ValueError(f"X has {n} rows and y has {len(y)}.")
+        if self.schema.task != "classification":
+            return y.astype(int if self.schema.task == "multilabel" else float)
+        code = {str(label): i for i, label in enumerate(self.schema.classes)}
+        unknown = sorted({str(v) for v in y.tolist()} - set(code))
+        if unknown:
+            raise ValueError(f"y holds {unknown[0]!r}, which is none of {list(code)}.")
+        return np.array([code[str(v)] for v in y.tolist()])
 
     def explain(self, table, **how):
         """What each column adds to each prediction; see `shapley`."""
@@ -149,7 +295,19 @@ class TableModel:
         return predict_all_classes(steps[1], steps[0].transform(frame), task, K)
 
     def _loaded(self):
-        """After loading: a preparation from before a release is not read any more."""
+        """After loading: the parts are what they are called, the preparation is new."""
+        kinds = {
+            "schema": Schema,
+            "method": str,
+            "facts": dict,
+            "reference": (Reference, type(None)),
+            "background": (MixedFrame, type(None)),
+            "conformal": (ConformalScores, type(None)),
+            "threshold": (float, int, type(None)),
+        }
+        for name, kind in kinds.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"its {name} is not one")
         held = self.steps()
         if held is not None and not hasattr(held[0], "columns_of_"):
             raise ValueError("its preparation was saved by an unreleased pansophy")
@@ -170,6 +328,10 @@ class TableModel:
         if self.threshold is None:
             return p.argmax(axis=1)
         return (p[:, 1] >= t).astype(np.int64)
+
+    def with_background(self, table) -> "TableModel":
+        """The same model, explaining against these rows, which it then keeps."""
+        return replace(self, background=self._frame(table))
 
     def with_threshold(self, threshold) -> "TableModel":
         """The same model, saying yes from this probability on; None for the likelier.
@@ -217,6 +379,18 @@ class TableModel:
         return self.conformal
 
     def _frame(self, table) -> MixedFrame:
+        if isinstance(table, np.ndarray):
+            names = self.feature_names_in_.tolist()
+            if table.ndim != 2 or table.shape[1] != len(names):
+                raise ValueError(
+                    f"X must have {len(names)} columns ({', '.join(names[:8])}"
+                    f"{', ...' if len(names) > 8 else ''}), got an array of shape "
+                    f"{table.shape}."
+                )
+            table = {
+                name: column.tolist()
+                for name, column in zip(names, table.T, strict=True)
+            }
         return self.schema.frame(read_table(table))
 
     def __repr__(self):
@@ -233,8 +407,9 @@ class TableModel:
         if shares:
             lines.append("  " + ", ".join(f"{a:.0%} {n}" for n, a in shares.items()))
         rows = facts.get("fitted_on", facts.get("rows"))
+        fitted = "not fitted" if rows is None else f"fitted on {rows:,} rows"
         lines.append(
-            f"  fitted on {rows:,} rows, {len(s.used)} columns: "
+            f"  {fitted}, {len(s.used)} columns: "
             + ", ".join(c.name for c in s.used[:8])
             + (", ..." if len(s.used) > 8 else "")
         )
@@ -284,14 +459,13 @@ def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
     tested = slice(None) if split is None else split.tested(n)
     held = None if p is None else data.rows(tested)
     some = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
-    few = np.sort(rng.choice(n, min(n, BACKGROUND_ROWS), replace=False))
     return TableModel(
         schema,
         method.name,
         model,
         facts,
         training_reference(data.frame[some], schema.used),
-        data.frame[few],
+        background_rows(data.frame[some], rng),
         None
         if held is None
         else fit_conformal_scores(

@@ -10,13 +10,13 @@ JSON are left as they are, since nothing runs them.
 """
 
 import json
-import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...core.atomic_files import replacing_file
 from ...tables import TableError
 
 FORMATS = {
@@ -60,19 +60,12 @@ def table_writer(target):
     form, squeeze = format_and_compression(target)
     if target.is_dir() or not target.parent.is_dir():
         raise TableError(f"{target} cannot be written: its folder is not there.")
-    draft = target.with_name(target.name + ".part")
-    try:
-        with pa.OSFile(str(draft), "wb") as file:
-            out = pa.CompressedOutputStream(file, squeeze) if squeeze else file
-            with format_writer(form, out) as write:
-                yield write
-            if squeeze:
-                out.close()
-        os.replace(draft, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            draft.unlink()
-        raise
+    with replacing_file(target) as draft, pa.OSFile(str(draft), "wb") as file:
+        out = pa.CompressedOutputStream(file, squeeze) if squeeze else file
+        with format_writer(form, out) as write:
+            yield write
+        if squeeze:
+            out.close()
 
 
 @contextmanager

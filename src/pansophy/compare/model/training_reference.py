@@ -12,6 +12,15 @@ the ends of a column in training, a number or date is far outside if it lies bel
     a - w or above b + w,     w = b - a                                          (1)
 
 and every row is held against that.
+
+Explanations need rows to compare with. They are made, not kept: `background_rows` takes
+of each column B values at evenly spaced ranks, in an order of its own, so that columns
+have the distributions they had in training and no row of training is in the file:
+
+    z_bj = the value of rank (pi_j(b) + 1/2) / B of column j,  pi_j a permutation    (2)
+
+In columns of fractions it is the middle of two values, which none of the rows had.
+Texts are not taken apart like that: a background text is empty.
 """
 
 from dataclasses import replace
@@ -31,6 +40,8 @@ CHECKED_PER_BATCH = 2048  # of one batch
 WARNING_SHARE = 0.1
 UNKNOWN_LEVEL = "(unknown)"
 ROLES_WITH_RANGE = ("number", "date")
+BACKGROUND_ROWS = 50  # rows that explanations compare with
+MIN_SHOWN_ROWS = 5  # rows that have a level before it is shown to others
 
 
 def training_reference(frame: MixedFrame, columns) -> Reference:
@@ -45,6 +56,53 @@ def training_reference(frame: MixedFrame, columns) -> Reference:
             values[0], values[-1] = np.fmin.reduce(x), np.fmax.reduce(x)
             laws[c.name] = replace(law, values=values)
     return replace(found, columns=laws)
+
+
+def background_rows(frame: MixedFrame, rng, n=BACKGROUND_ROWS) -> MixedFrame:
+    """Rows for explanations made of the columns of training rows, eq. (2)."""
+    n = min(n, len(frame))
+    values = np.empty((n, frame.values.shape[1]))
+    at = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
+    for j, column in enumerate(frame.values.T):
+        x = np.sort(column)
+        known = len(x) - np.count_nonzero(np.isnan(x))  # NaN come last
+        picked = x[at]
+        if known > 1 and (x[:known] != np.rint(x[:known])).any():
+            other = np.where(at + 1 < known, at + 1, at - 1)
+            picked = np.where(at < known, (picked + x[other]) / 2, picked)
+        values[:, j] = rng.permutation(picked)
+    texts = tuple(pa.array([""] * n, pa.string()) for _ in frame.texts)
+    return MixedFrame(values, texts)
+
+
+def common_levels(reference, column) -> list:
+    """The levels that enough training rows have to be shown, in their order.
+
+    A level of a few rows may be the name of a person.
+    """
+    rows_of = rows_by_level(reference, column)
+    return [k for k in column.levels if rows_of.get(str(k), 0) >= MIN_SHOWN_ROWS]
+
+
+def rows_by_level(reference, column) -> dict[str, int]:
+    """How many training rows had the frequent levels of a column."""
+    law = None if reference is None else reference.columns.get(column.name)
+    if law is None:
+        return {}
+    known = law.rows * (1 - law.missing)
+    return {name: round(share * known) for name, share in law.shares.items()}
+
+
+def typical_value(reference, column):
+    """The median of a column, or its most frequent level if many rows have it."""
+    law = None if reference is None else reference.columns.get(column.name)
+    if column.role in ("category", "ordinal"):
+        rows_of = rows_by_level(reference, column)
+        shown = common_levels(reference, column)
+        return max(shown, key=lambda k: rows_of[str(k)], default=None)
+    if law is None or not len(law.values):
+        return None
+    return law.values[len(law.values) // 2]
 
 
 def frame_to_table(frame, columns) -> pa.Table:

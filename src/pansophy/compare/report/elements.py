@@ -6,6 +6,7 @@ the end of a long run, and everything else in it is still true.
 
 from typing import NamedTuple
 
+from ...core.plain_text import plain_text
 from ...plot.style import figure_svg
 
 
@@ -44,6 +45,7 @@ class MethodBlock(NamedTuple):
     facts: HtmlTable | None
     folds: HtmlTable | None
     estimator: str
+    figures: list[Figure] = []
 
 
 class SkippedGroup(NamedTuple):
@@ -59,4 +61,5 @@ def make_figure(title, caption, draw, key, label="", **size) -> Figure:
     try:
         return Figure(title, caption, figure_svg(draw, label or title, key=key, **size))
     except Exception as error:  # the page must come out whatever a plot meets
-        return Figure(title, f"This picture could not be drawn: {error}")
+        said = " ".join(plain_text(error).split())
+        return Figure(title, f"This picture could not be drawn: {said}")

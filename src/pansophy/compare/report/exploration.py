@@ -5,14 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.findings import by_severity
+from ...diagnose.notebook_view import sparkline
 from ...plot.style import BLUE, GREY, INK, LINE, line_style, short_name, short_names
 from .elements import Figure, HtmlTable, make_figure
 from .formatting import format_number
+from .plots import add_hover
 
 MAX_POINTS = 500  # of the map: more hide each other and make the page heavy
 MAX_MISSING_COLUMNS = 20  # columns with missing values shown
 MAX_ASSOCIATED_COLUMNS = 24  # columns of the picture of associations
 MAX_CLUSTERS = 6  # clusters told apart
+MAX_NUMBERED_COLUMNS = 12  # columns whose associations are written into the picture
 MAX_DRIFT_COLUMNS = 60  # columns of the table of drift
 
 
@@ -137,6 +140,15 @@ def draw_associations(A, names, ax):
     ax.invert_yaxis()
     ax.set_aspect("equal")
     at = np.arange(n) + 0.5
+    for i, j in np.ndindex(n, n):
+        said = f"{names[i]} and {names[j]}: {A[i, j]:.2f}"
+        if n <= MAX_NUMBERED_COLUMNS and i != j:
+            color = "white" if A[i, j] > 0.55 else INK
+            text = f"{A[i, j]:.2f}".removeprefix("0")
+            place = {"ha": "center", "va": "center", "fontsize": 7 if n > 8 else 8}
+            ax.text(at[j], at[i], text, color=color, **place)
+        if i < j:
+            add_hover(ax, [at[j]], [at[i]], [said], size=120)
     ax.set_yticks(at, short_names(names, 18), fontsize=size)
     ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
@@ -192,25 +204,6 @@ def usual_values(s) -> str:
         limits = f"{format_number(low)} to {format_number(high)}"
         return f"{limits}, middle {format_number(middle)}"
     return ", ".join(f"{short_name(v, 24)} ({k:,})" for v, k in s.top[:3])
-
-
-def sparkline(counts, label) -> str:
-    """A histogram as small as a word."""
-    from html import escape
-
-    if len(counts) < 2:
-        return ""
-    top = max(counts) or 1
-    wide = 80 / len(counts)
-    bars = "".join(
-        f"M{i * wide:.1f} 18v{-17 * k / top:.1f}h{0.85 * wide:.1f}V18z"
-        for i, k in enumerate(counts)
-        if k
-    )
-    return (
-        f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 80 18" '
-        f'width="80" height="18"><path d="{bars}" fill="{BLUE}"/></svg>'
-    )
 
 
 def exploration_context(e, name=None) -> dict:

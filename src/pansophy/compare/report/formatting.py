@@ -31,6 +31,12 @@ def format_interval(interval) -> str:
     return f"{interval.low:z.{digits}f} to {interval.high:z.{digits}f}"
 
 
+def format_like_interval(x, interval) -> str:
+    """A number with the digits that `format_interval` gives to an interval."""
+    digits = len(format_interval(interval).split()[0].partition(".")[2])
+    return f"{x:z.{digits}f}"
+
+
 def format_number(x) -> str:
     """Four digits, thousands without a power of ten."""
     if x is None or not np.isfinite(x):
@@ -45,14 +51,6 @@ def format_seconds(t) -> str:
             x = t / size
             return f"{x:.0f} {unit}" if x >= 9.95 else f"{x:.2g} {unit}"
     return f"{t / 60:.0f} min" if t < 5970 else f"{t / 3600:.2g} h"
-
-
-def format_difference_interval(d) -> str:
-    """An interval of a difference, by its size: `0.1 to 0.3`, or with its sides."""
-    if d.low * d.high < 0:
-        return f"{-d.low:.3g} lower to {d.high:.3g} higher"
-    low, high = sorted(abs(v) for v in (d.low, d.high))
-    return f"{low:.3g} to {high:.3g}"
 
 
 def standing_and_p(row) -> str:

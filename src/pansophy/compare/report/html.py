@@ -1,11 +1,20 @@
-"""A comparison as one HTML page: no script, no other file, all text escaped."""
+"""A comparison as one HTML page: no other file, all text escaped.
 
+Its only script sorts the leaderboard. The policy of the page allows that one script by
+its hash and nothing else; without scripts the page is complete.
+"""
+
+import base64
+import hashlib
 import json
 import os
 import warnings
+from importlib import resources
 from pathlib import Path
 
 from ... import __version__
+from ...core.atomic_files import write_text_file
+from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
 from . import decisions, holdout_and_groups, methodology, sections
@@ -18,33 +27,51 @@ from .formatting import (
     format_seconds,
     standing_and_p,
 )
-from .sentences import capitalised, supporting_sentences
-from .verdict import verdict_paragraphs
+from .headline import headline_sentences
+from .sentences import capitalised, supporting_sentences, task_name
 
 MAX_TARGET_LETTERS = 48  # letters of the target that a heading shows
 MAX_OPEN_ROWS = 20  # methods of the leaderboard that are not folded
 
 
 def write_results(comparison, folder) -> dict[str, Path]:
-    """Write results, report and model to a folder; their names and places."""
+    """Write results, report and model to a folder; their names and places.
+
+    Each is written even if another cannot be; then OSError names those that failed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
-    (folder / "results.json").write_text(text + "\n", "utf-8")
-    comparison.save(folder / "model.pansophy")
-    written = {
-        "Report": comparison.report(folder / "report.html"),
-        "Model": folder / "model.pansophy",
-        "Results": folder / "results.json",
+    writers = {
+        "Results": (folder / "results.json", write_json),
+        "Model": (folder / "model.pansophy", type(comparison).save),
+        "Report": (folder / "report.html", write_report),
     }
-    return {name: path.resolve() for name, path in written.items()}
+    written: dict[str, Path] = {}
+    problems = []
+    for name, (path, write) in writers.items():
+        try:
+            write(comparison, path)
+        except OSError as error:
+            problems.append(str(error))
+        else:
+            written[name] = path.resolve()
+    if problems:
+        there = [path.name for path in written.values()]
+        rest = f"What could be written is there: {', '.join(there)}." if there else ""
+        raise OSError(" ".join([*problems, rest]).strip())
+    return {name: written[name] for name in ("Report", "Model", "Results")}
+
+
+def write_json(comparison, path) -> Path:
+    """Write the results as JSON."""
+    text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
+    return write_text_file(path, text + "\n")
 
 
 def write_report(comparison, path) -> Path:
-    """Render and write; the folder is made if need be."""
+    """Render and write the page; the folder is made if need be."""
     path = Path(os.fspath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_report(comparison), "utf-8")
-    return path
+    return write_text_file(path, render_report(comparison))
 
 
 def load_template(name):
@@ -57,6 +84,7 @@ def load_template(name):
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=plain_page_text,
     )
     filters = (
         describe_blend,
@@ -67,9 +95,43 @@ def load_template(name):
         format_seconds,
         probability_bar,
         standing_and_p,
+        with_code,
     )
     env.filters |= {f.__name__: f for f in filters}
-    return env.get_template(name)
+    script = package_script()
+    known = {"script": script, "script_hash": script_hash(script)}
+    return env.get_template(name, globals=known)
+
+
+def plain_page_text(value):
+    """Texts without control characters; what is markup already stays as it is."""
+    return plain_text(value) if type(value) is str else value
+
+
+def with_code(text):
+    """Escaped text whose parts in backticks are set as code."""
+    from markupsafe import Markup, escape
+
+    parts = plain_text(text).split("`")
+    if len(parts) % 2 == 0:  # a backtick of a name
+        return escape(text)
+    pairs = zip(parts[::2], [*parts[1::2], None])
+    return Markup("").join(
+        escape(said) if code is None else Markup("{}<code>{}</code>").format(said, code)
+        for said, code in pairs
+    )
+
+
+def package_script() -> str:
+    """The script that sorts tables; the page works without it."""
+    templates = resources.files("pansophy.compare.report").joinpath("templates")
+    return templates.joinpath("sort.js").read_text("utf-8").strip()
+
+
+def script_hash(text) -> str:
+    """By which the page's policy knows its one script."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def probability_bar(row) -> list[tuple[str, str]]:
@@ -94,15 +156,14 @@ def report_context(c) -> dict:
         "version": __version__,
         "settings": c.settings,
         "schema": c.schema,
+        "task": task_name(c.schema),
         "split": c.split.kind,
         "target": short_name(c.schema.target, MAX_TARGET_LETTERS),
         "why": c.schema.why.replace(
             c.schema.target, short_name(c.schema.target, MAX_TARGET_LETTERS)
         ),
-        "sentences": [
-            *map(capitalised, verdict_paragraphs(c.leaderboard, c.kept, c.row_test)),
-            *supporting_sentences(c),
-        ],
+        "headline": headline_sentences(c),
+        "sentences": [capitalised(c.verdict), *supporting_sentences(c)],
         "alarms": [f for f in found if f.severity == "alarm"],
         "findings": found,
         "notes": c.notes,
@@ -113,8 +174,10 @@ def report_context(c) -> dict:
         "remarks": any(r.warnings for r in c.leaderboard),
         "rope": f"{c.rope:.2g} of {c.metric}",
         "rule": methodology.keep_rule_sentence(c),
+        "test": methodology.TEST_WORDS[c.leaderboard[0].test],
         "overall": sections.overview_figures(c),
         "views": sections.data_figures(c),
+        "by_column": sections.column_target_figures(c),
         "columns": sections.column_table(c),
         "about": methodology.kept_model_paragraph(c),
         "pictures": sections.kept_model_figures(c),

@@ -2,14 +2,13 @@
 
 import shlex
 
-from ..evaluation.ranking import LINEAR_BASELINES
-from ..evaluation.row_level import DUMMY
+from ..evaluation.paired_tests import DUMMY, TestKind
+from ..evaluation.ranking import LINEAR_BASELINES, KeepReason
 from ..evaluation.wording import verb_for
 from ..methods.excluded import SkipKind
 from ..options import command_line_words, is_file_path
 from .formatting import (
     describe_blend,
-    format_interval,
     format_mean,
     format_number,
     format_seconds,
@@ -37,6 +36,13 @@ METRIC_TERMS = {
     "than the mean, 1 is perfect; it can be negative.",
     "poisson deviance": "How far predicted rates are from counts, in the way that "
     "suits counts. 0 is perfect.",
+    "ranked probability score": "For ordered classes: the squared distance between the "
+    "cumulated probabilities given and what happened, averaged. 0 is perfect; a class "
+    "next to the right one costs less than one far away.",
+    "quadratic kappa": "For ordered classes: agreement beyond chance, where a miss "
+    "counts by its squared number of steps. 1 is perfect, 0 is chance.",
+    "class distance": "For ordered classes: how many steps the predicted class is from "
+    "the right one on average.",
     "label accuracy": "The share of yes-no answers that are right, over all labels.",
     "exact match": "The share of rows with every label right.",
 }
@@ -58,8 +64,12 @@ COMMON_TERMS = [
     ),
     (
         "Tied",
-        "The difference from the best is no larger than chance explains. It does not "
-        "say that the two are equal; more rows might tell them apart.",
+        "Almost certainly practically equal to the best.",
+    ),
+    (
+        "Undecided",
+        "The difference from the best may be chance, and may be real: there are not "
+        "enough rows to tell.",
     ),
     (
         "Practically equal",
@@ -69,27 +79,37 @@ COMMON_TERMS = [
 ]
 
 
+TEST_WORDS = {
+    TestKind.ROWS: "paired test of held-out rows",
+    TestKind.GROUPS: "paired test of held-out groups",
+    TestKind.TIME: "Diebold-Mariano test along time",
+    TestKind.FOLDS: "corrected paired t-test of folds",
+}
+KEEP_RULES = {
+    KeepReason.TOP_SCORER: "nothing simpler is as good as the best, which is kept.",
+    KeepReason.REQUESTED: "the best is kept, as asked for.",
+    KeepReason.SIMPLER_EQUAL: "the simplest method that is practically equal to the "
+    "best is kept.",
+    KeepReason.UNDECIDED_BEST: "the best is kept; rows are too few to tell whether a "
+    "simpler method is as good.",
+    KeepReason.DUMMY_BEST: "the dummy scores best.",
+    KeepReason.DUMMY_EQUAL: "nothing is practically better than the dummy.",
+}
+
+
 def keep_rule_sentence(c) -> str:
-    """Which method is kept, and why that one."""
-    best = c.leaderboard[0]
+    """Which rule decided what is kept."""
+    rule = KEEP_RULES.get(c.keep_reason, f"{c.keep_reason}.")
+    text = f"What decided: {rule} The kept method is fitted again on all rows."
     kept = c.row(c.winner)
-    if c.settings.get("keep") == "best":
-        return (
-            "Kept and fitted again on all rows: the method that scores best, as asked "
-            "for, and not the simplest of those tied with it."
-        )
-    text = (
-        "Kept and fitted again on all rows: the simplest method that is tied with the "
-        "best and within one standard error of it, or almost certainly practically "
-        "equal to it"
-    )
-    if kept is best:
-        return text + "; here that is the best itself."
+    best = c.leaderboard[0]
+    if kept is best or kept.difference is None:
+        return text
     d = kept.difference
     return (
-        f"{text}. {kept.method} {verb_for(kept.method)} "
-        f"{format_number(abs(d.mean))} from {best.method}; the standard error of that "
-        f"difference is {format_number(d.error)}."
+        f"{text} {kept.method} {verb_for(kept.method)} "
+        f"{format_number(abs(d.mean))} of {c.metric} from {best.method} (95 % interval "
+        f"of the difference {d.low:.3g} to {d.high:.3g})."
     )
 
 
@@ -100,9 +120,9 @@ def kept_model_paragraph(c) -> str:
     made = getattr(method, "path", "") or "An estimator of your own"
     if method.members:
         made = f"An average of {describe_blend(method.blend_weights)}"
-    text = f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])} over folds"
-    if row.over_rows is not None:
-        text += f", {format_interval(row.over_rows)} over rows"
+    text = (
+        f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
+    )
     return (
         f"{text}; a fit takes {format_seconds(row.fit_seconds)}, a prediction "
         f"{format_seconds(row.predict_micros / 1e6)}. The pictures show rows held out "
@@ -122,18 +142,16 @@ def method_paragraphs(c) -> list[str]:
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
         "in, encoding and scaling were learned inside each fold.",
-        "Folds share training rows, so their scores are not independent and the usual "
-        "error of a mean is far too small. Intervals and tests over folds use the "
-        "corrected variance (1/J + test rows / training rows) of Nadeau and Bengio. "
-        "The interval over rows draws the held-out rows again and again with "
-        "replacement; it sees the luck of the test rows only. No interval reaches "
-        "beyond what a metric can be (an accuracy of 1, a loss of 0): it is cut there.",
-        "Each method is tested against the best, and the p values are adjusted for the "
-        "best having been picked from so many (studentised range, step by step; "
-        "Holm's rule alone would call equals different too often). The probabilities "
-        "of being better, practically equal or worse come from the Bayesian "
-        "correlated t-test; differences within "
-        f"{c.rope:.2g} of {c.metric} count as practically equal.",
+        "Every row was predicted by models that had not seen it. The interval of a "
+        "score holds for new rows: it allows for the luck of the rows that were tested "
+        "and for the luck of those that were learned from, which folds share. No "
+        "interval reaches beyond what a metric can be (an accuracy of 1, a loss of 0): "
+        "it is cut there.",
+        f"Each method is compared with the best on the same rows "
+        f"({TEST_WORDS[c.leaderboard[0].test]}), and the p values are adjusted for the "
+        "best having been picked from so many. Not being told apart is not being "
+        "equal: a method is tied with the best only if it is almost certainly within "
+        f"{c.rope:.2g} of its {c.metric}, and undecided otherwise.",
     ]
     linear = next(
         (r.method for r in c.leaderboard if r.method in LINEAR_BASELINES), None

@@ -1,7 +1,11 @@
 """A comparison in a notebook: small, self-contained, in the colours of the notebook."""
 
-from html import escape
+import zlib
+from html import escape as escape_html
 
+from ...core.plain_text import plain_text
+from . import plots
+from .elements import make_figure
 from .formatting import format_mean, format_number, format_seconds, standing_and_p
 from .sentences import setting_sentence, summary_sentences
 
@@ -9,6 +13,28 @@ MAX_ROWS_SHOWN = 12  # of the leaderboard
 CELL_STYLE = (
     "padding:.25em .9em .25em 0;text-align:{};white-space:nowrap;vertical-align:top"
 )
+
+
+def escape(text) -> str:
+    """Text for a page: no markup, no control characters."""
+    return escape_html(plain_text(text))
+
+
+def score_figure(c) -> str:
+    """The picture of the scores, on white, since a notebook may be dark."""
+    rows = len(plots.plotted_methods(c))
+    made = make_figure(
+        "Scores",
+        "",
+        lambda ax: plots.plot_scores(c, ax),
+        f"nb{zlib.crc32(repr(c.leaderboard).encode()):x}",  # ids differ between cells
+        f"{c.metric} of {len(c.leaderboard)} methods",
+        height=1.0 + 0.3 * rows,
+    )
+    if not made.svg:
+        return ""
+    frame = "max-width:34em;background:#fff;border-radius:4px;padding:.3em"
+    return f'<div style="{frame}">{made.svg}</div>'
 
 
 def html_cell(text, tag="td", align="left", bold=False) -> str:
@@ -46,6 +72,7 @@ def render_notebook(c) -> str:
         'font-variant-numeric:tabular-nums;margin:.5em 0">',
         f"<thead>{head_row}</thead><tbody>{''.join(rows)}</tbody></table></div>",
         f"<p>and {format_number(more)} more</p>" if more > 0 else "",
+        score_figure(c),
         collapsible_list("Not ranked", c.disqualified),
         collapsible_list("Not run", c.not_run),
         collapsible_list("Findings", [(f.severity, f.text) for f in c.findings]),

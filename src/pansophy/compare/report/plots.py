@@ -3,14 +3,31 @@ leaderboard, of one method from held-out rows."""
 
 import numpy as np
 
+from ...plot.style import GREY, INK, short_name
 from ..evaluation.ranking import Standing
 from ..model.kept_model import held_out_predictions
-from . import plot_data
-from .formatting import format_seconds
+from . import column_views, plot_data
+from .formatting import (
+    format_interval,
+    format_mean,
+    format_number,
+    format_seconds,
+    standing_and_p,
+)
 
 MAX_METHODS = 25  # methods in the picture of scores
 MAX_BARS = 15  # importances shown
 MAX_LINES = 5  # classes drawn as lines of their own
+
+
+def add_hover(ax, x, y, texts, size=160):
+    """Texts that a page shows when the pointer is over a point."""
+    for a, b, text in zip(x, y, texts, strict=True):
+        if np.isfinite(b):
+            said = "".join(k if k.isprintable() else " " for k in text)
+            mark = ax.scatter([a], [b], s=size, alpha=0, lw=0, zorder=5)
+            mark.set_gid(f"hover:{said}")
+            mark.set_in_layout(False)  # nothing to see, nothing to measure
 
 
 def plot_scores(c, ax=None):
@@ -19,17 +36,22 @@ def plot_scores(c, ax=None):
 
     rows = plotted_methods(c)
     spans = [r.scores[c.metric] for r in rows]
-    over = [(np.nan, np.nan) if r.over_rows is None else r.over_rows[1:3] for r in rows]
     better = "more" if c.metrics[0].greater else "less"
-    return plot.score_intervals(
+    ax = plot.score_intervals(
         [r.method for r in rows],
         *zip(*(s[:3] for s in spans)),
-        second=list(zip(*over)),
         limits=axis_limits(rows, [s[:3] for s in spans]),
         label=f"{c.metric}, {better} is better",
         ax=ax,
         **highlighted_methods(c),
     )
+    said = [
+        f"{r.method}: {c.metric} {format_mean(s)}, {format_interval(s)}; "
+        f"{standing_and_p(r)}"
+        for r, s in zip(rows, spans)
+    ]
+    add_hover(ax, [s.mean for s in spans], np.arange(len(rows)), said)
+    return ax
 
 
 def plot_quality_time(c, ax=None):
@@ -43,20 +65,42 @@ def plot_quality_time(c, ax=None):
         [r.fit_seconds for r in rows],
         means,
         greater=c.metrics[0].greater,
-        limits=axis_limits(rows, [[m] for m in means]),
+        limits=crowd_limits(means),
         label=c.metric,
         ax=ax,
         **highlighted_methods(c),
     )
     ax.xaxis.set_major_formatter(lambda t, _: format_seconds(t))
     ax.set_xlabel("time of one fit")
+    x = np.maximum([r.fit_seconds for r in rows], 1e-6)
+    for i in unnamed_points(ax, rows):
+        ax.plot(x[i], means[i], "o", color=GREY, mfc="white", ms=11, mew=1, zorder=3)
+        at = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
+        ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **at)
+    said = [
+        f"{r.rank}. {r.method}: {c.metric} {format_mean(r.scores[c.metric])}, a fit "
+        f"takes {format_seconds(r.fit_seconds)}"
+        for r in rows
+    ]
+    add_hover(ax, x, means, said)
     return ax
 
 
+def unnamed_points(ax, rows) -> list[int]:
+    """Positions of methods for whose name there was no space in the picture."""
+    named = {t.get_text() for t in ax.texts}
+    forms = lambda r: {short_name(r.method, 22), short_name(r.method, 12)}
+    low, high = sorted(ax.get_ylim())
+    inside = lambda r: low <= next(iter(r.scores.values())).mean <= high
+    return [i for i, r in enumerate(rows) if not forms(r) & named and inside(r)]
+
+
 def highlighted_methods(c) -> dict:
-    """Coloured are the best and what is tied with it; filled is what is kept."""
+    """Coloured is what is not worse than the best; filled is what is kept."""
     tied = [
-        r.method for r in c.leaderboard if r.standing in (Standing.BEST, Standing.TIED)
+        r.method
+        for r in c.leaderboard
+        if r.standing not in (Standing.WORSE, Standing.BELOW_DUMMY)
     ]
     return {"marked": tied, "best": c.winner}
 
@@ -65,6 +109,16 @@ def plotted_methods(c) -> list:
     """Methods up to the dummy and a few more, the first ones of very many."""
     good = sum(r.standing is not Standing.BELOW_DUMMY for r in c.leaderboard)
     return c.leaderboard[: min(max(good + 2, 8), MAX_METHODS)]
+
+
+def crowd_limits(means):
+    """From the best score to the last that is not far from the others."""
+    gaps = np.abs(np.asarray(means) - means[0])
+    usual = np.median(gaps[1:]) if len(gaps) > 1 else 0.0
+    near = gaps <= 4 * usual
+    shown = np.asarray(means)[near if near.sum() > 2 else slice(None)]
+    room = 0.12 * (shown.max() - shown.min()) or 0.05 * abs(shown.max()) or 1.0
+    return shown.min() - room, shown.max() + room
 
 
 def axis_limits(rows, spans):
@@ -166,14 +220,21 @@ def plot_calibration(c, method=None, ax=None):
     return plot.calibration(reliability_curve(h.y, h.p, weights=h.weight), ax=ax)
 
 
-def plot_residuals(c, method=None, ax=None, kind="predicted"):
-    """Actual minus predicted, against the prediction or as a histogram."""
+def plot_residuals(c, method=None, ax=None, kind="predicted", most=None):
+    """Actual minus predicted, against the prediction or as a histogram.
+
+    `most` is the number of rows drawn at most: an even sample of them.
+    """
     from ... import plot
 
     if c.schema.task not in ("regression", "count"):
         raise ValueError(f"This picture is for numbers; {c.schema.target!r} has none.")
     h = held_out_predictions(c, method)
-    return plot.residuals(h.y, h.p, kind=kind, weights=h.weight, ax=ax)
+    y, p, w = h.y, h.p, h.weight
+    if most is not None and len(y) > most:
+        some = np.linspace(0, len(y) - 1, most).astype(int)
+        y, p, w = y[some], p[some], None if w is None else w[some]
+    return plot.residuals(y, p, kind=kind, weights=w, ax=ax)
 
 
 def plot_importance(c, method=None, ax=None):
@@ -181,7 +242,7 @@ def plot_importance(c, method=None, ax=None):
     from ... import plot
 
     found = plot_data.permutation_importances(c, method)
-    return plot.importance(
+    ax = plot.importance(
         [f.column for f in found],
         [f.mean for f in found],
         [f.spread for f in found],
@@ -189,6 +250,28 @@ def plot_importance(c, method=None, ax=None):
         label=f"worse {c.metric} when shuffled",
         ax=ax,
     )
+    shown = [f for f in found if short_name(f.column) in tick_names(ax)][:MAX_BARS]
+    said = [
+        f"{f.column}: {c.metric} worse by {format_number(f.mean)} when shuffled"
+        for f in shown
+    ]
+    places = [tick_names(ax).index(short_name(f.column)) for f in shown]
+    add_hover(ax, [f.mean / 2 for f in shown], ax.get_yticks()[places], said)
+    return ax
+
+
+def tick_names(ax) -> list[str]:
+    return [t.get_text() for t in ax.get_yticklabels()]
+
+
+def plot_column(c, column=None, ax=None):
+    """The target by the values of one column; by default the one that tells most."""
+    if column is None:
+        views = column_views.strongest_views(c)
+        if not views:
+            raise ValueError("There is no column with several values.")
+        return column_views.draw_column_view(views[0], ax)
+    return column_views.draw_column_view(column_views.column_view(c, column), ax)
 
 
 def top_columns(c, most) -> list[str]:

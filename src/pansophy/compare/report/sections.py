@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ...plot.style import short_name
-from ..evaluation.row_level import DUMMY
+from ..evaluation.paired_tests import DUMMY
 from ..evaluation.wording import join_names
 from ..methods.excluded import SkipKind
 from ..model.kept_model import held_out_predictions
-from . import plot_data, plots
+from . import column_views, plot_data, plots
 from .elements import Figure, HtmlTable, MethodBlock, SkippedGroup, make_figure
 from .formatting import (
     describe_blend,
@@ -25,6 +25,9 @@ from .formatting import (
 
 MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
+NARROW = 3.7  # inches, of pictures three abreast
+MAX_METHODS_DRAWN = 20  # methods with pictures of their own
+MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
 
 def overview_figures(c) -> list[Figure]:
@@ -35,10 +38,9 @@ def overview_figures(c) -> list[Figure]:
     return [
         make_figure(
             "Scores",
-            "Points are means over all folds, filled for the kept method; thick lines "
-            "are 95 % intervals over folds, thin ones over rows. Grey methods are "
-            "worse than the best beyond chance, or no better than the dummy; far "
-            "worse ones lie outside."
+            "Points are scores of held-out rows, filled for the kept method; lines are "
+            "95 % intervals for new rows. Grey methods are worse than the best beyond "
+            "chance, or no better than the dummy; far worse ones lie outside."
             + omitted_methods_sentence(m - len(plots.plotted_methods(c))),
             lambda ax: plots.plot_scores(c, ax),
             "a",
@@ -48,7 +50,9 @@ def overview_figures(c) -> list[Figure]:
         make_figure(
             "Quality against time",
             "Better is up, faster is left. The pale line joins the methods that no "
-            "other beats in both. Seconds are medians on the machine that ran this.",
+            "other beats in both. A number is the rank of a method in the table above. "
+            "Seconds are medians on the machine that ran this; far worse methods lie "
+            "outside.",
             lambda ax: plots.plot_quality_time(c, ax),
             "b",
             f"{c.metric} against seconds of a fit for {m} methods",
@@ -225,12 +229,65 @@ def weak_subgroups(c) -> list[str]:
 
 def method_blocks(c) -> list[MethodBlock]:
     """One for each method that was tried, ranked ones first."""
-    out = [method_block(c, row) for row in c.leaderboard]
+    out = [
+        method_block(c, row)._replace(figures=method_figures(c, row, f"m{i}"))
+        for i, row in enumerate(c.leaderboard)
+    ]
     for name, why in c.disqualified:
         out.append(
             MethodBlock(name, "not ranked", f"Not ranked: {why}.", None, None, "")
         )
     return out
+
+
+def method_figures(c, row, key) -> list[Figure]:
+    """Pictures of one method on held-out rows; those of the kept one are above."""
+    if row.rank > MAX_METHODS_DRAWN or row.method in (c.winner, DUMMY):
+        return []
+    if c.trial(row.method).predictions is None:
+        return []
+    drawn = [(plots.plot_roc, "ROC"), (plots.plot_calibration, "Calibration")]
+    if c.schema.task == "classification":
+        drawn.append((plots.plot_confusion, "Confusion"))
+    if c.schema.task in ("regression", "count"):
+        drawn = [(few_residuals, "Residuals")]
+    return [
+        make_figure(
+            title,
+            "",
+            lambda ax, draw=draw: draw(c, row.method, ax=ax),
+            f"{key}{i}",
+            f"{title} of {row.method}",
+            width=NARROW,
+            height=2.6,
+        )
+        for i, (draw, title) in enumerate(drawn)
+    ]
+
+
+def few_residuals(c, method, ax):
+    """Residuals of a sample of rows: a page holds the pictures of many methods."""
+    return plots.plot_residuals(c, method, ax, most=MAX_POINTS_DRAWN)
+
+
+def column_target_figures(c) -> list[Figure]:
+    """The target by the values of the columns that tell most about it."""
+    try:
+        views = column_views.strongest_views(c)
+    except Exception:  # an extra; nothing else depends on it
+        return []
+    return [
+        make_figure(
+            short_name(v.column, 40),
+            f"Alone it explains {100 * v.strength:.0f} % of the variation.",
+            lambda ax, v=v: column_views.draw_column_view(v, ax),
+            f"t{i}",
+            f"{v.target} by {v.column}",
+            width=NARROW,
+            height=0.9 + 0.21 * len(v.names) + (0.25 if len(v.outputs) > 1 else 0),
+        )
+        for i, v in enumerate(views)
+    ]
 
 
 def method_block(c, row) -> MethodBlock:
@@ -250,6 +307,8 @@ def method_block(c, row) -> MethodBlock:
         f"{format_seconds(float(np.sum(trial.fit_seconds)))} in all."
     )
     told += [f"Warning: {describe_warnings(row)}."] if row.warnings else []
+    if row.method == c.winner:
+        told.append("Its pictures are in the section of the kept model.")
     body = [
         [name, format_mean(s), format_interval(s)] for name, s in row.scores.items()
     ]

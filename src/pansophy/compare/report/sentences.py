@@ -4,8 +4,8 @@ import numpy as np
 
 from ...plot.style import short_name
 from ..evaluation.bayesian_tests import ALMOST_CERTAIN, PROBABLE
+from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import Standing
-from ..evaluation.row_level import DUMMY
 from ..evaluation.wording import (
     describe_probabilities,
     format_percent,
@@ -13,12 +13,11 @@ from ..evaluation.wording import (
     verb_for,
 )
 from .formatting import (
-    format_difference_interval,
     format_interval,
     format_number,
     with_article,
 )
-from .verdict import describe_row_test
+from .headline import headline_sentences
 
 
 def setting_sentence(c) -> str:
@@ -27,59 +26,16 @@ def setting_sentence(c) -> str:
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
     return (
-        f"{c.schema.task} of {target!r} ({why}): {s['rows']} rows, "
+        f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
         f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
 
 
-def baseline_sentence(c) -> str:
-    """Whether the winner beats the baselines that anything useful should beat."""
-    found = c.baselines
-    if c.winner == DUMMY or not found:
-        return ""
-    tied = {r.method for r in c.leaderboard if r.standing is Standing.TIED}
-    row_test = c.row_test
-    by_rows = row_test is not None and row_test.beats_dummy(c.winner)
-    by_rows = [b for b in found if b.method == DUMMY and by_rows]
-    others = [b for b in found if b not in by_rows]
-    clear = [b for b in others if b.significant and b.method not in tied]
-    alone = [b for b in others if b.significant and b.method in tied]
-    not_beaten = [b for b in others if not b.significant]
-    list_of = lambda some: join_names([describe_baseline(c, b) for b in some])
-    does = verb_for(c.winner, "beats", "beat")
-    clauses = []
-    if clear:
-        clauses.append(f"{does} {list_of(clear)} beyond the interval")
-    if by_rows:
-        clauses.append(
-            f"{does} {list_of(by_rows)} row by row "
-            f"{describe_row_test(row_test, c.winner)}, though not beyond doubt over "
-            f"{row_test.folds} folds"
-        )
-    if alone:
-        clauses.append(
-            f"{does} {list_of(alone)} beyond the interval if only the two are looked "
-            "at, but not when allowing for the best having been picked from "
-            f"{len(c.leaderboard)}"
-        )
-    if not_beaten:
-        does = verb_for(c.winner, "does", "do")
-        clauses.append(f"{does} not beat {list_of(not_beaten)} beyond the interval")
-    it = verb_for(c.winner, "it", "they")
-    hint = "" if c.metrics[0].greater else " Lower is better."
-    return f"{c.winner} {f'; {it} '.join(clauses)}.{hint}"
-
-
-def describe_baseline(c, baseline) -> str:
-    """A baseline and by how much the winner differs from it."""
-    d = baseline.difference
-    name = "the dummy" if baseline.method == DUMMY else f"the plain {baseline.method}"
-    side = "higher" if d.mean > 0 else "lower"
-    return (
-        f"{name} ({c.metric} {side} by {abs(d.mean):.3g}, 95 % interval "
-        f"{format_difference_interval(d)})"
-    )
+def task_name(schema) -> str:
+    """The task in words; classes that have an order are called so."""
+    ordered = getattr(schema, "ordered", False)
+    return "classification into ordered classes" if ordered else schema.task
 
 
 def tradeoff_sentence(c) -> str:
@@ -133,23 +89,26 @@ def selection_bias_sentence(c) -> str:
     if c.expected is None or len(c.leaderboard) < 2:
         return ""
     seen = c.leaderboard[0].scores[c.metric].mean
-    tied = [r for r in c.leaderboard[1:] if r.standing is Standing.TIED]
+    tied = [
+        r
+        for r in c.leaderboard[1:]
+        if r.standing in (Standing.TIED, Standing.UNDECIDED)
+    ]
     expected = format_number(c.expected)
-    start = f"On new rows expect {with_article(c.metric)} of about {expected} from the"
+    count = len(c.leaderboard)
     if format_number(seen) == expected and tied:
         return (
-            f"{start} best, as seen here: having chosen it from {len(c.leaderboard)} "
-            "by these rows adds too little luck to show. That says nothing about the "
-            "ties."
+            f"Having chosen the best from {count} by these rows adds too little luck "
+            "to show. That says nothing about the ties."
         )
     if format_number(seen) == expected:
         return (
-            f"{start} best: it was clear enough that little of it is the luck of being "
+            "The best was clear enough that little of its score is the luck of being "
             "picked."
         )
     return (
-        f"{start} best rather than the {format_number(seen)} seen: being picked as "
-        f"best of {len(c.leaderboard)} takes some luck."
+        f"The best scored {format_number(seen)} here; being picked as best of {count} "
+        f"takes some luck, so expect about {expected} on new rows."
     )
 
 
@@ -178,16 +137,30 @@ def supporting_sentences(c) -> list[str]:
     texts = [
         tradeoff_sentence(c),
         runner_up_sentence(c),
-        baseline_sentence(c),
         selection_bias_sentence(c),
         holdout_sentence(c),
+        level_sentence(c),
     ]
     return [capitalised(t) for t in texts if t]
 
 
 def summary_sentences(c) -> list[str]:
-    """The verdict and what stands behind it."""
-    return [capitalised(c.verdict), *supporting_sentences(c)]
+    """The headline, the verdict and what stands behind it."""
+    return [
+        *headline_sentences(c),
+        capitalised(c.verdict),
+        *supporting_sentences(c),
+    ]
+
+
+def level_sentence(c) -> str:
+    """That intervals of predictions promise nothing for later rows, along time."""
+    if getattr(c, "level_promised", True):
+        return ""
+    return (
+        "Intervals and sets of predictions do not promise their level for later rows: "
+        "along time what comes may differ from what was seen."
+    )
 
 
 def capitalised(text) -> str:

@@ -1,7 +1,7 @@
 """A comparison on the terminal.
 
-The verdict comes first, then the leaderboard as wide as the screen allows, then what
-did not run, by reason. On a terminal the table is drawn by rich.
+The headline comes first, then the leaderboard as wide as the screen allows, then what
+did not run, in one line. On a terminal the table is drawn by rich.
 """
 
 import shutil
@@ -9,17 +9,15 @@ import sys
 import textwrap
 from typing import NamedTuple
 
-import numpy as np
-
+from ...core.plain_text import plain_text
 from ..evaluation.ranking import Standing
 from ..evaluation.wording import join_names
+from ..methods.excluded import SkipKind
 from .formatting import (
     describe_blend,
     describe_warnings,
-    format_interval,
     format_mean,
     format_seconds,
-    names_by_common_reason,
     standing_and_p,
 )
 from .sentences import (
@@ -30,7 +28,14 @@ from .sentences import (
 )
 
 DEFAULT_WIDTH = 100  # where there is no terminal
-MAX_REASONS = 6  # for skipping methods that a terminal shows
+SKIP_WORDS = {
+    SkipKind.OVER_LIMITS: "too slow or too large",
+    SkipKind.NOT_INSTALLED: "not installed",
+    SkipKind.NOT_REQUESTED: "not asked for",
+    SkipKind.UNSUITED: "not suited, or spoken for by one that ran",
+    SkipKind.OTHER_TASK: "for other tasks",
+}
+UNNAMED = (SkipKind.NOT_REQUESTED, SkipKind.UNSUITED, SkipKind.OTHER_TASK)
 
 
 class Line(NamedTuple):
@@ -45,7 +50,7 @@ def one_line_summary(c) -> str:
     row = next((r for r in c.leaderboard if r.method == c.winner), None)
     score = f", {c.metric} {format_mean(row.scores[c.metric])}" if row else ""
     state = "" if c.complete else ", incomplete"
-    return (
+    return plain_text(
         f"<Comparison of {len(c.leaderboard)} methods for {c.schema.target!r}: "
         f"{c.winner} kept{score}{state}>"
     )
@@ -92,10 +97,7 @@ def lines_above_table(c) -> list[str]:
 
 def lines_below_table(c) -> list[Line]:
     """What is said below the table."""
-    best = c.leaderboard[0]
-    first = f"* kept: {c.winner}. After ±: 95 % interval over folds."
-    if best.over_rows is not None and np.isfinite(best.scores[c.metric].low):
-        first += f" Over rows, {best.method}: {format_interval(best.over_rows)}."
+    first = f"* kept: {c.winner}. After ±: 95 % interval of the score on new rows."
     texts = [first]
     for row in c.leaderboard:
         if row.blend:
@@ -110,18 +112,21 @@ def lines_below_table(c) -> list[Line]:
 
 
 def skipped_lines(c) -> list[str]:
-    """Methods that were not run, by reason, the most common first."""
+    """Methods that were not run, in one line: by name where something can be done."""
     if not c.skipped:
         return []
-    groups = names_by_common_reason(c.not_run)
-    lines = [f"Not run ({len(c.skipped)}):"]
-    for why, names in groups[:MAX_REASONS]:
-        lines.append(f"  {why}: {join_names(names, 3)}")
-    rest = groups[MAX_REASONS:]
-    if rest:
-        count = sum(len(names) for _, names in rest)
-        lines.append(f"  {count} more for {len(rest)} other reasons: see not_run")
-    return lines
+    groups: dict[SkipKind, list] = {}
+    for s in c.skipped:
+        groups.setdefault(s.kind, []).append(s)
+    parts = []
+    for kind, words in SKIP_WORDS.items():
+        own = groups.get(kind, ())
+        if not own:
+            continue
+        named = "" if kind in UNNAMED else f" ({join_names([s.name for s in own], 3)})"
+        parts.append(f"{len(own)} {words}{named}")
+    total = len(c.skipped)
+    return [f"Not run: {total}, of which {', '.join(parts)}. The report says why."]
 
 
 def wrap_lines(lines, width) -> list[str]:
@@ -146,7 +151,7 @@ def render_text(c, width=None) -> str:
     if width is not None:
         above, below = wrap_lines(above, width), wrap_lines(below, width)
     table = leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
-    return "\n".join([*above, "", *table, "", *below])
+    return plain_text("\n".join([*above, "", *table, "", *below]))
 
 
 def print_comparison(c, file=None) -> None:
@@ -161,7 +166,7 @@ def print_comparison(c, file=None) -> None:
 
     console = Console(file=file, highlight=False)
     width = min(console.width, shutil.get_terminal_size().columns)
-    say = lambda line, style="": console.print(Text(line, style=style))
+    say = lambda line, style="": console.print(Text(plain_text(line), style=style))
     say(setting_sentence(c), "dim")
     for i, line in enumerate(lines_above_table(c)[2:]):
         say(line, "bold" if i == 0 else "")
@@ -172,9 +177,9 @@ def print_comparison(c, file=None) -> None:
         table.add_column(Text(name), justify=side, no_wrap=name != "")
     for row, cells in zip(c.leaderboard, body):
         kept = row.method == c.winner
-        faint = row.standing not in (Standing.BEST, Standing.TIED)
+        faint = row.standing in (Standing.WORSE, Standing.BELOW_DUMMY)
         style = "bold" if kept else "dim" if faint else ""
-        table.add_row(*map(Text, cells), style=style)
+        table.add_row(*(Text(plain_text(cell)) for cell in cells), style=style)
     console.print()
     console.print(table)
     console.print()

@@ -1,0 +1,206 @@
+"""One column against the target: the mean target, or the shares of its classes.
+
+A column of numbers is cut at quantiles into parts with about as many rows each, a
+column of levels has a part for each of its common levels. Of every part the mean of
+the target is shown (of classes and labels: the share), with a 95 % interval: Wilson's
+for shares, Student's for means. These are the rows as they are, not a model.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...diagnose.intervals import rate_interval
+from ...plot.style import (
+    BLUE,
+    GREY,
+    draw_styled,
+    line_style,
+    pale_grid,
+    row_axes,
+    short_name,
+    short_names,
+)
+from ..evaluation.statistics import student_quantile
+from .formatting import format_number
+
+PARTS = 8  # of a column of numbers
+LEVELS = 8  # of a column of levels, the commonest
+MAX_OUTPUTS = 4  # classes or labels drawn
+MAX_COLUMNS = 12  # columns of a page
+
+
+class ColumnView(NamedTuple):
+    """The target in parts of the rows, cut by one column."""
+
+    column: str
+    target: str
+    names: list[str]  # of the parts
+    rows: np.ndarray  # (parts,) rows of each
+    outputs: list[str]  # what is drawn: the target, classes or labels
+    mean: np.ndarray  # (outputs, parts)
+    low: np.ndarray
+    high: np.ndarray
+    strength: float  # share of the variance between the parts, beyond chance
+    ordered: bool  # whether the parts have an order
+
+
+def shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
+    """Names and values (n, outputs) of what is averaged, and whether it is shares."""
+    s = c.schema
+    y = c.data.y
+    if s.task == "multilabel":
+        return [str(k) for k in s.labels[:MAX_OUTPUTS]], y[:, :MAX_OUTPUTS] * 1.0, True
+    if s.task != "classification":
+        return [s.target], np.asarray(y, dtype=float)[:, None], False
+    codes = [1] if len(s.classes) == 2 else list(range(len(s.classes)))[:MAX_OUTPUTS]
+    return [str(s.classes[k]) for k in codes], (y[:, None] == codes) * 1.0, True
+
+
+def column_view(c, name) -> ColumnView:
+    """The target by the parts of one column."""
+    from .plot_data import cached_view
+
+    return cached_view(c, ("column", name), lambda: compute_column_view(c, name))
+
+
+def compute_column_view(c, name) -> ColumnView:
+    from .plot_data import columns_in_frame_order
+
+    columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
+    places = {k.name: j for j, k in enumerate(columns)}
+    if name not in places:
+        raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
+    column = columns[places[name]]
+    x = np.asarray(c.data.frame.values[:, places[name]], dtype=float)
+    codes, names = level_parts(x, column) if column.levels else number_parts(x)
+    outputs, Y, is_share = shown_outputs(c)
+    w = np.ones(len(x)) if c.data.weight is None else np.asarray(c.data.weight, float)
+    parts = len(names)
+    weight = np.bincount(codes, w, parts)
+    mean = np.array([np.bincount(codes, w * v, parts) / weight for v in Y.T])
+    squares = np.array([np.bincount(codes, w * v * v, parts) / weight for v in Y.T])
+    rows = np.bincount(codes, minlength=parts)
+    spread = np.sqrt(np.maximum(squares - mean**2, 0) / np.maximum(rows - 1, 1))
+    if is_share:
+        ends = [[rate_interval(p * n, n)[1:3] for p, n in zip(m, rows)] for m in mean]
+        low, high = np.moveaxis(np.array(ends, dtype=float), 2, 0)
+    else:
+        reach = spread * [student_quantile(0.95, max(n - 1, 1)) for n in rows]
+        low, high = mean - reach, mean + reach
+    whole = np.average(Y, axis=0, weights=w)
+    between = (weight * (mean - whole[:, None]) ** 2).sum() / weight.sum()
+    within = np.average((Y - whole) ** 2, axis=0, weights=w).sum()
+    return ColumnView(
+        column.name,
+        c.schema.target,
+        names,
+        rows,
+        outputs,
+        mean,
+        low,
+        high,
+        adjusted_share(between / within if within > 0 else 0.0, len(x), parts),
+        not column.levels,
+    )
+
+
+def adjusted_share(share, n, parts) -> float:
+    """The share of variance between parts, less what chance alone would give."""
+    return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))
+
+
+def number_parts(x) -> tuple[np.ndarray, list[str]]:
+    """Parts of numbers, cut at quantiles; missing ones are a part of their own."""
+    seen = np.isfinite(x)
+    values = np.unique(x[seen])
+    if len(values) <= PARTS:
+        codes = np.searchsorted(values, x)
+        names = [format_number(v) for v in values]
+    else:
+        edges = np.unique(np.quantile(x[seen], np.linspace(0, 1, PARTS + 1)[1:-1]))
+        edges = without_small_parts(edges, x[seen])
+        codes = np.searchsorted(edges, x, side="left")
+        inner = [f"to {format_number(v)}" for v in edges]
+        names = [*inner, f"over {format_number(edges[-1])}"]
+    codes = np.where(seen, codes, len(names))
+    return drop_empty_parts(codes, [*names, "missing"])
+
+
+def without_small_parts(edges, x) -> np.ndarray:
+    """Edges that leave at least a few rows in every part."""
+    least = max(5, len(x) // (4 * PARTS))
+    while len(edges) > 1:
+        rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
+        smallest = int(rows.argmin())
+        if rows[smallest] >= least:
+            break
+        edges = np.delete(edges, min(smallest, len(edges) - 1))
+    return edges
+
+
+def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
+    """Parts of levels: the commonest, the others together, missing ones."""
+    levels = [str(k) for k in column.levels]
+    known = np.isfinite(x) & (x >= 0) & (x < len(levels))
+    counts = np.bincount(x[known].astype(int), minlength=len(levels))
+    kept = np.sort(np.argsort(-counts, kind="stable")[:LEVELS])
+    place = np.full(len(levels) + 1, len(kept))
+    place[kept] = np.arange(len(kept))
+    codes = place[np.where(known, x, len(levels)).astype(int)]
+    codes = np.where(np.isfinite(x), codes, len(kept) + 1)
+    return drop_empty_parts(codes, [*(levels[k] for k in kept), "other", "missing"])
+
+
+def drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
+    used, codes = np.unique(codes, return_inverse=True)
+    return codes.ravel(), [names[k] for k in used]
+
+
+def strongest_views(c) -> list[ColumnView]:
+    """Views of the columns that tell most about the target, by themselves."""
+    names = [k.name for k in c.schema.used if k.role != "text"]
+    views = [column_view(c, name) for name in names]
+    views = [v for v in views if len(v.names) > 1]
+    return sorted(views, key=lambda v: -v.strength)[:MAX_COLUMNS]
+
+
+@draw_styled
+def draw_column_view(view, ax=None):
+    """Points with their intervals, one line of text for each part."""
+    from .plots import add_hover
+
+    n = len(view.names)
+    ax = row_axes(ax, n)
+    place = np.arange(n)
+    single = len(view.outputs) == 1
+    share = 0.16 if len(view.outputs) > 1 else 0.0
+    for k, output in enumerate(view.outputs):
+        at = place + share * (k - (len(view.outputs) - 1) / 2)
+        style = {"color": BLUE} if single else {"color": line_style(k)["color"]}
+        mark = "osD^"[k]
+        for i in range(n):
+            ends = [view.low[k, i], view.high[k, i]]
+            ax.plot(ends, [at[i]] * 2, lw=2, solid_capstyle="butt", **style)
+        label = short_name(output, 18)
+        ax.plot(view.mean[k], at, mark, ms=5, ls="none", label=label, **style)
+        said = [
+            f"{view.column} {name}: {output} {format_number(m)} "
+            f"({format_number(a)} to {format_number(b)}), {rows:,} rows"
+            for name, m, a, b, rows in zip(
+                view.names, view.mean[k], view.low[k], view.high[k], view.rows
+            )
+        ]
+        add_hover(ax, view.mean[k], at, said)
+    if view.ordered and single:
+        known = [i for i in range(n) if view.names[i] != "missing"]
+        ax.plot(view.mean[0][known], place[known], color=GREY, lw=1, zorder=1)
+    ax.set_yticks(place, short_names(view.names, 20))
+    ax.set_ylim(n - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    what = "mean" if view.outputs == [view.target] else "share of"
+    ax.set_xlabel(f"{what} {short_name(view.outputs[0], 30)}" if single else "share")
+    if not single:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
+    pale_grid(ax, "x")
+    return ax

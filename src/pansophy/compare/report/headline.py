@@ -1,0 +1,118 @@
+"""The headline of a comparison: what to keep, what to expect, against what, what next.
+
+Four answers for somebody who reads nothing else. Everything in them is a number of the
+comparison; the sentences below them say how sure the ranking is.
+"""
+
+from ..evaluation.paired_tests import DUMMY
+from ..evaluation.ranking import KeepReason, Standing
+from ..evaluation.wording import join_names, verb_for
+from .formatting import (
+    format_interval,
+    format_like_interval,
+    format_number,
+    with_article,
+)
+
+# metrics that need no explanation, by task
+FAMILIAR_METRICS = {
+    "classification": "accuracy",
+    "multilabel": "label accuracy",
+    "regression": "mae",
+    "count": "mae",
+}
+BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
+
+
+def headline_sentences(c) -> list[str]:
+    """What is kept and expected of it, how much better that is, what to do next."""
+    texts = [kept_sentence(c), gain_sentence(c), next_step_sentence(c)]
+    return [t for t in texts if t]
+
+
+def kept_sentence(c) -> str:
+    """What is kept, and its score on new rows with the interval."""
+    row = c.row(c.winner)
+    score = row.scores[c.metric]
+    mean = score.mean
+    if c.winner == c.leaderboard[0].method and c.expected is not None:
+        mean = c.expected  # without the luck of being picked as the best
+    expected = (
+        f"on new rows expect {with_article(c.metric)} of "
+        f"{format_like_interval(mean, score)} (95 % interval {format_interval(score)})"
+    )
+    familiar = familiar_clause(c, row)
+    if c.winner == DUMMY:
+        start = {
+            KeepReason.DUMMY_EQUAL: "Nothing is practically better than the dummy",
+        }.get(c.keep_reason, "Nothing beats the dummy")
+        return f"{start}, which ignores all columns: {expected}{familiar}."
+    return f"Keep {c.winner}: {expected}{familiar}."
+
+
+def familiar_clause(c, row) -> str:
+    """The same in a metric that needs no explanation, if another one ranks."""
+    name = FAMILIAR_METRICS.get(c.schema.task)
+    if name == c.metric or name not in row.scores:
+        return ""
+    score = row.scores[name].mean
+    if name == "mae":
+        return f", off by {format_number(score)} on average"
+    dummy = next((r for r in c.leaderboard if r.method == DUMMY), None)
+    right = f", right in {100 * score:.0f} % of rows"
+    if name == "label accuracy":
+        right = f", right in {100 * score:.0f} % of answers"
+    if dummy is None or row is dummy:
+        return right
+    return f"{right} (the dummy in {100 * dummy.scores[name].mean:.0f} %)"
+
+
+def gain_sentence(c) -> str:
+    """How much better than the dummy and than the plain model, with intervals."""
+    if c.winner == DUMMY or not c.baselines:
+        return ""
+    clauses = [gain_clause(c, b) for b in c.baselines]
+    hint = "" if c.metrics[0].greater else " Less is better."
+    it = verb_for(c.winner, "It is", "They are")
+    return f"{it} {join_names(clauses)}.{hint}"
+
+
+def gain_clause(c, baseline) -> str:
+    """Against one baseline."""
+    d = baseline.difference
+    name = BASELINE_NAMES.get(baseline.method, f"plain {baseline.method}")
+    gain = d.mean if c.metrics[0].greater else -d.mean
+    low, high = sorted((d.low, d.high) if c.metrics[0].greater else (-d.high, -d.low))
+    span = f"95 % interval {low:.3g} to {high:.3g}"
+    if baseline.significant:
+        return f"better than {name} by {gain:.3g} ({span})"
+    if gain > 0:
+        return f"not surely better than {name} (by {gain:.3g}, {span})"
+    return f"no better than {name} (worse by {-gain:.3g}, {span})"
+
+
+def next_step_sentence(c) -> str:
+    """What to do next."""
+    alarms = sum(f.severity == "alarm" for f in c.findings)
+    if not c.complete:
+        return "Next: finish the run (--resume), which was interrupted."
+    if alarms:
+        these = "this alarm" if alarms == 1 else f"these {alarms} alarms"
+        return f"Next: look into {these} about the table before trusting any number."
+    if c.winner == DUMMY:
+        return (
+            "Next: do not use a model of these columns; get columns that tell about "
+            f"{c.schema.target!r}, or more rows."
+        )
+    open_ = [r.method for r in c.leaderboard if r.standing is Standing.UNDECIDED]
+    use = (
+        f"`pansophy predict {c.folder}/model.pansophy new.csv` answers for new rows"
+        if c.folder is not None
+        else "`result.predict(new_table)` answers for new rows"
+    )
+    if c.keep_reason is KeepReason.UNDECIDED_BEST and open_:
+        return (
+            f"Next: {use}; more rows would tell whether {join_names(open_[:2])} "
+            f"{verb_for(open_[0]) if len(open_) == 1 else 'are'} as good."
+        )
+    return f"Next: {use}."

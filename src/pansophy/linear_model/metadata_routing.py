@@ -1,0 +1,66 @@
+"""Metadata routing of the linear models that cross-validate.
+
+As in scikit-learn: with `sklearn.set_config(enable_metadata_routing=True)` further
+keywords of `fit` (groups, say) and the sample weights go to the splitter and to the
+scorer that have asked for them (`set_split_request`, `set_score_request`). Without it
+such keywords are refused, and the weights go to the scorer.
+"""
+
+from sklearn import get_config
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+
+
+def routing_enabled() -> bool:
+    """Whether scikit-learn's metadata routing is switched on."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def check_no_metadata(model, params, method="fit"):
+    """Refuse further keywords of a method unless they are routed."""
+    if params and not routing_enabled():
+        raise ValueError(
+            f"Passing extra keyword arguments to {type(model).__name__}.{method} is "
+            "only supported if enable_metadata_routing=True, which you can set using "
+            f"`sklearn.set_config`. Extra parameters passed are: {set(params)}"
+        )
+
+
+def route_fit_metadata(model, params, sample_weight, *, scored=False):
+    """Keywords of the splitter and, if rows are scored, of the scorer of a `fit`.
+
+    Examples
+    --------
+    >>> from pansophy.linear_model import LassoCV
+    >>> from pansophy.linear_model.metadata_routing import route_fit_metadata
+    >>> route_fit_metadata(LassoCV(), {}, [1.0, 2.0])
+    ({}, {})
+    """
+    check_no_metadata(model, params)
+    if not routing_enabled():
+        weighted = scored and sample_weight is not None
+        return {}, {"sample_weight": sample_weight} if weighted else {}
+    given = dict(params)
+    if sample_weight is not None:
+        given["sample_weight"] = sample_weight
+    routed = process_routing(model, "fit", **given)
+    score = dict(routed.scorer.score) if scored else {}
+    return dict(routed.splitter.split), score
+
+
+def cross_validation_router(model, splitter, scorer=None, *, scores=False):
+    """The router of a model whose `fit` splits rows and maybe scores them."""
+    router = MetadataRouter(owner=model).add_self_request(model)
+    router.add(
+        splitter=splitter,
+        method_mapping=MethodMapping().add(caller="fit", callee="split"),
+    )
+    if scorer is not None:
+        mapping = MethodMapping().add(caller="fit", callee="score")
+        if scores:
+            mapping.add(caller="score", callee="score")
+        router.add(scorer=scorer, method_mapping=mapping)
+    return router

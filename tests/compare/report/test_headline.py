@@ -1,0 +1,99 @@
+"""The headline: what is kept, what to expect, against what, what next."""
+
+from dataclasses import replace
+
+import pytest
+
+from pansophy.compare.evaluation.ranking import KeepReason, Standing
+from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
+from pansophy.compare.report.headline import headline_sentences
+from pansophy.compare.report.html import with_code
+from pansophy.compare.report.terminal import render_text, skipped_lines
+from pansophy.diagnose import make_finding
+from tests.compare.comparisons import TASKS, made, ready
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_says_what_is_kept_what_to_expect_against_what_and_what_next(task):
+    c = ready(task)
+    kept, gain, what_next = headline_sentences(c)
+    score = c.row(c.winner).scores[c.metric]
+    low, high = kept.split("interval ")[1].split(")")[0].split(" to ")
+    assert kept.startswith(f"Keep {c.winner}: on new rows expect a")
+    assert float(low) == pytest.approx(score.low, abs=0.005 * abs(score.low) + 0.01)
+    assert float(high) == pytest.approx(score.high, abs=0.005 * abs(score.high) + 0.01)
+    assert "the dummy" in gain and "95 % interval" in gain
+    assert what_next.startswith("Next: ") and "new rows" in what_next
+    assert str(c).index(kept) < str(c).index("against best")
+
+
+def test_the_expectation_is_free_of_the_luck_of_being_picked():
+    c = replace(ready("regression"), expected=7.25)
+    assert "of 7.2" in headline_sentences(c)[0]
+    second = c.leaderboard[1]
+    other = replace(c, winner=second.method)  # not picked for its score
+    assert "of 7.2" not in headline_sentences(other)[0]
+
+
+def test_a_familiar_measure_stands_beside_a_proper_score():
+    c = ready("classification")
+    right = 100 * c.row(c.winner).scores["accuracy"].mean
+    dummy = 100 * c.row("dummy").scores["accuracy"].mean
+    told = headline_sentences(c)[0]
+    assert f"right in {right:.0f} % of rows (the dummy in {dummy:.0f} %)" in told
+    assert "off by" in headline_sentences(ready("regression"))[0]
+
+
+def test_a_dummy_is_not_recommended():
+    c = ready("classification")
+    kept = replace(c, winner="dummy", keep_reason=KeepReason.DUMMY_BEST)
+    told = headline_sentences(kept)
+    assert told[0].startswith("Nothing beats the dummy, which ignores all columns")
+    assert "do not use a model" in told[-1] and len(told) == 2
+    equal = replace(kept, keep_reason=KeepReason.DUMMY_EQUAL)
+    assert "practically better than the dummy" in headline_sentences(equal)[0]
+
+
+def test_alarms_and_interruptions_come_before_use():
+    c = made("classification")
+    c.findings = [make_finding("leak", "alarm", "'x1' is the target.", column="x1")]
+    assert "look into this alarm" in headline_sentences(c)[-1]
+    c.complete = False
+    assert "--resume" in headline_sentences(c)[-1]
+
+
+def test_what_cannot_be_told_apart_is_named_with_what_would_help():
+    c = made("classification")
+    c.leaderboard[1] = c.leaderboard[1]._replace(standing=Standing.UNDECIDED)
+    c.keep_reason = KeepReason.UNDECIDED_BEST
+    told = headline_sentences(c)[-1]
+    assert f"more rows would tell whether {c.leaderboard[1].method}" in told
+
+
+def test_a_gain_that_may_be_chance_is_not_called_better():
+    c = made("classification", n=30, seed=3)
+    b = c.baselines[0]
+    assert b.significant == ("not surely better" not in headline_sentences(c)[1])
+
+
+def test_methods_that_were_not_run_take_one_line():
+    c = made("classification")
+    c.skipped = [
+        *(
+            SkippedMethod(f"m{i}", "another task", SkipKind.OTHER_TASK)
+            for i in range(90)
+        ),
+        *(SkippedMethod(f"k{i}", f"like {i}", SkipKind.UNSUITED) for i in range(12)),
+        SkippedMethod("XGBoost", "pip install xgboost", SkipKind.NOT_INSTALLED),
+        SkippedMethod("slow one", "would take 90 s", SkipKind.OVER_LIMITS),
+    ]
+    (line,) = skipped_lines(c)
+    assert line.startswith("Not run: 104, of which 1 too slow or too large (slow one)")
+    assert "1 not installed (XGBoost)" in line and "90 for other tasks" in line
+    assert "m7" not in line and line in render_text(c)
+
+
+def test_commands_of_the_headline_are_code_and_names_stay_text():
+    assert with_code("Next: `a <b>` works.") == "Next: <code>a &lt;b&gt;</code> works."
+    assert with_code("a lone ` and <i>") == "a lone ` and &lt;i&gt;"
+    assert with_code("<script>") == "&lt;script&gt;"
