@@ -106,7 +106,7 @@ def test_a_fit_cut_short_leaves_no_model(model, data, monkeypatch):
     ],
     ids=NAMED["ids"],
 )
-@pytest.mark.filterwarnings("ignore:.*out of the bag")
+@pytest.mark.filterwarnings("ignore:.*drawn by every")
 def test_an_interrupted_fit_keeps_its_members(model, data, monkeypatch):
     X, y = data
     whole = clone(model).fit(X, y)

@@ -403,7 +403,7 @@ def test_random_sets_repeat_with_the_seed(cls):
     [
         ({"categorical_features": "all"}, "categorical_features"),
         ({"categorical_features": [3]}, "must be in .0, n_features - 1."),
-        ({"categorical_features": ["x"]}, "without feature names: got 'x'"),
+        ({"categorical_features": ["x"]}, "without feature names. Got 'x'"),
         ({"categorical_features": [True]}, "boolean mask must have shape"),
         ({"categorical_features": [0.5]}, "bool, int or str, got: float64"),
         ({"directional_features": {0: 0}}, "periods of directional_features"),

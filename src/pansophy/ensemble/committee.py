@@ -139,7 +139,7 @@ class AbstractCommittee(Estimator):
         """X, y (codes or numbers), weights and the classes (or None), all checked."""
         refuse_unrouted(self, "fit", fit_params)
         given = self.estimators
-        if given is not None and not is_named_estimator_list(given):
+        if isinstance(given, (list, tuple)) and not is_named_estimator_list(given):
             raise ParameterError(
                 "Invalid 'estimators' attribute, 'estimators' should be a non-empty "
                 f"list of (string, estimator) tuples, got {given!r}."

@@ -182,6 +182,7 @@ class AbstractStacking(Transformer, AbstractCommittee):
 
     def _final_prediction(self, X, params):
         """What the final model predicts, `params` being arguments of its `predict`."""
+        check_is_fitted(self)
         if routing_enabled():
             routed = routed_params(self, "predict", params)
             params = routed["final_estimator_"]["predict"]

@@ -319,7 +319,7 @@ def column_indices(columns, d, names, what):
             if names is None:
                 raise ValueError(
                     f"{what} should be passed as an array of integers or as a boolean "
-                    "mask when the model is fitted on data without feature names: got "
+                    "mask when the model is fitted on data without feature names. Got "
                     f"{c!r}."
                 )
             if c not in names:

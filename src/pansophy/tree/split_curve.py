@@ -89,7 +89,7 @@ def split_curve(
     >>> thresholds, gains.round(3)
     (array([1.5, 2.5, 3.5]), array([0.311, 1.   , 0.311]))
     >>> split_curve([1, 2, 3, 4], [1.0, 1.0, 5.0, 9.0], "absolute_error")[1]
-    array([0.75, 2.  , 1.25])
+    array([1., 2., 2.])
     """
     x, Y, w = sorted_rows(x, y, sample_weight)
     cut, thresholds = candidate_splits(x, w, max_bins)
