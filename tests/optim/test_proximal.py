@@ -61,5 +61,5 @@ def test_balls_with_a_center_and_half_spaces(rng):
         lambda: penalties.ball(1.0, center=[0.0, 1.0]).prox(np.zeros(3)),
         lambda: penalties.half_space([1.0, 1.0]).prox(np.zeros(3)),
     ):
-        with pytest.raises(ValueError, match="ball|half_space"):
+        with pytest.raises(ValueError, match=r"ball|half_space"):
             wrong()
