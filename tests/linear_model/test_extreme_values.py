@@ -16,7 +16,12 @@ MODELS = [
     for model in (getattr(module, name) for name in module.__all__)
     if inspect.isclass(model) and hasattr(model, "fit")
 ]
-POSITIVE = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")
+POSITIVE = (
+    "PoissonRegressor",
+    "GammaRegressor",
+    "TweedieRegressor",
+    "NegativeBinomialRegressor",
+)
 
 
 def cases():

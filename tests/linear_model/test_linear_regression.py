@@ -329,3 +329,10 @@ def test_fortran_order_changes_no_digit(make, rng):
     found = make().fit(np.asfortranarray(X), y)
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+
+
+def test_one_row_with_nonnegative_coefficients():
+    for _ in range(5):
+        np.full(64, 7e-310)  # memory that an uninitialised answer would show
+        model = LinearRegression(positive=True).fit([[1.0, 2.0]], [3.0])
+        assert model.coef_.tolist() == [0.0, 0.0] and model.intercept_ == 3.0

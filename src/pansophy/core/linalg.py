@@ -264,6 +264,8 @@ def nonnegative_least_squares(R, c, alpha=0.0):
     if alpha > 0:
         A = np.concatenate([R, np.sqrt(alpha) * np.eye(d)])
         zeros = np.zeros(d)
+    if len(A) == 0:  # SciPy's nnls returns memory that was never written to
+        return np.zeros((d, c.shape[1]))
     columns = [nnls(A, np.append(y, zeros), maxiter=30 * max(d, 10))[0] for y in c.T]
     return np.stack(columns, axis=1)
 

@@ -128,7 +128,8 @@ class GeneralizedLeastSquares(AbstractLinearRegressor):
                 self, found._replace(rank=self.rank_, dropped=lost), n, d
             )
         self.singular_ = singular_values(found.triangle.astype(np.float64))
-        self._fit_statistics = self._statistics(found, A, Y)
+        with np.errstate(over="ignore", invalid="ignore"):  # of squares alone
+            self._fit_statistics = self._statistics(found, A, Y)
         variance = found.residual / n
         self.noise_variance_ = float(variance[0]) if flat else variance
         b = beta[0] if i else np.zeros(Y.shape[1])

@@ -30,9 +30,10 @@ import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import Classifier, Estimator
+from ..base import Classifier
 from ..core.labels import class_codes
 from ..params import Count, NonNegative, Positive
+from .base import LinearEstimator
 
 SHORTEST_STEP = 1e-10
 
@@ -83,7 +84,7 @@ def ordered_newton_terms(X, y, v, B, t):
 
 
 @dataclass(eq=False, repr=False)
-class ProportionalOdds(Classifier, Estimator):
+class ProportionalOdds(Classifier, LinearEstimator):
     """Logistic regression for ordered classes. See the module text.
 
     Classes are ordered as they sort: code them as numbers if their names do not.

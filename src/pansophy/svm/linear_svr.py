@@ -6,7 +6,10 @@ With costs C_i = C times sample weights and A = [X, s 1],
 
 with s = `intercept_scaling`: the intercept s w_d is penalised with the rest, as in
 scikit-learn, whose optimum this is. `svm_problem.py` has the dual and the choice of the
-solver. A weight k equals k repeated rows.
+solver. A weight k equals k repeated rows. Textbooks leave the intercept free of the
+penalty; a large s comes close to that: for x = y = 0, 1, 2, 3, epsilon = 0.5 and C = 1
+they have w = 2/3 and b = 1/2, s = 1 gives w = 3/4 and b = 1/4, and s = 100 their
+numbers. So does `linear_model.RegularizedRisk` with alpha = 1 / (n C), exactly.
 
 Shapes    X (n, d)   y (n,)   w (d + 1,)
 Refs      [Drucker1997] [Ho2012]
