@@ -67,7 +67,7 @@ def is_sound_index(index) -> bool:
         return False
     if index.kind >= 0 and tree is None and tiles is None:
         return False
-    return index.tree is None or tree.XT.dtype == index.X.dtype
+    return tree is None or tree.XT.dtype == index.X.dtype
 
 
 @saved_state(

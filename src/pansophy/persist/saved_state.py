@@ -149,7 +149,8 @@ class ArrayRule:
             raise UnfitState(f"have the shape ({told}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
-        least, most = value.min(), value.max()
+        least = value.min()
+        most = value.max()
         if self.finite and not (np.isfinite(least) and np.isfinite(most)):
             raise UnfitState("be finite")
         low = sizes.value(self.low)
@@ -215,7 +216,8 @@ class Offsets:
 
     def __init__(self, parts, length, *, empty=False, optional=False):
         self.shape = IntArray(f"{parts}+1", optional=optional)
-        self.length, self.empty = parsed_size(length), empty
+        self.length = parsed_size(length)
+        self.empty = empty
 
     def check(self, value, sizes):
         self.shape.check(value, sizes)
@@ -280,7 +282,9 @@ class Each:
     """A list or tuple, every item of which follows a rule."""
 
     def __init__(self, rule, length=None, *, optional=False):
-        self.rule, self.length, self.optional = rule, parsed_size(length), optional
+        self.rule = rule
+        self.length = parsed_size(length)
+        self.optional = optional
 
     def check(self, value, sizes):
         if value is None and self.optional:
