@@ -147,7 +147,10 @@ def emissions_cover_columns(model) -> bool:
     batches = (getattr(p, fields(p)[0].name) for _, p in held)  # a mean, a rate, ...
     if not all(np.shape(batch)[:1] == (model.n_components,) for batch in batches):
         return False
-    return np.array_equal(np.sort(columns), np.arange(model.n_features_in_))
+    every = np.arange(len(columns))
+    return len(columns) == model.n_features_in_ and np.array_equal(
+        np.sort(columns), every
+    )
 
 
 @saved_state(
