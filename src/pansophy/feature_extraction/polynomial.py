@@ -94,6 +94,11 @@ def is_single(X) -> bool:
     return str(X.dtype).endswith("float32")
 
 
+def is_float32(X) -> bool:
+    """Whether an array of any library holds float32."""
+    return str(X.dtype).endswith("float32")
+
+
 @dataclass(eq=False, repr=False)
 class PolynomialFeatures(Transformer, Estimator):
     """All monomials of the columns up to a degree, eq. (1).
