@@ -79,12 +79,12 @@ def test_classes_keep_their_proportion(share, known, gain):
         part = np.full(400, -1)
         for c, k in enumerate(sorted(known, reverse=share < 0.5)):
             part[np.flatnonzero(y == c)[:k]] = c
-        known = part >= 0
+        labelled = part >= 0
         scores.append(CoTraining(peer.GaussianNB()).fit(X, part).predict(X) == y)
         for view in ([0, 1], [0, 1, 2, 3]):
-            alone = peer.GaussianNB().fit(X[known][:, view], y[known])
+            alone = peer.GaussianNB().fit(X[labelled][:, view], y[labelled])
             scores.append(alone.predict(X[:, view]) == y)
-        scores[-3:] = [np.mean(right[~known]) for right in scores[-3:]]
+        scores[-3:] = [np.mean(right[~labelled]) for right in scores[-3:]]
     mine, one, both = np.reshape(scores, (-1, 3)).mean(axis=0)
     assert mine > one + 0.03
     assert mine > both + gain

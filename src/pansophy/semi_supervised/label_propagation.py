@@ -452,7 +452,7 @@ class LabelPropagation(AbstractLabelGraph):
     --------
     >>> from pansophy.semi_supervised import LabelPropagation
     >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]]
-    >>> model = LabelPropagation("knn", n_neighbors=2).fit(X, [0, -1, -1, -1, -1, 1])
+    >>> model = LabelPropagation("knn", n_neighbors=3).fit(X, [0, -1, -1, -1, -1, 1])
     >>> model.transduction_
     array([0, 0, 0, 1, 1, 1])
     """
