@@ -52,6 +52,7 @@ from ..base import Classifier, Estimator, Regressor
 from ..core import threads
 from ..core.labels import class_codes
 from ..core.progress import run_with_progress
+from ..core.routing import refuse_unrouted, routed_params
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, Jobs, ParameterError, Verbosity
 from ..persist.saved_state import AnyValue, Each, IntArray, saved_state
@@ -71,7 +72,6 @@ from .members import (
     probabilities_or_votes,
     takes_sample_weight,
 )
-from .routing import refuse_unrouted, routed_params
 from .tree_table import (
     TreeTable,
     can_share_table,

@@ -23,10 +23,10 @@ from sklearn.utils.validation import (
 from ..base import Classifier, Estimator, check_sparse_structure
 from ..core import arrays
 from ..core.labels import class_codes, plain_numbers, refuse_missing
+from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 from ..core.rows import is_dataset
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, ParameterRule, check_params
-from .routing import refuse_unrouted, routed_params, routing_enabled
 
 
 def is_named_estimator_list(value):

@@ -33,8 +33,8 @@ from sklearn.utils.validation import has_fit_parameter
 from ..base import InterruptedFitWarning
 from ..core import arrays
 from ..core.random import make_rng
+from ..core.routing import routing_enabled
 from ..core.rows import is_dataset
-from .routing import routing_enabled
 
 # -- seeds and draws -------------------------------------------------------------
 

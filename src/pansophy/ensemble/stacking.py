@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Classifier, Regressor, Transformer
 from ..core.labels import class_codes
+from ..core.routing import routed_params, routing_enabled
 from ..core.weighted import check_sample_weight
 from ..params import Flag, Jobs, ParameterError, ParameterRule, Verbosity
 from ..typing import Fittable, Splits
@@ -38,7 +39,6 @@ from .committee import (
     fit_with_params,
 )
 from .members import class_probabilities
-from .routing import routed_params, routing_enabled
 
 PREDICTION_METHODS = ("predict_proba", "decision_function", "predict")
 Prefit = Annotated[

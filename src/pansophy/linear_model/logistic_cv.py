@@ -29,6 +29,7 @@ from sklearn.utils.metadata_routing import process_routing
 from ..core import threads
 from ..core.class_weight import compute_class_weight
 from ..core.progress import SILENT
+from ..core.routing import refuse_unrouted, routing_enabled
 from ..params import Count, Flag, Jobs, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import NumberList, Seed, Splits
 from .base import encode_two_or_more_classes, row_major_if_small
@@ -47,12 +48,7 @@ from .logistic import (
     normalized_row_weights,
     penalty_strengths,
 )
-from .metadata_routing import (
-    check_no_metadata,
-    cross_validation_router,
-    route_fit_metadata,
-    routing_enabled,
-)
+from .metadata_routing import cross_validation_router, route_fit_metadata
 
 
 def c_grid(Cs):
@@ -334,7 +330,7 @@ class LogisticRegressionCV(AbstractLogistic):
 
     def score(self, X, y, sample_weight=None, **params):
         """The score of `scoring` on rows X and labels y."""
-        check_no_metadata(self, params, "score")
+        refuse_unrouted(self, "score", params)
         if sample_weight is not None:
             params["sample_weight"] = sample_weight
         if routing_enabled():

@@ -6,27 +6,9 @@ scorer that have asked for them (`set_split_request`, `set_score_request`). With
 such keywords are refused, and the weights go to the scorer.
 """
 
-from sklearn import get_config
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-
-def routing_enabled() -> bool:
-    """Whether scikit-learn's metadata routing is switched on."""
-    return bool(get_config()["enable_metadata_routing"])
-
-
-def check_no_metadata(model, params, method="fit"):
-    """Refuse further keywords of a method unless they are routed."""
-    if params and not routing_enabled():
-        raise ValueError(
-            f"Passing extra keyword arguments to {type(model).__name__}.{method} is "
-            "only supported if enable_metadata_routing=True, which you can set using "
-            f"`sklearn.set_config`. Extra parameters passed are: {set(params)}"
-        )
+from ..core.routing import refuse_unrouted, routed_params, routing_enabled
 
 
 def route_fit_metadata(model, params, sample_weight, *, scored=False):
@@ -39,14 +21,11 @@ def route_fit_metadata(model, params, sample_weight, *, scored=False):
     >>> route_fit_metadata(LassoCV(), {}, [1.0, 2.0])
     ({}, {})
     """
-    check_no_metadata(model, params)
+    refuse_unrouted(model, "fit", params)
     if not routing_enabled():
         weighted = scored and sample_weight is not None
         return {}, {"sample_weight": sample_weight} if weighted else {}
-    given = dict(params)
-    if sample_weight is not None:
-        given["sample_weight"] = sample_weight
-    routed = process_routing(model, "fit", **given)
+    routed = routed_params(model, "fit", params, sample_weight=sample_weight)
     score = dict(routed.scorer.score) if scored else {}
     return dict(routed.splitter.split), score
 

@@ -28,6 +28,7 @@ from ..core import arrays
 from ..core.class_weight import compute_class_weight
 from ..core.labels import class_codes
 from ..core.least_squares import least_squares
+from ..core.routing import routing_enabled
 from ..params import Count, Flag, NonNegative, Positive
 from ..typing import NumberList, Seed, Splits
 from .base import (
@@ -38,7 +39,7 @@ from .base import (
     store_coefficients,
     warn_rank_deficient,
 )
-from .metadata_routing import route_fit_metadata, routing_enabled
+from .metadata_routing import route_fit_metadata
 from .ridge import Ridge, flatten_single_target
 from .ridge_cv import (
     HeldOutScorer,

@@ -31,6 +31,7 @@ from ..core.ridge_spectrum import (
     ridge_coefficients,
     ridge_spectrum,
 )
+from ..core.routing import routing_enabled
 from ..core.rows import DatasetRows
 from ..params import Flag, Positive
 from ..typing import NumberList, Splits
@@ -40,11 +41,7 @@ from .base import (
     store_coefficients,
     target_columns,
 )
-from .metadata_routing import (
-    cross_validation_router,
-    route_fit_metadata,
-    routing_enabled,
-)
+from .metadata_routing import cross_validation_router, route_fit_metadata
 from .ridge import checked_alphas, flatten_single_target
 
 DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
