@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy.cluster import KMeans, VectorQuantizer, kmeans_objective, quantize_image
 
@@ -39,7 +40,8 @@ def test_bit_rate():
 
 def test_fewer_distinct_rows_than_codes():
     X = np.repeat([[0.0], [1.0], [4.0]], 10, axis=0)
-    model = VectorQuantizer(16).fit(X)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(3\) found"):
+        model = VectorQuantizer(16).fit(X)
     np.testing.assert_allclose(model.codebook_.ravel(), [0.0, 1.0, 4.0], atol=1e-12)
     assert model.distortion_ < 1e-20
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 10))

@@ -414,6 +414,7 @@ def ours():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:y contains no unlabeled samples")
 def test_all_of_ours_predict_identically_in_another_process(data, tmp_path):
     answers = {}
     for name, cls in ours():

@@ -127,5 +127,5 @@ def test_a_later_batch_may_be_one_row():
     np.testing.assert_allclose(sparse.mean_, X.mean(axis=0))
     with pytest.raises(ValueError, match="first batch"):
         IncrementalPCA(3).partial_fit(X[:2])
-    with pytest.raises(ValueError, match="need at most 4"):
+    with pytest.raises(ValueError, match="at most 4 components"):
         IncrementalPCA(5).fit(X)

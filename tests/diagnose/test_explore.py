@@ -186,7 +186,7 @@ def test_large_tables_are_sampled_and_say_so(rng):
 
 
 def test_tasks_are_told():
-    assert detect_task([0.5, 1.5]).task == "regression"
+    assert detect_task([0.5, 1.5, 2.7]).task == "regression"
     assert explore({"a": [1.0, 2.0]}).task is None
 
 

@@ -112,10 +112,9 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     )
     with open_run_folder(options, plan, schema, as_recorded) as folder:
         exploration = explore_dataset(dataset, split, options.by)
-        trials, complete = run_trials(
+        trials, finished = run_trials(
             methods, data, schema, metrics, split, limits, folder, progress
         )
-    complete = complete and dummy_finished(trials)
     if wants_blend(options.blend, options.methods, options.exclude):
         trials, skip = with_blend_trial(trials, data, schema, metrics, split, limits)
         skipped = skipped if skip is None else [skip, *skipped]
@@ -124,7 +123,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     estimates = score_estimates(trials, metrics, split, data)
     leaderboard = rank_methods(trials, metrics, estimates)
     if not leaderboard:
-        stop_without_result(trials, complete, limits)
+        stop_without_result(trials, finished, limits)
     kept = choose_model(
         leaderboard,
         [t.method.name for t in trials],
@@ -146,7 +145,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         ),
         trials=trials,
         skipped=skipped,
-        complete=complete,
+        complete=finished and dummy_finished(trials),
         findings=findings,
         notes=[*notes, *split.notes, *version_notes(folder)],
         overview=exploration.overview,
@@ -220,9 +219,9 @@ def suspicious_findings(leaderboard, schema, rows, split) -> list:
     )
 
 
-def stop_without_result(trials, complete, limits):
-    """Raise, since no method has finished."""
-    if not complete and limits.stop_after is None:
+def stop_without_result(trials, finished, limits):
+    """Raise, since no method has a result."""
+    if not finished and limits.stop_after is None:
         raise KeyboardInterrupt
     failures = "; ".join(f"{t.method.name}: {t.failure}" for t in trials if t.failure)
     raise TableError(f"No method finished: {failures}")

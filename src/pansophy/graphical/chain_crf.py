@@ -37,6 +37,7 @@ from ..core import threads
 from ..core.filtering import Chain, Evidence, expected_counts, smooth_chain, viterbi
 from ..core.labels import class_codes
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
+from ..persist.saved_state import FloatArray, saved_state
 from . import _chain_crf as loops
 from .token_features import (
     AttributeVocabulary,
@@ -181,6 +182,7 @@ def label_pair_counts(codes, ends, k):
     return N.reshape(k, k).astype(float)
 
 
+@saved_state(coef_=FloatArray(None))
 @dataclass(eq=False, repr=False)
 class ChainCRF(Estimator):
     """Conditional random field for tagging sequences.

@@ -30,7 +30,7 @@ from ..naive_bayes.abstract_bayes import (
     check_class_prior,
     class_log_prior,
 )
-from ..naive_bayes.column_families import raise_bad_category
+from ..naive_bayes.column_families import naming_negative_values, raise_bad_category
 from ..naive_bayes.joint_table import check_categories
 from ..params import Count, Flag, Natural, NonNegative, ParameterError
 from ..persist.saved_state import IntArray, saved_state
@@ -41,11 +41,12 @@ from .contingency_tables import ContingencyTables
 from .variables import VariableSpace
 
 
-def encode_symbols(X) -> np.ndarray:
-    """Integer codes (n, d) of a table of symbols, -1 for NaN."""
+def encode_symbols(X, model) -> np.ndarray:
+    """Integer codes (n, d) of a table of symbols of a model, -1 for NaN."""
     missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
     filled = np.where(missing, 0, X)
-    check_categories(filled)
+    with naming_negative_values(model):
+        check_categories(filled)
     return np.where(missing, -1, filled.astype(np.int64))
 
 
@@ -155,7 +156,7 @@ class TreeAugmentedNB(AbstractBayes):
         if self.root >= d:
             raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
         prior = check_class_prior(self, "class_prior", k)
-        codes = encode_symbols(X)
+        codes = encode_symbols(X, self)
         row_weights = None if w is None else arrays.to_numpy(w).astype(np.float64)
         if row_weights is not None:  # rows of weight 0 add no categories
             codes = codes[row_weights > 0]
@@ -187,7 +188,7 @@ class TreeAugmentedNB(AbstractBayes):
         log_tables = [safe_log(t) for t in self.tables_]
 
         def score(given):
-            codes = encode_symbols(arrays.to_numpy(given))
+            codes = encode_symbols(arrays.to_numpy(given), self)
             over = (codes >= self.n_categories_).any(axis=0)
             bad = int(np.argmax(over)) if over.any() else -1
             raise_bad_category(bad, self.n_categories_)

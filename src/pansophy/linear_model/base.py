@@ -11,10 +11,11 @@ largest score (more). `CentredOperator` is sqrt(w) (X - 1 m^T) as a linear opera
 that iterative solvers see centred, weighted data while a sparse X stays sparse.
 
 Most methods add up squares of X and y. Where those sums overflow, LAPACK may fail or
-never return, so `LinearEstimator` refuses such data before a fit begins; methods whose
-columns are scaled first (`_any_scale`) take them. Sums over the rows of an X in Fortran
-order are taken in another order than those in C order, so that last digits differ;
-`row_major_if_small` gives both the same digits where a copy costs little.
+never return, so `AbstractLinearEstimator` refuses such data before a fit begins;
+methods whose columns are scaled first (`_any_scale`) take them. Sums over the rows of
+an X in Fortran order are taken in another order than those in C order, so that last
+digits differ; `row_major_if_small` gives both the same digits where a copy costs
+little.
 
 Shapes    X (n, d)   B (d, t)   b (t,)   F (n,) or (n, t)
 """
@@ -202,7 +203,7 @@ def column_of_largest_square(X):
     return j, float(size[j]) if overflows else None
 
 
-class LinearEstimator(Estimator):
+class AbstractLinearEstimator(Estimator):
     """An estimator that refuses data whose sums of squares overflow."""
 
     _any_scale = False  # whether the method scales columns before it squares them
@@ -219,7 +220,7 @@ class LinearEstimator(Estimator):
         return out
 
 
-class AbstractLinearRegressor(Regressor, LinearEstimator):
+class AbstractLinearRegressor(Regressor, AbstractLinearEstimator):
     """Predictions of a regressor with `coef_` and `intercept_`, eq. (1)."""
 
     def predict(self, X):
@@ -355,7 +356,7 @@ def sparse_raw_prediction(model, X):
     return (F.toarray() if sp.issparse(F) else np.asarray(F)) + model.intercept_
 
 
-class AbstractLinearClassifier(Classifier, LinearEstimator):
+class AbstractLinearClassifier(Classifier, AbstractLinearEstimator):
     """Decisions of a model with `classes_`, `coef_` and `intercept_`."""
 
     def decision_function(self, X) -> Any:

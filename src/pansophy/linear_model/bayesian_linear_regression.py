@@ -40,7 +40,7 @@ from ..params import Flag, Infinite, ParameterError, Positive
 from ..typing import Matrix
 from . import square_root_information as inf
 from .base import (
-    LinearEstimator,
+    AbstractLinearEstimator,
     raw_prediction,
     store_coefficients,
     target_columns,
@@ -80,7 +80,7 @@ def log_abs_determinant(root):
     return float(np.sum(np.log(diagonal[diagonal > 0])))
 
 
-class AbstractConjugateRegression(Regressor, LinearEstimator):
+class AbstractConjugateRegression(Regressor, AbstractLinearEstimator):
     """Base: the posterior by square-root information; members give prior and noise."""
 
     _any_scale = True  # the columns are scaled first

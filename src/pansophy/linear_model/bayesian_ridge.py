@@ -36,7 +36,7 @@ from ..core.linalg import one_thread_if_small
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .base import (
-    LinearEstimator,
+    AbstractLinearEstimator,
     raw_prediction,
     store_coefficients,
     target_columns,
@@ -68,7 +68,7 @@ class EvidenceState(NamedTuple):
     objective: float  # minus the log evidence
 
 
-class AbstractEvidenceRegression(Regressor, LinearEstimator):
+class AbstractEvidenceRegression(Regressor, AbstractLinearEstimator):
     """Predictive distributions from `coef_`, `sigma_`, `alpha_` and `X_offset_`."""
 
     def predict(self, X, return_std=False):

@@ -70,7 +70,7 @@ from ..losses.glm import loss_at_mean
 from ..optim import lbfgs, newton, newton_cg
 from ..params import Count, Flag, NonNegative, Number, Verbosity
 from .base import (
-    LinearEstimator,
+    AbstractLinearEstimator,
     array_like,
     numpy_float_name,
     raw_prediction,
@@ -182,7 +182,7 @@ def finite_objective(J, x):
     return call
 
 
-class AbstractGLM(Regressor, LinearEstimator):
+class AbstractGLM(Regressor, AbstractLinearEstimator):
     """Fit, predictions and D^2 of a model that gives `_family_and_link()`."""
 
     coef_: Any

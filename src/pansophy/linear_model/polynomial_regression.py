@@ -30,7 +30,7 @@ from ..core.least_squares import least_squares
 from ..params import Flag, Natural
 from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Splits
-from .base import LinearEstimator
+from .base import AbstractLinearEstimator
 
 
 def polynomial_powers(d, degree, *, interactions=True):
@@ -93,7 +93,7 @@ def cross_validation_errors(A, y, w, widths, splits):
     scale_=FloatArray("n_features_in_"),
 )
 @dataclass(eq=False, repr=False)
-class PolynomialRegression(Regressor, LinearEstimator):
+class PolynomialRegression(Regressor, AbstractLinearEstimator):
     """A polynomial in the columns of X, of a given or a chosen degree.
 
     Parameters

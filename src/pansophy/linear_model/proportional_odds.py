@@ -33,7 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..base import Classifier
 from ..core.labels import class_codes
 from ..params import Count, NonNegative, Positive
-from .base import LinearEstimator
+from .base import AbstractLinearEstimator
 
 SHORTEST_STEP = 1e-10
 
@@ -84,7 +84,7 @@ def ordered_newton_terms(X, y, v, B, t):
 
 
 @dataclass(eq=False, repr=False)
-class ProportionalOdds(Classifier, LinearEstimator):
+class ProportionalOdds(Classifier, AbstractLinearEstimator):
     """Logistic regression for ordered classes. See the module text.
 
     Classes are ordered as they sort: code them as numbers if their names do not.

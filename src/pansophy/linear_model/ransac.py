@@ -34,7 +34,7 @@ from ..base import Regressor
 from ..core.random import make_rng
 from ..params import Count, Fraction, Infinite, NonNegative, ParameterRule
 from ..typing import Seed
-from .base import LinearEstimator
+from .base import AbstractLinearEstimator
 from .linear_regression import LinearRegression
 from .random_subsets import draw_row_subsets, least_squares_batch
 
@@ -83,7 +83,7 @@ def loss_per_row(loss, y, f):
 
 
 @dataclass(eq=False, repr=False)
-class RANSACRegressor(Regressor, LinearEstimator):
+class RANSACRegressor(Regressor, AbstractLinearEstimator):
     """A regressor fitted to the rows that agree with each other.
 
     Parameters

@@ -61,7 +61,7 @@ from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, check_params
-from .base import LinearEstimator, raw_prediction
+from .base import AbstractLinearEstimator, raw_prediction
 
 LearningRate = Literal[
     "constant",
@@ -395,7 +395,7 @@ def checked_initial_value(name, value, like):
     return value.reshape(like.shape)
 
 
-class AbstractSGD(LinearEstimator):
+class AbstractSGD(AbstractLinearEstimator):
     """Base of the SGD estimators: start, validation rows, run and storage."""
 
     warm_start: Any

@@ -195,7 +195,7 @@ def test_from_a_table_to_a_saved_model_and_back(tmp_path):
     first = found.leaderboard[0]
     assert first.method == found.winner == "blend" and "memory" not in first.blend
     assert first.fit_seconds > found.row("tree").fit_seconds
-    new = table(seed=1)
+    new = table(20_000, seed=1)
     told, error = first.scores["rmse"], found.predict(new) - new["y"]
     assert told.low < np.sqrt(np.mean(error**2)) < told.high
     pansophy.save(found.model, tmp_path / "m.pansophy")

@@ -51,6 +51,7 @@ EXCLUDED_CLASSIFIERS = {
     "LogisticRegressionCV": SAME_MODEL,
     "SGDClassifier": SAME_MODEL,
     "RegularizedRiskClassifier": SAME_MODEL,
+    "NearestCentroid": "a linear discriminant, which is tried, speaks for it",
     "RidgeClassifier": SCORES_ONLY,
     "RidgeClassifierCV": SCORES_ONLY,
     "LeastSquaresClassifier": SCORES_ONLY,
