@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy.core._csr_arrays import CSRArrays
 from pansophy.linear_model import LogisticRegression, _saga
 from tests.oracles import saga as slow
 
@@ -41,7 +42,7 @@ def test_saga_epochs_match_the_oracle(k, keep, strength, all_seen, rng):
 
     dense = run(_saga.dense_saga_epoch, X, W, A)
     S = sp.csr_matrix(X)
-    csr = _saga.CSRArrays(S.data, S.indices.view("u4"), S.indptr.view("u4"))
+    csr = CSRArrays(S.data, S.indices.view("u4"), S.indptr.view("u4"))
     by_columns = [np.array(a.T, order="C") for a in (W, A)]
     last = np.zeros(d, np.int64)
     sparse = run(_saga.sparse_saga_epoch, csr, *by_columns, last)

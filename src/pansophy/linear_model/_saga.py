@@ -35,14 +35,6 @@ class GradientTable(NamedTuple):
     count: np.ndarray  # (1,) how many rows were seen
 
 
-class CSRArrays(NamedTuple):
-    """The three arrays of a CSR matrix."""
-
-    data: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-
-
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def row_loss_gradient(f, y, weight, out):
     """weight times the gradient of the logistic (k = 1) or softmax loss in f."""

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..core._csr_arrays import CSRArrays
 from ..core.iterate import Result, iterate
 from ..core.numerics import sigmoid
 from ..core.progress import SILENT
@@ -126,7 +127,7 @@ def minimise_saga(
         M[:] = 0.0
         A[:] = 0.0
     if sp.issparse(X):
-        csr = loops.CSRArrays(*unsigned_csr(X))
+        csr = CSRArrays(*unsigned_csr(X))
         last = np.zeros(J.d, np.int64)
         A = np.array(A.T, order="C")
         W = np.array(W.T, order="C")

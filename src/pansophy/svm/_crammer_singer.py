@@ -22,14 +22,6 @@ class RowConstants(NamedTuple):
     squared_norms: np.ndarray  # |a_i|^2
 
 
-class CSRArrays(NamedTuple):
-    """The three arrays of a CSR matrix."""
-
-    data: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-
-
 @njit(cache=True, nogil=True, fastmath=FASTMATH)
 def row_multiplier_change(alpha, G, own, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.

@@ -37,6 +37,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..core._csr_arrays import CSRArrays
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT
 from ..losses import multiclass_hinge
@@ -111,7 +112,7 @@ def minimise_crammer_singer(
     if sp.issparse(X):
         index = X.indices.view(f"u{X.indices.itemsize}")
         epochs = loops.sparse_crammer_singer_epochs
-        matrix = loops.CSRArrays(X.data, index, X.indptr)
+        matrix = CSRArrays(X.data, index, X.indptr)
     else:
         epochs = loops.dense_crammer_singer_epochs
         matrix = np.ascontiguousarray(X)
