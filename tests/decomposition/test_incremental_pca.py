@@ -46,7 +46,7 @@ def test_partial_fit_is_fit_by_hand(X):
 def test_too_many_components_for_the_first_batch(X):
     with pytest.raises(ValueError, match="first batch"):
         IncrementalPCA(5).partial_fit(X[:3])
-    with pytest.raises(ValueError, match="need at most 6"):
+    with pytest.raises(ValueError, match="at most 6 components"):
         IncrementalPCA(7).fit(X)
 
 

@@ -111,7 +111,7 @@ class NearestCentroid(Classifier, Estimator):
     Examples
     --------
     >>> from pansophy.neighbors import NearestCentroid
-    >>> X, y = [[-1, -1], [-2, -1], [1, 1], [2, 1]], ["a", "a", "b", "b"]
+    >>> X, y = [[-1, -1], [-2, -2], [1, 1], [2, 2]], ["a", "a", "b", "b"]
     >>> model = NearestCentroid().fit(X, y)
     >>> model.centroids_
     array([[-1.5, -1. ],
