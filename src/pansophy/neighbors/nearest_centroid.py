@@ -114,8 +114,8 @@ class NearestCentroid(Classifier, Estimator):
     >>> X, y = [[-1, -1], [-2, -2], [1, 1], [2, 2]], ["a", "a", "b", "b"]
     >>> model = NearestCentroid().fit(X, y)
     >>> model.centroids_
-    array([[-1.5, -1. ],
-           [ 1.5,  1. ]])
+    array([[-1.5, -1.5],
+           [ 1.5,  1.5]])
     >>> model.predict([[0.5, 0.0]])
     array(['b'], dtype='<U1')
     """
