@@ -73,6 +73,9 @@ def too_long(*_):
 def test_an_answer_or_a_sentence(name, cls):
     tags = quick_instance(cls).__sklearn_tags__()
     regression = tags.estimator_type == "regressor"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quick_instance(cls).fit(*extreme_table("usual", tags))  # loops are compiled
     for kind in KINDS + TARGETS * regression:
         X, y = extreme_table(kind, tags)
         model = quick_instance(cls)

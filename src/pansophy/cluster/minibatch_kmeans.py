@@ -38,6 +38,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Clusterer, Estimator, PrefixedOutput, Transformer
 from ..core import arrays, rows
 from ..core.iterate import iterate
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, NonNegative, Verbosity
@@ -209,6 +210,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             Row weights: how likely a row is drawn.
         """
         X, w = self._check_training_data(X, sample_weight=sample_weight, **ROW_CHECKS)
+        refuse_overflowing_squares(self, X)
         w = weights_like(X, w)
         n = X.shape[0]
         check_enough_rows(X, self.n_clusters)

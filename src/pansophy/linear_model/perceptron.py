@@ -76,7 +76,8 @@ def binary_mistake_bound(X, y, w, b, intercept):
     length2 = float(w @ w) + float(b) ** 2
     if not margin > 0:
         return np.nan
-    return squared_radius(X, intercept) * length2 / margin**2
+    with np.errstate(over="ignore", invalid="ignore"):  # inf, or nan, beyond floats
+        return float(squared_radius(X, intercept) * length2 / np.square(margin))
 
 
 def multiclass_mistake_bound(X, codes, W, b, intercept):
@@ -88,7 +89,8 @@ def multiclass_mistake_bound(X, codes, W, b, intercept):
     length2 = float((W * W).sum() + (b * b).sum())
     if not margin > 0:
         return np.nan
-    return 2 * squared_radius(X, intercept) * length2 / margin**2
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(2 * squared_radius(X, intercept) * length2 / np.square(margin))
 
 
 class PocketPasses:

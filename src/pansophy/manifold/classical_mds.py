@@ -23,6 +23,7 @@ from sklearn.metrics import pairwise_distances
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays
+from ..core.overflow import refuse_overflowing_squares
 from ..distances import METRICS, pairwise
 from ..params import Count
 
@@ -123,6 +124,7 @@ class ClassicalMDS(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
+        refuse_overflowing_squares(self, X)
         check_n_dimensions(self.n_components, X.shape[0])
         X = arrays.to_numpy(X)
         D = dissimilarity_matrix(X, self.metric, self.metric_params)

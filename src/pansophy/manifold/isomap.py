@@ -35,6 +35,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
+from ..core.overflow import refuse_overflowing_squares
 from ..graphs import connected_components, symmetrize_graph
 from ..params import Count, Infinite, Jobs, NonNegative, Positive
 from ..persist.saved_state import NumberArray, saved_state
@@ -212,6 +213,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
         kind = X.dtype if X.dtype == np.float32 else np.float64
         self._check_use(n)
         X = upcast_if_squares_overflow(X)
+        refuse_overflowing_squares(self, X)
         with threads.limit_threads(self.n_jobs):
             search = self._search()
             graph = neighbor_distance_graph(X, self.n_neighbors, self.radius, search)

@@ -31,6 +31,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..params import Count, Jobs, NonNegative
 from ..typing import Seed
@@ -319,6 +320,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Embed the rows; y is not used."""
         X, _ = self._check_training_data(X, dtype=np.float64, order="C")
+        refuse_overflowing_squares(self, X)
         self.embedding_, self.reconstruction_error_ = locally_linear_embedding(
             X, **self.get_params(deep=False)
         )

@@ -35,6 +35,7 @@ from sklearn.isotonic import isotonic_regression
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import arrays, threads
 from ..core.iterate import Result, iterate
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..params import Count, Flag, Jobs, NonNegative, Verbosity
@@ -278,6 +279,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
             Where the points start, instead of the parameter.
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
+        refuse_overflowing_squares(self, X)
         T = dissimilarity_matrix(arrays.to_numpy(X), self._metric(), self.metric_params)
         T = np.ascontiguousarray(T)
         if T.min() < 0:

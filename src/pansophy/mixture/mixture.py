@@ -30,6 +30,7 @@ from ..core import arrays
 from ..core.em import em
 from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_log
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng, spawn_rngs
 from ..core.rows import as_rows
 from ..distributions.densities import FAMILIES
@@ -325,6 +326,7 @@ class Mixture(AbstractMixture):
         X, w = self._check_training_data(
             X, sample_weight=sample_weight, ensure_min_samples=2, order="C"
         )
+        refuse_overflowing_squares(self, X)
         if X.shape[0] < self.n_components:
             raise ValueError(
                 f"Expected n_samples >= n_components but got n_components = "

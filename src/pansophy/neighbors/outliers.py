@@ -249,6 +249,8 @@ class KNNOutlier(OneClass, AbstractNeighbors):
         X, _ = self._check_rows(X)
         self._store_rows(X)
         self.scores_ = self._scores(neighbors_of_fitted_rows(self)[0])
+        if not np.isfinite(self.scores_).all():
+            raise ValueError("distances between rows of X overflow: scale the columns.")
         self.offset_ = float(np.percentile(self.scores_, 100.0 * self.contamination))
         return self
 

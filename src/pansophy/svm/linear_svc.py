@@ -159,8 +159,14 @@ class LinearSVC(AbstractLinearClassifier):
         if self.penalty == "l1":
             self._check_l1(X)
         fit = self._fit_joint if joint else self._fit_one_against_rest
-        with threads.single_blas():
-            W, b = fit(X, arrays.to_numpy(codes), w)
+        try:
+            with threads.single_blas():
+                W, b = fit(X, arrays.to_numpy(codes), w)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "the columns of X differ so much in scale that LinearSVC cannot factor "
+                "its Hessian matrix: scale them, with StandardScaler for instance."
+            ) from error
         if joint and len(self.classes_) == 2:
             W = W[1:] - W[:1]
             b = b[1:] - b[:1]
