@@ -249,6 +249,8 @@ def test_along_time_the_past_of_the_target_is_ranked_too():
     assert "last value" in [b.method for b in r.baselines] or r.winner == "last value"
     later = pa.table({"day": t[-5:] + 5, "noise": np.zeros(5)})
     assert np.isfinite(r.predict(later)).all()
+    assert not r.level_promised and r.to_dict()["level_promised"] is False
+    assert "do not promise their level for later rows" in str(r)
 
 
 def test_noise_is_called_noise():

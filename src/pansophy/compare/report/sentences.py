@@ -155,7 +155,7 @@ def summary_sentences(c) -> list[str]:
 
 def level_sentence(c) -> str:
     """That intervals of predictions promise nothing for later rows, along time."""
-    if getattr(c, "level_promised", True):
+    if c.level_promised:
         return ""
     return (
         "Intervals and sets of predictions do not promise their level for later rows: "
