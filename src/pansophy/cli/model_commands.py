@@ -134,7 +134,7 @@ def serve(
         )
 
 
-def method_by_name(result, name) -> str:
+def ranked_method_name(result, name) -> str:
     """The method of a comparison that is meant, whatever its capitals and hyphens."""
     plain = lambda text: text.lower().replace("-", " ")
     known = {plain(r.method): r.method for r in result.leaderboard}
@@ -197,7 +197,7 @@ def plot(
         if method is not None:
             if "method" not in inspect.signature(drawing).parameters:
                 raise ValueError(f"{kind} is a picture of all methods.")
-            asked["method"] = method_by_name(result, method)
+            asked["method"] = ranked_method_name(result, method)
         out = out or folder / f"{kind}.svg"
         save(drawing(**asked), out)
         print_error(f"Wrote {out}.")

@@ -75,7 +75,7 @@ def normal_log_likelihood(S, P):
     return float(-np.sum(S * P) + log_det - d * np.log(2 * np.pi)) / 2
 
 
-def finite_rows(model, X):
+def rows_for_moments(model, X):
     """X in double precision, if its moments exist; warns if it has but one row."""
     X = np.ascontiguousarray(X, np.float64)  # sums in one order, whatever that of X
     margin = 4 * np.sqrt(X.shape[1])  # a trace sums over columns, too
@@ -181,7 +181,7 @@ class EmpiricalCovariance(AbstractCovariance):
         self : EmpiricalCovariance
         """
         X, _ = self._check_training_data(X)
-        X = finite_rows(self, X)
+        X = rows_for_moments(self, X)
         return self._store(*mean_and_covariance(X, self.assume_centered))
 
 
@@ -227,7 +227,7 @@ class ShrunkCovariance(AbstractCovariance):
         self : ShrunkCovariance
         """
         X, _ = self._check_training_data(X)
-        X = finite_rows(self, X)
+        X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         return self._store(m, shrunk_covariance(S, self.shrinkage))
 
@@ -278,7 +278,7 @@ class LedoitWolf(AbstractCovariance):
         self : LedoitWolf
         """
         X, _ = self._check_training_data(X)
-        X = finite_rows(self, X)
+        X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
         mu = mean_variance(S)  # in its units nothing overflows
@@ -327,7 +327,7 @@ class OAS(AbstractCovariance):
         self : OAS
         """
         X, _ = self._check_training_data(X)
-        X = finite_rows(self, X)
+        X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         self.shrinkage_ = oas_shrinkage(S / mean_variance(S), len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))

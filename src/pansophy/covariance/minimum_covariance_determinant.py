@@ -39,8 +39,8 @@ from ..params import ParameterRule
 from ..typing import Seed
 from .empirical import (
     AbstractCovariance,
-    finite_rows,
     mean_and_covariance,
+    rows_for_moments,
     squared_mahalanobis,
 )
 
@@ -256,7 +256,7 @@ def power_of_two_scale(X):
 
 def fit_mcd(model, X):
     """Fit a model by `reweighted_mcd`."""
-    X = finite_rows(model, X)
+    X = rows_for_moments(model, X)
     found = reweighted_mcd(
         X,
         support_fraction=model.support_fraction,

@@ -10,7 +10,7 @@ from pansophy.compare import Column
 from pansophy.compare.report.column_views import (
     column_view,
     level_parts,
-    number_parts,
+    parts_by_quantile,
     strongest_views,
 )
 from pansophy.compare.samples import Samples
@@ -34,7 +34,7 @@ def test_means_and_intervals_of_a_part_are_those_of_its_rows():
     c = made("regression")
     view = column_view(c, "x1")
     x, y = c.data.frame.values[:, 1], c.data.y
-    codes, _ = number_parts(x)
+    codes, _ = parts_by_quantile(x)
     own = y[codes == 2]
     low, high = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
     assert view.mean[0, 2] == pytest.approx(own.mean())
@@ -42,7 +42,7 @@ def test_means_and_intervals_of_a_part_are_those_of_its_rows():
     assert view.high[0, 2] == pytest.approx(high)
     c = made("classification")
     view = column_view(c, "x1")
-    codes, _ = number_parts(c.data.frame.values[:, 1])
+    codes, _ = parts_by_quantile(c.data.frame.values[:, 1])
     own = c.data.y[codes == 2]
     assert view.mean[0, 2] == pytest.approx(own.mean()) and view.outputs == ["k1"]
     ends = rate_interval(own.sum(), len(own))
@@ -52,11 +52,11 @@ def test_means_and_intervals_of_a_part_are_those_of_its_rows():
 def test_parts_of_numbers_have_rows_enough():
     rng = np.random.default_rng(0)
     lumpy = np.r_[np.zeros(100), np.ones(60), rng.normal(5, 1, 30), [0.5, 0.6, np.nan]]
-    codes, names = number_parts(lumpy)
+    codes, names = parts_by_quantile(lumpy)
     counts = np.bincount(codes)
     assert names[-1] == "missing" and counts[-1] == 1
     assert (counts[:-1] >= 5).all() and counts.sum() == len(lumpy)
-    codes, names = number_parts(np.array([2.0, 1.0, 1.0, np.nan]))
+    codes, names = parts_by_quantile(np.array([2.0, 1.0, 1.0, np.nan]))
     assert names == ["1", "2", "missing"] and codes.tolist() == [1, 0, 0, 2]
 
 
@@ -79,7 +79,7 @@ def test_weights_count_rows():
     twice = Samples(frame, data.y[again])
     one = replace(c, dataset=c.dataset._replace(data=heavy), _views={})
     two = replace(c, dataset=c.dataset._replace(data=twice), _views={})
-    codes, _ = number_parts(data.frame.values[:, 0])
+    codes, _ = parts_by_quantile(data.frame.values[:, 0])
     own = codes == 1
     expected = np.average(data.y[own], weights=w[own])
     assert column_view(one, "x0").mean[0, 1] == pytest.approx(expected)

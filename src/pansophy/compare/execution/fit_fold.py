@@ -238,7 +238,7 @@ def fit_and_predict(work, method, fold, cache):
     return model, p, ahead + done - begun, behind + end - done
 
 
-def checked_probabilities(p, task) -> np.ndarray:
+def valid_probabilities(p, task) -> np.ndarray:
     """Probabilities, their rounding removed; an error if they are none."""
     if task not in ("classification", "multilabel"):
         return p
@@ -311,7 +311,7 @@ def fit_fold(work, m, fold, cache) -> FitOutcome:
             raise ValueError(f"{len(p)} predictions for {len(test)} rows")
         if not np.all(np.isfinite(p)):
             raise ValueError("predictions are not finite")
-        p = checked_probabilities(p, work.schema.task)
+        p = valid_probabilities(p, work.schema.task)
         with warnings.catch_warnings(action="ignore"):
             scores = score_predictions(work, fold, p)
         warned = warning_counts(caught)

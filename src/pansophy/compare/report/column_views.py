@@ -73,7 +73,7 @@ def compute_column_view(c, name) -> ColumnView:
         raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
     column = columns[places[name]]
     x = np.asarray(c.data.frame.values[:, places[name]], dtype=float)
-    codes, names = level_parts(x, column) if column.levels else number_parts(x)
+    codes, names = level_parts(x, column) if column.levels else parts_by_quantile(x)
     outputs, Y, is_share = shown_outputs(c)
     w = np.ones(len(x)) if c.data.weight is None else np.asarray(c.data.weight, float)
     parts = len(names)
@@ -110,7 +110,7 @@ def adjusted_share(share, n, parts) -> float:
     return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))
 
 
-def number_parts(x) -> tuple[np.ndarray, list[str]]:
+def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
     """Parts of numbers, cut at quantiles; missing ones are a part of their own."""
     seen = np.isfinite(x)
     values = np.unique(x[seen])
