@@ -12,7 +12,7 @@ def test_every_set_compiles_and_sums():
     assert len(sets) == 5
     for flags in sets:
 
-        @numba.njit(nogil=True, fastmath=flags)
+        @compiled.compiled(inner=True, fastmath=flags)
         def total(x):
             s = 0.0
             for v in x:

@@ -1,13 +1,13 @@
 """Compiled loops of `boruvka.py`, in its letters; rows are numbered in tree order."""
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ..distances._kd_tree import distances_to_rows, min_distance_to_box
 from ..graphs._spanning_trees import find_root
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def boruvka_rounds(tree, c, metric, left, right, weight):
     """Fill in the edges of the lightest tree; how many were found.
 
@@ -58,7 +58,7 @@ def boruvka_rounds(tree, c, metric, left, right, weight):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def summarise_nodes(levels, c, group, least, single):
     """The least c in every node, and the part that all its rows are in, or -1."""
     n = len(c)
@@ -76,7 +76,7 @@ def summarise_nodes(levels, c, group, least, single):
         single[node] = single[a] if single[a] == single[b] else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_in_other_component(tree, c, metric, i, parts, best, work):
     """The nearest row to row i in another part, if nearer than `best`: (m, row or -1).
 

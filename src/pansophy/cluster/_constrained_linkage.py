@@ -1,12 +1,12 @@
 """Compiled loops of `constrained_linkage.py`: merges along the edges of a graph."""
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ._linkage import COMPLETE, WARD
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def heap_before(heap, ends, i, j):
     """Whether entry i of the heap comes before entry j: by weight, then by names."""
     if heap[i] != heap[j]:
@@ -16,21 +16,21 @@ def heap_before(heap, ends, i, j):
     return ends[i, 1] < ends[j, 1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def heap_swap(heap, ends, i, j):
     heap[i], heap[j] = heap[j], heap[i]
     for c in range(2):
         ends[i, c], ends[j, c] = ends[j, c], ends[i, c]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def heap_rise(heap, ends, i):
     while i and heap_before(heap, ends, i, (i - 1) // 2):
         heap_swap(heap, ends, i, (i - 1) // 2)
         i = (i - 1) // 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def heap_sink(heap, ends, i, count):
     while True:
         low = i
@@ -43,7 +43,7 @@ def heap_sink(heap, ends, i, count):
         i = low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ward_weight(C, size, a, b):
     """|A| |B| / (|A| + |B|) times the squared distance of the centroids."""
     total = 0.0
@@ -52,7 +52,7 @@ def ward_weight(C, size, a, b):
     return total * size[a] * size[b] / (size[a] + size[b])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather_neighbors(a, head, link, other, weight, alive, place, near, value, count):
     """Neighbours of a that still exist, added to those found: their number.
 
@@ -71,7 +71,7 @@ def gather_neighbors(a, head, link, other, weight, alive, place, near, value, co
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record_edge_weights(a, side, head, link, other, weight, alive, place, value):
     """Weights of a's edges beside the neighbours they lead to."""
     e = head[a]
@@ -81,7 +81,7 @@ def record_edge_weights(a, side, head, link, other, weight, alive, place, value)
         e = link[e]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merged_edge_weight(u, v, na, nb, kind):
     """The weight of an edge to the union from those to its parts (-1: no edge)."""
     if u < 0 or v < 0:
@@ -89,7 +89,7 @@ def merged_edge_weight(u, v, na, nb, kind):
     return max(u, v) if kind == COMPLETE else (na * u + nb * v) / (na + nb)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge_along_edges(row, column, length, C, n, merges, kind, children, height):
     """The first merges of a connected graph, cheapest edge first.
 

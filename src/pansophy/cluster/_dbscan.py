@@ -6,12 +6,12 @@ its neighbours, how many cells away the last coordinate may be, and eps squared.
 """
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ..graphs._spanning_trees import find_root
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_bound(keys, value, low, high):
     """The first place in sorted keys[low:high] that is not below the value."""
     while low < high:
@@ -23,7 +23,7 @@ def lower_bound(keys, value, low, high):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def neighbor_cell_ranges(keys, places, steps, reach, a, b, out):
     """out[c - a, s]: the cells from key + step - reach to key + step + reach.
 
@@ -45,7 +45,7 @@ def neighbor_cell_ranges(keys, places, steps, reach, a, b, out):
             out[c - a, s, 0], out[c - a, s, 1] = first, last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def within_radius(X, i, j, limit):
     total = 0.0
     for c in range(X.shape[1]):
@@ -53,7 +53,7 @@ def within_radius(X, i, j, limit):
     return total <= limit
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def box_gap(lo, hi, a, b):
     """Squared distance of the boxes of two cells."""
     total = 0.0
@@ -63,7 +63,7 @@ def box_gap(lo, hi, a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def point_box_gap(X, i, lo, hi, b):
     """Squared distance of a point from the box of a cell."""
     total = 0.0
@@ -73,7 +73,7 @@ def point_box_gap(X, i, lo, hi, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cell_boxes(X, start, lo, hi):
     """The smallest and largest coordinates of the points of each cell."""
     for c in range(len(start) - 1):
@@ -83,7 +83,7 @@ def cell_boxes(X, start, lo, hi):
                 lo[c, j], hi[c, j] = min(lo[c, j], X[i, j]), max(hi[c, j], X[i, j])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_core_points(X, w, grid, min_weight, a, b, core):
     """Which points of cells a .. b have enough weight within the radius.
 
@@ -113,7 +113,7 @@ def find_core_points(X, w, grid, min_weight, a, b, core):
             core[i] = total >= min_weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cells_touch(X, core, start, a, b, limit):
     """Whether a core point of one cell is within the radius of one of the other."""
     for i in range(start[a], start[a + 1]):
@@ -124,7 +124,7 @@ def cells_touch(X, core, start, a, b, limit):
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_cells(X, core, grid, parent):
     """Union of the cells whose core points touch; cells without one stay alone."""
     start, lo, hi, keys, steps, reach, limit = grid
@@ -152,7 +152,7 @@ def union_cells(X, core, grid, parent):
                         parent[max(u, v)] = min(u, v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def label_borders(X, core, grid, name, a, b, labels):
     """Points of cells a .. b that are not core: the first cluster in reach, or -1.
 
@@ -181,7 +181,7 @@ def label_borders(X, core, grid, name, a, b, labels):
             labels[i] = best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_neighbor_lists(rows, indptr, indices, core, known, parent):
     """Union of core rows with their core neighbours among the rows seen so far."""
     for k in range(len(rows)):
@@ -198,7 +198,7 @@ def union_neighbor_lists(rows, indptr, indices, core, known, parent):
                     u = min(u, v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lowest_core_label(rows, indptr, indices, core, labels):
     """Rows that are not core: the lowest label of a core neighbour."""
     for k in range(len(rows)):

@@ -1,9 +1,8 @@
 """Compiled loops of `dbscan_tiles.py`: pairs within eps, from products where sure."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..graphs._spanning_trees import find_root
 from ._dbscan import box_gap, within_radius
 
@@ -11,7 +10,7 @@ STEP = 64  # entries of a tile looked at together
 SLACK = 1 + 1e-12  # of distances of boxes, for rounding
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def box_gaps(low, high, lo, hi):
     """Squared distances from one box to many."""
     out = np.empty(len(lo))
@@ -24,7 +23,7 @@ def box_gaps(low, high, lo, hi):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tiles_in_reach(lo, hi, away, limit):
     """The tiles t whose box is within the radius of that of t - away."""
     out = np.empty(len(lo), np.int64)
@@ -35,13 +34,13 @@ def tiles_in_reach(lo, hi, away, limit):
     return out[:count]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_tiles_in_reach(lo, hi, limit):
     """How many those are, for each `away`."""
     return np.array([len(tiles_in_reach(lo, hi, a, limit)) for a in range(len(lo))])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def rows_in_reach(P, rows, lo, hi, limit):
     """Those of the rows that are within the radius of a box."""
     out = np.empty(len(rows), np.int64)
@@ -59,7 +58,7 @@ def rows_in_reach(P, rows, lo, hi, limit):
     return out[:count]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def project_onto_direction(P, rows, g):
     """Products of rows with a direction, and the largest sum of absolute terms."""
     out = np.empty(len(rows))
@@ -76,7 +75,7 @@ def project_onto_direction(P, rows, g):
     return out, top
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def facing_masks(P, a, b, start, stop, limit):
     """Which rows of a and of b may be within reach, seen along a line."""
     g = stop - start
@@ -96,7 +95,7 @@ def facing_masks(P, a, b, start, stop, limit):
     return ~(first - p > far), ~(q - last > far)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_at_most(line, limit):
     """How many entries are at most the limit."""
     count = 0
@@ -105,7 +104,7 @@ def count_at_most(line, limit):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def any_not_above(line, start, stop, limit):
     """Whether any entry is not above the limit; one that is not a number may be."""
     found = np.int32(0)
@@ -115,7 +114,7 @@ def any_not_above(line, start, stop, limit):
     return found != 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_neighbor(i, j, w, total, held, lists):
     """Row j is within reach of row i."""
     total[i] += w[j] if len(w) else 1.0
@@ -124,7 +123,7 @@ def add_neighbor(i, j, w, total, held, lists):
     held[i] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_tile_neighbors(
     S, sure, a, b, both, P, limit, min_weight, w, total, held, lists
 ):
@@ -167,7 +166,7 @@ def count_tile_neighbors(
                         lacking -= total[j] >= min_weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tile_joining_pairs(S, sure, P, a, b, limit, names):
     """Pairs of rows (of a, of b) within reach that join pieces, as (pairs, 2).
 
@@ -196,7 +195,7 @@ def tile_joining_pairs(S, sure, P, a, b, limit, names):
     return pairs[:used]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, found):
     """The lowest label of a core row in reach, or what was found before."""
     for i in range(len(rows)):
@@ -208,7 +207,7 @@ def lowest_label_in_tile(S, sure, P, rows, others, limit, labels, found):
                 found[i] = name
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lowest_listed_label(rows, held, lists, core, labels):
     """The lowest label of a core row in the list of each row."""
     for i in rows:
@@ -219,7 +218,7 @@ def lowest_listed_label(rows, held, lists, core, labels):
         labels[i] = best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_listed(held, lists, core, parent):
     """Union of core rows with the core rows in their lists."""
     for i in range(len(core)):
@@ -232,7 +231,7 @@ def union_listed(held, lists, core, parent):
                     u = min(u, v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def union_pairs(pairs, parent):
     """Union of the two rows of each pair."""
     for e in range(len(pairs)):
@@ -240,7 +239,7 @@ def union_pairs(pairs, parent):
         parent[max(u, v)] = min(u, v)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def component_roots(parent, rows):
     """The representatives of rows; paths are made shorter."""
     out = np.empty(len(rows), np.int64)
@@ -249,7 +248,7 @@ def component_roots(parent, rows):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def component_roots_readonly(parent, rows):
     """The same without writing, for threads."""
     out = np.empty(len(rows), np.int64)

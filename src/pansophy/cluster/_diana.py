@@ -1,10 +1,11 @@
 """Compiled loops of `diana.py`: diameters and splinter groups."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cluster_diameter(D, rows):
     """The largest distance between two of the rows."""
     out = 0.0
@@ -14,7 +15,7 @@ def cluster_diameter(D, rows):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def splinter_group(D, rows):
     """Eqs (1) and (2): which of the rows leave for the splinter group."""
     m = len(rows)

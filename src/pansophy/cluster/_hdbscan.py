@@ -1,10 +1,11 @@
 """Compiled loops of `hdbscan.py`: the condensed tree and labels from it."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def drop_rows(children, n, top, parent, rate, stack, tree, used):
     """All rows below node `top` leave cluster `parent`; how many entries there are."""
     depth = 1
@@ -25,7 +26,7 @@ def drop_rows(children, n, top, parent, rate, stack, tree, used):
     return used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def simultaneous_parts(children, height, n, node, together, stack, parts):
     """The clusters that merge at the height of node, all at once; how many.
 
@@ -48,7 +49,7 @@ def simultaneous_parts(children, height, n, node, together, stack, parts):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_condensed_tree(children, height, size, n, min_size, together, tree):
     """Eq. (2): rows (parent, child, lambda, size) of the condensed tree; how many."""
     name = np.zeros(2 * n - 1, np.int64)
@@ -85,7 +86,7 @@ def fill_condensed_tree(children, height, size, n, min_size, together, tree):
     return used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def chosen_ancestors(tree, n, chosen, top, rate):
     """The chosen cluster above each row (n + its number), or the root; its lambda.
 

@@ -18,9 +18,8 @@ and `work` is what `nearest_workspace` makes.
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 LANES = 256
 STRIDE = LANES + 16  # a power of two would put all lanes of a row into one cache set
@@ -57,7 +56,7 @@ def nearest_workspace(k, d, dtype):
     return T, D, best, second, norm, bar, rows, near
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def two_smallest(v, j, best, second, label):
     """The two smallest values seen and the label of the smallest, after v."""
     less = v < best
@@ -69,7 +68,7 @@ def two_smallest(v, j, best, second, label):
     )
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def reset_nearest(best, second, z):
     """Forget the centres seen so far."""
     for r in range(LANES):
@@ -78,7 +77,7 @@ def reset_nearest(best, second, z):
         z[r] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def fold_four_centers(D, q, c2, j, best, second, z):
     """Take c2_j + D_q and the next three into the smallest values."""
     j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
@@ -90,7 +89,7 @@ def fold_four_centers(D, q, c2, j, best, second, z):
         best[r], second[r], z[r] = two_smallest(D[q + 3, r] + e3, j3, b, s, y)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def nearest_in_tile(T, A, c2, D, best, second, z):
     """Smallest and second smallest of c2_j + A_j.x over j, for each lane x of T.
 
@@ -132,7 +131,7 @@ def nearest_in_tile(T, A, c2, D, best, second, z):
         fold_four_centers(D, 0, c2, j, best, second, z)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def nearest_few_columns(T, A, c2, best, z):
     """Smallest of c2_j + A_j.x over j, for each lane x of T, with FEW features."""
     for r in range(LANES):
@@ -156,7 +155,7 @@ def nearest_few_columns(T, A, c2, best, z):
             best[r], z[r] = v if less else best[r], y if less else z[r]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def nearest_of_two(X, m, rows, count, A, c2, z):
     """Which of two centres is nearer: the side of the plane half way between them.
 
@@ -171,7 +170,7 @@ def nearest_of_two(X, m, rows, count, A, c2, z):
         z[r] = 1 if total < 0 else 0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def transpose_rows(X, m, rows, count, listed, T):
     """Write rows of X less m into the lanes of T.
 
@@ -196,7 +195,7 @@ def transpose_rows(X, m, rows, count, listed, T):
             T[f, r] = X[rows[r] if listed else start + r, f] - m[f]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def squared_row_norms_about(X, m, rows, count, norm):
     """|x - m|^2 of some rows. A row is read from end to end, and cached after that."""
     for r in range(count):
@@ -208,7 +207,7 @@ def squared_row_norms_about(X, m, rows, count, norm):
         norm[r] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def copy_rows(X, m, rows, count, V, norm):
     """Write rows of X less m into the rows of V, and their squared norms."""
     for r in range(count):
@@ -221,7 +220,7 @@ def copy_rows(X, m, rows, count, V, norm):
         norm[r] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def find_nearest(X, m, count, listed, both, A, c2, work):
     """The nearest centre of some rows of X; with `both` also how far, and the next.
 
@@ -248,7 +247,7 @@ def find_nearest(X, m, count, listed, both, A, c2, work):
         nearest_in_tile(T, A, c2, D, best, second, near)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def centered_squared_distance(x, m, c):
     """|x - m - c|^2, from differences."""
     total = x.dtype.type(0)
@@ -258,7 +257,7 @@ def centered_squared_distance(x, m, c):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def squared_distance(x, c):
     """|x - c|^2, from differences."""
     total = x.dtype.type(0)
@@ -268,7 +267,7 @@ def squared_distance(x, c):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def prepare_centers(C, previous, m, with_bounds, c, A, c2, p, s, drop, eps):
     """Fill in c = C - m, A = -2 c, c2 = |c|^2 and, for bounds, p, s and drop.
 
@@ -307,7 +306,7 @@ def prepare_centers(C, previous, m, with_bounds, c, A, c2, p, s, drop, eps):
                 s[i], s[j] = min(s[i], half), min(s[j], half)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def rows_to_check(X, z, bounds, start, stop, tighten, centers, work, count, eps):
     """Append the rows start .. stop that eq. (4) cannot clear to the list in `work`.
 
@@ -339,7 +338,7 @@ def rows_to_check(X, z, bounds, start, stop, tighten, centers, work, count, eps)
     return at, found - count
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
     """One Lloyd iteration over a block of rows: new labels in z, changes added to sums.
 
@@ -394,7 +393,7 @@ def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
     return moved, suspect, spared
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def reassign_rows(X, w, z, m, rows, near, count, sums):
     """Give `rows` the labels `near` and update the sums; how many labels changed."""
     S, M, Q, N = sums
@@ -420,7 +419,7 @@ def reassign_rows(X, w, z, m, rows, near, count, sums):
     return moved
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def nearest_center_block(X, m, A, c2, z, work):
     """The nearest centre of each row, computed as in `assign_block`."""
     rows, near = work[6], work[7]
@@ -433,7 +432,7 @@ def nearest_center_block(X, m, A, c2, z, work):
             z[start + r] = near[r]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def cluster_means(S, M, Q, N, C, m, new):
     """Eq. (3): fill in the means of nonempty clusters; J before, and the shift."""
     k, d = C.shape
@@ -448,7 +447,7 @@ def cluster_means(S, M, Q, N, C, m, new):
     return J, shift
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def block_costs(X, w, z, m, C):
     """J of eq. (1) over a block, from differences, for each cluster."""
     out = np.zeros(C.shape[0])
@@ -457,7 +456,7 @@ def block_costs(X, w, z, m, C):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def farthest_row(X, w, z, m, C, P):
     """The row of positive weight farthest from its centre and from all rows of P."""
     far, top = -1, -1.0
@@ -471,7 +470,7 @@ def farthest_row(X, w, z, m, C, P):
     return far, top
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def shifted_moments(X, w, x0, s1, s2):
     """Total weight; adds up the weighted sums of x - x0 and its square."""
     d = X.shape[1]
@@ -486,7 +485,7 @@ def shifted_moments(X, w, x0, s1, s2):
     return W
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def candidate_costs(X, w, D2, z, V, gap, cost):
     """Add to cost_t what J would be over this block with candidate V_t as a centre.
 
@@ -506,7 +505,7 @@ def candidate_costs(X, w, D2, z, V, gap, cost):
             cost[t] += total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def update_nearest_seed(X, D2, z, c, j, gap):
     """Lower D2 to the distance from the new seed c, number j, where it is nearer."""
     for i in range(X.shape[0]):
@@ -517,7 +516,7 @@ def update_nearest_seed(X, D2, z, c, j, gap):
                 z[i] = j
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sample_along_order(order, mass, targets, out):
     """Where the running sum of `mass` along `order` first passes each target.
 

@@ -1,12 +1,11 @@
 """Compiled loops of k-medoids. Letters as in `kmedoids.py`; no checks, no threads."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def build_gains(D, rows, w, near):
     """Eq. (2): sum_i w_i max(0, near_i - D_ci) for some rows c of D."""
     out = np.zeros(rows.shape[0])
@@ -20,7 +19,7 @@ def build_gains(D, rows, w, near):
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def two_nearest(M, first, second, a, b):
     """Of each column of M (k, n) the smallest entry and the next: values and rows."""
     k, n = M.shape
@@ -39,7 +38,7 @@ def two_nearest(M, first, second, a, b):
                 second[i], b[i] = v, j
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def removal_losses(w, first, second, a, out):
     """Eq. (3): how much J rises if medoid j is removed."""
     out[:] = 0.0
@@ -47,7 +46,7 @@ def removal_losses(w, first, second, a, out):
         out[a[i]] += w[i] * (second[i] - first[i])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def best_swap(row, w, first, second, a, loss, out):
     """Eq. (4): the best medoid to replace by the candidate of `row`, and the change."""
     k = loss.shape[0]
@@ -68,7 +67,7 @@ def best_swap(row, w, first, second, a, loss, out):
     return best, out[best] + shared
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def replace_medoid(row, out, M, first, second, a, b):
     """Replace medoid `out` by the candidate of `row`; update the two nearest."""
     k, n = M.shape
@@ -96,7 +95,7 @@ def replace_medoid(row, out, M, first, second, a, b):
             second[i], b[i] = v, out
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def swap_sweep(
     D, rows, candidates, w, medoids, nearest, loss, changes, least, total, idle
 ):

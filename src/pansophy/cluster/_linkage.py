@@ -1,9 +1,8 @@
 """Compiled loops of `linkage.py`: nearest-neighbour chains, merges to a tree, cuts."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH_NO_NAN
+from ..core.compiled import FASTMATH_NO_NAN, compiled
 from ..graphs._spanning_trees import (
     EUCLIDEAN,
     POINT_CHUNK,
@@ -15,7 +14,7 @@ COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = 0, 1, 2, 3, 4, 5
 LANES = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_distances(XT, start, stop, kind, p, rooted, D):
     """Rows start .. stop of D from their own block on, and their mirror image."""
     d, n = XT.shape
@@ -33,7 +32,7 @@ def fill_distances(XT, start, stop, kind, p, rooted, D):
             D[j, start:stop] = D[start:stop, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def masked_minimum(row, gone):
     """min over j of row[j] + gone[j]; gone is infinite for clusters that were merged.
 
@@ -55,7 +54,7 @@ def masked_minimum(row, gone):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refresh_row(D, k, fresh, made, stamp, gone, t):
     """Bring row k up to date with the clusters made since it was last looked at.
 
@@ -68,7 +67,7 @@ def refresh_row(D, k, fresh, made, stamp, gone, t):
     fresh[k] = t
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def lance_williams_update(da, db, dab, size, na, nb, kind):
     """Distances of the union of a and b from those of a and b, written to db."""
     total = na + nb
@@ -85,7 +84,7 @@ def lance_williams_update(da, db, dab, size, na, nb, kind):
             db[j] = up / (total + nk)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_neighbor_chain(D, kind, left, right, height):
     """Merges on a square matrix of distances, which is used up; infinite diagonal.
 
@@ -132,7 +131,7 @@ def nearest_neighbor_chain(D, kind, left, right, height):
         made[t], stamp[b], fresh[b] = b, t + 1, t + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_later_cluster(D, alive, i):
     """The cluster j > i nearest to i, the lowest of equals, and its distance."""
     best = np.inf
@@ -144,7 +143,7 @@ def nearest_later_cluster(D, alive, i):
     return at, best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def closest_pair_merges(D, kind, left, right, height):
     """n - 1 merges of the closest two clusters, on squared distances, used up.
 
@@ -183,7 +182,7 @@ def closest_pair_merges(D, kind, left, right, height):
                 near[i], gap[i] = b, D[i, b]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def ward_chunk(t, size, own, a, b, skip):
     """t[j] *= 2 s s_j / (s + s_j), the cluster itself infinitely far; the least."""
     low = np.inf
@@ -197,7 +196,7 @@ def ward_chunk(t, size, own, a, b, skip):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ward_nearest(XT, size, k, m, x, t, keep):
     """The least of Ward's distances from slot k to the others, and its slot.
 
@@ -219,7 +218,7 @@ def ward_nearest(XT, size, k, m, x, t, keep):
     return low, j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ward_chain(XT, left, right, height):
     """Ward's merges from centroids, which XT becomes; squared heights."""
     d, n = XT.shape
@@ -256,7 +255,7 @@ def ward_chain(XT, left, right, height):
         slot[rep[m]] = k
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def number_clusters(left, right, n, lower_first, Z):
     """Merges in their order, named by any of their rows, to cluster numbers.
 
@@ -279,7 +278,7 @@ def number_clusters(left, right, n, lower_first, Z):
         Z[t, 3] = size[a]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def labels_after_merges(children, n, merges):
     """Cluster of each row after the first merges, numbered by their first rows."""
     parent = np.arange(n + merges)
@@ -299,7 +298,7 @@ def labels_after_merges(children, n, merges):
     return labels
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leaf_sequence(children, n):
     """Rows from left to right such that no two branches of the tree cross."""
     order = np.empty(n, np.int64)
@@ -320,7 +319,7 @@ def leaf_sequence(children, n):
     return order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_cophenetic(children, height, order, n, out):
     """out[i, j] condensed: the height at which rows i and j are first together."""
     start = np.empty(2 * n - 1, np.int64)

@@ -1,15 +1,14 @@
 """Compiled loops of `optics.py`: the ordering, by the nearest row not visited yet."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH_NO_NAN
+from ..core.compiled import FASTMATH_NO_NAN, compiled
 from ..graphs._spanning_trees import POINT_CHUNK, accumulate_distances
 
 SAME = 1 + 1e-12  # two ways to compute one distance differ by less
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_NO_NAN)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def update_reachability(t, own, limit, best, came, source):
     """Eq. (2) for a chunk of rows, where it is less than before; the least of best."""
     low = np.inf
@@ -24,7 +23,7 @@ def update_reachability(t, own, limit, best, came, source):
     return low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_row(best, ids, low, a, b, at):
     """The place of least best, of equals that with the lowest row number."""
     for j in range(a, b):
@@ -33,7 +32,7 @@ def next_row(best, ids, low, a, b, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ordering_loop(XT, core, kind, p, limit, order, height, source):
     """Rows in the order of eq. (3), their reachabilities and where they came from.
 

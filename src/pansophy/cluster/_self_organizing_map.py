@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 GAUSSIAN, BUBBLE = 0, 1
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def nearest_prototype(x, C):
     """The prototype nearest to x."""
     best = np.inf
@@ -25,7 +24,7 @@ def nearest_prototype(x, C):
     return at, best
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def online_epoch(X, w, order, C, G, rate, width, kind):
     """Eq. (4) for the rows `order` in turn; rate and width go from [0] to [1].
 
@@ -59,7 +58,7 @@ def online_epoch(X, w, order, C, G, rate, width, kind):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def two_nearest_prototypes(X, C, first, second, gap):
     """The two prototypes nearest to each row, and the distance to the nearest."""
     for i in range(X.shape[0]):

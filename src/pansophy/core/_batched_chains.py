@@ -18,14 +18,13 @@ with `top` the logarithm of what each row of the table was divided by.
 import math
 
 import numpy as np
-from numba import njit
 
-from .compiled import FASTMATH_FUSED
+from .compiled import FASTMATH_FUSED, compiled
 
 EXPONENT_BIAS = 1023  # of the exponent of a double
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def batched_product(a, M, out):
     """out_j = sum_i a_i M_ij in each lane, for a (k, w); four states at a time."""
     k, w = M.shape[0], a.shape[1]
@@ -45,7 +44,7 @@ def batched_product(a, M, out):
                 row[c] += a0[c] * m
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def table_rows_by_step(index, begins, lengths, table_rows):
     """table_rows (n, w): row of the table at each step; after the end, the last."""
     for t in range(table_rows.shape[0]):
@@ -53,7 +52,7 @@ def table_rows_by_step(index, begins, lengths, table_rows):
             table_rows[t, c] = index[begins[c] + min(t, lengths[c] - 1)]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather_likelihoods(table, rows, seen):
     """seen (k, w): the likelihoods of the lanes, one row of the table for each."""
     for c in range(len(rows)):
@@ -62,7 +61,7 @@ def gather_likelihoods(table, rows, seen):
             seen[j, c] = row[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def multiply_and_rescale(row, seen, bits, total, power, two):
     """row *= seen, divided by the power of 2 in `total`; then total = its new sum."""
     w = len(total)
@@ -79,7 +78,7 @@ def multiply_and_rescale(row, seen, bits, total, power, two):
             total[c] += v
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def forward_messages_batch(
     first, M, table, top, table_rows, lengths, stored, logliks, smallest
 ):
@@ -123,7 +122,7 @@ def forward_messages_batch(
             logliks[c] = -math.inf
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def add_pair_products(a, u, share, p, pairs):
     """pairs[i, j] += a_i u_j share in each lane; p (w,) is scratch space."""
     k, w = a.shape
@@ -137,7 +136,7 @@ def add_pair_products(a, u, share, p, pairs):
                 out[c] += p[c] * v[c]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
     """Posteriors g = a_j b_j share of step t, put or added into rows of counts."""
     k, w = a.shape
@@ -157,7 +156,7 @@ def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
                 counts[rows[c], j] += g[j, c]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED, error_model="numpy")
+@compiled(fastmath=FASTMATH_FUSED)
 def posterior_scales(a, b, lengths, t, share, smallest):
     """share = 1 / a . b in each lane, 0 in those that have ended; smallest a . b."""
     k, w = a.shape
@@ -173,7 +172,7 @@ def posterior_scales(a, b, lengths, t, share, smallest):
         share[c] = 1.0 / s if t < lengths[c] else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def backward_messages_batch(
     last, M, table, rows, begins, lengths, stored, each, counts, pairs, u, smallest
 ):
@@ -212,7 +211,7 @@ def backward_messages_batch(
         multiply_and_rescale(u, seen, bits, total, power, two)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def normalize_messages(stored, begins, lengths, out):
     """Messages, each divided by its sum, into the rows of out (n, k)."""
     for c in range(len(begins)):

@@ -28,10 +28,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
-from .compiled import FASTMATH_FUSED
+from .compiled import FASTMATH_FUSED, compiled
 
 ROW_GAP = 64  # between rows: the CPU takes closer ones for overlapping, and stalls
 SMALLEST_SUM = 1e-280  # messages of a smaller sum have lost their digits
@@ -45,7 +44,7 @@ class ScaledEvidence(NamedTuple):
     index: np.ndarray  # (n,)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def row_matrix_product(a, A, out):
     """out = a A for a (k,), A (k, k), k a multiple of 8.
 
@@ -65,7 +64,7 @@ def row_matrix_product(a, A, out):
             out[j] = low + high if i == 0 else out[j] + (low + high)
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@compiled(fastmath={"nnan", "nsz"})
 def row_maximum(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
@@ -79,7 +78,7 @@ def row_maximum(row):
     return high if -math.inf < high < math.inf else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def scaled_exponentials(log_table, out, top):
     """out = exp(log_table - top) with top the largest of each row; padding gets 0.
 
@@ -109,7 +108,7 @@ def scaled_exponentials(log_table, out, top):
             row[j] *= two[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def scaled_product_of_eight(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
@@ -120,7 +119,7 @@ def scaled_product_of_eight(a, A, weight, scale, out):
         out[j] = (low + high) * (weight[j] * scale)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def dot_of_eights(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
@@ -137,7 +136,7 @@ def dot_of_eights(a, b):
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def padded_copy(M):
     """A copy of M with a gap behind each row; loops compile faster than slices."""
     k = M.shape[0]
@@ -148,7 +147,7 @@ def padded_copy(M):
     return N
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def scaled_sweep(first, M, evidence, t, step, count, out):
     """Eq. (1) over `count` steps from t in direction `step`; returns log p.
 
@@ -187,7 +186,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
     return loglik + math.log(product)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def add_outer_products(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
@@ -205,7 +204,7 @@ def add_outer_products(P, stored, t, step, pairs):
             row[j] += low + high
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def add_outer_products_of_eight(P, V, pairs, k):
     """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
     a = np.empty(8)
@@ -221,7 +220,7 @@ def add_outer_products_of_eight(P, V, pairs, k):
             pairs[i, j] += low + high
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def meeting_sweep(
     before, begins, M, evidence, t, step, count, stored, each, counts, pairs, edge
 ):
@@ -313,7 +312,7 @@ def meeting_sweep(
     return loglik + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def longest_sequence(ends):
     """Number of steps of the longest sequence."""
     longest, begin = 0, 0
@@ -323,7 +322,7 @@ def longest_sequence(ends):
     return longest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logliks):
     """Both sweeps of many sequences: posteriors into counts, pairs, log p of each.
 
@@ -358,7 +357,7 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     return first, True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scaled_beliefs(start, A, evidence, ends, out, logliks):
     """Filtered beliefs into out (n, k), unless it is empty; log p of each sequence.
 

@@ -2,10 +2,10 @@
 
 from math import sqrt
 
-from numba import njit
+from .compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rank_one_update(L, v, sign):
     """In place: L becomes the factor of L L^T + sign v v^T. False if not positive.
 

@@ -13,12 +13,13 @@ pairs. Tables hold log-likelihoods here, and `index` gives the row of each step.
 import math
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 SMALLEST_TOTAL = 1e-250  # sums below this are done again term by term
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_sum_of_products(a, b):
     """log sum exp(a + b)."""
     top = -math.inf
@@ -32,7 +33,7 @@ def log_sum_of_products(a, b):
     return top + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shifted_exp(a, out):
     """out = exp(a - top); returns top, the largest of a, or 0 if all is impossible."""
     top = a[0]
@@ -44,7 +45,7 @@ def shifted_exp(a, out):
     return top
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_step(a, M, log_MT, work, total, out):
     """out_j = log sum_i exp(a_i) M_ij, eq. (1); log_MT is log M transposed."""
     k = len(a)
@@ -61,7 +62,7 @@ def log_step(a, M, log_MT, work, total, out):
             out[j] = log_sum_of_products(a, log_MT[j])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_forward(log_start, A, log_AT, log_table, index, alpha):
     """log p(z_t, x_1..t) into alpha (n, k); returns log p(x)."""
     n, k = alpha.shape
@@ -79,7 +80,7 @@ def log_forward(log_start, A, log_AT, log_table, index, alpha):
     return log_sum_of_products(alpha[n - 1], zero)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
     """pairs += p(z_t, z_t+1 | x) from log messages alpha at t and v at t + 1."""
     k = len(v)
@@ -98,7 +99,7 @@ def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
             pairs[i, j] += math.exp(alpha[i] + log_A[i, j] + v[j] - value)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_forward_backward(
     start, A, log_table, index, ends, each, counts, pairs, logliks
 ):
@@ -146,7 +147,7 @@ def log_forward_backward(
     return first
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_beliefs(start, A, log_table, index, ends, out, logliks):
     """Filtered beliefs into out (n, k); log p of each sequence."""
     log_start, log_AT = np.log(start), np.log(A.T)

@@ -10,9 +10,8 @@ Refs      [Steele2014] the mixing; [Marsaglia2000] the ziggurat
 import math
 
 import numpy as np
-from numba import njit
 
-from .compiled import INNER_LOOP
+from .compiled import compiled
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that a counter meets every number
 LAYERS = 256
@@ -34,7 +33,7 @@ def ziggurat_layers():
 EDGES, HEIGHTS = ziggurat_layers()
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def splitmix64(key):
     """A well-mixed 64-bit number from another."""
     z = np.uint64(key) + STRIDE
@@ -43,7 +42,7 @@ def splitmix64(key):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def random_bits(stream):
     """64 random bits."""
     key = stream[0]
@@ -51,13 +50,13 @@ def random_bits(stream):
     return splitmix64(key)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def random_uniform(stream):
     """A number of (0, 1), neither end included."""
     return (np.float64(random_bits(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def random_normal(stream):
     """A standard normal number: a point under the curve by layers of equal area."""
     while True:

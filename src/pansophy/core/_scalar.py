@@ -2,27 +2,27 @@
 
 import math
 
-from numba import njit
+from .compiled import compiled
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # log 2 = LN2_HIGH + LN2_LOW, with extra digits
 LN2_LOW = 1.90821492927058770002e-10
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def sigmoid(x):
     """1 / (1 + exp(-x)) without overflow."""
     e = math.exp(-abs(x))
     return 1 / (1 + e) if x >= 0 else e / (1 + e)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def log1pexp(x):
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def exp_series(r):
     """exp(r) for |r| <= log(2) / 2: the Taylor series to r^13 by Horner's rule.
 

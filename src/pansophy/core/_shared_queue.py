@@ -20,8 +20,6 @@ The result does not depend on which thread works on an item, as long as the work
 does not.
 """
 
-from numba import njit
-
 from ._intrinsics import (
     atomic_add,
     atomic_compare_exchange,
@@ -29,6 +27,7 @@ from ._intrinsics import (
     atomic_store,
     yield_thread,
 )
+from .compiled import compiled
 
 TICKET, DONE, STOP = 0, 16, 32  # places in the queue, each on a cache line of its own
 QUEUE_SIZE = 48
@@ -37,14 +36,14 @@ ITEM = 1 << 20
 SPINS = 2000  # looks at the queue before the processor is yielded to other threads
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def publish_items(queue, items):
     """Offer items 0 .. items - 1; those of the last round must be finished."""
     atomic_store(queue, DONE, 0)
     atomic_store(queue, TICKET, (queue[TICKET] // ROUND + 1) * ROUND + items * ITEM)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_item(queue):
     """An item to work on, or -1 if there is none now."""
     while True:
@@ -56,13 +55,13 @@ def take_item(queue):
             return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def finish_item(queue):
     """Report that an item is finished."""
     atomic_add(queue, DONE, 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wait_until_finished(queue):
     """Wait until every item of the round is finished."""
     items = atomic_load(queue, TICKET) % ROUND // ITEM
@@ -73,7 +72,7 @@ def wait_until_finished(queue):
             yield_thread()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wait_for_item(queue):
     """The next item for a worker, or -1 when the work is over."""
     spins = 0
@@ -87,7 +86,7 @@ def wait_for_item(queue):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def stop_workers(queue):
     """Make `wait_for_item` return -1 in every worker."""
     atomic_store(queue, STOP, 1)

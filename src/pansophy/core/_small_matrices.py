@@ -6,8 +6,6 @@ numbers one at a time. These loops are written with explicit instructions instea
 multiple of FOUR; an index is one of array.ravel().
 """
 
-from numba import njit
-
 from ._intrinsics import (
     FOUR,
     add_scaled_four,
@@ -15,9 +13,10 @@ from ._intrinsics import (
     matmul_tile,
     matvec_four,
 )
+from .compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def skip_zero_matmul(X, Y, C, sign, lower, rows, out):
     """out = C + sign X'Y; if `lower`, without the tiles above the diagonal.
 
@@ -35,7 +34,7 @@ def skip_zero_matmul(X, Y, C, sign, lower, rows, out):
             matmul_tile(X, i, Y, j, rows, m, k, C, i * k + j, sign, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mirror_lower_half(S):
     """Copy the lower half of S to the upper."""
     for i in range(len(S)):
@@ -43,21 +42,21 @@ def mirror_lower_half(S):
             S[j, i] = S[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transposed_matvec(A, a, start, out):
     """out = start + A'a."""
     for j in range(0, len(a), FOUR):
         matvec_four(A, j, len(a), a, len(a), start, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_scaled(y, a, i, out, j, k):
     """out[j : j + k] += y a[i : i + k]."""
     for q in range(0, k, FOUR):
         add_scaled_four(y, a, i + q, out, j + q)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_two_scaled(y, a, i, z, b, m, out, j, k):
     """out[j : j + k] += y a[i : i + k] + z b[m : m + k]."""
     for q in range(0, k, FOUR):

@@ -11,10 +11,11 @@ middle. Sequences of few states are batched, as in `_batched_chains`.
 """
 
 import numpy as np
-from numba import njit
+
+from .compiled import compiled
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz"}, inline="always")
+@compiled(fastmath={"nsz"}, inline="always")
 def best_predecessors(a, A, best, arg):
     """best_j = max_i a_i + A_ij and arg_j the first i that has it; k a multiple of 8.
 
@@ -50,7 +51,7 @@ def best_predecessors(a, A, best, arg):
                 best[j] = v0 if v0 > best[j] else best[j]
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz"})
+@compiled(fastmath={"nsz"})
 def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     """Eq. (1) over `count` steps from t in direction `step`: the last scores (k,)."""
     k = log_M.shape[0]
@@ -71,7 +72,7 @@ def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     return d
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def backtrack(pointers, z, t, step, count, path):
     """Follow the pointers from state z at step t, against `step`."""
     for _ in range(count - 1):
@@ -81,7 +82,7 @@ def backtrack(pointers, z, t, step, count, path):
     path[t] = z
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scores):
     """The most likely path of every sequence and its log-probability."""
     begin = 0
@@ -96,7 +97,7 @@ def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scor
         begin = end
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz"})
+@compiled(fastmath={"nsz"})
 def batched_best_predecessors(d, M, best, arg, where):
     """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
 
@@ -148,7 +149,7 @@ def batched_best_predecessors(d, M, best, arg, where):
             p[c] = arg[c]
 
 
-@njit(cache=True, nogil=True, fastmath={"nsz"})
+@compiled(fastmath={"nsz"})
 def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d):
     """Eq. (1) in each lane from `first`: the last scores into d (k, w).
 
@@ -172,7 +173,7 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
                 out[c] = v if t < lengths[c] else out[c]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def batched_backtrack(pointers, z, begins, lengths, path):
     """Follow the pointers of each lane from its last state z (w,)."""
     for t in range(lengths[0] - 1, -1, -1):
@@ -183,7 +184,7 @@ def batched_backtrack(pointers, z, begins, lengths, path):
                     z[c] = pointers[t, z[c], c]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join_block_paths(pointers, z, links, begins, lengths, path):
     """Paths of lanes that follow one another, the last of which ends in z.
 

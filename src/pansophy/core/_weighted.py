@@ -4,14 +4,14 @@ Weights w are float64 arrays; an array of size 0 means that every weight is 1.
 """
 
 import numpy as np
-from numba import njit
 
 from . import weighted
+from .compiled import compiled
 
-tie_tolerance = njit(cache=True, nogil=True)(weighted.tie_tolerance)
+tie_tolerance = compiled(weighted.tie_tolerance)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def quantile_place(w, order, q, total):
     """Places in `order` of low and high of eq. (1); -1, -1 if all weights are 0.
 
@@ -37,7 +37,7 @@ def quantile_place(w, order, q, total):
     return low, last
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def total_weight(w, order):
     """Sum of the weights of the rows in `order`, added up in that order."""
     if w.size == 0:
@@ -48,7 +48,7 @@ def total_weight(w, order):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def quantile_in_order(x, w, order, q):
     """Eq. (2) for the rows in `order`, whose values x[order] ascend."""
     low, high = quantile_place(w, order, q, total_weight(w, order))
@@ -57,7 +57,7 @@ def quantile_in_order(x, w, order, q):
     return (x[order[low]] + x[order[high]]) / 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def weighted_quantile(x, w, q):
     """Eq. (2) for the values x (n,), at least one of weight above 0.
 

@@ -1,4 +1,4 @@
-"""Options of compiled loops: how floating-point arithmetic may be rearranged.
+"""The decorator of compiled loops, and how they may rearrange arithmetic.
 
 LLVM keeps the order of floating-point operations unless it is told otherwise. Each set
 below allows certain rearrangements; infinities keep their meaning in all of them, and
@@ -13,6 +13,10 @@ the set of a loop is part of its result.
     nnan      no value is NaN: lets comparisons use vector instructions
 """
 
+from functools import partial
+
+from numba import njit
+
 # sums may be reordered: for long sums, where speed comes from vector instructions
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -26,14 +30,32 @@ FASTMATH_ORDERED_NO_NAN = FASTMATH_ORDERED | {"nnan"}
 # products are fused with sums, and nothing else: divisions are exact too
 FASTMATH_FUSED = {"contract", "nsz"}
 
-# how loops are compiled: kept on disk, without the GIL, division by zero as in NumPy
-LOOP = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-# loops that only other loops call become part of these: they need no entry from Python
-# and no place of their own in the cache
-INNER_LOOP = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+def compiled(function=None, /, *, inner=False, fastmath=False, **options):
+    """Compiles a loop at its first call; the machine code is kept on disk.
+
+    Every compiled function of the package is made by this decorator. It runs without
+    the GIL, and a division by zero gives infinity or NaN as in NumPy.
+
+    Parameters
+    ----------
+    inner : bool
+        Whether only other compiled functions call this one. It becomes a part of them
+        and needs neither an entry from Python nor a place of its own on disk.
+    fastmath : bool or set of str
+        Which rearrangements of floating-point arithmetic are allowed: one of the sets
+        above.
+    options
+        Further options of `numba.njit`, such as `inline` and `forceinline`.
+    """
+    if function is None:
+        return partial(compiled, inner=inner, fastmath=fastmath, **options)
+    if inner:
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(
+        cache=not inner,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+        **options,
+    )(function)

@@ -1,14 +1,13 @@
 """Compiled loops of NMF: coordinate descent on the rows of one factor."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 GROUP = 32  # rows swept together
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def coordinate_sweeps(W, G, C, l1, order, max_sweeps, tol):
     """Lower 1/2 w G w - (c - l1) w over w >= 0 for each row w of W, in place.
 
@@ -57,7 +56,7 @@ def coordinate_sweeps(W, G, C, l1, order, max_sweeps, tol):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def product_at_entries(W, H, indptr, indices):
     """(W H^T) at the stored entries of a CSR matrix; H is (d, k)."""
     out = np.empty(len(indices), W.dtype)

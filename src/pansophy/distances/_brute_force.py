@@ -8,15 +8,14 @@ from x - q itself.
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ._neighbor_lists import kth_smallest, push_neighbor, resized_copy
 
 STEP = 64  # entries looked at together
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def squared_row_distance(a, b):
     """|a - b|^2."""
     total = a[0] * 0
@@ -25,7 +24,7 @@ def squared_row_distance(a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def any_at_most(line, start, stop, limit):
     """Whether an entry from start to stop is at most limit; whole steps are quick."""
     found = np.int32(0)
@@ -39,7 +38,7 @@ def any_at_most(line, start, stop, limit):
     return found != 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def collect_candidates(S, first, own, slack, k, limit, used, values, rows):
     """Collect the rows of a tile that may be among the k nearest.
 
@@ -78,7 +77,7 @@ def collect_candidates(S, first, own, slack, k, limit, used, values, rows):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def finish_candidates(X, Q, slack, used, values, rows, D, J):
     """The lists of the k nearest from the rows gathered, by distances from x - q."""
     k = D.shape[1]
@@ -96,7 +95,7 @@ def finish_candidates(X, Q, slack, used, values, rows, D, J):
                     push_neighbor(D[i], J[i], value, row)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def collect_exact(S, X, first, Q, own, norms, slack, D, J):
     """Take the rows of a tile straight into the lists of the k nearest.
 
@@ -121,7 +120,7 @@ def collect_exact(S, X, first, Q, own, norms, slack, D, J):
                         limit = S.dtype.type((D[i, last] - norms[i] + slack[i]) / 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pairs_within(S, X, Q, norms, slack, r):
     """Pairs of a tile with squared distance at most r: (query, row, distance)."""
     b, m = S.shape
@@ -150,7 +149,7 @@ def pairs_within(S, X, Q, norms, slack, r):
     return who[:used].copy(), row[:used].copy(), far[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def collect_columns(T, first, own, D, J):
     """Take the columns of a tile of distances into the lists of the k nearest."""
     last = D.shape[1] - 1

@@ -15,14 +15,13 @@ and 3 for sums of p-th powers.
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH_ORDERED
+from ..core.compiled import FASTMATH_ORDERED, compiled
 
 WIDE = 8  # rows taken at once; XT has so many columns more than rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def split_nodes(X, order, level, j, levels):
     """Put node j of a level, and all below it, around their medians, in place."""
     n, d = X.shape
@@ -42,7 +41,7 @@ def split_nodes(X, order, level, j, levels):
                 quickselect_rows(X, order, start, stop - 1, middle, axis)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def quickselect_rows(X, order, low, high, k, axis):
     """Move rows so that row k is where sorting by one column would put it."""
     d = X.shape[1]
@@ -68,7 +67,7 @@ def quickselect_rows(X, order, low, high, k, axis):
             return
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def node_boxes(XT, n, levels):
     """(lo, hi) of every node, leaves first."""
     d = len(XT)
@@ -92,7 +91,7 @@ def node_boxes(XT, n, levels):
     return lo, hi
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def accumulate_distance(total, gap, kind, p):
     """A distance with one more column taken in."""
     if kind == 2:
@@ -104,7 +103,7 @@ def accumulate_distance(total, gap, kind, p):
     return total + gap**p
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def min_distance_to_box(QT, i, lo, hi, kind, p):
     """The least distance from query i to a box."""
     total, zero = lo[0] * 0, lo[0] * 0
@@ -114,7 +113,7 @@ def min_distance_to_box(QT, i, lo, hi, kind, p):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def max_distance_to_box(QT, i, lo, hi, kind, p):
     """The largest distance from query i to a box."""
     total = lo[0] * 0
@@ -124,7 +123,7 @@ def max_distance_to_box(QT, i, lo, hi, kind, p):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def distances_to_rows(XT, low, m, QT, q, kind, p, out):
     """out = reduced distances from query q to the m rows from place low.
 
@@ -152,7 +151,7 @@ def distances_to_rows(XT, low, m, QT, q, kind, p, out):
                 )
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def min_distances_from_box(QT, start, m, lo, hi, node, kind, p, out):
     """out = the least distances from m queries to the box of a node."""
     zero = QT[0, 0] * 0
@@ -165,7 +164,7 @@ def min_distances_from_box(QT, start, m, lo, hi, node, kind, p, out):
                 out[t] = accumulate_distance(out[t] if c > 0 else zero, gap, kind, p)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def box_distance(alo, ahi, a, blo, bhi, b, kind, p):
     """The least distance of two boxes, and the squared one of their middles."""
     zero = alo[0, 0] * 0
@@ -178,7 +177,7 @@ def box_distance(alo, ahi, a, blo, bhi, b, kind, p):
     return total, apart
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def max_box_distance(alo, ahi, a, blo, bhi, b, kind, p):
     """The largest distance of two boxes."""
     total = alo[0, 0] * 0

@@ -10,8 +10,8 @@ box.
 """
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ._kd_tree import (
     WIDE,
     box_distance,
@@ -29,7 +29,7 @@ from ._neighbor_lists import (
 SHORT = 20  # lists up to this length are kept sorted
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push_children(metric, tree, queries, group, node, nodes, bounds, top):
     """Put both children of a node on the stack, the nearer one on top."""
     kind, p = metric
@@ -43,7 +43,7 @@ def push_children(metric, tree, queries, group, node, nodes, bounds, top):
     nodes[top + 1], bounds[top + 1] = a, near
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def append_near(values, m, order, low, own, limit, V, R, t, count):
     """Append to list t those of m rows that are near enough; the new length.
 
@@ -56,7 +56,7 @@ def append_near(values, m, order, low, own, limit, V, R, t, count):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
     """Compare leaf j with all queries of a group; the largest limit of any of them.
 
@@ -98,7 +98,7 @@ def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used,
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
     """The nearest rows of the queries in leaves first to last, into D and J.
 
@@ -163,7 +163,7 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
                 write_sorted_pairs(V, R, t, count, D, J, q)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
     """The leaves that a group may have to look into, and the weight of whole nodes.
 
@@ -203,7 +203,7 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, found, W):
     return count, whole
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query_radius(metric, tree, queries, first, last, r, slack):
     """Rows within reduced distance r (m,) of the queries in leaves first to last.
 
@@ -250,7 +250,7 @@ def query_radius(metric, tree, queries, first, last, r, slack):
     return ends, rows[:used].copy(), far[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out):
     """Weight within reduced distance r of the queries in leaves first to last.
 
@@ -296,7 +296,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out)
             out[qorder[start + t]] = sums[t]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def restore_query_order(order, ends, rows, far):
     """Lists in tree order put into the order of the queries."""
     starts = np.zeros(len(ends), np.int64)

@@ -7,13 +7,14 @@ gather rows up to a limit and are cut back to the k smallest when full
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 RANKED = 128  # pairs up to this many are sorted by counting
 SMALL = 32  # lists up to this length are kept sorted, longer ones as a heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def push_neighbor(D, J, value, row):
     """Put a row into a list of the k nearest, of which it is nearer than the last.
 
@@ -46,7 +47,7 @@ def push_neighbor(D, J, value, row):
     D[at], J[at] = value, row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_lists(D, J):
     """Sort each list by distance, equal ones by row number."""
     if D.shape[1] > SMALL:
@@ -54,7 +55,7 @@ def sort_lists(D, J):
             sort_pairs(D, J, r, D.shape[1])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kth_smallest(values, count, k):
     """The k-th smallest (from 0) of the first entries, which are overwritten.
 
@@ -85,7 +86,7 @@ def kth_smallest(values, count, k):
         count = kept
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def insert_neighbor(V, R, t, k, value, row):
     """Put a row into the ascending list t if it is among its k nearest."""
     at = k - 1
@@ -99,7 +100,7 @@ def insert_neighbor(V, R, t, k, value, row):
     V[t, at], R[t, at] = value, row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_pairs(V, R, t, count):
     """Sort list t by value, equal ones by row number (Shell's way)."""
     gap = 1
@@ -120,7 +121,7 @@ def sort_pairs(V, R, t, count):
         gap = max(gap * 4 // 9, 1) if gap > 1 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_sorted_pairs(V, R, t, count, D, J, q):
     """Write the nearest of list t in order, each at the number of smaller ones."""
     k = D.shape[1]
@@ -144,7 +145,7 @@ def write_sorted_pairs(V, R, t, count, D, J, q):
             D[q, rank], J[q, rank] = value, row
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def keep_k_smallest(V, R, t, count, k, spare):
     """Keep of list t what may be among its k smallest; (how many, the k-th value)."""
     for i in range(count):
@@ -161,7 +162,7 @@ def keep_k_smallest(V, R, t, count, k, spare):
     return kept, limit
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def resized_copy(a, size):
     """A longer copy of a."""
     out = np.empty(size, a.dtype)

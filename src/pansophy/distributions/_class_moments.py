@@ -3,14 +3,13 @@
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 TILE = 1 << 15  # values of a tile: read twice, the second time from cache
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_rows(X, codes, w, weighted, N, S):
     """Add the weight of each row to N (k,) and the row to S (k, d), by its code."""
     n, d = X.shape
@@ -22,7 +21,7 @@ def add_rows(X, codes, w, weighted, N, S):
             S[c, j] += wi * X[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_squares(X, codes, w, weighted, M, S):
     """Add the squared distances of the rows from the means M of their classes."""
     n, d = X.shape
@@ -34,7 +33,7 @@ def add_squares(X, codes, w, weighted, M, S):
             S[c, j] += wi * t * t
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def tile_with_holes(X, codes, w, weighted, N, M, S):
     """Weight, mean and scatter of each column over the rows that have it."""
     n, d = X.shape
@@ -59,7 +58,7 @@ def tile_with_holes(X, codes, w, weighted, N, M, S):
                 S[c, j] += wi * t * t
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def tile_moments(X, codes, w, weighted, N, M, S):
     """The same where nothing is missing; False, with nothing written, if it is."""
     d = X.shape[1]
@@ -80,7 +79,7 @@ def tile_moments(X, codes, w, weighted, N, M, S):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def diagonal_moments(X, codes, w, weighted, k):
     """Weight, mean and scatter (k, d), tile by tile, merged as `Moments` merge."""
     n, d = X.shape

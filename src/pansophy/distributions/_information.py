@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_totals(P):
     """Sum of each row, whether all numbers are usable, whether all are whole."""
     n, m = P.shape
@@ -24,7 +25,7 @@ def row_totals(P):
     return out, usable, whole
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kl_term(p, q):
     """p log(p/q) - p + q, at least 0."""
     if p <= 0.0:
@@ -40,7 +41,7 @@ def kl_term(p, q):
     return p * (math.log(p) - math.log(q)) - gap  # the ratio has no number
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_divergences(P, Q, a, b, middle, out):
     """KL of each row of P/a from that of Q/b, or with `middle` Jensen-Shannon."""
     for i in range(P.shape[0]):

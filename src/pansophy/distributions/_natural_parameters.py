@@ -4,10 +4,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..core._scalar import LN2_HIGH, LN2_LOW, LOG2_E, exp_series
-from ..core.compiled import FASTMATH, FASTMATH_FUSED
+from ..core.compiled import FASTMATH, FASTMATH_FUSED, compiled
 
 
 class FeatureMap(NamedTuple):
@@ -23,7 +22,7 @@ class FeatureMap(NamedTuple):
 BLOCK = 256  # columns of a feature block, which then stays in the cache
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def exp_in_place(x, bits, powers):
     """exp of numbers <= 0 to 1e-15: 2^t e^r with |r| < 0.35, e^r by its series.
 
@@ -40,7 +39,7 @@ def exp_in_place(x, bits, powers):
         x[i] *= powers[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def fill_features(X, feature_map, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
@@ -82,7 +81,7 @@ def fill_features(X, feature_map, V, F):
                 p += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exclude_components(L, n, codes, owner, value):
     """Columns of L at `value` in the rows of components that a label rules out."""
     for i in range(n):
@@ -92,7 +91,7 @@ def exclude_components(L, n, codes, owner, value):
                     L[j, i] = value
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def column_maxima(L, top):
     k, B = L.shape
     for i in range(B):
@@ -102,7 +101,7 @@ def column_maxima(L, top):
             top[i] = max(top[i], L[j, i])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def fill_responsibilities(
     L, w, n, weighted, codes, owner, labelled, top, bits, powers, R
 ):
@@ -134,7 +133,7 @@ def fill_responsibilities(
     return loglik
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
     """Columns of L to memberships R: all weight at the largest, the first of equals."""
     k = L.shape[0]
@@ -153,7 +152,7 @@ def fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
     return loglik
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def expectation_pass(X, w, weighted, codes, owner, labelled, hard, feature_map, coef):
     """One pass over rows X: sums of features times responsibilities, and log p.
 
@@ -188,7 +187,7 @@ def expectation_pass(X, w, weighted, codes, owner, labelled, hard, feature_map, 
     return S, loglik
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_log_densities(X, feature_map, coef, out):
     """Log-densities out (n, k) of rows X under natural parameters coef (k, m)."""
     n, d = X.shape
@@ -203,7 +202,7 @@ def fill_log_densities(X, feature_map, coef, out):
                 out[start + i, j] = L[j, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_feature_sums(X, R, feature_map, m):
     """Sums (m, k) of the features of rows X times their weights R (n, k)."""
     n, d = X.shape

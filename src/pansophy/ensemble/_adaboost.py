@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..core._weighted import quantile_place, total_weight
+from ..core.compiled import compiled
 
 
 class LeafRows(NamedTuple):
@@ -16,7 +16,7 @@ class LeafRows(NamedTuple):
     stop: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mark_misclassified(tree_rows, leaf, label, y, w, wrong):
     """Mark the rows that leaves label wrongly; their weight and that of all rows.
 
@@ -36,7 +36,7 @@ def mark_misclassified(tree_rows, leaf, label, y, w, wrong):
     return bad, total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reweight_rows(w, wrong, factor, least):
     """Multiply the weights of wrong rows, then scale all to sum 1; False if too large.
 
@@ -56,14 +56,14 @@ def reweight_rows(w, wrong, factor, least):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lower_median_place(a, order):
     """Place in `order` of the first value at which half of the weights a is reached."""
     low = quantile_place(a, order, 0.5, total_weight(a, order))[0]
     return max(low, 0)  # -1 if every weight is 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def staged_lower_medians(P, a, stop, order, out):
     """Weighted medians of the first `stop` members for every row of P (n, members).
 
@@ -80,7 +80,7 @@ def staged_lower_medians(P, a, stop, order, out):
         out[i] = P[i, order[i, lower_median_place(a, order[i, :stop])]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_lower_medians(P, a, out):
     """Weighted medians of all members for every row of P (n, members)."""
     for i in range(P.shape[0]):

@@ -1,12 +1,12 @@
 """Compiled binning: the bin of every value of a block of rows."""
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ..tree._structures import MISSING_CODE
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def encode_block(X, cuts, forms, codes, at, top, missing):
     """Codes of the rows of X, written from row `at` on.
 

@@ -12,11 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..core._scalar import exp_series
 from ..core._weighted import weighted_quantile
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..losses._pointwise import loss_curvature, loss_gradient, loss_value
 
 BLOCK = 256
@@ -36,7 +35,7 @@ class NodeRows(NamedTuple):
     inner: bool  # whether inner nodes get a value as well
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=False)
+@compiled
 def exp_block(x, bits, e, m):
     """e = exp(x) of the first m entries, to rounding, for x from -708 to 709.
 
@@ -55,7 +54,7 @@ def exp_block(x, bits, e, m):
         e[i] *= power[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def logistic_gradients(y, f, w, weighted, start, stop, G, H):
     """Of log(1 + exp f) - y f: G = y - p, H = p (1 - p), times w if `weighted`."""
     x, e = np.empty(BLOCK), np.empty(BLOCK)
@@ -87,7 +86,7 @@ def logistic_gradients(y, f, w, weighted, start, stop, G, H):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def softmax_gradients(y, f, w, weighted, start, stop, G, H):
     """Of log sum exp f_k - f_y: G_k = [y = k] - p_k, H_k = p_k (1 - p_k)."""
     K = f.shape[0]
@@ -134,7 +133,7 @@ def softmax_gradients(y, f, w, weighted, start, stop, G, H):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def half_squared_gradients(y, f, w, weighted, start, stop, G):
     """Of (f - y)^2 / 2, whose curvature is 1."""
     total = 0.0
@@ -146,7 +145,7 @@ def half_squared_gradients(y, f, w, weighted, start, stop, G):
     return total / 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
     """Of any loss with one column. H is left alone if it is empty."""
     total = 0.0
@@ -160,7 +159,7 @@ def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def add_leaf_values(nodes, value, a, b, f):
     """Add the value of its leaf to f of every row of the leaves a .. b."""
     rows, start, stop, left, _ = nodes
@@ -171,7 +170,7 @@ def add_leaf_values(nodes, value, a, b, f):
                 f[np.uint64(rows[i])] += step
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def newton_leaf_values(nodes, G, H, w, factor, a, b, value):
     """factor sum w G / sum w H by node, or 0 where the curvature is 0."""
     rows, start, stop, left, inner = nodes
@@ -187,7 +186,7 @@ def newton_leaf_values(nodes, G, H, w, factor, a, b, value):
         value[v] = factor * g / h if abs(h) > 1e-150 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def quantile_leaf_values(nodes, y, f, w, level, delta, a, b, value):
     """Quantile of y - f by node; with delta > 0 the one step of Huber's loss.
 
@@ -215,7 +214,7 @@ def quantile_leaf_values(nodes, y, f, w, level, delta, a, b, value):
         value[v] = middle
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def bound_leaf_values(left, right, feature, signs, value):
     """Clip the values of leaves to the bounds of the monotone splits above them.
 

@@ -1,12 +1,12 @@
 """Compiled quantiles of the training targets that share leaves with a row."""
 
 import numpy as np
-from numba import njit
 
 from ..core._weighted import tie_tolerance
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leaf_target_quantiles(leaf, start, rank, weight, y, q, out):
     """Quantiles q (ascending) of the targets that share leaves with each row.
 

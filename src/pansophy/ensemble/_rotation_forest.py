@@ -1,9 +1,9 @@
 """Compiled rotation of rows by blocks of columns."""
 
-from numba import njit
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rotate_rows(X, mean, order, blocks, start, stop, out):
     """out[i, group] = (x[i, group] - mean[group]) B for rows start .. stop.
 

@@ -3,12 +3,12 @@
 The equations are in `tree_table.py`.
 """
 
-from numba import njit
+from ..core.compiled import compiled
 
 BINS = 256
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def coarse_bin_codes(x, order, f, codes):
     """Write the bin of each row to codes[:, f]: equal counts, equal values together."""
     n = order.shape[0]
@@ -19,7 +19,7 @@ def coarse_bin_codes(x, order, f, codes):
         codes[order[i], f] = b
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_weight_by_bin(codes, w, y, H):
     """H[f, bin] = weight, weight of the second class."""
     n, d = codes.shape
@@ -33,7 +33,7 @@ def class_weight_by_bin(codes, w, y, H):
             h[1] += c
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def relative_gain(u, v, S, W):
     """Gain of a split, up to a factor common to all: u of S and v of W on the left."""
     if v <= 0.0 or v >= W:
@@ -42,7 +42,7 @@ def relative_gain(u, v, S, W):
     return t * t / (v * (W - v))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def column_gain_bounds(H, S, W, best, bound):
     """By column: the best gain at a limit of bins, and a bound for any threshold."""
     for f in range(H.shape[0]):

@@ -5,13 +5,14 @@ those of y. `subset.py` has the method.
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 # share of the square of a column below which it depends on the others
 DEPENDENT_SHARE = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sweep_column(A, j, back):
     """Add column j to the regression, or remove it (`back`), in place.
 
@@ -33,7 +34,7 @@ def sweep_column(A, j, back):
     A[j, j] = -1.0 / pivot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_addition(A, inside, square):
     """The column whose addition lowers the RSS most, and by how much."""
     y = A.shape[0] - 1
@@ -47,7 +48,7 @@ def best_addition(A, inside, square):
     return best, drop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_removal(A, inside):
     """The column whose removal raises the RSS least, and by how much."""
     y = A.shape[0] - 1
@@ -61,7 +62,7 @@ def best_removal(A, inside):
     return best, rise
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def greedy_subset_path(A, inside, square, rss, sets, out):
     """Add (or with `out` remove) the best column at a time, recording each size."""
     y = A.shape[0] - 1
@@ -82,7 +83,7 @@ def greedy_subset_path(A, inside, square, rss, sets, out):
         record_if_best(A[y, y], inside, size, rss, sets)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record_if_best(value, inside, size, rss, sets):
     """Record the set if it is the best of its size."""
     if size < rss.shape[0] and value < rss[size]:
@@ -91,7 +92,7 @@ def record_if_best(value, inside, size, rss, sets):
             sets[size, j] = inside[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def search_branch(stack, inside, size, order, depth, first, rss, sets, left):
     """Drop columns in all ways that may still improve a size, `left` nodes at most.
 

@@ -1,9 +1,9 @@
 """Compiled products of a sparse feature matrix with the weights of a chain CRF."""
 
-from numba import njit
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_label_scores(indptr, indices, data, first, label, w, first_row, last_row, U):
     """U_tl += sum over attributes a of x_ta w_al, for a range of rows.
 
@@ -17,7 +17,7 @@ def add_label_scores(indptr, indices, data, first, label, w, first_row, last_row
                 U[t, label[q]] += x * w[q]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weight_gradient(
     indptr, indices, data, first, label, R, first_column, last_column, G
 ):

@@ -19,12 +19,13 @@ of a small query several times as long):
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 RESCALE_EVERY = 8  # products after which a table is rescaled, so that none underflows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     """T *= S along the axes of T."""
     if k == 0:
@@ -56,7 +57,7 @@ def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
             return
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     """S = the sum of T over the axes that S lacks."""
     S[s0 : s0 + size] = 0.0
@@ -90,7 +91,7 @@ def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
             return
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def rescale_table(T, start, end):
     """Divide a table by its largest value and return its logarithm."""
     top = 0.0
@@ -103,7 +104,7 @@ def rescale_table(T, start, end):
     return np.log(top)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def load_factors(T, geometry, factors, codes, digit, n_products):
     """Tables as products of factors at the observed codes; log of their scale."""
     table_ptr, dims, dim_ptr = geometry
@@ -128,7 +129,7 @@ def load_factors(T, geometry, factors, codes, digit, n_products):
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, changed):
     """Send the messages of a schedule (edge, direction); log of their scale.
 
@@ -174,7 +175,7 @@ def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, c
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def read_marginals(out, T, geometry, output, digit):
     """Normalised marginals of cliques, end to end; log sum of the first."""
     table_ptr, dims, dim_ptr = geometry
@@ -198,7 +199,7 @@ def read_marginals(out, T, geometry, output, digit):
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def marginals_of_rows(
     out, log_z, codes, geometry, factors, links, schedule, n_collect, output, widest
 ):
@@ -243,7 +244,7 @@ def marginals_of_rows(
         log_z[i] = scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, digit):
     """Multiply the likelihoods of observed variables into their home tables.
 
@@ -264,7 +265,7 @@ def multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, dig
         unit[axis] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def marginal_from_calibrated(
     tables,
     messages,

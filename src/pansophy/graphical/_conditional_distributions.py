@@ -1,10 +1,11 @@
 """Compiled sampling of states from the rows of a conditional table."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_table_rows(edges, z, u):
     """The state of each draw: row z_i of cumulative sums (k, m), uniform number u_i."""
     m = edges.shape[1]

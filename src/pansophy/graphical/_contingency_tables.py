@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_states(column, bits):
     """Set bit i % 64 of word i // 64 of bits[column[i]] for each row i; none for -1."""
     n = column.shape[0]
@@ -18,7 +17,7 @@ def pack_states(column, bits):
             bits[c, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def popcount(v):
     """The number of ones in a word; LLVM compiles this pattern to one instruction."""
     v = v - ((v >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -28,7 +27,7 @@ def popcount(v):
     return (v * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def intersect_states(bits, start, base, lo, hi, joint):
     """joint[c] = bits of the rows in which the base variables are in joint state c.
 
@@ -49,7 +48,7 @@ def intersect_states(bits, start, base, lo, hi, joint):
     return q
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_by_bits(
     bits, start, base, others, offset, q, has_missing, joint, totals, out
 ):
@@ -95,7 +94,7 @@ def count_by_bits(
                 out[at + m - 1] = remaining
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def extend_joint_state(index, column, m):
     """index <- index * m + column in place; -1 where either is missing (-1)."""
     for i in range(index.shape[0]):
@@ -103,7 +102,7 @@ def extend_joint_state(index, column, m):
         index[i] = -1 if c < 0 or index[i] < 0 else index[i] * m + c
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_joint_counts(index, column, m, w, weighted, out):
     """out[index * m + column] += w for each row in which neither is missing."""
     for i in range(index.shape[0]):
@@ -112,13 +111,13 @@ def add_joint_counts(index, column, m, w, weighted, out):
             out[index[i] * m + c] += w[i] if weighted else 1.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def x_log_x(x):
     """x log x, 0 at x = 0."""
     return x * math.log(x) if x > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def family_score(N, q, m, r, full, marginal, number):
     """The score of a table N (q, m, r) of own states m, parent states (q, r).
 
@@ -141,13 +140,13 @@ def family_score(N, q, m, r, full, marginal, number):
     return total - number * (m - 1) * full if marginal == 0 else total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_rising_factorial(a, x):
     """log Gamma(a + x) - log Gamma(a)."""
     return math.lgamma(a + x) - math.lgamma(a)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def family_scores(N, offset, q, m, sizes, full, marginal, number, out):
     """`family_score` of each table of a batch; table k has an additional parent k."""
     for k in range(sizes.shape[0]):
@@ -156,7 +155,7 @@ def family_scores(N, offset, q, m, sizes, full, marginal, number, out):
         out[k] = family_score(T, q, m, r, full * r, marginal, number)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
     """G statistic and degrees of freedom of y and z given the rest, for each table.
 

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from ..core._random import random_uniform
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cumulative_conditional(g, v, x, w):
     """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v."""
     n = g.sizes[v]
@@ -33,7 +33,7 @@ def cumulative_conditional(g, v, x, w):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
     """Draw rows into out (n, d): `thin` sweeps over the free variables apart.
 

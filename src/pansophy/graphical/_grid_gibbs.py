@@ -11,10 +11,11 @@ random numbers of a row are made by vector instructions as well.
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_random_row(lanes, r, n):
     """One step of the first n generators, into r."""
     for k in range(n):
@@ -28,7 +29,7 @@ def draw_random_row(lanes, r, n):
         lanes[3, k] = (s3 << np.uint32(11)) | (s3 >> np.uint32(21))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def wrap_borders(x, height, width):
     """Copy the borders of a colour to the opposite side, for periodic grids."""
     half = width // 2
@@ -40,7 +41,7 @@ def wrap_borders(x, height, width):
         x[height + 1, k] = x[1, k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
     """`sweeps` updates of every spin: +1 where r < T[kind, sum of neighbours + 4].
 
@@ -65,7 +66,7 @@ def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
                 wrap_borders(x[c], height, width)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def potts_sweeps(x, P, E, lanes, r, wrapped, sweeps):
     """`sweeps` updates of every label of a padded grid x (height + 2, width + 2).
 

@@ -14,12 +14,13 @@ current.
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 ROOT, NONE, ORPHAN = -1, -2, -3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def build_arcs(n, pairs, capacity, reverse_capacity):
     """Arcs sorted by their tails: first_arc (n + 1,), head, residual, twin (2 m,)."""
     m = len(pairs)
@@ -43,7 +44,7 @@ def build_arcs(n, pairs, capacity, reverse_capacity):
     return first_arc, head, residual, twin
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
     """Saturate the path through the arc `bridge` from S to T; number of orphans."""
     amount = residual[bridge]
@@ -93,7 +94,7 @@ def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distance_to_root(j, head, parent_arc, stamp, depth, clock):
     """Arcs from j to its root, or -1 if the path is broken; stamps the path."""
     d = 0
@@ -116,7 +117,7 @@ def distance_to_root(j, head, parent_arc, stamp, depth, clock):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def adopt_orphan(
     i, first_arc, head, residual, twin, tree, parent_arc, stamp, depth, clock
 ):
@@ -138,7 +139,7 @@ def adopt_orphan(
     return best_arc
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def minimum_cut(terminal, first_arc, head, residual, twin):
     """Side of each node in a minimum cut: 1 source, 2 sink, 0 for either.
 

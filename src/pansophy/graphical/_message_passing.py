@@ -14,10 +14,11 @@ the largest sum of logarithms (kind 2; the table then holds logarithms).
 import math
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def variable_to_factor(g, e, M, u, r, q):
     """q_e of eq. (1)."""
     v = g.variable[e]
@@ -35,7 +36,7 @@ def variable_to_factor(g, e, M, u, r, q):
                 q[x] += r[o] * M[m + x]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def factor_to_variable(g, e, kind, M, u, r, q, w, out):
     """The log message of the factor of edge e to its variable, into out."""
     f, v = g.factor[e], g.variable[e]
@@ -86,7 +87,7 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
             out[x] = math.log(out[x]) + scale if out[x] > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def normalise_and_damp(g, e, kind, M, damping, out):
     """Normalise and damp a new message; returns its distance from the old one."""
     n, m = g.sizes[g.variable[e]], g.message[e]
@@ -111,7 +112,7 @@ def normalise_and_damp(g, e, kind, M, damping, out):
     return gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
     """Messages of the edges in `order` from M into new; returns the largest change.
 
@@ -130,7 +131,7 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
     return gap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def update_residual(residuals, leaf, value):
     """Set a residual in a tournament tree of maxima (leaves in the second half)."""
     k = leaf + len(residuals) // 2
@@ -141,7 +142,7 @@ def update_residual(residuals, leaf, value):
         k //= 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def residual_sweep(
     g, kind, M, u, r, damping, pending, residuals, count, is_first, buffers
 ):
@@ -184,7 +185,7 @@ def residual_sweep(
     return residuals[1]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def log_beliefs(g, M, u, r):
     """u_v + sum_e r_e M_e for every variable, end to end."""
     b = u.copy()
@@ -195,7 +196,7 @@ def log_beliefs(g, M, u, r):
     return b
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tree_schedule(g, root):
     """Edges towards the roots, then away from them; the roots; whether it is a tree."""
     d = len(g.sizes)
@@ -249,7 +250,7 @@ def tree_schedule(g, root):
     return order, roots[:n_roots], tree
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     """Decode the best assignment x of a tree, from the roots down."""
     b = log_beliefs(g, M, u, r)
@@ -292,7 +293,7 @@ def decode_assignment(g, order, roots, kind, M, u, r, q, x):
                 x[g.variable[o]] = (best // g.stride[o]) % g.sizes[g.variable[o]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gaussian_sweep(first, head, twin, value, diagonal, h, A, B, order, damping):
     """Messages of each node in `order` to its neighbours; returns the largest change.
 

@@ -1,17 +1,15 @@
 """Compiled minimum spanning trees: Prim over points, Kruskal over edges."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH_NO_NAN
+from ..core.compiled import FASTMATH_NO_NAN, compiled
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
 POINT_CHUNK = 512  # points whose distances are computed at a time
 # no distance is NaN; infinities keep their meaning
-DISTANCE_FASTMATH = FASTMATH_NO_NAN
 
 
-@njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def accumulate_distances(XT, x, a, b, kind, p, out):
     """out[j] = distance (before the root) from x to points a .. b, by columns."""
     d = XT.shape[0]
@@ -46,7 +44,7 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
                 out[j] += abs(row[j] - v) ** p
 
 
-@njit(cache=True, nogil=True, fastmath=DISTANCE_FASTMATH)
+@compiled(fastmath=FASTMATH_NO_NAN)
 def relax_edges(t, core, source_core, best, parent, source, a, b):
     """Update the best lengths with those of a new source; the smallest of best[a:b]."""
     m = b - a
@@ -66,7 +64,7 @@ def relax_edges(t, core, source_core, best, parent, source, a, b):
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prim_points(XT, core, kind, p, left, right, weight):
     """Edges of a minimum spanning tree in the order in which Prim adds them.
 
@@ -104,7 +102,7 @@ def prim_points(XT, core, kind, p, left, right, weight):
         weight[step] = best[at]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prim_matrix(D, left, right, weight):
     """`prim_points` for a matrix of distances."""
     n = len(D)
@@ -131,7 +129,7 @@ def prim_matrix(D, left, right, weight):
         at = nearest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find_root(parent, i):
     """The representative of the set of i, with path halving (union-find)."""
     while parent[i] != i:
@@ -140,7 +138,7 @@ def find_root(parent, i):
     return i
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kruskal_edges(order, row, column, n, kept):
     """Edges that join two components, in the given order; returns their number."""
     parent = np.arange(n)

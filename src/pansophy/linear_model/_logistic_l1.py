@@ -7,9 +7,8 @@ predictions of one class plus an elastic net.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..optim._coordinate import gram_epochs
 from ..penalties import _separable as penalties
 from ..penalties.base import ELASTIC_NET
@@ -36,7 +35,7 @@ class ColumnQuadratic(NamedTuple):
     G: np.ndarray  # their Gram matrix
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def column_curvatures(columns, h, mass, mean, curve):
     """Fill `mean` and `curve` of a `ColumnQuadratic`.
 
@@ -54,7 +53,7 @@ def column_curvatures(columns, h, mass, mean, curve):
         curve[j] = rest if rest > 1e-10 * square else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def block_gram(data, columns, starts, h, G):
     """G += X^T diag(h) X over CSR rows of few columns, sorted: lower triangle."""
     for i in range(h.shape[0]):
@@ -65,7 +64,7 @@ def block_gram(data, columns, starts, h, G):
                 row[columns[t]] += part * data[t]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def column_gradient(columns, r, j):
     """x_j . r for column j."""
     g = 0.0
@@ -74,7 +73,7 @@ def column_gradient(columns, r, j):
     return g
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def update_row_gradients(columns, h, r, j, change):
     """r += h x_j change."""
     for t in range(columns.starts[j], columns.starts[j + 1]):
@@ -82,7 +81,7 @@ def update_row_gradients(columns, h, r, j, change):
         r[i] += h[i] * columns.data[t] * change
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def block_sweep(columns, quadratic, r, shift, w, a, b):
     """Update all coordinates of the block together, by sweeps over its Gram matrix.
 
@@ -112,7 +111,7 @@ def block_sweep(columns, quadratic, r, shift, w, a, b):
     return shift, total, most
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def quadratic_epochs(columns, quadratic, r, w, order, a, b, accuracy, tol, n):
     """At most n epochs of coordinate descent on the quadratic plus an elastic net.
 
@@ -160,7 +159,7 @@ def quadratic_epochs(columns, quadratic, r, w, order, a, b, accuracy, tol, n):
     return -shift
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_column_changes(columns, change, out):
     """out += X change, from the non-zero entries of change."""
     for j in range(change.shape[0]):

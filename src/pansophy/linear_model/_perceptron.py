@@ -5,20 +5,19 @@ Rows come as in `_sgd.py`; `perceptron.py` has the mathematics.
 
 import math
 
-from numba import njit
-
+from ..core.compiled import compiled
 from ._sgd import add_row, add_row_to_average, prefetch_row, row_dot
 
 PREFETCH_DISTANCE = 8  # rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_right(y, f, zero):
     """Whether a score f has the sign y; a score of 0 has the sign `zero`."""
     return y * f > 0 or (f == 0 and y == zero)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weight_of_errors(X, indices, indptr, order, y, v, w, b, zero):
     """Weight of the rows on the wrong side of (w, b), or on it."""
     total = 0.0
@@ -29,7 +28,7 @@ def weight_of_errors(X, indices, indptr, order, y, v, w, b, zero):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
     """A pass for two classes, in place; returns the mistakes.
 
@@ -65,7 +64,7 @@ def pocket_pass(rows, order, y, v, eta, intercept, zero, w, b, kept, z):
     return wrong
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def strongest_rival(X, indices, indptr, i, own, W, b):
     """The best-scored class other than `own` on row i, and the margin over it."""
     score = row_dot(X, indices, indptr, i, W[own]) + b[own]
@@ -79,7 +78,7 @@ def strongest_rival(X, indices, indptr, i, own, W, b):
     return best, score - high
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def multiclass_weight_of_errors(rows, order, codes, v, W, b):
     """Weight of the rows whose own class does not have the single best score."""
     X, indices, indptr = rows
@@ -91,7 +90,7 @@ def multiclass_weight_of_errors(rows, order, codes, v, W, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def multiclass_pass(rows, order, codes, v, eta, intercept, W, b, past, past_b, t):
     """A pass for several classes, in place; returns the mistakes.
 

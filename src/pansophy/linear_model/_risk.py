@@ -10,16 +10,15 @@ stay in order (no `reassoc`): gathering in vectors is slower.
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH, FASTMATH_ORDERED
+from ..core.compiled import FASTMATH, FASTMATH_ORDERED, compiled
 from ..losses import _pointwise as losses
 from ..losses.base import LOGISTIC
 
 CHUNK = 64  # rows
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def loss_and_gradient(kind, a, y, v, f, r):
     """Returns the sum of v l(y, f); r becomes v l'(y, f)."""
     loss = 0.0
@@ -36,14 +35,14 @@ def loss_and_gradient(kind, a, y, v, f, r):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def loss_curvature(kind, a, y, v, f, h):
     """h = v l''(y, f)."""
     for i in range(f.shape[0]):
         h[i] = v[i] * losses.loss_curvature(kind, y[i], f[i], a)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_dense_predictions(X, w, b, f):
     """f += X w + b."""
     for i in range(f.shape[0]):
@@ -54,7 +53,7 @@ def add_dense_predictions(X, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_dense_gradient(X, r, g):
     """g += (X, 1)^T r, four rows at a time."""
     n, d = X.shape
@@ -74,7 +73,7 @@ def add_dense_gradient(X, r, g):
         g[d] += r[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     """Loss of dense rows; the gradient is added to g (d + 1,)."""
     n = X.shape[0]
@@ -88,7 +87,7 @@ def dense_loss_gradient(X, y, v, w, b, kind, a, f, g):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_hessian_product(X, h, u, c, g):
     """g += (X, 1)^T diag(h) (X u + c)."""
     n = X.shape[0]
@@ -102,7 +101,7 @@ def dense_hessian_product(X, h, u, c, g):
         add_dense_gradient(X[i : i + m], r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def add_sparse_predictions(data, columns, starts, w, b, f):
     """f += X w + b for CSR rows."""
     for i in range(f.shape[0]):
@@ -112,7 +111,7 @@ def add_sparse_predictions(data, columns, starts, w, b, f):
         f[i] += s + b
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def add_sparse_gradient(data, columns, starts, r, g):
     """g += (X, 1)^T r for CSR rows."""
     total = 0.0
@@ -123,7 +122,7 @@ def add_sparse_gradient(data, columns, starts, r, g):
     g[-1] += total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
     """`dense_loss_gradient` for CSR rows."""
     n = f.shape[0]
@@ -138,7 +137,7 @@ def sparse_loss_gradient(data, columns, starts, y, v, w, b, kind, a, f, g):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_hessian_product(data, columns, starts, h, u, c, g):
     """`dense_hessian_product` for CSR rows."""
     n = h.shape[0]
@@ -153,7 +152,7 @@ def sparse_hessian_product(data, columns, starts, h, u, c, g):
         add_sparse_gradient(data, columns, at, r[:m], g)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
     """Diagonal D and block G of (X, 1)^T diag(h) (X, 1) for CSR rows, added in place.
 
@@ -181,7 +180,7 @@ def sparse_diagonal_and_block(data, columns, starts, h, place, D, G):
         G[m, m] += h[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def softmax_loss_gradient(F, y, v, R):
     """Returns the loss of logits F (n, k); F becomes p, and R = v (p - one_hot(y))."""
     n, k = F.shape
@@ -205,7 +204,7 @@ def softmax_loss_gradient(F, y, v, R):
     return loss
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def softmax_curvature_product(P, v, D):
     """Each row of D becomes v (diag p - p p^T) times that row."""
     n, k = P.shape

@@ -11,9 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
 class SAGAStep(NamedTuple):
@@ -35,7 +34,7 @@ class GradientTable(NamedTuple):
     count: np.ndarray  # (1,) how many rows were seen
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def row_loss_gradient(f, y, weight, out):
     """weight times the gradient of the logistic (k = 1) or softmax loss in f."""
     k = f.shape[0]
@@ -56,7 +55,7 @@ def row_loss_gradient(f, y, weight, out):
     out[y] -= weight
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def elastic_net_prox(w, t, q):
     """The prox of t |w| + b/2 w^2 for q = 1 / (1 + b)."""
     if w > t:
@@ -66,7 +65,7 @@ def elastic_net_prox(w, t, q):
     return 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def repeated_affine_map(w, s, q, m):
     """w after m applications of w <- q (w - s)."""
     if q == 1.0:
@@ -75,7 +74,7 @@ def repeated_affine_map(w, s, q, m):
     return power * w - s * q * (1 - power) / (1 - q)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def catch_up(w, c, t, q, m):
     """w after m applications of w <- prox(w - c).
 
@@ -104,7 +103,7 @@ def catch_up(w, c, t, q, m):
     return w
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def bring_up_to_date(W, A, j, S, varies, eta, t, q, old, now):
     """Apply the steps `old` to `now` that coordinate j has missed."""
     for c in range(W.shape[1]):
@@ -115,7 +114,7 @@ def bring_up_to_date(W, A, j, S, varies, eta, t, q, old, now):
             W[j, c] = catch_up(W[j, c], eta * A[j, c], t, q, now - old)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_row(seen, count, i):
     """Mark row i as seen; returns n over the number of rows seen."""
     if not seen[i]:
@@ -124,7 +123,7 @@ def count_row(seen, count, i):
     return seen.shape[0] / count[0]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_saga_epoch(X, y, v, order, W, b, table, step):
     """One epoch over the rows in `order`, in place."""
     M, A, seen, count = table
@@ -154,7 +153,7 @@ def dense_saga_epoch(X, y, v, order, W, b, table, step):
                 A[c, d] += mean
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_saga_epoch(csr, y, v, order, W, b, table, last, step):
     """`dense_saga_epoch` for CSR rows, with W (d, k) and A (d + 1, k) by columns.
 

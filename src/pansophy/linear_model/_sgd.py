@@ -12,10 +12,9 @@ Between passes s is 1.
 import math
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import prefetch
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..losses._pointwise import loss_gradient, loss_value, sign_of
 from .sgd import (
     ADAGRAD,
@@ -42,7 +41,7 @@ AHEAD, LINES, LINE = 8, 8, 8
 SMALLEST_SCALE = 1e-9  # below this s is multiplied into u
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prefetch_row(X, indices, indptr, i):
     """Prefetch the first cache lines of row i, as rows are read in random order."""
     if X.ndim == 2:
@@ -55,7 +54,7 @@ def prefetch_row(X, indices, indptr, i):
             prefetch(indices, k)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shuffle_order(order, seed):
     """Shuffle `order` in place (Fisher-Yates with xorshift)."""
     x = np.uint64(seed) | np.uint64(1)
@@ -68,7 +67,7 @@ def shuffle_order(order, seed):
         order[i], order[j] = order[j], order[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def row_dot(X, indices, indptr, i, u):
     """u . x_i."""
     total = u.dtype.type(0)
@@ -81,7 +80,7 @@ def row_dot(X, indices, indptr, i, u):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_row(X, indices, indptr, i, c, u):
     """u += c x_i."""
     c = u.dtype.type(c)
@@ -93,7 +92,7 @@ def add_row(X, indices, indptr, i, c, u):
             u[indices[k]] += c * X[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def squared_row_norm(X, indptr, i):
     """|x_i|^2."""
     total = 0.0
@@ -106,7 +105,7 @@ def squared_row_norm(X, indptr, i):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_row_to_average(X, indices, indptr, i, c, u, past, q):
     """u += c x_i, and `past` gets q times what changed."""
     c = u.dtype.type(c)
@@ -124,7 +123,7 @@ def add_row_to_average(X, indices, indptr, i, c, u, past, q):
             past[j] += q * (u[j] - old)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def apply_l1_debt(u, paid, owed, past, q):
     """Apply the L1 penalty owed to every u_j."""
     owed, zero = u.dtype.type(owed), u.dtype.type(0)
@@ -139,7 +138,7 @@ def apply_l1_debt(u, paid, owed, past, q):
             past[j] += q * (new - old)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed):
     """Apply the L1 penalty owed to the columns of a sparse row."""
     if X.ndim == 1:
@@ -153,7 +152,7 @@ def apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed):
             paid[j] += u[j] - old
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def fold_scale(u, paid, past, s, owed, q):
     """Multiply s into u, so that s = 1; returns the penalty owed and q in new units."""
     if s == 0.0 and past.size:
@@ -166,7 +165,7 @@ def fold_scale(u, paid, past, s, owed, q):
     return owed * s, (q / s if s > 0 else 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def step_size_at(rule, t, eta):
     """The step size at update t = 1, 2, ..."""
     if rule.step == OPTIMAL:
@@ -176,7 +175,7 @@ def step_size_at(rule, t, eta):
     return eta
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clipped_loss_gradient(rule, y, f):
     """dl/df, clipped to MAX_GRADIENT."""
     return min(
@@ -185,7 +184,7 @@ def clipped_loss_gradient(rule, y, f):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def passive_aggressive_step(rule, size, loss, y, f, y_is_sign):
     """Signed length of a passive-aggressive step along a row of squared norm `size`."""
     if rule.step == PA1:
@@ -195,7 +194,7 @@ def passive_aggressive_step(rule, size, loss, y, f, y_is_sign):
     return step * (y if y_is_sign else sign_of(y - f))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def pass_objective(rule, losses, weights, w, b):
     """Mean loss plus penalty; nan if a coefficient has overflowed."""
     size = abs(b)
@@ -209,7 +208,7 @@ def pass_objective(rule, losses, weights, w, b):
     return mean + rule.l1 * (size - abs(b)) + rule.l2 / 2 * square
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, z):
     """One pass with an update per row; returns eq. (1) with the losses on the way."""
     X, indices, indptr = rows
@@ -277,7 +276,7 @@ def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, 
     return pass_objective(rule, losses, weights, u, b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def adaptive_direction(rule, g, j, t, first, second):
     """Direction of the step rule for gradient entry g, and the divisor of its step."""
     mu = rule.momentum
@@ -299,7 +298,7 @@ def adaptive_direction(rule, g, j, t, first, second):
     return first[j] / (1 - 0.9**t) / size, size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def gradient_step(rule, G, gb, eta, u, paid, past, first, second, z):
     """One step of u and b against the gradient (G, gb); s is 1 here."""
     d = u.size
@@ -329,7 +328,7 @@ def gradient_step(rule, G, gb, eta, u, paid, past, first, second, z):
             z[INTERCEPT] -= eta * adaptive_direction(rule, gb, d, t, first, second)[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def minibatch_pass(rows, order, y, v, factors, rule, u, paid, past, first, second, z):
     """One pass with an update per batch along its mean gradient; returns eq. (1)."""
     X, indices, indptr = rows

@@ -5,9 +5,8 @@ The formulas are those of `pointwise.py` and `robust.py`, for one row.
 
 import math
 
-from numba import njit
-
 from ..core._scalar import log1pexp, sigmoid
+from ..core.compiled import compiled
 from . import _glm as glm
 from .base import (
     ABSOLUTE,
@@ -32,7 +31,7 @@ from .base import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loss_value(kind, y, f, a):
     """l(y, f) with parameter a."""
     r = f - y
@@ -80,14 +79,14 @@ def loss_value(kind, y, f, a):
     return math.nan
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sign_of(x):
     if x > 0:
         return 1.0
     return -1.0 if x < 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loss_gradient(kind, y, f, a):
     """dl/df, a sub-gradient at kinks."""
     r = f - y
@@ -134,7 +133,7 @@ def loss_gradient(kind, y, f, a):
     return math.nan
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loss_curvature(kind, y, f, a):
     """d2l/df2 where it exists, 0 on straight pieces."""
     if kind == SQUARED:

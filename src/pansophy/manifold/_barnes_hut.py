@@ -8,14 +8,13 @@ Sums over a run come from running sums.
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 BITS = 20  # halvings of the cube along each axis
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def morton_codes(Y, low, side):
     """Where each point lies on the Z-curve through the cube."""
     m, n = Y.shape
@@ -31,7 +30,7 @@ def morton_codes(Y, low, side):
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def build_nodes(code, m, side, start, stop, size, after):
     """Fill the arrays of the tree over sorted codes; the number of nodes."""
     n = len(code)
@@ -75,7 +74,7 @@ def build_nodes(code, m, side, start, stop, size, after):
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def node_means(Y, order, start, stop, count, out):
     """The mean of the points of every node."""
     m, n = Y.shape
@@ -87,12 +86,7 @@ def node_means(Y, order, start, stop, count, out):
             out[k, c] = (total[stop[k]] - total[start[k]]) / (stop[k] - start[k])
 
 
-@njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath=FASTMATH,
-)
+@compiled(fastmath=FASTMATH)
 def tree_repulsion(Y, tree, angle, a, lo, hi, F):
     """F and the sum of q as in the direct loop, far cells taken as one point.
 

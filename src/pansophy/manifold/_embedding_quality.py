@@ -1,9 +1,9 @@
 """Compiled loop of trustworthiness: ranks of rows among the neighbours of another."""
 
-from numba import njit
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def excess_ranks(D, first, near, k):
     """Sum over rows and their neighbours on the map of how far ranks exceed k.
 

@@ -1,12 +1,11 @@
 """Compiled loop of SMACOF: the stress and the next points in one pass."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def guttman_transform(T, Y, lo, hi, out):
     """Rows of eq. (2) of `mds.py`, and their parts of the stress and of sum d^2.
 

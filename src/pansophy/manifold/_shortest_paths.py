@@ -7,10 +7,11 @@ scanned again when a shorter way is found inside its bucket, but moves at no cos
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def indexed_heap_rise(heap, place, key, at):
     """Move the node at a place of the heap up to where it belongs."""
     node = heap[at]
@@ -25,7 +26,7 @@ def indexed_heap_rise(heap, place, key, at):
     place[node] = at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def indexed_heap_sink(heap, place, key, size):
     """Move the node at the top of the heap down to where it belongs."""
     node = heap[0]
@@ -45,7 +46,7 @@ def indexed_heap_sink(heap, place, key, size):
     place[node] = at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def dijkstra_paths(indptr, indices, length, lo, hi, D):
     """D[s] = shortest distances from each source s to every node; inf if none."""
     n = len(indptr) - 1
@@ -74,7 +75,7 @@ def dijkstra_paths(indptr, indices, length, lo, hi, D):
                     indexed_heap_rise(heap, place, key, place[to])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bucket_unlink(to, bucket, head, after, before):
     """Take a node out of its bucket."""
     a, b = before[to], after[to]
@@ -86,7 +87,7 @@ def bucket_unlink(to, bucket, head, after, before):
         before[b] = a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
     """`dijkstra_paths` with a ring of `count` > max(length) / width + 1 buckets.
 

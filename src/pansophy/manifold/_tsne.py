@@ -9,7 +9,6 @@ q = (1 + |y - z|^2 / a)^(-(a+1)/2); a = 1 in two dimensions has loops of its own
 import math
 
 import numpy as np
-from numba import njit
 
 from ..core._shared_queue import (
     finish_item,
@@ -18,10 +17,10 @@ from ..core._shared_queue import (
     wait_for_item,
     wait_until_finished,
 )
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def row_bandwidths(D, target, lo, hi, P):
     """P[i] = exp(-b_i D[i]) / sum, b_i such that its entropy is `target`.
 
@@ -73,7 +72,7 @@ def row_bandwidths(D, target, lo, hi, P):
             P[i, j] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def attraction(indptr, indices, p, Y, a, lo, hi, A):
     """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
     m = Y.shape[0]
@@ -104,7 +103,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
                 A[c, i] += w * (Y[c, i] - Y[c, j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def attraction_dense(P, Y, a, lo, hi, A):
     """`attraction` when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
@@ -128,7 +127,7 @@ def attraction_dense(P, Y, a, lo, hi, A):
             A[c, i] = s
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def repulsion_direct(Y, a, lo, hi, F):
     """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
     m, n = Y.shape
@@ -175,7 +174,7 @@ def repulsion_direct(Y, a, lo, hi, F):
     return Z
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def kernel_powers(w, a, q):
     """q = w^((a + 1) / 2) for a whole a, by products and one root."""
     for j in range(len(w)):
@@ -185,7 +184,7 @@ def kernel_powers(w, a, q):
             q[j] *= w[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
     """One step of descent with gains; the squared norm of the gradient, eq. (6)."""
     m, n = Y.shape
@@ -202,7 +201,7 @@ def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
     return norm
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forces_block(affinities, Y, a, k, width, A, F, parts):
     """Attraction and repulsion of block k of the points."""
     indptr, indices, p = affinities
@@ -212,7 +211,7 @@ def forces_block(affinities, Y, a, k, width, A, F, parts):
     parts[k] = repulsion_direct(Y, a, lo, hi, F)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def direct_descent(board, leads, affinities, points, a, width, forces, rates, n):
     """n steps of descent with direct sums, blocks shared by a coordinator and workers.
 
@@ -247,7 +246,7 @@ def direct_descent(board, leads, affinities, points, a, width, forces, rates, n)
         publish_items(board, len(parts))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def cross_entropy_sparse(indptr, indices, p, Y, a, lo, hi):
     """-sum over neighbours of p_ij log q_ij, with q_ij not yet over Z."""
     m = Y.shape[0]
@@ -261,7 +260,7 @@ def cross_entropy_sparse(indptr, indices, p, Y, a, lo, hi):
     return 0.5 * (a + 1) * total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def cross_entropy_dense(P, Y, a, lo, hi):
     """`cross_entropy_sparse` when every pair has a p_ij."""
     m = Y.shape[0]

@@ -8,19 +8,13 @@ grid of one axis is a grid of two whose second axis has one node, which all shar
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 ORDER = 6
 
 
-@njit(
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-    fastmath=FASTMATH,
-)
+@compiled(fastmath=FASTMATH)
 def spline_weights(t, w, d):
     """Values w and slopes d of the ORDER splines that cover a point.
 
@@ -42,7 +36,7 @@ def spline_weights(t, w, d):
         w[0] = over * (1 - t) * w[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def spread_charges(Y, low, h, W, S, at, grid):
     """Put a unit of charge for every point on the grid; keep weights and slopes."""
     m, n = Y.shape
@@ -66,7 +60,7 @@ def spread_charges(Y, low, h, W, S, at, grid):
                 grid[r + k, 0] += W[0, i, k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def field_gradient(field, W, S, at, scale, F):
     """F = scale * gradient of the field at the points; the sum of the field there."""
     m, n = at.shape
@@ -94,7 +88,7 @@ def field_gradient(field, W, S, at, scale, F):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def sort_into_cells(Y, low, side, shape):
     """Points sorted by square cells: their order, and where each cell begins."""
     n, rows, columns = Y.shape[1], shape[0], shape[1]
@@ -115,7 +109,7 @@ def sort_into_cells(Y, low, side, shape):
     return order, start
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_near_pairs(start, rows, columns):
     """How many pairs `add_near_repulsion` sums over."""
     total = 0
@@ -130,7 +124,7 @@ def count_near_pairs(start, rows, columns):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_near_repulsion(x, y, order, start, rows, columns, T, reach, F):
     """Add the push of exp(-T (1 + r^2)) / (1 + r^2) to F; the sum of its values.
 

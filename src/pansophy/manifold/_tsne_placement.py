@@ -3,13 +3,12 @@
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ._tsne import kernel_powers
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def repulsion_on_point(Y, a, z, w, q, f):
     """f = sum_j q_j (z - y_j) / (1 + |z - y_j|^2 / a) over the map; sum of q_j."""
     m, n = Y.shape
@@ -38,7 +37,7 @@ def repulsion_on_point(Y, a, z, w, q, f):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def placement_objective(p, rows, Y, a, z, w, q, f, g):
     """Eq. (2) at z but for a constant, its slope g, and the weight of the pull."""
     m = len(z)
@@ -62,7 +61,7 @@ def placement_objective(p, rows, Y, a, z, w, q, f, g):
     return total, weight * (a + 1) / a
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def start_at_neighbor(p, rows, Y, a, z):
     """Put z on the neighbour from which the pull of the others is the least work."""
     m = len(z)
@@ -80,7 +79,7 @@ def start_at_neighbor(p, rows, Y, a, z):
                 z[c] = Y[c, rows[t]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled
 def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
     """Put the points lo .. hi where eq. (2) is least, by steps that never raise it."""
     m, n = Y.shape

@@ -2,12 +2,10 @@
 
 import math
 
-from numba import njit
-
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def diagonal_normal_scores(X, M, P, log_P, constant, out):
     """log N(x; m_c, diag(1 / p_c^2)) of each row, NaN left out; out (n, k).
 
@@ -31,7 +29,7 @@ def diagonal_normal_scores(X, M, P, log_P, constant, out):
                 out[i, c] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def largest_categories(X, top):
     """Raise top (d,) to the largest value of each column; returns the first bad column.
 
@@ -51,7 +49,7 @@ def largest_categories(X, top):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_categories(X, codes, w, weighted, start, counts):
     """Add the weight of each row at counts[class, start_j + x_ij], NaN left out."""
     n, d = X.shape
@@ -64,7 +62,7 @@ def count_categories(X, codes, w, weighted, start, counts):
                 counts[c, start[j] + int(v)] += wi
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def category_scores(X, start, T, out):
     """Sum of the rows T[start_j + x_ij] (k,) over j; the first bad column, or -1."""
     n, d = X.shape
@@ -85,7 +83,7 @@ def category_scores(X, start, T, out):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_sparse_rows(indptr, indices, data, which, w, weighted, total):
     """Add the sparse rows `which`, times their weights, to total (d,)."""
     for q in range(which.shape[0]):
@@ -95,7 +93,7 @@ def add_sparse_rows(indptr, indices, data, which, w, weighted, total):
             total[indices[p]] += wi * data[p]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_scores(indptr, indices, data, A, out):
     """x A for each sparse row x; A (d, k), out (n, k)."""
     k = A.shape[1]

@@ -7,9 +7,8 @@ kernel: 0 gaussian, 1 tophat, 2 epanechnikov, 3 exponential, 4 linear, 5 cosine.
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..distances._kd_tree import (
     WIDE,
     distances_to_rows,
@@ -21,7 +20,7 @@ FAR = 40.0  # exp(-40) of the nearest row's share is below rounding
 LOG_ERROR = 0.01  # what log p may be wrong by, however large atol is
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def small_exp(x):
     """exp(x) for -40 <= x <= 0 in steps a vector unit can do: exp(x / 64)^64."""
     t = x * (1 / 64)
@@ -44,7 +43,7 @@ def small_exp(x):
     return y * y
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distance_from_reduced(reduced, kind, p):
     """The distance from the reduced distance (its square, or its power p)."""
     if kind == 2:
@@ -52,7 +51,7 @@ def distance_from_reduced(reduced, kind, p):
     return reduced if kind < 2 else reduced ** (1 / p)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kernel_value(u, shape, shift):
     """The kernel at u = distance / h, times exp(shift), without its norm.
 
@@ -74,7 +73,7 @@ def kernel_value(u, shape, shift):
     return math.cos(0.5 * math.pi * u)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     """sum of w K over the m rows of a leaf, whose reduced distances are in buffer."""
     total = 0.0
@@ -96,7 +95,7 @@ def leaf_kernel_sum(buffer, w, low, m, h, shape, shift, kind, p):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kernel_sums(metric, tree, w, W, QT, first, last, h, shape, shifts, log_atol, rtol):
     """sum_i w_i K(d(q, x_i) / h) exp(shift_q) for the queries first to last.
 

@@ -9,13 +9,12 @@ and visit the coordinates in the given order `n_epochs` times.
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ..penalties import _separable as penalties
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     """Passes in Gram form; returns the number of changes in the last one."""
     k = q.shape[0]
@@ -39,7 +38,7 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def gram_gap(h, q, w, energy, positive, a, b):
     """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
     l1 = 0.0
@@ -57,7 +56,7 @@ def gram_gap(h, q, w, energy, positive, a, b):
     return square / 2 + a * l1 - s * along + s * s / 2 * square
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     """Passes over all columns and then over the support, until gap <= tol.
 
@@ -77,7 +76,7 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     return gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epochs):
     """Passes over dense columns; the residual is r = u / p + shift. Returns the shift.
 
@@ -113,7 +112,7 @@ def dense_lasso_epochs(X, p, mean, u, shift, w, curve, order, kind, a, b, n_epoc
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_lasso_epochs(
     columns, p, mean, r, shift, w, curve, order, kind, a, b, n_epochs
 ):
@@ -141,7 +140,7 @@ def sparse_lasso_epochs(
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def centered_column_squares(X, index, p, mean, out):
     """Sums sum_i p_i (x_ij - m_j)^2 for some columns X[j], stored as rows."""
     for j in index:
@@ -153,7 +152,7 @@ def centered_column_squares(X, index, p, mean, out):
         out[j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def copy_columns(X, index, start, stop, out):
     """Copy some columns of a range of rows, out[j, i] = X[i, j], in small tiles."""
     for low in range(start, stop, 32):
@@ -163,7 +162,7 @@ def copy_columns(X, index, start, stop, out):
                 out[j, i] = X[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def copy_upper_from_lower(G, start, stop):
     """Copy the block G[start:stop, :start] onto G[:start, start:stop]."""
     for j in range(start, stop):
@@ -171,7 +170,7 @@ def copy_upper_from_lower(G, start, stop):
             G[i, j] = G[j, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def correlate_sparse(data, rows, starts, index, v, out):
     """Inner products out_k = sum_i x_ij v_i with the CSC columns j of `index`."""
     for k in range(index.shape[0]):
@@ -181,7 +180,7 @@ def correlate_sparse(data, rows, starts, index, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def correlate_rows(X, index, v, out):
     """Inner products out_k = X[j] v with the rows j of `index`."""
     for k in range(index.shape[0]):
@@ -192,7 +191,7 @@ def correlate_rows(X, index, v, out):
         out[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def forward_substitute(R, s, x):
     """Solve x <- R^-T x for the leading s x s block of an upper triangular R."""
     for i in range(s):
@@ -203,7 +202,7 @@ def forward_substitute(R, s, x):
             x[j] -= row[j] * t
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def back_substitute(R, s, x):
     """Solve x <- R^-1 x for the leading s x s block of an upper triangular R."""
     for i in range(s - 1, -1, -1):
@@ -214,7 +213,7 @@ def back_substitute(R, s, x):
         x[i] = (x[i] - t) / row[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def remove_from_factor(R, s, at):
     """Downdate the factor of A to that without row and column `at`.
 
@@ -238,7 +237,7 @@ def remove_from_factor(R, s, at):
             v[j] = cosine * v[j] - sine * below[j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def append_to_factor(R, s, column, corner):
     """Extend the factor of A by a row and column; False if A is then not definite."""
     forward_substitute(R, s, column)

@@ -8,9 +8,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
 class GroupProblem(NamedTuple):
@@ -26,7 +25,7 @@ class GroupProblem(NamedTuple):
     V: np.ndarray  # scratch space (t, widest group)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def group_prox(V, s, step, a, l1, b):
     """Prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
@@ -44,7 +43,7 @@ def group_prox(V, s, step, a, l1, b):
             V[t, m] *= scale
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def gram_blocks(problem, Q, W, order, n_epochs):
     """Passes over the groups in `order`; returns how many changed in the last one.
 
@@ -84,7 +83,7 @@ def gram_blocks(problem, Q, W, order, n_epochs):
     return changes
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def block_gap(problem, H, Q, W, energy):
     """The duality gap from Gram form, without an L1 part."""
     _, members, starts, _, a, _, b, _ = problem
@@ -109,7 +108,7 @@ def block_gap(problem, H, Q, W, energy):
     return square / 2 + size - along / worst + square / (2 * worst * worst)
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
     """Passes over all groups and then over the active ones, until gap <= tol; l1 = 0.
 
@@ -129,7 +128,7 @@ def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
     return block_gap(problem, H, Q, W, energy) <= tol
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group_norms(V, members, starts, l1):
     """Norm |soft(V_g, l1)| of every group of columns of V (t, d)."""
     out = np.zeros(len(starts) - 1)

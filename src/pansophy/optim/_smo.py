@@ -1,10 +1,11 @@
 """Loops of sequential minimal optimisation on a working set; see `smo.py`."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def optimize_pairs(K, y, C, a, g, tol, n_steps):
     """Pair steps on the working set, in place; returns their number.
 

@@ -2,12 +2,11 @@
 
 import math
 
-from numba import njit
-
+from ..core.compiled import compiled
 from .base import BOX, POSITIVE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def penalty_value(kind, w, a, b):
     """g of one coordinate."""
     if kind == BOX:
@@ -17,7 +16,7 @@ def penalty_value(kind, w, a, b):
     return a * abs(w) + b * w * w / 2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def penalty_prox(kind, w, step, a, b):
     """argmin_u step g(u) + (u - w)^2 / 2."""
     if kind == BOX:
@@ -28,7 +27,7 @@ def penalty_prox(kind, w, step, a, b):
     return math.copysign(size, w) / (1 + step * b)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def penalty_distance(kind, w, gradient, a, b):
     """How far -gradient is from the sub-differential at w."""
     if kind == BOX:

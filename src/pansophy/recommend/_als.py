@@ -13,10 +13,9 @@ that depends on these rows. A row without ratings is 0.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import prefetch
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 PREFETCH_DISTANCE = 8  # ratings between the one in hand and the one asked for
 
@@ -38,7 +37,7 @@ class Preconditioner(NamedTuple):
     m: np.ndarray  # one for each row
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def conjugate_gradient_rows(
     first, last, ratings, V, preconditioner, c, U, steps, enough
 ):
@@ -97,7 +96,7 @@ def conjugate_gradient_rows(
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def normal_matrix_product(begin, end, indices, a, t, V, e, x, q, start):
     """q = A x, where A has e for G + c I, or with `start` A x - b; returns b.x then.
 
@@ -137,14 +136,14 @@ def normal_matrix_product(begin, end, indices, a, t, V, e, x, q, start):
     return value
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
     """q += s0 v0 + s1 v1 + s2 v2 + s3 v3."""
     for f in range(len(q)):
         q[f] += s0 * v0[f] + s1 * v1[f] + s2 * v2[f] + s3 * v3[f]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def cholesky_rows(first, last, indptr, indices, a, t, V, G, c, U):
     """Each row exactly, by Cholesky; what A does not determine is 0."""
     k = V.shape[1]
@@ -172,7 +171,7 @@ def cholesky_rows(first, last, indptr, indices, a, t, V, G, c, U):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_rank_deficient(A, b, x):
     """x = A^-1 b from the lower half of A, which is overwritten; returns x.b.
 

@@ -1,10 +1,11 @@
 """Compiled intersections of transaction sets, stored as bits, 64 to a word."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bits_set_in_word(x):
     """How many bits of a word are 1."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -14,7 +15,7 @@ def bits_set_in_word(x):
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pack_transactions(indptr, indices, n_items):
     """The transactions that hold each item: bit t of row i of the result."""
     n = len(indptr) - 1
@@ -25,7 +26,7 @@ def pack_transactions(indptr, indices, n_items):
     return bits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frequent_extensions(bits, a, least):
     """Which later rows share at least `least` transactions with row a.
 

@@ -7,7 +7,8 @@ and by column, each as `SparseRatings`. `limits` = (shrinkage, least overlap).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 COSINE, COMMON, PEARSON = 0, 1, 2
 NO_VARIANCE = 1e-10  # a variance below this share of the mean square is rounding
@@ -21,13 +22,13 @@ class SparseRatings(NamedTuple):
     data: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rounded_magnitude(s):
     """|s| in units of 2^-40: what differs by rounding alone is equal."""
     return np.rint(abs(s) * 1099511627776.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def insert_neighbor(s, b, codes, sims, held):
     """Put row b with similarity s into the sorted lists; how many are held then.
 
@@ -53,7 +54,7 @@ def insert_neighbor(s, b, codes, sims, held):
     return held
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def cosine_neighbors(
     first, last, by_row, by_column, norms, exclude_self, limits, codes, sims
 ):
@@ -107,7 +108,7 @@ def cosine_neighbors(
                     enough = abs(sims[row, held - 1]) * (1 - 1e-9)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def correlation_neighbors(
     first, last, by_row, by_column, kind, exclude_self, limits, codes, sims
 ):
@@ -150,7 +151,7 @@ def correlation_neighbors(
                 held = insert_neighbor(s, b, codes[row], sims[row], held)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def correlation_from_sums(e, kind):
     """x.z / (|x| |z|) from sums over common cells, about the means if PEARSON.
 
@@ -166,7 +167,7 @@ def correlation_from_sums(e, kind):
     return min(1.0, max(-1.0, xz / np.sqrt(xx * zz)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def column_position(col, begin, end, c):
     """Where column c stands in a sorted row, or -1."""
     low, high = begin, end
@@ -179,7 +180,7 @@ def column_position(col, begin, end, c):
     return low if low < end and col[low] == c else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def predict_pairs(rows, cols, codes, sims, ptr, col, x, turned, k, plain, out):
     """sum s x / sum |s| over the k nearest rows that have the column; 0 if none.
 
@@ -203,7 +204,7 @@ def predict_pairs(rows, cols, codes, sims, ptr, col, x, turned, k, plain, out):
         out[q] = top / bottom if bottom > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_all_columns(rows, codes, sims, ptr, col, x, k, plain, out):
     """`predict_pairs` of all columns for some rows: (m, n_columns)."""
     n = out.shape[1]
@@ -228,7 +229,7 @@ def score_all_columns(rows, codes, sims, ptr, col, x, k, plain, out):
                 out[q, c] = out[q, c] / bottom[c] if bottom[c] > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def score_all_rows(cols, codes, sims, cptr, crow, cx, k, plain, out):
     """`predict_pairs` of all rows for some columns: (m, n_rows)."""
     n = out.shape[1]

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 
 
 class RatingColumns(NamedTuple):
@@ -27,7 +26,7 @@ class Factors(NamedTuple):
     V: np.ndarray
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sgd_epoch(rows, ratings, reg, rate, biased, factors):
     """One step for each of the ratings `rows`, in that order; factors change."""
     users, items, r, w, m = ratings
@@ -51,7 +50,7 @@ def sgd_epoch(rows, ratings, reg, rate, biased, factors):
             v[f] += rate * (e * old - reg * v[f])
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def squared_error_sum(first, last, ratings, factors):
     """sum_j w_j e_j^2 over the ratings first..last-1."""
     users, items, r, w, m = ratings

@@ -1,10 +1,11 @@
 """Compiled selection of the largest entries of each row."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def select_largest(S, n, codes, scores):
     """Fill codes and scores with the n largest of each row of S, best first.
 

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
 class LearningRule(NamedTuple):
@@ -16,7 +17,7 @@ class LearningRule(NamedTuple):
     level: np.ndarray  # epsilon or temperature of each step
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_outcome(cum, lo, hi, u):
     """The first k in lo..hi-1 with cum[k] > u."""
     for k in range(lo, hi - 1):
@@ -25,7 +26,7 @@ def sample_outcome(cum, lo, hi, u):
     return hi - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def greedy_action(q, v):
     """A best action, v in [0, 1) choosing among ties; and the best value."""
     best = q[0]
@@ -49,7 +50,7 @@ def greedy_action(q, v):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def softmax_action(q, temperature, v):
     """An action with probability proportional to exp(q / temperature)."""
     top = q.max()
@@ -65,7 +66,7 @@ def softmax_action(q, temperature, v):
     return len(q) - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def q_learning_steps(
     table, Q, visits, rule, U, position, total, n_episodes, returns, lengths
 ):

@@ -5,10 +5,11 @@ is a quarter of the time. Sums run in order: rows are too short to be worth vect
 """
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def improve_action_values(begin, column, p, r, V, gamma, a, lo, hi, Q, best, policy):
     """Values of action a in states lo..hi-1, and where they are the best so far."""
     for s in range(lo, hi):
@@ -22,7 +23,7 @@ def improve_action_values(begin, column, p, r, V, gamma, a, lo, hi, Q, best, pol
             policy[s] = a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def value_change_bounds(V, W):
     """Least and greatest of W - V."""
     low = high = W[0] - V[0]
@@ -33,14 +34,14 @@ def value_change_bounds(V, W):
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_lengths(begin, states, width):
     """Row lengths of some states."""
     for s in states:
         width[s] = begin[s + 1] - begin[s]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather_policy_rows(begin, column, p, states, into, out_column, out_p):
     """Copy the rows of some states."""
     for s in states:
@@ -50,7 +51,7 @@ def gather_policy_rows(begin, column, p, states, into, out_column, out_p):
             out_p[k + shift] = p[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def policy_sweeps(begin, column, p, r, V, W, gamma, sweeps, target):
     """Sweep W <- r + gamma T V up to `sweeps` times, until W - V varies by `target`.
 

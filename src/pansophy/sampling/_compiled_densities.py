@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import carray, njit
+from numba import carray
 
 from ..core._intrinsics import float64_pointer
-from ..core.compiled import FASTMATH, INNER_LOOP
+from ..core.compiled import FASTMATH, compiled
 from ..distributions._natural_parameters import exp_in_place
 from ._target_density import TABLE_SLOT
 
@@ -15,13 +15,13 @@ BLOCK_ROWS = 128
 LOG_2 = math.log(2.0)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def data_vector(table, i):
     """Data array i, of one axis."""
     return carray(float64_pointer(table[TABLE_SLOT * i]), (table[TABLE_SLOT * i + 1],))
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def data_matrix(table, i):
     """Data array i, of two axes."""
     at = TABLE_SLOT * i
@@ -59,7 +59,7 @@ def dense_normal_log_density(x, g, d, table):
     return 0.5 * total
 
 
-@njit(**INNER_LOOP, fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def block_scores(Z, x, f):
     """f = Z' x, four rows of Z at a time, then the remaining rows."""
     d = Z.shape[0]
@@ -74,7 +74,7 @@ def block_scores(Z, x, f):
             f[i] += x[j] * Z[j, i]
 
 
-@njit(**INNER_LOOP, fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def add_block_gradient(Z, f, g):
     """g += Z f, two rows of Z at a time."""
     d = Z.shape[0]

@@ -16,13 +16,10 @@ capped at MAX_LOG_WEIGHT, so that they do not overflow.
 import math
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import call_density
 from ..core._random import random_normal, random_uniform
-from ..core.compiled import FASTMATH, INNER_LOOP
-
-HMC_JIT = INNER_LOOP | {"fastmath": FASTMATH}
+from ..core.compiled import FASTMATH, compiled
 
 
 def int64_range(n):
@@ -49,7 +46,7 @@ DIVERGENCE_LIMIT = 1000.0  # increase of H that counts as a divergence
 MAX_PATH_STEPS = 1023.0  # of a trajectory of given length, as many as NUTS may take
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def copy_rows(V, a, b, rows):
     """Copy rows a, a + 1, ... to rows b, b + 1, ..."""
     for k in range(rows):
@@ -57,7 +54,7 @@ def copy_rows(V, a, b, rows):
             V[b + k, j] = V[a + k, j]
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def update_velocity(V, inv):
     """S = inv P, and the kinetic energy P S / 2."""
     d = V.shape[1]
@@ -76,7 +73,7 @@ def update_velocity(V, inv):
     return 0.5 * total
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def leapfrog_drift(V, F, inv):
     """Half a step of the momentum and a full step of the position, eq. (2)."""
     eps = F[EPS] * F[SIGN]
@@ -87,7 +84,7 @@ def leapfrog_drift(V, F, inv):
         V[Q, j] += eps * V[S, j]
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def start_trajectory(stream, V, F, N, inv, root):
     """Draw a momentum at the current position, which becomes a tree of one leaf."""
     d = V.shape[1]
@@ -124,7 +121,7 @@ def start_trajectory(stream, V, F, N, inv, root):
     N[PATH] = max(1, int(steps + 0.5))
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def choose_direction(stream, V, F, N):
     """Choose a direction at random and move to that end of the tree."""
     right = random_uniform(stream) < 0.5
@@ -133,7 +130,7 @@ def choose_direction(stream, V, F, N):
     N[LEAVES] = N[HEIGHT] = 0
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def is_u_turn(V, a, b, pa1, sa0, sa1):
     """Whether the trajectory a, then b, turns back, as a whole or in the middle, (6).
 
@@ -157,7 +154,7 @@ def is_u_turn(V, a, b, pa1, sa0, sa1):
     return True
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def merge_subtrees(stream, V, F, N):
     """Merge the two subtrees on top of the stack; False if the result turns back."""
     N[HEIGHT] -= 1
@@ -179,7 +176,7 @@ def merge_subtrees(stream, V, F, N):
     return True
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def join_subtree(stream, V, F, N):
     """Join the finished subtree to the tree; True if the tree may grow further."""
     end, other_end = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
@@ -200,7 +197,7 @@ def join_subtree(stream, V, F, N):
     return True
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def store_candidate(V, F, N, level, energy):
     """Store the current point in the slot of a level."""
     levels = N[LEVELS]
@@ -210,7 +207,7 @@ def store_candidate(V, F, N, level, energy):
     F[at], F[at + 1] = F[LP], energy
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def add_leaf(stream, V, F, N, w):
     """Add a leaf to the tree; True if the trajectory continues."""
     row = STACK + LEVEL * N[HEIGHT]
@@ -230,7 +227,7 @@ def add_leaf(stream, V, F, N, w):
     return join_subtree(stream, V, F, N)
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def finish_leapfrog(stream, V, F, N, inv):
     """Finish a leapfrog step with log pi known; True if the trajectory continues."""
     half = 0.5 * F[EPS] * F[SIGN]
@@ -260,7 +257,7 @@ def finish_leapfrog(stream, V, F, N, inv):
     return False
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def update_step_size(F, alpha):
     """Dual averaging of log eps, eq. (1) to (3) of `adaptation.py`."""
     F[COUNT] += 1.0
@@ -271,7 +268,7 @@ def update_step_size(F, alpha):
     F[EPS] = math.exp(min(max(log_eps, -600.0), 600.0))
 
 
-@njit(**HMC_JIT)
+@compiled(inner=True, fastmath=FASTMATH)
 def record_draw(V, F, N, x, info):
     """Store the draw and the statistics of the step; adapt the step size in warm-up."""
     levels = N[LEVELS]
@@ -292,7 +289,7 @@ def record_draw(V, F, N, x, info):
     N[LEAPS] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def run_chains(
     first_chain, last_chain, address, table, VS, FS, NS, inv, root, seeds, X, T
 ):

@@ -7,9 +7,10 @@ describes the data arrays, TABLE_SLOT numbers each: address and shape.
 """
 
 import numpy as np
-from numba import carray, cfunc, njit, types
+from numba import carray, cfunc, types
 
 from ..core._intrinsics import call_density, float64_pointer
+from ..core.compiled import compiled
 
 TABLE_SLOT = 4  # address and at most three lengths
 FLOAT_POINTER = types.CPointer(types.float64)
@@ -18,7 +19,7 @@ DENSITY_SIGNATURE = types.float64(
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def evaluate_rows(address, X, G, table, out):
     """log pi and its gradient at the rows of X."""
     m, d = X.shape

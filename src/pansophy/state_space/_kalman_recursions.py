@@ -12,7 +12,6 @@ to w, a multiple of four: see `core._small_matrices`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import dot_four
 from ..core._small_matrices import (
@@ -22,7 +21,7 @@ from ..core._small_matrices import (
     skip_zero_matmul,
     transposed_matvec,
 )
-from ..core.compiled import FASTMATH_ORDERED
+from ..core.compiled import FASTMATH_ORDERED, compiled
 from ..core.numerics import LOG_2PI
 
 EPS = 2.220446049250313e-16
@@ -86,14 +85,14 @@ class Scratch(NamedTuple):
     vectors: np.ndarray  # (5, w)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def copy_vector(a, out):
     """out = a, as far as a goes; cheaper to compile than a slice."""
     for i in range(min(len(a), len(out))):
         out[i] = a[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def copy_matrix(A, out):
     """out = A, as far as the smaller of both goes."""
     for i in range(min(len(A), len(out))):
@@ -101,7 +100,7 @@ def copy_matrix(A, out):
             out[i, j] = A[i, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def largest_relative_change(S, old, root):
     """Largest |S - old| against the square roots of the diagonal; stops when large."""
     k = len(S)
@@ -122,7 +121,7 @@ def largest_relative_change(S, old, root):
     return most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def has_converged(now, before, calm):
     """Whether the change `now` is rounding, and how many steps in a row it was.
 
@@ -133,7 +132,7 @@ def has_converged(now, before, calm):
     return calm >= 8 or now <= EPS or (now <= 1e-13 and left <= 1e-14), calm
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def update_covariance(x, H, r, P, K, f, ph, g):
     """Update P by a row of x, Joseph's form, one number after the other; log det.
 
@@ -172,7 +171,7 @@ def update_covariance(x, H, r, P, K, f, ph, g):
     return log_f + np.log(size)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def equal_matrices(A, B):
     """Whether all entries are equal."""
     for i in range(len(A)):
@@ -182,7 +181,7 @@ def equal_matrices(A, B):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def update_mean(x, H, K, f, log_f, a, v):
     """Update the mean a by a row of x, eq. (1); returns the log-likelihood, eq. (3)."""
     loglik = -0.5 * log_f
@@ -201,7 +200,7 @@ def update_mean(x, H, K, f, log_f, a, v):
     return loglik
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scratch):
     """Eq. (1) to (4) for each sequence, into `out`, `log_f` (n,) and `logliks` (n,).
 
@@ -283,7 +282,7 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
     return computed
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def adjoint_step(H, K, f, v, N, vectors, u, d, D, converged):
     """Eq. (5): the adjoint (r, N) before a row of x from that after it, in place.
 
@@ -310,7 +309,7 @@ def adjoint_step(H, K, f, v, N, vectors, u, d, D, converged):
             add_two_scaled(H[i, j], y, 0, -g[j], H, i * w, N, j * w, w)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def same_slots(slot, a, b, length):
     """Whether two stretches of steps share their covariances."""
     different = 0
@@ -319,7 +318,7 @@ def same_slots(slot, a, b, length):
     return different == 0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_ORDERED)
+@compiled(fastmath=FASTMATH_ORDERED)
 def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, scratch):
     """Eq. (5) to (8), into `out`; its adjoints are kept for every row where `keep`.
 

@@ -1,10 +1,11 @@
 """Compiled simulation of a Markov chain."""
 
 import numpy as np
-from numba import njit
+
+from ..core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def follow_chain(edges, here, k, u, path):
     """Follow the chain from context `here`; returns the number of steps taken.
 

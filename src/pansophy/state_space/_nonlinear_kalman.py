@@ -1,14 +1,14 @@
 """Compiled algebra of small normal distributions, for filters that go step by step."""
 
 import numpy as np
-from numba import njit
 
+from ..core.compiled import compiled
 from ..core.numerics import LOG_2PI
 
 PIVOT_TOLERANCE = 1e-13  # a pivot below this share of its diagonal is none
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def semidefinite_cholesky(P):
     """L with L L' = P for positive semi-definite P; bad pivots become zero columns."""
     k = len(P)
@@ -28,7 +28,7 @@ def semidefinite_cholesky(P):
     return L
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forward_solve(L, B):
     """L^-1 B, rows of zero pivots giving zero."""
     k, m = B.shape
@@ -43,7 +43,7 @@ def forward_solve(L, B):
     return X
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def backward_solve(L, X):
     """L'^-1 X, in place."""
     k, m = X.shape
@@ -56,7 +56,7 @@ def backward_solve(L, X):
     return X
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def condition_normal(a, P, C, S, e):
     """Mean and covariance after seeing e = x - mu, with Cov(z, x) = C, Var x = S.
 
@@ -93,14 +93,14 @@ def condition_normal(a, P, C, S, e):
     return mean, cov, good, -0.5 * (p * LOG_2PI + power) - log_det
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smoother_gain(P, C):
     """C' P^-1 for symmetric P and C (k, m): (m, k)."""
     L = semidefinite_cholesky(P)
     return backward_solve(L, forward_solve(L, C)).T
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def symmetrized_covariance(P):
     """P made symmetric, and whether it is positive definite."""
     k = len(P)
@@ -116,7 +116,7 @@ def symmetrized_covariance(P):
     return S, good
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def linear_map_moments(G, P, N):
     """G P G' + N and P G', for G (m, k)."""
     m, k = G.shape

@@ -8,9 +8,8 @@ that dense and CSR rows add up lines. Rows that would not change leave the epoch
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH
+from ..core.compiled import FASTMATH, compiled
 from ._dual_coordinate_descent import shuffle_active
 
 
@@ -22,7 +21,7 @@ class RowConstants(NamedTuple):
     squared_norms: np.ndarray  # |a_i|^2
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def row_multiplier_change(alpha, G, own, q, C, D):
     """Eq. (3): alpha (k,) in place becomes the change; D (k,) is scratch.
 
@@ -73,7 +72,7 @@ def row_multiplier_change(alpha, G, own, q, C, D):
     return far, 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n):
     """At most n epochs over order[:size]; returns size, cut, violation and epochs.
 
@@ -121,7 +120,7 @@ def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol, n):
     """`dense_crammer_singer_epochs` for CSR rows."""
     data, columns, starts = csr
@@ -167,7 +166,7 @@ def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol
     return size, cut, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def project_onto_simplices(G, C, q, rho, p):
     """Write eq. (2) of `crammer_singer_newton.py` into p.
 

@@ -8,9 +8,8 @@ multipliers that fell (that grew) in size: `active[:size]` are the rows still in
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH, FASTMATH_FUSED
+from ..core.compiled import FASTMATH, FASTMATH_FUSED, compiled
 
 # columns of the table of rows, all that a visit needs on one line of the cache:
 # t, l, u, c, q and beta of `svm_problem.py`, and the entries of a CSR row
@@ -18,7 +17,7 @@ TARGET, LOW, HIGH, CURVE, Q, BETA, START, STOP = range(8)
 N_COLUMNS = 8
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shuffle_active(order, size, seed):
     """Shuffle order[:size] in place (Fisher-Yates with xorshift64*, state in `seed`).
 
@@ -36,7 +35,7 @@ def shuffle_active(order, size, seed):
     seed[0] = x
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def best_multiplier(beta, g, q, low, high, eps):
     """The new multiplier, its violation, and how far it is from wanting to move.
 
@@ -64,7 +63,7 @@ def best_multiplier(beta, g, q, low, high, eps):
     return beta, 0.0, spare
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
     """At most n epochs over active[:size]; returns size, violation and epochs.
 
@@ -113,7 +112,7 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
     return size, worst, count
 
 
-@njit(cache=True, nogil=True, fastmath=FASTMATH_FUSED)
+@compiled(fastmath=FASTMATH_FUSED)
 def sparse_dual_epochs(
     data, columns, s, eps, table, w, active, size, cuts, seed, tol, n
 ):

@@ -22,10 +22,9 @@ code, a code, a half circle; of the last two the next one that splits.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._random import splitmix64
-from ..core.compiled import INNER_LOOP
+from ..core.compiled import compiled
 from ._criteria import split_score
 from ._split_search import SALT
 from ._structures import (
@@ -46,7 +45,7 @@ LOOK = 0  # the move that is none
 MOVES = 1024  # more than any column needs
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def code_positions(plan, H, wk, codes, k, M, out):
     """The codes' means, or their places along the means' first principal direction.
 
@@ -92,7 +91,7 @@ def code_positions(plan, H, wk, codes, k, M, out):
             v[s] = D[k, s] / size if size > 0.0 else v[s]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def sort_codes(value, codes, k):
     """Codes in ascending order of their values, by insertion."""
     for i in range(1, k):
@@ -105,7 +104,7 @@ def sort_codes(value, codes, k):
         value[j], codes[j] = v, c
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def list_moves(form, nb, codes, k, m, every, random, key, moves):
     """Write down the moves of all candidates; returns how many."""
     t = 0
@@ -163,7 +162,7 @@ def list_moves(form, nb, codes, k, m, every, random, key, moves):
     return t
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     """Make the moves; the number of those up to the best look, or 0 for none."""
     M = node.sums.size
@@ -203,7 +202,7 @@ def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     return chosen
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, other):
     """The best set of codes to send left, into `best` and `left`."""
     form, nb = meta[f, FORM], meta[f, BINS]
@@ -249,7 +248,7 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
                 left[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, left):
     """The same for a histogram in fixed point; also the sums of the left side."""
     G = np.empty((256, 3))

@@ -12,17 +12,16 @@ next to the processor; a tile is the piece of work that threads share.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import add_pair, prefetch
-from ..core.compiled import INNER_LOOP, LOOP
+from ..core.compiled import compiled
 from ._criteria import add_row
 from ._structures import COUNT_BITS, LANES
 
 AHEAD = 24  # rows looked ahead
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
     """Histogram of the rows of a node: count, weight and sums by byte code."""
     t, j = column // codes.shape[2], column % codes.shape[2]
@@ -41,7 +40,7 @@ def fill_histogram(plan, H, codes, column, rows, start, stop, y, w):
             h[1] += add_row(plan, y, w, rows[i], h, np.intp(2))
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
     """The same from targets that have been gathered, `line` ending in the weights."""
     m = line.shape[0] - 1
@@ -60,7 +59,7 @@ def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
                 h[2 + o] += line[o, i]
 
 
-@njit(**LOOP)
+@compiled
 def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     """Targets times a and weights times b as whole numbers, and the sums of both.
 
@@ -87,7 +86,7 @@ def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     return sum_z, sum_h
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def gather_targets(rows, start, stop, z, h, line):
     """Bring the numbers of a node's rows next to each other."""
     a, b = np.uint64(start), np.uint64(stop)
@@ -99,7 +98,7 @@ def gather_targets(rows, start, stop, z, h, line):
             to_h[i] = h[np.uint64(rows[i])]
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
     """Rows a .. b of a tile of 8 columns: `lanes` of them, from the `first` one on.
 
@@ -116,7 +115,7 @@ def count_lanes(G, words, rows, z, h, a, b, ahead, first, lanes):
             word >>= np.uint64(8)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
     """Histograms of the columns of a tile over the rows of a node.
 
@@ -153,7 +152,7 @@ def count_tile(H, codes, lanes, rows, start, stop, root, all_z, all_h, line):
             count_lanes(G, words, rows, z, h, a, middle, ahead, lanes & 4, lanes & 3)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def sum_histograms(H, parts, k):
     """H = the sum of the first k parts."""
     H = H.reshape(-1)
@@ -163,7 +162,7 @@ def sum_histograms(H, parts, k):
             H[c] = G[c] if i == 0 else H[c] + G[c]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def subtract_histogram(H, G):
     """H -= G."""
     H, G = H.reshape(-1), G.reshape(-1)
@@ -171,7 +170,7 @@ def subtract_histogram(H, G):
         H[k] -= G[k]
 
 
-@njit(**LOOP)
+@compiled
 def sum_leaves(newton, rows, y, w, nodes, sums, a, b):
     """Sums of the leaves among nodes a .. b from the targets, which are not rounded."""
     for v in range(a, b):
@@ -188,7 +187,7 @@ def sum_leaves(newton, rows, y, w, nodes, sums, a, b):
         node.weight = W
 
 
-@njit(**LOOP)
+@compiled
 def sum_upwards(nodes, sums):
     """Sums of the other nodes from those of their children."""
     for v in range(nodes.size - 1, -1, -1):

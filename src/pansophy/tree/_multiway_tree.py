@@ -8,9 +8,8 @@ take its place.
 import math
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import LOOP
+from ..core.compiled import compiled
 from ._criteria import xlogx
 
 PARENT, LEVEL, DEPTH, FEATURE, FIRST, COUNT, WIDTH = range(7)
@@ -20,7 +19,7 @@ MANY = 0.3  # levels per row from which a column says little about the average g
 MOST = 25.0  # C4.5 asks for no more rows than this beside a threshold
 
 
-@njit(**LOOP)
+@compiled
 def class_weights_by_level(x, y, w, rows, share, H):
     """Class weights H (levels, K) by level; returns the weight without one."""
     H[:] = 0.0
@@ -35,7 +34,7 @@ def class_weights_by_level(x, y, w, rows, share, H):
     return missing
 
 
-@njit(**LOOP)
+@compiled
 def gain_and_split_information(H, missing, least):
     """Gain and split information of branches, eqs. (1) and (2), and how many are full.
 
@@ -63,7 +62,7 @@ def gain_and_split_information(H, missing, least):
     return (whole - inside) / total, info / total, full
 
 
-@njit(**LOOP)
+@compiled
 def best_numeric_threshold(x, y, w, rows, share, least, H):
     """Best threshold of a numeric column, with the class weights of both sides in H.
 
@@ -122,7 +121,7 @@ def best_numeric_threshold(x, y, w, rows, share, least, H):
     return threshold, missing, tries
 
 
-@njit(**LOOP)
+@compiled
 def average_gain(gains, k, many):
     """Average gain of the columns that can split, those of many levels left out."""
     for keys in range(2):
@@ -136,7 +135,7 @@ def average_gain(gains, k, many):
     return 0.0
 
 
-@njit(**LOOP)
+@compiled
 def choose_multiway_split(X, k, y, w, rows, share, free, W, limits, H):
     """The best feature and its threshold (NaN: by level); -1 if none is worth it."""
     many, least, ratio, eager = limits
@@ -172,7 +171,7 @@ def choose_multiway_split(X, k, y, w, rows, share, free, W, limits, H):
     return feature, cuts[max(feature, 0)]
 
 
-@njit(**LOOP)
+@compiled
 def partition_by_branch(x, w, threshold, rows, share, k):
     """Rows and shares by branch, where each branch ends, and the levels of branches.
 
@@ -223,7 +222,7 @@ def partition_by_branch(x, w, threshold, rows, share, k):
     return new, part, ends, levels[:m]
 
 
-@njit(**LOOP)
+@compiled
 def enlarge_rows(a, size):
     """The rows of an array with room for more."""
     b = np.zeros((size, a.shape[1]), a.dtype)
@@ -233,7 +232,7 @@ def enlarge_rows(a, size):
     return b
 
 
-@njit(**LOOP)
+@compiled
 def enlarge_vector(a, size):
     """A list with room for more."""
     b = np.zeros(size, a.dtype)
@@ -242,7 +241,7 @@ def enlarge_vector(a, size):
     return b
 
 
-@njit(**LOOP)
+@compiled
 def node_class_weights(y, w, rows, share, counts):
     """Class weights of a node's rows; returns their sum and the largest."""
     W = most = 0.0
@@ -254,7 +253,7 @@ def node_class_weights(y, w, rows, share, counts):
     return W, most
 
 
-@njit(**LOOP)
+@compiled
 def mark_unused_features(N, v, free):
     """Mark the features that no node above v asks for."""
     for f in range(free.size):
@@ -265,7 +264,7 @@ def mark_unused_features(N, v, free):
         v = N[v, PARENT]
 
 
-@njit(**LOOP)
+@compiled
 def grow_multiway_nodes(X, k, y, w, K, max_depth, min_split, least, ratio, eager):
     """Nodes of a tree: whole numbers N, thresholds T and class weights C."""
     n = y.size
@@ -332,7 +331,7 @@ def grow_multiway_nodes(X, k, y, w, K, max_depth, min_split, least, ratio, eager
     return N[:used], T[:used], C[:used]
 
 
-@njit(**LOOP)
+@compiled
 def child_of_value(N, T, node, v):
     """Where a value leads: a child, -1 for a level the node never saw, -2 for none."""
     if v != v:
@@ -352,7 +351,7 @@ def child_of_value(N, T, node, v):
     return first + low if found else -1
 
 
-@njit(**LOOP)
+@compiled
 def stopping_nodes(X, N, T, out):
     """The node at which each row of X (n, d) stops."""
     for i in range(X.shape[0]):
@@ -365,7 +364,7 @@ def stopping_nodes(X, N, T, out):
         out[i] = node
 
 
-@njit(**LOOP)
+@compiled
 def add_fractional_rows(X, N, T, W, P, out):
     """Class shares of each row; a row without a value goes down every branch."""
     nodes = np.zeros(64, np.int64)

@@ -15,16 +15,15 @@ are laid side by side first, feature by feature, where a lane has a fixed place.
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import INNER_LOOP, LOOP
+from ..core.compiled import compiled
 
 LANES = 8
 WORDS = 4
 SHALLOW = 12  # depth up to which asking whether all rows have arrived does not pay
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def node_positions(feature, size, child, place, stack):
     """Where the nodes of one tree go: pairs of siblings, the larger branch first.
 
@@ -55,7 +54,7 @@ def node_positions(feature, size, child, place, stack):
         top += 2
 
 
-@njit(**LOOP)
+@compiled
 def fill_node_table(
     feature, threshold, missing, pick, start, table, real, depth, scratch
 ):
@@ -97,7 +96,7 @@ def fill_node_table(
             depth[t, 1] = total // ((n + 1) // 2)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def interleave_rows(X, a, b, x):
     """Rows a .. b of X side by side in groups of LANES; whether a value is missing."""
     d = X.shape[1]
@@ -112,14 +111,14 @@ def interleave_rows(X, a, b, x):
     return odd
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def child_of_lane(W, V, x, k, n):
     """The place of the child that lane k goes to; a leaf's is its own."""
     more = x[np.uint64(W[n]) + k] > V[n + np.uint64(1)]
     return np.uint64(W[n + np.uint64(2)] + np.uint32(WORDS if more else 0))
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def leaves_of_lanes(W, V, x, depth, to):
     """Leaves of one group of rows in one tree, into `to`: their numbers."""
     k0 = np.uint64(0)
@@ -156,7 +155,7 @@ def leaves_of_lanes(W, V, x, depth, to):
     to[4], to[5], to[6], to[7] = W[e + k3], W[f + k3], W[g + k3], W[h + k3]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def leaves_of_lanes_general(W, V, sets, x, to):
     """The same where values may be missing or splits go by sets, one row at a time."""
     for k in range(to.size):
@@ -181,7 +180,7 @@ def leaves_of_lanes_general(W, V, sets, x, to):
         to[k] = W[n + 3]
 
 
-@njit(**LOOP)
+@compiled
 def traverse_forest(X, rows, block, table, trees, column, value, out, leaf, x, to):
     """Finds the leaves of rows (i0, i1) in trees (t0, t1), a block of rows at a time.
 
@@ -219,7 +218,7 @@ def traverse_forest(X, rows, block, table, trees, column, value, out, leaf, x, t
                             out[g + k, j] += value[to[k], j]
 
 
-@njit(**LOOP)
+@compiled
 def breadth_first_order(left, right, order):
     """Numbers of the nodes level by level, the two children of a node in a row."""
     order[0], m = 0, 1
@@ -230,7 +229,7 @@ def breadth_first_order(left, right, order):
             m += 2
 
 
-@njit(**LOOP)
+@compiled
 def preorder_numbers(feature, start, number):
     """Number of every node, within its tree, in the order root, left, right branch."""
     for t in range(start.size - 1):
@@ -253,7 +252,7 @@ def preorder_numbers(feature, start, number):
                 number[a + child[v] + 1] = left + size[child[v]]
 
 
-@njit(**LOOP)
+@compiled
 def fill_inner_nodes(child, weight, count, value, impurity, outputs):
     """Fill in inner nodes from their children, where the impurity is a variance."""
     for v in range(child.size - 1, -1, -1):

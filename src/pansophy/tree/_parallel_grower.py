@@ -20,10 +20,9 @@ of squares.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._random import splitmix64
-from ..core.compiled import INNER_LOOP, LOOP
+from ..core.compiled import compiled
 from ._category_split import best_category_split, best_category_split_of_counts
 from ._criteria import SAME, add_row, class_impurity, real_impurity, score_base
 from ._histograms import (
@@ -62,7 +61,7 @@ HELPER = 2  # who calls: anew, after SHARE_SEARCH, to help
 # ---- the frontier
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def splits_before(nodes, a, b):
     """Whether node a is split before node b: more gain, then lower number."""
     gain = nodes.node[a].gain
@@ -70,7 +69,7 @@ def splits_before(nodes, a, b):
     return gain > least or (gain == least and a < b)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def push_frontier(best_first, nodes, progress, heap, v):
     """Add a node to the frontier: a stack, or a heap by gain."""
     i = progress.frontier
@@ -81,7 +80,7 @@ def push_frontier(best_first, nodes, progress, heap, v):
         i = (i - 1) // 2
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def pop_frontier(best_first, nodes, progress, heap):
     """Take the next node from the frontier."""
     progress.frontier -= 1
@@ -101,7 +100,7 @@ def pop_frontier(best_first, nodes, progress, heap):
         i = j
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def store_splits(plan, meta, nodes, front, sets):
     """Write the splits found into the pending nodes and put these on the frontier."""
     progress = front.progress[0]
@@ -139,7 +138,7 @@ def store_splits(plan, meta, nodes, front, sets):
 # ---- opening and splitting nodes
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def open_node(plan, data, nodes, v, spare, medians, other):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     node, s = nodes.node[v], nodes.sums[v]
@@ -195,7 +194,7 @@ def open_node(plan, data, nodes, v, spare, medians, other):
     node.is_open = 1 if ready else 0
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Impurity of a node; zero for Newton's steps, where y may be None."""
     if y is not None:  # noqa: SIM102  None alone leaves code out
@@ -206,7 +205,7 @@ def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     return 0.0
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
     """Partition the rows of node p and open its two children."""
     parent = nodes.node[p]
@@ -259,7 +258,7 @@ def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
             left.low = middle
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def shares_open_group(open_groups, groups, f):
     """Whether feature f is in a group that is still open at a node."""
     for k in range(groups.shape[1]):
@@ -268,7 +267,7 @@ def shares_open_group(open_groups, groups, f):
     return groups.shape[1] == 0
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def smaller_child(nodes, progress):
     """Which of the pending nodes has fewer rows: 0, the first, or 1, the second."""
     if progress.second < 0:
@@ -277,7 +276,7 @@ def smaller_child(nodes, progress):
     return 1 if a.stop - a.start > b.stop - b.start else 0
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def prepare_search(plan, data, nodes, front):
     """Histograms to keep and features to try for the pending nodes; their rows.
 
@@ -320,7 +319,7 @@ def prepare_search(plan, data, nodes, front):
 # ---- the search of the pending nodes
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def node_stats(nodes, v):
     """The statistics by which the splits of a node are judged."""
     node = nodes.node[v]
@@ -336,7 +335,7 @@ def node_stats(nodes, v):
     )
 
 
-@njit(**LOOP)
+@compiled
 def search_features(
     plan,
     data,
@@ -481,7 +480,7 @@ def search_features(
                     top1 = split.gain
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
     """Tile t: fixed-point histograms of the pending nodes and their best splits.
 
@@ -571,7 +570,7 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
                 )
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def choose_features(plan, nodes, front):
     """Best feature of each pending node, the lowest one among equals.
 
@@ -611,7 +610,7 @@ def choose_features(plan, nodes, front):
     return again
 
 
-@njit(**LOOP)
+@compiled
 def grow_parallel(
     plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians, other, role
 ):

@@ -4,15 +4,14 @@ Each column is sorted by a radix sort on the bits of its float32 values (NaN las
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import INNER_LOOP, LOOP
+from ..core.compiled import compiled
 from ._structures import MISSING_CODE
 
 DIGIT = 11
 
 
-@njit(**LOOP)
+@compiled
 def transpose_columns(X, x):
     """The columns of X as rows of x, in one walk over the memory of X."""
     for i in range(X.shape[0]):
@@ -20,7 +19,7 @@ def transpose_columns(X, x):
             x[f, i] = X[i, f] + np.float32(0.0)  # -0.0 becomes 0.0
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def sortable_keys(bits, keys):
     """Unsigned keys in the order of the floats that have these bits, NaN highest."""
     for i in range(bits.size):
@@ -33,7 +32,7 @@ def sortable_keys(bits, keys):
             keys[i] = b | np.uint32(0x80000000)
 
 
-@njit(**LOOP)
+@compiled
 def sort_column(bits, rows, keys, keys2, rows2):
     """Rows in ascending order of their values; equal values keep their order."""
     n = bits.size
@@ -62,7 +61,7 @@ def sort_column(bits, rows, keys, keys2, rows2):
         rows2[i] = rows[i]
 
 
-@njit(**LOOP)
+@compiled
 def count_present_and_distinct(v):
     """How many of the sorted values are present and how many of them differ."""
     n = v.size
@@ -75,7 +74,7 @@ def count_present_and_distinct(v):
     return n, distinct
 
 
-@njit(**LOOP)
+@compiled
 def bin_edges(v, w, n, distinct, most, low, high):
     """Bins of n sorted values: one per value, or of about equal weight.
 
@@ -102,7 +101,7 @@ def bin_edges(v, w, n, distinct, most, low, high):
     return b + 1
 
 
-@njit(**LOOP)
+@compiled
 def bin_codes(x, low, bins, codes):
     """The bin of each value: how many bins begin at or below it, less one."""
     begins = np.empty(256, np.float32)
@@ -122,7 +121,7 @@ def bin_codes(x, low, bins, codes):
         codes[i] = min(k, bins - 1) if v == v else MISSING_CODE
 
 
-@njit(**LOOP)
+@compiled
 def category_codes(x, codes):
     """Bytes of a column of codes. Returns how many there are, and if any is missing."""
     most, missing = -1, False

@@ -1,12 +1,11 @@
 """Compiled weakest-link cutting; the letters are those of `pruning.py`."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import LOOP
+from ..core.compiled import compiled
 
 
-@njit(**LOOP)
+@compiled
 def set_tournament_value(least, size, node, value):
     """Set the value of a node in the tournament of least values."""
     k = size + node
@@ -16,7 +15,7 @@ def set_tournament_value(least, size, node, value):
         least[k] = min(least[2 * k], least[2 * k + 1])
 
 
-@njit(**LOOP)
+@compiled
 def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
     """Cut nodes in ascending order of g, eq. (1), up to alpha."""
     n = left.size
@@ -67,7 +66,7 @@ def cut_weakest_links(left, right, parent, by_depth, risk, alpha):
     return cuts[:m], g[:m], total[:m], start
 
 
-@njit(**LOOP)
+@compiled
 def remove_subtree(left, right, least, size, node):
     """Take the nodes below a cut out of the tournament."""
     stack = [node]

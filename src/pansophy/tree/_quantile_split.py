@@ -12,14 +12,12 @@ follow in O(log n). One pass from the left and one from the right give the error
 both sides at every place.
 """
 
-from numba import njit
-
 from ..core._weighted import quantile_in_order, tie_tolerance, total_weight
-from ..core.compiled import INNER_LOOP
+from ..core.compiled import compiled
 from ._criteria import keeps_order
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def running_errors(plan, data, o, scan, line, n, back, room):
     """Eq. (1) and quantiles of the first 1, 2, ... n rows of `line`, or the last ones.
 
@@ -73,7 +71,7 @@ def running_errors(plan, data, o, scan, line, n, back, room):
         median[j] = 0.5 * (m + y[ranked[head + nxt], o]) if nxt > at else m
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def quantile_and_error(plan, ranked, start, stop, y, o, w):
     """The quantile of rows in ascending order of y, their error and their weight."""
     share = plan.cost_above / (plan.cost_above + plan.cost_below)
@@ -88,7 +86,7 @@ def quantile_and_error(plan, ranked, start, stop, y, o, w):
     return m, error, total
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def scan_quantiles(plan, data, scan, rows, x, node, line, room, bar):
     """The place with the least error, eq. (1) left and right. Returns place and gain.
 

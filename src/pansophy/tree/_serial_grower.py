@@ -9,11 +9,10 @@ a feature. The tree is the one that the parallel grower grows.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import trailing_zeros
 from ..core._random import splitmix64
-from ..core.compiled import INNER_LOOP, LOOP
+from ..core.compiled import compiled
 from ._criteria import SAME, SLIVER, class_impurity, real_impurity, score_base
 from ._split_search import (
     draw_feature,
@@ -24,7 +23,7 @@ from ._split_search import (
 from ._structures import MISSING_CODE, NodeStats, SerialNode
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def gather_fixed_point(plan, data, fixed, start, stop, mean):
     """Fixed-point targets of a node's rows side by side; their squares about the mean.
 
@@ -51,7 +50,7 @@ def gather_fixed_point(plan, data, fixed, start, stop, mean):
     return acc if differ else 0.0
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def gather_several(plan, data, start, n, line, classes):
     """Targets of a node's rows side by side, weighted, or classes; then the weights."""
     rows, y, w = data.rows, data.y, data.w
@@ -68,7 +67,7 @@ def gather_several(plan, data, start, n, line, classes):
                 line[o, i] = v * y[r, o]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def node_of_several(plan, data, start, n, key, sums, own, other):
     """Gather the rows of a node of M sums; its statistics."""
     line, classes = own.gathered, own.classes
@@ -94,7 +93,7 @@ def node_of_several(plan, data, start, n, key, sums, own, other):
     return NodeStats(W, impurity, base, SAME * (W * impurity), 0.0, 0.0, key, sums)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def partition_rows(codes, x, split, rows, start, stop, spare):
     """Rows that go left come first, in order on both sides; where they end."""
     f = split.feature
@@ -120,7 +119,7 @@ def partition_rows(codes, x, split, rows, start, stop, spare):
     return i
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def draw_features(key, drawn, marks, tried, count, d):
     """Draw `count` more features; these in ascending order into drawn[2]."""
     order, moved, features = drawn[0], drawn[1], drawn[2]
@@ -138,7 +137,7 @@ def draw_features(key, drawn, marks, tried, count, d):
             m += 1
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def undo_draws(drawn, tried):
     """So that the next node draws from features in their order."""
     order, moved = drawn[0], drawn[1]
@@ -146,7 +145,7 @@ def undo_draws(drawn, tried):
         order[i], order[moved[i]] = order[moved[i]], order[i]
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def push_node(pending, start, stop, depth, key, z, h, parent):
     """Fill an entry of the stack."""
     pending.start = start
@@ -158,7 +157,7 @@ def push_node(pending, start, stop, depth, key, z, h, parent):
     pending.parent = parent
 
 
-@njit(**LOOP)
+@compiled
 def grow_serial(
     plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
 ):
@@ -307,7 +306,7 @@ def grow_serial(
     return m
 
 
-@njit(**LOOP)
+@compiled
 def sum_serial_nodes(rows, y, w, m, nodes):
     """Sums of m nodes from the targets themselves, which are not rounded."""
     for v in range(m - 1, -1, -1):

@@ -6,9 +6,8 @@ node belongs to the feature that its parent tests. Columns of the node table:
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import FASTMATH, LOOP
+from ..core.compiled import FASTMATH, compiled
 
 DEPTH, SIDE, EDGE, PREVIOUS, TEST, BY_SET, MISSING, POPS = range(8)
 LANES = 16  # rows that are handled together
@@ -16,7 +15,7 @@ COLUMNS = 8  # PREVIOUS: depth of the last edge of the same feature, 0 if none
 START, STOP, POINTS, FIRST, WIDTH, VALUES, DEEPEST, DISTINCT = range(8)
 
 
-@njit(**LOOP)
+@compiled
 def preorder_tree(left, right, feature, order, nodes):
     """One tree in preorder; its depth and the most features on one path.
 
@@ -59,7 +58,7 @@ def preorder_tree(left, right, feature, order, nodes):
     return deepest, widest
 
 
-@njit(**LOOP)
+@compiled
 def edge_row_shares(left, right, cover, order, nodes, share, reach):
     """(z, z') of every edge: the share of rows that would keep to the path if its
     feature were unknown, by all edges of the feature so far and by all but this.
@@ -81,7 +80,7 @@ def edge_row_shares(left, right, cover, order, nodes, share, reach):
         share[i, 0] = share[i, 1] * part[i]
 
 
-@njit(**LOOP)
+@compiled
 def value_goes_left(x, i, nodes, threshold, sets):
     """Which way a value goes at a node."""
     if x != x:
@@ -92,7 +91,7 @@ def value_goes_left(x, i, nodes, threshold, sets):
     return np.int32(x <= threshold[i])
 
 
-@njit(**LOOP)
+@compiled
 def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
     """Factors of eq. (4) and terms of eq. (5) for each edge, by kind of edge.
 
@@ -111,7 +110,7 @@ def tabulate_edge_factors(nodes, share, start, stop, t, w, m, table):
             row[3, k] = -w[k] / s - c
 
 
-@njit(**LOOP, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
     """Eq. (4) along the edge into a node at depth d, LANES rows at once.
 
@@ -130,7 +129,7 @@ def descend_edge(i, d, p, m, z, side, T, table, left, on, off, P):
             P[d, k, r] = T[r]
 
 
-@njit(**LOOP, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi):
     """Eq. (5) from a leaf at depth d up to where the next path branches off."""
     T, _, on, off, _, G, path = work
@@ -152,7 +151,7 @@ def ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi):
                 G[e - 1, k, r] = T[r]
 
 
-@njit(**LOOP, fastmath=FASTMATH)
+@compiled(fastmath=FASTMATH)
 def explain_lanes(X, at, nodes, threshold, share, sets, V, tree, o, table, work, phi):
     """Adds output o of one tree for LANES rows, from `at`, to phi (d, outputs, n).
 
@@ -190,7 +189,7 @@ def explain_lanes(X, at, nodes, threshold, share, sets, V, tree, o, table, work,
             ascend_edges(d, pops, m, work, table, nodes, start, at, column, phi)
 
 
-@njit(**LOOP)
+@compiled
 def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
     """Path-dependent values of the rows of X under every tree, into out (n, d, K)."""
     n, d = X.shape
@@ -238,7 +237,7 @@ def explain_block(X, nodes, threshold, share, sets, V, trees, t, w, out):
                 out[r, f, k] = phi[f, k, r]
 
 
-@njit(**LOOP)
+@compiled
 def predict_block(X, nodes, threshold, share, sets, V, trees, out):
     """Sum of the leaf values of every tree, by row: (rows, outputs)."""
     for j in range(trees.shape[0]):

@@ -1,9 +1,8 @@
 """Compiled SHAP interactions of features, and SHAP values against background rows."""
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import LOOP
+from ..core.compiled import compiled
 from ._shap import (
     DEEPEST,
     DEPTH,
@@ -23,7 +22,7 @@ from ._shap import (
 WORD = 64  # bits of a pattern
 
 
-@njit(**LOOP)
+@compiled
 def interaction_block(X, nodes, threshold, share, sets, V, trees, t, w, phi):
     """Eq. (6) for the rows of X and all trees, added to phi (rows, outputs, d, d).
 
@@ -66,7 +65,7 @@ def interaction_block(X, nodes, threshold, share, sets, V, trees, t, w, phi):
                 add_leaf_pairs(P, U, A, path, live, d, w[m], m, v, tree, nodes, phi[r])
 
 
-@njit(**LOOP)
+@compiled
 def descend_pair_edge(P, U, d, z, before_z, before, on, t, m):
     """P of eq. (4) and the ratio of eq. (5) at one edge."""
     for k in range(m):
@@ -77,7 +76,7 @@ def descend_pair_edge(P, U, d, z, before_z, before, on, t, m):
         U[d, k] = (1.0 - z) / now if on else -1.0 / s
 
 
-@njit(**LOOP)
+@compiled
 def add_leaf_pairs(P, U, A, path, live, d, w, m, v, tree, nodes, phi):
     """One leaf's part of eq. (6), for every pair of features on its path."""
     for a in range(1, d + 1):
@@ -98,7 +97,7 @@ def add_leaf_pairs(P, U, A, path, live, d, w, m, v, tree, nodes, phi):
                 phi[tree[FIRST] + o, g, f] += v[o] * total
 
 
-@njit(**LOOP)
+@compiled
 def path_patterns(X, i, up, nodes, threshold, sets, bit, fresh, before, after):
     """Patterns of the rows after the edge into node i, whose parent is `up`."""
     f, side = nodes[up, TEST], nodes[i, SIDE]
@@ -111,7 +110,7 @@ def path_patterns(X, i, up, nodes, threshold, sets, bit, fresh, before, after):
             after[r] = before[r] if kept else before[r] & ~one
 
 
-@njit(**LOOP)
+@compiled
 def distinct_patterns(patterns, slots, keys, counts, member):
     """Different patterns into keys, how often each; member[r] is that of row r."""
     size = slots.size
@@ -130,7 +129,7 @@ def distinct_patterns(patterns, slots, keys, counts, member):
     return used
 
 
-@njit(**LOOP)
+@compiled
 def popcount(p):
     """How many bits are set."""
     n = 0
@@ -140,7 +139,7 @@ def popcount(p):
     return n
 
 
-@njit(**LOOP)
+@compiled
 def add_pattern_values(full, keys, used, other, seen, many, weight, acc):
     """Eq. (7) of each pattern of X, summed over those of the background."""
     touched = False
@@ -165,7 +164,7 @@ def add_pattern_values(full, keys, used, other, seen, many, weight, acc):
     return touched
 
 
-@njit(**LOOP)
+@compiled
 def explain_against_background(X, Z, nodes, threshold, sets, V, trees, weight, phi):
     """Interventional values of the rows of X, summed over Z, added to phi."""
     deep = 0

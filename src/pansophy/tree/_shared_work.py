@@ -7,7 +7,6 @@ depend on who does what. See `core/_shared_queue.py` for how pieces are taken.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import prefetch
 from ..core._shared_queue import (
@@ -17,7 +16,7 @@ from ..core._shared_queue import (
     wait_for_item,
     wait_until_finished,
 )
-from ..core.compiled import INNER_LOOP
+from ..core.compiled import compiled
 from ._histograms import count_tile, gather_targets
 from ._structures import MISSING_CODE, SLOT
 
@@ -31,7 +30,7 @@ LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def partition_list(rows, start, stop, goes_left, spare):
     """Partition a slice by side (1: left), keeping the order on both sides."""
     i = start
@@ -47,7 +46,7 @@ def partition_list(rows, start, stop, goes_left, spare):
         rows[i + k] = spare[k]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def bytes_going_left(node, left_set, table):
     """By byte: whether rows with it go left at a node."""
     by_set = left_set[0] | left_set[1] | left_set[2] | left_set[3]
@@ -61,7 +60,7 @@ def bytes_going_left(node, left_set, table):
     table[MISSING_CODE] = node.missing_left
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def mark_sides(data, node, left_set):
     """Write into data.goes_left which rows of a node go left."""
     slot = data.meta[node.feature, SLOT]
@@ -83,13 +82,13 @@ def mark_sides(data, node, left_set):
             side[rows[i]] = table[codes[t, rows[i], j]]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def count_blocks(n):
     """How many blocks n rows are."""
     return (n + BLOCK - 1) // BLOCK
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def partition_bytes(codes, j, table, rows, start, stop, left, right):
     """Rows that go left and rows that go right by byte, in order; how many go left.
 
@@ -117,7 +116,7 @@ def partition_bytes(codes, j, table, rows, start, stop, left, right):
     return np.intp(a)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def partition_block(fixed, data, node, k):
     """Block k of a node: its left rows and its right rows into the spare rows."""
     rows = data.lists[0]
@@ -138,7 +137,7 @@ def partition_block(fixed, data, node, k):
     )
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def move_block(fixed, data, node, k):
     """Block k of a node: its partitioned rows to where they belong."""
     rows = data.lists[0]
@@ -156,7 +155,7 @@ def move_block(fixed, data, node, k):
         rows[b + i] = fixed.spare_rows[1, start + i]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def partition_shared(fixed, data, nodes, p):
     """Partition the rows of node p by the bytes of its feature, on all threads."""
     node, work = nodes.node[p], fixed.work[0]
@@ -197,7 +196,7 @@ def partition_shared(fixed, data, nodes, p):
         rows[start + cut + i] = right[i]
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def count_part(fixed, data, at_root, d, k):
     """Piece k of the histograms of the rows work.start .. stop: a tile, a part."""
     work, width = fixed.work[0], data.codes.shape[2]
@@ -220,7 +219,7 @@ def count_part(fixed, data, at_root, d, k):
     )
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def rows_to_gather(nodes, progress):
     """The rows that the search of the pending nodes will count."""
     a, b = nodes.node[progress.first], nodes.node[progress.second]
@@ -234,7 +233,7 @@ def rows_to_gather(nodes, progress):
     return start, stop
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def following_piece(board, k, m, alone):
     """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
     if alone:
@@ -249,7 +248,7 @@ def following_piece(board, k, m, alone):
     return k
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def plan_search(fixed, nodes, progress, d, tiles):
     """Write down the pieces that the search of the pending nodes is made of."""
     start, stop = rows_to_gather(nodes, progress)
@@ -270,7 +269,7 @@ def plan_search(fixed, nodes, progress, d, tiles):
     work.kind = GATHER
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def next_piece(work, board, k, helper):
     """The piece to work on when k (-1 at first) is finished, or -1 when all are.
 
@@ -289,7 +288,7 @@ def next_piece(work, board, k, helper):
         work.kind += 1
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def prepare_rows(fixed, data, nodes, at_root, d, k):
     """Piece k of what is done to rows before the search."""
     work = fixed.work[0]

@@ -24,16 +24,10 @@ many classes there are.
 """
 
 import numpy as np
-from numba import njit
 
 from ..core._intrinsics import add_pair, trailing_zeros
 from ..core._random import splitmix64
-from ..core.compiled import (
-    FASTMATH,
-    FASTMATH_NO_NAN,
-    FASTMATH_ORDERED_NO_NAN,
-    INNER_LOOP,
-)
+from ..core.compiled import FASTMATH, FASTMATH_NO_NAN, FASTMATH_ORDERED_NO_NAN, compiled
 from ._criteria import SLIVER, TINY, add_row, keeps_order, split_allowed, split_score
 from ._histograms import fill_gathered_histogram
 from ._quantile_split import scan_quantiles
@@ -67,7 +61,7 @@ SOME_CLASSES = 8  # classes up to which each is counted by itself
 # ---- random draws
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def uniform_between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
     key = splitmix64(np.uint64(key) ^ SALT)
@@ -75,7 +69,7 @@ def uniform_between(key, a, b):
     return (v if v < b else a), splitmix64(key)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def draw_feature(key, order, f, m):
     """Swap one of order[f], ..., order[m - 1], all alike, to place f; its old place."""
     z = splitmix64(key + np.uint64(f)) >> np.uint64(32)
@@ -87,7 +81,7 @@ def draw_feature(key, order, f, m):
 # ---- rows kept in a sorted list
 
 
-@njit(**INNER_LOOP, fastmath=FASTMATH_NO_NAN)
+@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
 def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     """The best place where one sum is all the criterion needs, eq. (2).
 
@@ -158,7 +152,7 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     return at, top
 
 
-@njit(**INNER_LOOP, fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
@@ -178,7 +172,7 @@ def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     return at, top
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def last_at_most(x, rows, start, stop, v):
     """The last place whose value is at most v; missing values come last."""
     low, high = start, stop
@@ -191,7 +185,7 @@ def last_at_most(x, rows, start, stop, v):
     return low - 1
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def sort_few_rows(x, rows, start, stop, few):
     """The rows of a small node sorted by x into `few`, missing values last."""
     for i in range(stop - start):
@@ -204,7 +198,7 @@ def sort_few_rows(x, rows, start, stop, few):
         few[j] = r
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def best_split_of_list(
     plan, data, f, span, rows, node, scratch, best, weighted_y, binary_y, medians, other
 ):
@@ -309,7 +303,7 @@ def best_split_of_list(
 # ---- histograms of M sums
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best, other):
     """The best split along a feature whose histogram is given, into `best`."""
     low = edges[0]
@@ -379,7 +373,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
 # ---- histograms of one sum in fixed point
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def running_counts(H, nb, u, h, shift, T):
     """Sums, counts and weights left of the places after nb bins, into T[1:].
 
@@ -395,7 +389,7 @@ def running_counts(H, nb, u, h, shift, T):
         line[3, c] = (h >> shift) + LIFT_BITS
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def greatest_score(S, n):
     """The greatest of the first n numbers, four at a time; -1 if all are less."""
     a = b = c = d = -1.0
@@ -409,7 +403,7 @@ def greatest_score(S, n):
     return max(max(a, b), max(c, d))
 
 
-@njit(**INNER_LOOP, fastmath=FASTMATH_ORDERED_NO_NAN)
+@compiled(inner=True, fastmath=FASTMATH_ORDERED_NO_NAN)
 def score_bins(plan, fixed, nb, n, node, T):
     """Scores of the places that `running_counts` prepared into T[0]; the greatest one.
 
@@ -455,7 +449,7 @@ def score_bins(plan, fixed, nb, n, node, T):
     return greatest_score(S, nb)
 
 
-@njit(**INNER_LOOP)
+@compiled(inner=True)
 def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
     """The best split by threshold of one column of fixed-point bins, into `best`.
 
@@ -507,7 +501,7 @@ def best_split_of_counts(plan, fixed, meta, edges, H, n, node, best, T):
 # ---- the bytes of a small node in order
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def rank_few(codes, f, rows, start, n, keys, ranks, order):
     """Up to FEW rows of a node in the order of their bytes; how many are missing.
 
@@ -531,7 +525,7 @@ def rank_few(codes, f, rows, start, n, keys, ranks, order):
     return missing
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def middle_of_bins(edges, f, at, after):
     """The threshold between two bins; after < 0: missing values alone."""
     if after < 0:
@@ -542,13 +536,13 @@ def middle_of_bins(edges, f, at, after):
 # ---- one sum, in fixed point
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def fixed_weight(h, weighted, unit_h):
     """The weight that a fixed-point word stands for."""
     return (h >> COUNT_BITS) * unit_h if weighted else np.float64(h & COUNT)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def gain_at(node, z, h):
     """Gain of a place with fixed-point sums z, h on the left; -1 if it is forbidden."""
     left = h & COUNT
@@ -562,7 +556,7 @@ def gain_at(node, z, h):
     return node.factor * (v * v) / (max(wl, node.floor) * max(wr, node.floor))
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def record_split(split, gain, f, code, missing_left, z, h, threshold):
     """Remember the best split so far."""
     split.gain = gain
@@ -574,7 +568,7 @@ def record_split(split, gain, f, code, missing_left, z, h, threshold):
     split.threshold = threshold
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums):
     """Bins of up to FEW rows in order, and the fixed-point sums up to each.
 
@@ -596,7 +590,7 @@ def sum_few(node, codes, f, rows, line, keys, ranks, order, bins, sums):
     return K + 1
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def sum_some(node, codes, f, rows, line, flat, seen, bins, sums):
     """The same for more rows: sums by byte, then the bytes that there are, in order."""
     for i in range(node.start, node.start + node.n):
@@ -622,7 +616,7 @@ def sum_some(node, codes, f, rows, line, flat, seen, bins, sums):
     return K
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def score_few(node, K, z0, h0, scores, sums):
     """Gains of K places into scores[0], -1 where one is forbidden; the greatest one."""
     most = -1.0
@@ -642,7 +636,7 @@ def score_few(node, K, z0, h0, scores, sums):
     return most
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def best_split_of_few(node, edges, f, K, bins, scores, sums, split):
     """The best place between K bins of a small node, missing values on both sides."""
     if K == 0:
@@ -672,7 +666,7 @@ def best_split_of_few(node, edges, f, K, bins, scores, sums, split):
         )
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
     """All bins of a column of a node of many rows."""
     line = fixed.gathered
@@ -708,7 +702,7 @@ def best_split_of_many(plan, fixed, node, data, codes, f, own, split):
 # ---- random thresholds
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def byte_extremes(codes, f, rows, start, n, near):
     """Bytes of a column side by side, the least and the greatest, and those missing."""
     low = np.uint8(255)
@@ -729,7 +723,7 @@ def byte_extremes(codes, f, rows, start, n, near):
     return np.int64(low), top, m
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def value_extremes(x, f, missing, rows, start, n, near):
     """Values of a column side by side, the least and the greatest, and those missing.
 
@@ -757,7 +751,7 @@ def value_extremes(x, f, missing, rows, start, n, near):
     return min(min(a, b), min(c, d)), max(max(s, t), max(u, v)), 0
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def bin_at_most(edges, f, low, high, v):
     """The last bin from `low` to below `high` that begins at most at v."""
     most = low
@@ -771,7 +765,7 @@ def bin_at_most(edges, f, low, high, v):
     return most
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def drawn_threshold(edges, f, near, n, low, high, most, v):
     """The last bin of the left side that has rows, and the threshold after it."""
     at = low
@@ -785,7 +779,7 @@ def drawn_threshold(edges, f, near, n, low, high, most, v):
     return at, middle_of_bins(edges, f, at, after)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def random_split_of_bytes(node, edges, codes, f, rows, line, near, split):
     """A threshold drawn evenly between the extremes of the bins."""
     start = node.start
@@ -811,7 +805,7 @@ def random_split_of_bytes(node, edges, codes, f, rows, line, near, split):
     record_split(split, gain, f, at, side if m else UNASKED, z, h, cut)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def random_split_of_values(node, x, f, missing, rows, line, near, split):
     """A threshold drawn evenly between the extremes of the values."""
     start = node.start
@@ -837,7 +831,7 @@ def random_split_of_values(node, x, f, missing, rows, line, near, split):
     record_split(split, gain, f, np.intp(0), side if m else UNASKED, z, h, v)
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def search_single_sum(
     plan, fixed, node, data, codes, x, near, features, count, own, split
 ):
@@ -876,7 +870,7 @@ def search_single_sum(
 # ---- several sums
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def add_gathered(plan, m, line, classes, i, u):
     """Add gathered row i to the sums u; returns its weight."""
     v = line[m, i]
@@ -888,7 +882,7 @@ def add_gathered(plan, m, line, classes, i, u):
     return v
 
 
-@njit(**INNER_LOOP, forceinline=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def sum_left(plan, line, classes, goes, n, u, M):
     """Sums u of the rows that go left; returns how many they are and their weight.
 
@@ -921,7 +915,7 @@ def sum_left(plan, line, classes, goes, n, u, M):
     return left, wl
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, other):
     """A threshold drawn evenly between the extremes, rows in any order."""
     start, n = span
@@ -980,7 +974,7 @@ def random_split_of_sums(plan, data, codes, x, f, span, node, goes, own, split, 
             split.threshold = cut
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def order_few(codes, f, rows, start, n, place, keys, ranks, bins, ends):
     """Rows of a small node by byte into `place`; the bins that occur and their ends.
 
@@ -997,7 +991,7 @@ def order_few(codes, f, rows, start, n, place, keys, ranks, bins, ends):
     return K + 1
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def order_some(codes, f, rows, start, n, place, near, counts, seen, bins, ends):
     """The same for more rows, by counting."""
     for i in range(n):
@@ -1024,7 +1018,7 @@ def order_some(codes, f, rows, start, n, place, near, counts, seen, bins, ends):
     return K
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
     """Left weights, |u|^2 and s.u after each of K bins into `scores`.
 
@@ -1050,7 +1044,7 @@ def scan_classes(m, line, classes, place, begin, n, K, ends, s, u, scores):
         stop = ends[k + 1]
 
 
-@njit(**INNER_LOOP, forceinline=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def score_classes(plan, n, n0, K, ends, W, S2, scores):
     """Gains of K places into scores[3], -1 where one is forbidden; the greatest one."""
     least = plan.min_leaf - n0
@@ -1067,7 +1061,7 @@ def score_classes(plan, n, n0, K, ends, W, S2, scores):
     return most
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def scan_ordered(plan, span, node, place, line, classes, ends, scores, u, other):
     """The same as both, for any criterion made of sums and any constraint."""
     begin, n, K = span
@@ -1092,7 +1086,7 @@ def scan_ordered(plan, span, node, place, line, classes, ends, scores, u, other)
     return most
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def best_place_of_ordered(
     plan, counts, node, place, line, classes, ends, scores, u, split, other
 ):
@@ -1138,7 +1132,7 @@ def best_place_of_ordered(
     return best
 
 
-@njit(**INNER_LOOP, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def search_several_sums(
     plan, data, codes, x, goes, place, span, node, drawn, own, split, other
 ):

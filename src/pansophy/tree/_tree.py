@@ -5,12 +5,11 @@ double precision for every float32 x. A leaf is its own child.
 """
 
 import numpy as np
-from numba import njit
 
-from ..core.compiled import LOOP
+from ..core.compiled import compiled
 
 
-@njit(**LOOP)
+@compiled
 def child_of_row(X, i, node, feature, threshold, child, missing):
     """The child of a node that row i goes to; a leaf's is itself."""
     x = X[i, feature[node]]
@@ -18,7 +17,7 @@ def child_of_row(X, i, node, feature, threshold, child, missing):
     return child[node, left]
 
 
-@njit(**LOOP)
+@compiled
 def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
     """Leaf of each row start .. stop. child[node] is (right, left).
 
@@ -43,7 +42,7 @@ def leaf_of_rows(X, feature, threshold, child, missing, start, stop, out):
         out[i], out[j], out[k], out[m] = a, b, c, d
 
 
-@njit(**LOOP)
+@compiled
 def goes_left_by_set(x, node, threshold, missing, sets):
     """Whether x goes left: 0, 1; by set where the node has one."""
     if x != x:
@@ -56,7 +55,7 @@ def goes_left_by_set(x, node, threshold, missing, sets):
     return np.uint32(x <= threshold[node])
 
 
-@njit(**LOOP)
+@compiled
 def leaf_of_rows_by_set(X, feature, threshold, child, missing, sets, start, stop, out):
     """The same where some nodes split by set."""
     for i in range(start, stop):
@@ -67,7 +66,7 @@ def leaf_of_rows_by_set(X, feature, threshold, child, missing, sets, start, stop
         out[i] = node
 
 
-@njit(**LOOP)
+@compiled
 def add_split_rows(
     X, feature, threshold, child, missing, sets, weight, value, depth, out
 ):
@@ -100,7 +99,7 @@ def add_split_rows(
             top += 2
 
 
-@njit(**LOOP)
+@compiled
 def node_paths(leaf, parent, depth, indptr, indices):
     """Nodes from the root to each leaf, as the columns of a CSR matrix."""
     for i in range(leaf.size):
@@ -111,7 +110,7 @@ def node_paths(leaf, parent, depth, indptr, indices):
             node = parent[node]
 
 
-@njit(**LOOP)
+@compiled
 def node_depths(left, right, depth, parent):
     """Depth and parent of every node; children may have any numbers above 0."""
     stack = np.empty(left.size + 1, np.int64)
@@ -128,7 +127,7 @@ def node_depths(left, right, depth, parent):
                 top += 1
 
 
-@njit(**LOOP)
+@compiled
 def preorder_nodes(left, right, order):
     """Old numbers of the nodes in the order root, left branch, right branch."""
     stack = np.empty(left.size + 1, np.int64)
