@@ -55,5 +55,4 @@ docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md from the catalogue
 	$(BIN)/python tools/curriculum.py
 
 clean:
-	find src -name "*.nb[ic]" -delete
-	rm -rf $(VENV) .pytest_cache .ruff_cache .demo
+	rm -rf src/pansophy/_compiled_loops $(VENV) .pytest_cache .ruff_cache .demo
