@@ -129,6 +129,14 @@ def host_levels() -> list[str]:
     ]
 
 
+def target_name() -> str:
+    """What this process compiles for, with the versions that compile."""
+    triple = binding.get_default_triple()
+    cpu = numba.config.CPU_NAME or binding.get_host_cpu_name()
+    versions = f"{numba.__version__} {llvmlite.__version__}"
+    return f"{triple} {cpu} {versions} {sys.implementation.cache_tag}"
+
+
 # ---- what the machine code of a loop depends on
 
 
@@ -278,7 +286,9 @@ def describe_by_file(value) -> str:
 
 @cache
 def file_digest(module: str) -> str:
-    return hashlib.sha256(Path(sys.modules[module].__file__).read_bytes()).hexdigest()
+    return hashlib.sha256(
+        Path(str(sys.modules[module].__file__)).read_bytes()
+    ).hexdigest()
 
 
 # ---- the two folders
