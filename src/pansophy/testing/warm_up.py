@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -88,19 +89,10 @@ def run_call(name: str) -> CallReport:
 
 def run_demo() -> CallReport:
     """The main job on the bundled table, in a process of its own."""
-    import time
-
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pansophy",
-                "demo",
-                "--out",
-                str(Path(folder) / "d"),
-            ],
+            [sys.executable, "-m", "pansophy", "demo", "--out", f"{folder}/demo"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=False,
