@@ -4,22 +4,31 @@
 over it. `get_kernel("rbf", gamma=0.1)` makes one from scikit-learn's names.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
-from ..core.arrays import to_numpy
 from .base import (
     AbstractKernel,
+    Columns,
     Constant,
     Exponential,
+    Fixed,
+    IndefiniteKernelWarning,
     Power,
     Product,
     Sum,
     TransformedInput,
+    White,
 )
-from .dot import Linear, Polynomial
-from .stationary import RBF
+from .dot import Cosine, Linear, Polynomial, Sigmoid
+from .gram import PSDCheck, center, check_psd, gram
+from .lookup import get_kernel
+from .stationary import (
+    RBF,
+    Laplacian,
+    Matern,
+    Periodic,
+    RadialKernel,
+    RationalQuadratic,
+    truncated_rbf,
+)
 
 KERNELS = [
     RBF(0.7),
@@ -33,70 +42,52 @@ KERNELS = [
     RBF(1.5) * Polynomial(2, 0.3, 0.4),
     Linear(0.5) ** 2,
     (0.1 * Linear()).exp(),
+    Cosine(),
+    Laplacian(1.3),
+    Laplacian([0.5, 1.0, 2.0]),
+    Matern(1.2, nu=0.5),
+    Matern([0.5, 1.0, 2.0], nu=1.5),
+    Matern(0.8, nu=2.5),
+    Matern([0.7, 1.5, 0.9], nu=0.8),
+    Matern(1.1, nu=float("inf")),
+    RationalQuadratic(0.9, 0.7),
+    RationalQuadratic([0.5, 1.0, 2.0], 2.0),
+    Periodic(0.8, 1.7),
+    Periodic([0.5, 1.0, 2.0], [1.0, 2.0, 3.0]),
+    White(0.3),
+    1.5 * RBF(0.9) + White(0.2) * Linear(),
+    (0.5 * White(0.4) + RBF(0.6)).exp() ** 2,
+    RBF([0.5, 2.0]).on([0, 2]) * Matern().on(1),
+    RBF(0.6) * Matern(2.0).fixed(),
 ]
 
 __all__ = [
     "KERNELS",
     "RBF",
     "AbstractKernel",
+    "Columns",
     "Constant",
+    "Cosine",
     "Exponential",
+    "Fixed",
+    "IndefiniteKernelWarning",
+    "Laplacian",
     "Linear",
-    "TransformedInput",
+    "Matern",
+    "PSDCheck",
+    "Periodic",
     "Polynomial",
     "Power",
     "Product",
+    "RadialKernel",
+    "RationalQuadratic",
+    "Sigmoid",
     "Sum",
-    "PSDCheck",
+    "TransformedInput",
+    "White",
+    "center",
     "check_psd",
     "get_kernel",
+    "gram",
+    "truncated_rbf",
 ]
-
-
-def get_kernel(kernel, *, gamma=None, degree=3, coef0=0.0):
-    """A kernel from a name of scikit-learn's ("rbf", "linear", "poly"), or itself.
-
-    Examples
-    --------
-    >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
-    Polynomial(degree=2, gamma=1.0, coef0=1.0)
-    """
-    if isinstance(kernel, AbstractKernel):
-        return kernel
-    if kernel == "linear":
-        return Linear()
-    if kernel == "rbf":
-        return RBF(gamma=1.0 if gamma is None else gamma)
-    if kernel in ("poly", "polynomial"):
-        return Polynomial(degree, 1.0 if gamma is None else gamma, coef0)
-    raise ValueError(
-        f"kernel must be a kernel or one of 'rbf', 'linear', 'poly', got {kernel!r}."
-    )
-
-
-class PSDCheck(NamedTuple):
-    """Whether a Gram matrix is positive semi-definite, and a witness if it is not."""
-
-    psd: bool
-    smallest: float  # least eigenvalue
-    witness: np.ndarray | None  # v with v^T K v < 0
-
-
-def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
-    """Test a Gram matrix, or a kernel on the rows of X.
-
-    Eigenvalues down to -tol times the largest in size count as 0. A matrix that is
-    not symmetric is refused.
-
-    Examples
-    --------
-    >>> check_psd(np.diag([0.0, -1.0])).psd
-    False
-    """
-    K = np.asarray(to_numpy(K if X is None else K(X, X)), dtype=np.float64)
-    size = np.abs(K).max(initial=0.0)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or np.abs(K - K.T).max() > 1e-8 * size:
-        raise ValueError("a Gram matrix must be square and symmetric.")
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    good = bool(values[0] >= -tol * np.abs(values).max())
-    return PSDCheck(good, float(values[0]), None if good else vectors[:, 0])
