@@ -1,9 +1,13 @@
-"""Kernels k(x, z): the algebra, Gaussian, linear and polynomial members, a PSD test.
+"""Kernels k(x, z): similarities that stand for an inner product of features.
 
-`KERNELS` lists instances of every kernel and of the algebra; the common battery runs
-over it. `get_kernel("rbf", gamma=0.1)` makes one from scikit-learn's names.
+The contract and the algebra are in `base`; members by what they look at: `stationary`
+(x - z), `dot` (x.z), `additive` (parts of the columns), `histogram` (counts), `strings`
+(sequences), `given` (functions and matrices). `get_kernel("rbf", gamma=0.1)` makes one
+from scikit-learn's names. `KERNELS`, `HISTOGRAM_KERNELS` and `STRING_KERNELS` list
+instances of every kernel and of the algebra; the common battery runs over them.
 """
 
+from .additive import Additive, AllSubsets, Anova, Blocks, KernelBlocks
 from .base import (
     AbstractKernel,
     Columns,
@@ -18,8 +22,15 @@ from .base import (
     White,
 )
 from .dot import Cosine, Linear, Polynomial, Sigmoid
+from .given import Asymmetric, FunctionKernel, Precomputed
 from .gram import PSDCheck, center, check_psd, gram
-from .lookup import get_kernel
+from .histogram import (
+    AdditiveChiSquared,
+    ChiSquared,
+    HistogramIntersection,
+    Tanimoto,
+)
+from .lookup import KERNEL_NAMES, from_sklearn, get_kernel
 from .stationary import (
     RBF,
     Laplacian,
@@ -29,6 +40,7 @@ from .stationary import (
     RationalQuadratic,
     truncated_rbf,
 )
+from .strings import SequenceKernel, Spectrum, Subsequence
 
 KERNELS = [
     RBF(0.7),
@@ -59,18 +71,52 @@ KERNELS = [
     (0.5 * White(0.4) + RBF(0.6)).exp() ** 2,
     RBF([0.5, 2.0]).on([0, 2]) * Matern().on(1),
     RBF(0.6) * Matern(2.0).fixed(),
+    RationalQuadratic(0.9, 0.7).fixed("alpha"),
+    RBF([0.5, 1.0, 2.0]).fixed("length_scale[1]"),
+    Additive([RBF(0.5), Linear(), Matern(2.0)]),
+    Additive([RBF(0.5), White(0.5) + Linear()], [[0, 1], [2]]),
+    Blocks([RBF([0.5, 1.0]), Matern(2.0)], [[0, 2], [1]]),
+    Anova(RBF(0.8), 2),
+    Anova(0.5 * Linear(), 3),
+    AllSubsets(),
+    Tanimoto(),
+]
+# kernels of rows of numbers of at least 0
+HISTOGRAM_KERNELS = [
+    HistogramIntersection(),
+    ChiSquared(0.7),
+    0.5 * ChiSquared(0.2) + HistogramIntersection(),
+]
+# kernels of strings and other sequences
+STRING_KERNELS = [
+    Spectrum(2),
+    Spectrum(3, normalized=False, blended=True),
+    Subsequence(2),
+    Subsequence(3, normalized=False, decay=0.7),
+    0.5 * Spectrum(2) + Subsequence(2) ** 2,
 ]
 
 __all__ = [
-    "KERNELS",
-    "RBF",
     "AbstractKernel",
+    "Additive",
+    "AdditiveChiSquared",
+    "AllSubsets",
+    "Anova",
+    "Asymmetric",
+    "Blocks",
+    "ChiSquared",
     "Columns",
     "Constant",
     "Cosine",
     "Exponential",
     "Fixed",
+    "FunctionKernel",
+    "HISTOGRAM_KERNELS",
+    "HistogramIntersection",
     "IndefiniteKernelWarning",
+    "KERNELS",
+    "KERNEL_NAMES",
+    "KernelBlocks",
     "Laplacian",
     "Linear",
     "Matern",
@@ -78,15 +124,23 @@ __all__ = [
     "Periodic",
     "Polynomial",
     "Power",
+    "Precomputed",
     "Product",
+    "RBF",
     "RadialKernel",
     "RationalQuadratic",
+    "STRING_KERNELS",
+    "SequenceKernel",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
+    "Tanimoto",
     "TransformedInput",
     "White",
     "center",
     "check_psd",
+    "from_sklearn",
     "get_kernel",
     "gram",
     "truncated_rbf",

@@ -71,6 +71,7 @@ class AbstractKernel(ABC):
     learnt: ClassVar[tuple[str, ...]] = ()  # fields whose logarithms are theta
     takes_sparse: ClassVar[bool] = False
     requires_vector_input: ClassVar[bool] = True
+    takes_any_input: ClassVar[bool] = False  # does not look at the values of X
     has_white_noise: ClassVar[bool] = False  # k(x, x) of a row with itself is special
     is_psd: ClassVar[bool] = True  # whatever the rows; if not, k(X) looks and warns
 
@@ -80,7 +81,7 @@ class AbstractKernel(ABC):
         if 0 in (rows.shape[0], other.shape[0]):
             return empty_block(rows, other)
         if Z is not None:
-            return map_tiles(self.block, rows, other)
+            return map_tiles(self.block, rows, other, dtype=block_dtype(rows))
         K = symmetric_gram_matrix(self, rows)
         if not self.is_psd:
             warn_if_indefinite(self, K)
@@ -149,8 +150,7 @@ class AbstractKernel(ABC):
         parts = self.gradient_block(rows, other)
         xp = array_namespace(rows)
         if not parts:
-            shape = (0, rows.shape[0], other.shape[0])
-            return xp.zeros(shape, dtype=rows.dtype, device=device(rows))
+            return empty_block(rows, other)[None, :, :][:0, :, :]
         G = xp.stack(parts)
         if Z is None and self.has_white_noise:
             on = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
@@ -159,6 +159,8 @@ class AbstractKernel(ABC):
 
     def as_rows(self, X, Z=None):
         """X and Z (X itself if None) as `block` takes them."""
+        if self.takes_any_input and holds_objects(X):
+            return object_rows(X, Z)
         if sparse.issparse(X) or sparse.issparse(Z):
             if not self.takes_sparse:
                 raise TypeError(
@@ -237,9 +239,16 @@ class AbstractKernel(ABC):
             return TransformedInput(self, columns)
         return Columns(self, columns)
 
-    def fixed(self):
-        """The same kernel, without parameters to learn."""
-        return Fixed(self)
+    def fixed(self, *names):
+        """The same kernel with some parameters, or all, taken out of theta.
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RationalQuadratic
+        >>> RationalQuadratic().fixed("alpha").theta_names
+        ('length_scale',)
+        """
+        return Fixed(self, names or None)
 
     # -- what a member writes ------------------------------------------------------
 
@@ -284,9 +293,39 @@ def row_slice(X, cut):
 
 def values_like(V, X):
     """V in the library, dtype and device of the rows X."""
-    if isinstance(X, (np.ndarray, sparse.sparray)) or is_foreign(X):
+    if is_foreign(X):
         return asarray(V, like=X)
-    return np.asarray(V, dtype=float)
+    return np.asarray(to_numpy(V), dtype=block_dtype(X))
+
+
+def holds_objects(X) -> bool:
+    """Whether rows are strings or other objects rather than numbers."""
+    if sparse.issparse(X) or is_foreign(X):
+        return False
+    if hasattr(X, "dtype"):
+        return X.dtype.kind in "OUST"
+    return len(X) > 0 and isinstance(X[0], (str, bytes))
+
+
+def object_rows(X, Z=None):
+    """Sequences or other objects as arrays of one object a row."""
+    rows = []
+    for A in (X,) if Z is None else (X, Z):
+        if isinstance(A, (str, bytes)):
+            raise ValueError("rows must be a list of sequences, got one text.")
+        out = np.empty(len(A), dtype=object)
+        for i, a in enumerate(A):
+            out[i] = a
+        rows.append(out)
+    return rows[0], rows[-1]
+
+
+def block_dtype(X):
+    """The NumPy dtype of numbers computed from rows; None for a tensor."""
+    if is_foreign(X):
+        return None
+    dtype = getattr(X, "dtype", None)
+    return dtype if dtype is not None and dtype.kind == "f" else np.dtype(float)
 
 
 def sparse_float_rows(X, Z=None):
@@ -310,14 +349,14 @@ def empty_block(X, Z):
     if is_foreign(X):
         shape = (X.shape[0], Z.shape[0])
         return namespace(X).zeros(shape, dtype=X.dtype, device=device(X))
-    return np.zeros((X.shape[0], Z.shape[0]), getattr(X, "dtype", float))
+    return np.zeros((X.shape[0], Z.shape[0]), block_dtype(X))
 
 
 def full_diag(X, value):
     """`value` for every row."""
     if is_foreign(X):
         return namespace(X).full((X.shape[0],), value, dtype=X.dtype, device=device(X))
-    return np.full(X.shape[0], value, getattr(X, "dtype", float))
+    return np.full(X.shape[0], value, block_dtype(X))
 
 
 def symmetric_gram_matrix(kernel, X):
@@ -329,7 +368,7 @@ def symmetric_gram_matrix(kernel, X):
         K = 0.5 * (K + xp.matrix_transpose(K))
         on = xp.eye(n, dtype=xp.bool, device=X.device)
         return xp.where(on, kernel.diag(X)[:, None], K)
-    K = np.empty((n, n), getattr(X, "dtype", float))
+    K = np.empty((n, n), block_dtype(X))
 
     def fill(rows):
         for columns in block_slices(rows.stop, TILE):
@@ -534,6 +573,7 @@ class Constant(AbstractKernel):
 
     learnt = ("value",)
     takes_sparse = True
+    takes_any_input = True
 
     def __post_init__(self):
         check_positive_parameter(self, "value", zero=True)
@@ -572,6 +612,7 @@ class White(AbstractKernel):
 
     learnt = ("noise",)
     takes_sparse = True
+    takes_any_input = True
     has_white_noise = True
 
     def __post_init__(self):
@@ -598,8 +639,13 @@ class KernelPair(AbstractKernel):
     right: AbstractKernel
 
     def as_rows(self, X, Z=None):
-        self.left.as_rows(X, Z)  # a part that does not take X says so
-        return self.right.as_rows(X, Z)
+        for part in (self.left, self.right):
+            part.as_rows(X, Z)  # a part that does not take X says so
+        return (self.right if self.left.takes_any_input else self.left).as_rows(X, Z)
+
+    @property
+    def takes_any_input(self):  # pyrefly: ignore
+        return self.left.takes_any_input and self.right.takes_any_input
 
     @property
     def takes_sparse(self):  # pyrefly: ignore
@@ -607,7 +653,9 @@ class KernelPair(AbstractKernel):
 
     @property
     def requires_vector_input(self):  # pyrefly: ignore
-        return self.left.requires_vector_input and self.right.requires_vector_input
+        parts = (self.left, self.right)
+        known = [k.requires_vector_input for k in parts if not k.takes_any_input]
+        return any(known) or not known
 
     @property
     def is_psd(self):  # pyrefly: ignore
@@ -695,6 +743,10 @@ class WrappedKernel(AbstractKernel):
     @property
     def takes_sparse(self):  # pyrefly: ignore
         return self.kernel.takes_sparse
+
+    @property
+    def takes_any_input(self):  # pyrefly: ignore
+        return self.kernel.takes_any_input
 
     @property
     def requires_vector_input(self):  # pyrefly: ignore
@@ -849,7 +901,57 @@ class Columns(WrappedKernel):
 
 @dataclass(frozen=True)
 class Fixed(WrappedKernel):
-    """A kernel whose parameters are not learnt: theta is empty."""
+    """A kernel some or all of whose parameters are not learnt.
+
+    Parameters
+    ----------
+    kernel : kernel
+    names : tuple of str, optional
+        Which ones, as in `theta_names` or without "[j]"; all by default.
+    """
+
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self):
+        known = {part for name in self.kernel.theta_names for part in both_forms(name)}
+        unknown = set(self.names or ()) - known
+        if unknown:
+            raise ValueError(
+                f"{self.kernel!r} has no parameter {min(unknown)!r} to fix; it has "
+                f"{', '.join(self.kernel.theta_names) or 'none'}."
+            )
+
+    @property
+    def _kept(self):
+        """Places in the theta of the inner kernel that are learnt."""
+        if self.names is None:
+            return []
+        names = self.kernel.theta_names
+        return [
+            i
+            for i, name in enumerate(names)
+            if not set(both_forms(name)) & set(self.names)
+        ]
+
+    @property
+    def theta(self):
+        return self.kernel.theta[self._kept] if self._kept else np.empty(0)
+
+    @property
+    def theta_names(self):
+        return tuple(self.kernel.theta_names[i] for i in self._kept)
+
+    def with_theta(self, theta):
+        kept = self._kept
+        if len(theta) != len(kept):
+            raise ValueError(
+                f"theta of {self!r} has {len(kept)} entries, got {len(theta)}."
+            )
+        if not kept:
+            return self
+        full = self.kernel.theta.copy()
+        full[kept] = theta
+        return Fixed(self.kernel.with_theta(full), self.names)
 
     def block(self, X, Z):
         return self.kernel.block(X, Z)
@@ -857,19 +959,26 @@ class Fixed(WrappedKernel):
     def diag(self, X):
         return self.kernel.diag(X)
 
-    @property
-    def theta(self):
-        return np.empty(0)
+    def _only_kept(self, parts, *args):
+        kept = self._kept
+        if not kept:
+            return []
+        found = parts(*args)
+        return [found[i] for i in kept]
 
-    @property
-    def theta_names(self):
-        return ()
+    def gradient_block(self, X, Z):
+        return self._only_kept(self.kernel.gradient_block, X, Z)
 
-    def with_theta(self, theta):
-        return self
+    def contract_block(self, X, Z, W):
+        return self._only_kept(self.kernel.contract_block, X, Z, W)
 
     def gradient_diag(self, X):
-        return []
+        return self._only_kept(self.kernel.gradient_diag, X)
+
+
+def both_forms(name):
+    """The name "length_scale[1]" with and without its index."""
+    return name, name.split("[")[0]
 
 
 def check_positive_parameter(kernel, name, *, zero=False):

@@ -52,6 +52,7 @@ from .base import (
     AbstractKernel,
     array_namespace,
     check_positive_parameter,
+    empty_block,
     full_diag,
 )
 from .dot import inner_products, row_squared_norms
@@ -81,6 +82,8 @@ def column_values(kernel, name, X) -> Any:
 
 def scaled_squared_block(X, Z, rate):
     """sum_j rate_j^2 (x_j - z_j)^2 for dense or sparse rows; `rate` as NumPy."""
+    if X.shape[1] == 0:
+        return empty_block(X, Z)
     if not sparse.issparse(X):
         rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
         return squared_block(X, Z, rate)
@@ -375,7 +378,7 @@ class Laplacian(AbstractKernel):
 
     def _distances(self, X, Z):
         if X.shape[1] == 0:
-            return X @ namespace(X).matrix_transpose(Z)
+            return empty_block(X, Z)
         rate = 1.0 / column_values(self, "length_scale", X)
         rate = float(rate) if np.ndim(rate) == 0 else asarray(rate, like=X)
         return columns_block(X, Z, 1, rate)
