@@ -31,6 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, linalg
+from ..core.cg import conjugate_gradients
 from ..core.least_squares import least_squares
 from ..core.ridge_spectrum import (
     centred_targets,
@@ -324,7 +325,7 @@ class Ridge(AbstractLinearRegressor):
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
         run = self._run_driver(
-            lambda task: linalg.conjugate_gradients(
+            lambda task: conjugate_gradients(
                 product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
             ),
             total=limit,

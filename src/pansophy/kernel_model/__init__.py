@@ -1,0 +1,1 @@
+"""Models of kernel values: logistic regression, perceptron, least-squares machines."""
