@@ -30,6 +30,7 @@ from ..evaluation.conformal_scores import ConformalScores, fit_conformal_scores
 from ..evaluation.paired_tests import design_of
 from ..methods.method import FitContext
 from ..methods.pipelines import fit_pipeline, make_pipeline, predict_all_classes
+from ..splits import fold_horizon
 from .training_reference import (
     ReferenceCheck,
     background_rows,
@@ -472,8 +473,12 @@ def fit_table_model(method, data, comparison) -> TableModel:
 def full_fit_context(comparison) -> FitContext:
     told, schema = comparison.settings, comparison.schema
     n = len(comparison.data)
+    split = comparison.split
+    horizon = 0
+    if split is not None:
+        horizon = fold_horizon(split.folds, split.times(comparison.data))
     metric = told.get("metric", "")
-    return FitContext(schema.task, n, told["seed"], metric=metric)
+    return FitContext(schema.task, n, told["seed"], metric=metric, horizon=horizon)
 
 
 def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
