@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.intervals import rate_interval
+from ...diagnose.target_views import PARTS, explained_share, quantile_edges
 from ...plot.style import (
     BLUE,
     GREY,
@@ -24,7 +25,6 @@ from ...plot.style import (
 from ..evaluation.statistics import student_quantile
 from .formatting import format_number
 
-PARTS = 8  # of a column of numbers
 LEVELS = 8  # of a column of levels, the commonest
 MAX_OUTPUTS = 4  # classes or labels drawn
 MAX_COLUMNS = 12  # columns of a page
@@ -88,9 +88,6 @@ def compute_column_view(c, name) -> ColumnView:
     else:
         reach = spread * [student_quantile(0.95, max(n - 1, 1)) for n in rows]
         low, high = mean - reach, mean + reach
-    whole = np.average(Y, axis=0, weights=w)
-    between = (weight * (mean - whole[:, None]) ** 2).sum() / weight.sum()
-    within = np.average((Y - whole) ** 2, axis=0, weights=w).sum()
     return ColumnView(
         column.name,
         c.schema.target,
@@ -100,14 +97,9 @@ def compute_column_view(c, name) -> ColumnView:
         mean,
         low,
         high,
-        adjusted_share(between / within if within > 0 else 0.0, len(x), parts),
+        explained_share(codes, Y, w),
         not column.levels,
     )
-
-
-def adjusted_share(share, n, parts) -> float:
-    """The share of variance between parts, less what chance alone would give."""
-    return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))
 
 
 def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
@@ -118,25 +110,12 @@ def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
         codes = np.searchsorted(values, x)
         names = [format_number(v) for v in values]
     else:
-        edges = np.unique(np.quantile(x[seen], np.linspace(0, 1, PARTS + 1)[1:-1]))
-        edges = without_small_parts(edges, x[seen])
+        edges = quantile_edges(x[seen])
         codes = np.searchsorted(edges, x, side="left")
         inner = [f"to {format_number(v)}" for v in edges]
         names = [*inner, f"over {format_number(edges[-1])}"]
     codes = np.where(seen, codes, len(names))
     return drop_empty_parts(codes, [*names, "missing"])
-
-
-def without_small_parts(edges, x) -> np.ndarray:
-    """Edges that leave at least a few rows in every part."""
-    least = max(5, len(x) // (4 * PARTS))
-    while len(edges) > 1:
-        rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
-        smallest = int(rows.argmin())
-        if rows[smallest] >= least:
-            break
-        edges = np.delete(edges, min(smallest, len(edges) - 1))
-    return edges
 
 
 def level_parts(x, column) -> tuple[np.ndarray, list[str]]:

@@ -7,6 +7,7 @@ comparison; the sentences below them say how sure the ranking is.
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
 from ..evaluation.wording import join_names, verb_for
+from ..splits import fold_horizon
 from .formatting import (
     format_interval,
     format_like_interval,
@@ -38,7 +39,7 @@ def kept_sentence(c) -> str:
     if c.winner == c.leaderboard[0].method and c.expected is not None:
         mean = c.expected  # without the luck of being picked as the best
     expected = (
-        f"on new rows expect {with_article(c.metric)} of "
+        f"on {new_rows_phrase(c)} expect {with_article(c.metric)} of "
         f"{format_like_interval(mean, score)} (95 % interval {format_interval(score)})"
     )
     familiar = familiar_clause(c, row)
@@ -48,6 +49,15 @@ def kept_sentence(c) -> str:
         }.get(c.keep_reason, "Nothing beats the dummy")
         return f"{start}, which ignores all columns: {expected}{familiar}."
     return f"Keep {c.winner}: {expected}{familiar}."
+
+
+def new_rows_phrase(c) -> str:
+    """Which new rows the score is for; along time, how far ahead they are."""
+    ahead = fold_horizon(c.split.folds, c.split.times(c.data))
+    if not ahead:
+        return "new rows"
+    steps = "one step" if ahead == 1 else f"{ahead:,} steps"
+    return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
 def familiar_clause(c, row) -> str:
@@ -99,6 +109,12 @@ def next_step_sentence(c) -> str:
     if alarms:
         these = "this alarm" if alarms == 1 else f"these {alarms} alarms"
         return f"Next: look into {these} about the table before trusting any number."
+    if c.winner == DUMMY and c.split.times(c.data) is not None:
+        more = 4 * c.settings["folds"]
+        return (
+            f"Next: judge forecasts that look less far ahead (--folds {more}), or get "
+            f"columns that tell about {c.schema.target!r} in advance."
+        )
     if c.winner == DUMMY:
         return (
             "Next: do not use a model of these columns; get columns that tell about "
