@@ -249,7 +249,7 @@ def test_early_stopping_warm_start_and_callers_start(data):
 
 def test_limits_are_told(data):
     X, y = data[0], data[1] > 0
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
+    with pytest.warns(ConvergenceWarning, match="before convergence"):
         SGDClassifier(max_iter=2, tol=1e-9).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -36,7 +36,6 @@ Shapes    W (n, n)   F, Y (n, K)
 Refs      [Zhu2003] eqs. (1), (2); [Zhou2004] eq. (3); [vanderVorst1992]
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -45,7 +44,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
@@ -351,15 +349,10 @@ class AbstractLabelGraph(Classifier, Estimator):
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
-    def _warn_if_not_converged(self, reason):
-        if reason != "max_iter":
-            super()._warn_if_not_converged(reason)
-            return
-        warnings.warn(
+    def _not_converged_text(self, limit):
+        return (
             f"max_iter={self.max_iter} was reached without convergence. Raise max_iter "
-            f"or tol of {type(self).__name__}.",
-            ConvergenceWarning,
-            stacklevel=4,
+            f"or tol of {type(self).__name__}."
         )
 
     def _graph(self, X) -> SimilarityGraph:
