@@ -115,8 +115,19 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     return model
 
 
+class AbstractLasso(AbstractLinearRegressor):
+    """A model of the lasso family."""
+
+    def _not_converged_text(self, limit):
+        return (
+            "Objective did not converge. You might want to increase the number of "
+            f"iterations, max_iter={self.max_iter} of {type(self).__name__}, or its "
+            "tol, or to scale the data."
+        )
+
+
 @dataclass(eq=False, repr=False)
-class ElasticNet(AbstractLinearRegressor):
+class ElasticNet(AbstractLasso):
     """Linear regression with mixed L1 and L2 penalties; see the module text.
 
     Parameters
@@ -204,7 +215,7 @@ class ElasticNet(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class Lasso(AbstractLinearRegressor):
+class Lasso(AbstractLasso):
     """Linear regression with an L1 penalty. See the module text.
 
     Parameters

@@ -41,7 +41,7 @@ from ..core.ridge_spectrum import (
     row_gram_matrix,
 )
 from ..core.rows import DatasetRows
-from ..params import Count, Flag, NonNegative, ParameterError
+from ..params import Count, Flag, NonNegative, ParameterError, UnsupportedChoiceError
 from ..typing import NumberList, Seed
 from .base import (
     DENSE_WIDTH,
@@ -94,6 +94,12 @@ class RidgePath(NamedTuple):
 def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
     """Strengths as an array (a,), each at least (or above) 0."""
     given = np.asarray(alphas)
+    for i, alpha in enumerate([] if given.ndim != 1 else alphas):
+        if isinstance(alpha, (str, bytes)):
+            raise ParameterError(
+                f"alphas[{i}] must be an instance of float, not "
+                f"{type(alpha).__name__} ({name})."
+            )
     alphas = np.atleast_1d(given.astype(np.float64))
     if alphas.ndim != 1 or len(alphas) == 0:
         raise ParameterError(f"{name} must be a number or a list of numbers.")
@@ -280,7 +286,7 @@ class Ridge(AbstractLinearRegressor):
             return self.solver
         if self.solver == "svd":
             if sparse:
-                raise TypeError("solver='svd' does not support sparse X.")
+                raise UnsupportedChoiceError("solver='svd' does not support sparse X.")
             return "svd"
         dual = d > n and not table and (not wide or n <= DUAL_ROWS)
         if self.solver == "cholesky" or not wide or dual:

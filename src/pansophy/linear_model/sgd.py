@@ -401,6 +401,14 @@ class AbstractSGD(AbstractLinearEstimator):
     warm_start: Any
     early_stopping: Any
     validation_fraction: Any
+    shuffle: Any
+
+    def _not_converged_text(self, limit):
+        return (
+            "Maximum number of iteration reached before convergence. Consider "
+            f"increasing max_iter to improve the fit of {type(self).__name__}, or raise "
+            "tol."
+        )
 
     def _start(self, X, k, coef_init, intercept_init):
         """Initial W and b: those given, those of the last fit (`warm_start`), or 0."""
@@ -459,6 +467,8 @@ class AbstractSGD(AbstractLinearEstimator):
                 "The sample weights for validation set are all zero, consider using a "
                 "different random state."
             )
+        if not self.shuffle:  # the rows come in the order that they have in X
+            train = np.sort(train)
         return train.astype(kind), held
 
     def _run_sgd(self, problem, W, memory, *, max_iter, X, y):
