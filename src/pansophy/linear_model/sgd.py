@@ -406,8 +406,8 @@ class AbstractSGD(AbstractLinearEstimator):
     def _not_converged_text(self, limit):
         return (
             "Maximum number of iteration reached before convergence. Consider "
-            f"increasing max_iter to improve the fit of {type(self).__name__}, or raise "
-            "tol."
+            f"increasing max_iter to improve the fit of {type(self).__name__}, or "
+            "raise tol."
         )
 
     def _start(self, X, k, coef_init, intercept_init):

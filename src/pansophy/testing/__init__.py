@@ -21,14 +21,13 @@ from .usual_calls import (
     usual_names,
     usual_table,
 )
-from .warm_up import background_warm_up, warm_up
+from .warm_up import warm_up
 
 __all__ = [
     "OPTIONAL",
     "CallReport",
     "UsualFit",
     "all_estimators",
-    "background_warm_up",
     "expected_failures",
     "quick_instance",
     "role_names",

@@ -6,17 +6,15 @@ same folder says that a warm-up of this version of the loops was completed.
 """
 
 import contextlib
-import hashlib
 import multiprocessing
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
 
+from ..core.background_warm_up import completed_mark
 from .usual_calls import CallReport, run_usual_calls, usual_names
 
 DEMO = "pansophy demo"  # the name under which the main job is called
@@ -59,7 +57,8 @@ def warm_up(
         if report is not None:
             report(done)
     if complete:
-        completed_mark().touch(mode=0o600)
+        with contextlib.suppress(OSError):
+            completed_mark().touch(mode=0o600)
     return reports
 
 
@@ -98,49 +97,3 @@ def run_demo() -> CallReport:
             check=False,
         )
     return CallReport(DEMO, 0, time.perf_counter() - began)
-
-
-def completed_mark() -> Path:
-    """File that is there once a warm-up of these loops, on this machine, was done."""
-    from ..core.loop_cache import target_name, user_folder
-
-    digest = hashlib.sha256(target_name().encode())
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("_[!_]*.py")):
-        digest.update(path.read_bytes())
-    folder = user_folder()
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"warm-{digest.hexdigest()[:16]}"
-
-
-def loops_are_missing() -> bool:
-    """Whether this machine may have to compile: nothing shipped, no warm-up done."""
-    from ..core.loop_cache import shipped_level
-
-    return not shipped_level()[0] and not completed_mark().exists()
-
-
-@contextlib.contextmanager
-def background_warm_up(names) -> Iterator[None]:
-    """Warm up in another process, of low priority, while the block runs."""
-    if not loops_are_missing():
-        yield
-        return
-    code = (
-        "import os, sys\n"
-        "if hasattr(os, 'nice'): os.nice(10)\n"
-        "from pansophy.testing import warm_up\n"
-        "warm_up(sys.argv[1:], n_jobs=1)"
-    )
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *names],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        **quiet,
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait()
