@@ -5,7 +5,7 @@ uses the loops of the package (`make wheel` puts them there), the other has
 `NUMBA_CPU_NAME` set to this machine's CPU, which turns shipped loops off.
 
     python -m benchmarks.shipped_loops speed     steady seconds, interleaved; ratios
-    python -m benchmarks.shipped_loops results   are predictions of all estimators equal?
+    python -m benchmarks.shipped_loops results   are all predictions equal?
     python -m benchmarks.shipped_loops first     compilations and seconds of first calls
 
 The second and third write a table to standard output; exit status 1 if a limit is
