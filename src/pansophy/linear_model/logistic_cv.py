@@ -202,7 +202,7 @@ class LogisticRegressionCV(AbstractLogistic):
     use_legacy_attributes: Flag | Literal["warn"] = "warn"
 
     # weights of `score` are the scorer's business, not the model's
-    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {"sample_weight": UNUSED}
 
     def fit(self, X, y, sample_weight=None, **params):
         """Fit to rows X and labels y.
