@@ -126,10 +126,6 @@ EXPECTED: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_sparse_data": SINGULAR,
         "check_array_api_input": SINGULAR,
     },
-    "CategoricalNB": {
-        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
-        "check_classifiers_one_label_sample_weights": FRACTIONS,
-    },
     "JointTableClassifier": {
         "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
         "check_classifiers_one_label_sample_weights": FRACTIONS,
