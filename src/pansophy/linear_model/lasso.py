@@ -32,7 +32,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .base import AbstractLinearRegressor, check_coefficients
+from .base import AbstractLinearRegressor, check_coefficients, check_warm_start
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -93,6 +93,7 @@ def initial_coefficients(model, shape, dtype):
     if model.warm_start and hasattr(model, "coef_"):
         old = np.atleast_2d(arrays.to_numpy(model.coef_))
         start = old.astype(dtype) if old.shape == shape else start
+        check_warm_start(model, start)
     return start
 
 

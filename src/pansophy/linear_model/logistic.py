@@ -90,6 +90,7 @@ from ..params import (
 from ..typing import Seed
 from .base import (
     AbstractLinearClassifier,
+    check_warm_start,
     encode_two_or_more_classes,
     row_major_if_small,
 )
@@ -669,6 +670,7 @@ class LogisticRegression(AbstractLogistic):
             old = arrays.to_numpy(old), arrays.to_numpy(self.intercept_)
             if old[0].shape == W.shape:
                 W, b = (part.astype(float) for part in old)
+                check_warm_start(self, W, b)
         return W, b if self.fit_intercept else np.zeros(k)
 
     def _scaled_back(self, W):

@@ -42,7 +42,7 @@ from ..core.ridge_spectrum import (
 )
 from ..core.rows import DatasetRows
 from ..params import Count, Flag, NonNegative, ParameterError, UnsupportedChoiceError
-from ..typing import NumberList, Seed
+from ..typing import Matrix, NumberList, Seed
 from .base import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
@@ -186,8 +186,8 @@ class Ridge(AbstractLinearRegressor):
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
-    n_iter_ : array of shape (n_targets,)
-        Steps of an iterative solver; 1 for a direct one.
+    n_iter_ : array of shape (n_targets,), or None
+        Steps of an iterative solver; None for a direct one.
     solver_ : str
         The solver that was used.
     n_features_in_ : int
@@ -203,7 +203,7 @@ class Ridge(AbstractLinearRegressor):
     (array([0.642857]), 1.285714)
     """
 
-    alpha: NonNegative | NumberList = 1.0
+    alpha: NonNegative | NumberList | Matrix = 1.0
     _: KW_ONLY
     fit_intercept: Flag = True
     copy_X: Flag = True
@@ -231,7 +231,7 @@ class Ridge(AbstractLinearRegressor):
         """B (d, t) and b (t,) for checked rows; sets solver_ and n_iter_."""
         alpha = self._strengths(Y.shape[1])
         self.solver_ = self._choose_solver(X)
-        self.n_iter_ = np.ones(Y.shape[1], int)
+        self.n_iter_ = None  # unless the solver iterates
         solve = {
             "lsqr": self._lsqr,
             "sparse_cg": self._cg,
@@ -242,7 +242,7 @@ class Ridge(AbstractLinearRegressor):
         return B, b
 
     def _strengths(self, t):
-        alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
+        alpha = np.asarray(arrays.to_numpy(self.alpha), dtype=np.float64).ravel()
         if len(alpha) not in (1, t):
             raise ParameterError(
                 "Number of targets and number of penalties do not correspond: "

@@ -61,7 +61,7 @@ from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, check_params
-from .base import AbstractLinearEstimator, raw_prediction
+from .base import AbstractLinearEstimator, check_warm_start, raw_prediction
 
 LearningRate = Literal[
     "constant",
@@ -407,7 +407,7 @@ class AbstractSGD(AbstractLinearEstimator):
         return (
             "Maximum number of iteration reached before convergence. Consider "
             f"increasing max_iter to improve the fit of {type(self).__name__}, or "
-            "raise tol."
+            "raising tol."
         )
 
     def _start(self, X, k, coef_init, intercept_init):
@@ -422,6 +422,7 @@ class AbstractSGD(AbstractLinearEstimator):
             W = checked_initial_value("coef_init", coef_init, W)
         if intercept_init is not None:
             b = checked_initial_value("intercept_init", intercept_init, b)
+        check_warm_start(self, W, b)
         self.t_ = 1.0
         return W, b
 

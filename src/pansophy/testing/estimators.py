@@ -77,6 +77,11 @@ NO_TURN = {
         "every label of the check is known, so that there is nothing to repeat"
     )
 }
+DIRECT = {
+    "check_non_transformer_estimators_n_iter": (
+        "n_iter_ of a direct solver is None, as in scikit-learn"
+    )
+}
 DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
 EXPECTED: dict[str, dict[str, str]] = {
     "BaggingClassifier": DRAWN,
@@ -98,6 +103,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     "CoTraining": NO_LABEL | NO_TURN,
     "TransductiveSVM": NO_LABEL | NO_TURN,
     "SelfTrainingClassifier": NO_TURN,
+    "Ridge": DIRECT,
+    "RidgeClassifier": DIRECT,
     "MultipleInstance": NO_TURN,
     "LabelPropagation": NO_TURN,
     "LabelModel": {"check_sample_weight_equivalence_on_dense_data": FRACTIONS},
@@ -118,10 +125,6 @@ EXPECTED: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_dense_data": SINGULAR,
         "check_sample_weight_equivalence_on_sparse_data": SINGULAR,
         "check_array_api_input": SINGULAR,
-    },
-    "CategoricalNB": {
-        "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
-        "check_classifiers_one_label_sample_weights": FRACTIONS,
     },
     "JointTableClassifier": {
         "check_sample_weight_equivalence_on_dense_data": FRACTIONS,
