@@ -47,7 +47,7 @@ def test_a_graph_of_all_pairs_changes_nothing():
 def test_a_graph_in_parts_is_completed_with_a_word():
     X = np.array([[0.0], [1], [10], [11]])
     G = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
-    with pytest.warns(UserWarning, match="2 parts"):
+    with pytest.warns(UserWarning, match="is 2 > 1"):
         model = AgglomerativeClustering(2, connectivity=G).fit(X)
     assert_array_equal(model.labels_, [0, 0, 1, 1])
     assert model.n_connected_components_ == 2

@@ -152,3 +152,11 @@ def test_picture_tells_core_border_and_noise_apart():
     assert_array_equal(border.get_offsets()[:, 0], [0, 1.55])
     assert_array_equal(noise.get_offsets()[:, 0], [5])
     assert len(circles.get_offsets()) == 2
+
+
+def test_a_power_given_twice_is_warned_of(rng):
+    X = rng.normal(size=(30, 2))
+    how = {"metric": "minkowski", "metric_params": {"p": 1.0}}
+    with pytest.warns(SyntaxWarning, match="Parameter p is found in metric_params"):
+        model = DBSCAN(0.5, p=3, **how).fit(X)
+    assert_array_equal(model.labels_, DBSCAN(0.5, metric="manhattan").fit(X).labels_)

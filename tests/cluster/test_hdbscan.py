@@ -162,8 +162,9 @@ def test_sparse_distances_and_rows():
     full = sp.csr_array((D.ravel(), np.tile(np.arange(80), 80), np.arange(0, 6401, 80)))
     assert_array_equal(HDBSCAN(metric="precomputed").fit_predict(full), expected)
     assert_array_equal(HDBSCAN().fit_predict(sp.csr_array(X)), expected)
-    with pytest.raises(ValueError, match="connected components"):
-        HDBSCAN(metric="precomputed").fit(sp.csr_array(np.where(D < 0.5, D, 0)))
+    with pytest.raises(ValueError, match="2 connected components"):
+        apart = np.kron(np.eye(2), D[:20, :20])
+        HDBSCAN(metric="precomputed").fit(sp.csr_array(apart))
 
 
 def test_equal_rows():
@@ -229,3 +230,24 @@ def test_ball_trees_take_any_of_their_metrics():
     assert_array_equal(a.labels_, b.labels_)
     with pytest.raises(ValueError, match="canberra is not a valid metric"):
         HDBSCAN(algorithm="kd_tree", metric="canberra").fit(X)
+
+
+def test_bad_distances_are_named(rng):
+    X = rng.normal(size=(30, 2))
+    D = pairwise_distances(X)
+    model = HDBSCAN(metric="precomputed")
+    wrong = D.copy()
+    wrong[0, 1] = 9.0
+    missing = D.copy()
+    missing[2, 3] = np.nan
+    for bad, words in [
+        (X, r"has shape \(30, 2\)"),
+        (wrong, "other values below the diagonal"),
+        (missing, "np.nan values found in precomputed-dense distances"),
+        (sp.csr_array((30, 30)), "points with fewer than 5 neighbors"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.fit(bad)
+    for tree in ("kd_tree", "ball_tree"):
+        with pytest.raises(ValueError, match=f"valid metric for a {tree}-based"):
+            HDBSCAN(metric=lambda a, b: 0.0, algorithm=tree).fit(X)

@@ -109,6 +109,7 @@ def test_oracle(algorithm, shape, weighted):
     X, rng = blobs(n, d, k, gap=1.0), np.random.default_rng(1)
     w = rng.integers(0, 4, n) * 0.7 if weighted else np.ones(n)
     C, z, trace = oracle.lloyd(X, w, X[:k])
+    algorithm = algorithm if k > 1 else "lloyd"
     model = KMeans(k, init=X[:k], tol=0, algorithm=algorithm)
     model.fit(X, sample_weight=w if weighted else None)
     np.testing.assert_allclose(model.cluster_centers_, C, rtol=1e-9, atol=1e-12)
@@ -635,3 +636,30 @@ def test_objective_of_labels_of_centres_and_of_both():
         kmeans_objective(X)
     with pytest.raises(ValueError, match="from 0 to 1"):
         kmeans_objective(X, C, labels=[0, 1, 2, 1])
+
+
+def test_verbose_prints_iterations_and_why_they_end(capsys):
+    X = blobs(300)
+    model = KMeans(4, random_state=0, verbose=1, tol=0).fit(X)
+    said = capsys.readouterr().out
+    assert "Initialization complete" in said
+    lines = [line for line in said.splitlines() if line.startswith("Iteration")]
+    assert len(lines) == model.n_iter_
+    assert f"Iteration 0, inertia {model.history_['objective'][0]:.6g}." in lines
+    assert f"Converged at iteration {model.n_iter_ - 1}: strict convergence." in said
+    KMeans(4, random_state=0, verbose=1, tol=1.0).fit(X)
+    assert "within tolerance" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_more_centres_than_distinct_rows_converge_at_once(kind):
+    """Where every row is at its centre, an empty cluster has nowhere to go."""
+    X = np.array([[0.0, 0], [1, 1], [1, 1], [1, 0], [0, 1]])
+    with pytest.warns(ConvergenceWarning, match="due to duplicate points in X"):
+        model = KMeans(5, init=X).fit(kind(X))
+    assert model.n_iter_ == 1 and model.inertia_ == 0
+
+
+def test_bounds_of_one_cluster_are_warned_of():
+    with pytest.warns(RuntimeWarning, match="doesn't make sense for a single cluster"):
+        KMeans(1, algorithm="elkan").fit(blobs(50))

@@ -123,3 +123,20 @@ def test_stopping():
     assert early.n_steps_ < 30
     none = MiniBatchKMeans(5, compute_labels=False, random_state=0).fit(X)
     assert not hasattr(none, "labels_")
+
+
+def test_a_start_needs_as_many_rows_as_clusters():
+    with pytest.warns(RuntimeWarning, match="init_size=3 should be larger than n_clus"):
+        MiniBatchKMeans(5, init_size=3, random_state=0).fit(blobs(200))
+
+
+@pytest.mark.parametrize(
+    "how, why",
+    [
+        ({"tol": 1e-2, "max_no_improvement": None}, "small centers change"),
+        ({"tol": 0, "max_no_improvement": 5}, "lack of improvement in inertia"),
+    ],
+)
+def test_verbose_says_why_the_fit_ended(how, why, capsys):
+    MiniBatchKMeans(3, random_state=0, verbose=1, batch_size=50, **how).fit(blobs(500))
+    assert f"Converged ({why}) at step" in capsys.readouterr().out

@@ -141,3 +141,12 @@ def test_plot_has_a_line_for_each_row():
 def test_no_reachable_row_is_told():
     with pytest.warns(UserWarning, match="All reachability values are inf"):
         OPTICS(min_samples=2, max_eps=1e-3).fit([[0.0], [1.0], [2.0]])
+
+
+def test_boolean_metrics_take_boolean_rows_without_a_word(rng):
+    X = rng.integers(0, 2, size=(12, 4)).astype(bool)
+    model = OPTICS(metric="rogerstanimoto", min_samples=3).fit(X)
+    with pytest.warns(UserWarning, match="converted to boolean") as said:
+        other = OPTICS(metric="rogerstanimoto", min_samples=3).fit(X.astype(int))
+    assert len(said) == 1
+    assert_array_equal(model.labels_, other.labels_)

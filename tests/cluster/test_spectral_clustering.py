@@ -136,3 +136,13 @@ def test_verbose_speaks(rng, capsys):
 def test_bad_parameters(how, match, rng):
     with pytest.raises(ValueError, match=match):
         SpectralClustering(**how).fit(rng.normal(size=(20, 2)))
+
+
+def test_fewer_distinct_rows_of_the_map_than_clusters_are_no_news():
+    """Each part of a graph maps to one point; more clusters than parts are fine."""
+    W = np.kron(np.eye(2), np.ones((4, 4)))
+    model = SpectralClustering(
+        3, n_components=2, affinity="precomputed", random_state=0
+    )
+    z = model.fit(W).labels_
+    assert len(set(z[:4])) == len(set(z[4:])) == 1 and z[0] != z[4]

@@ -29,7 +29,8 @@ def rows(n, d, seed=0):
 def test_all_subsets(d):
     X = rows(11, d)
     X[:3] += 9
-    mask = fast_mcd(X, 7, np.random.default_rng(0))
+    mask, rose = fast_mcd(X, 7, np.random.default_rng(0))
+    assert not rose
     assert tuple(np.flatnonzero(mask)) == oracle.tightest_subset(X, 7)
 
 
@@ -120,3 +121,14 @@ def test_envelope():
     assert a.score(X, b.predict(X)) == 1
     with pytest.raises(ValueError, match="norm must be"):
         a.error_norm(np.eye(2), norm="other")
+
+
+def test_a_plane_that_is_left_is_warned_of(rng):
+    """Half of the rows share a value: no determinant is lower, no inverse exists."""
+    X = rng.normal(size=(40, 3))
+    X[:24, 2] = 0.2
+    with pytest.warns(RuntimeWarning, match="Determinant has increased") as said:
+        MinCovDet(support_fraction=0.5, random_state=0).fit(X)
+    assert len(said) == 1 and said[0].filename == __file__
+    for seed in range(5):
+        MinCovDet(random_state=seed).fit(rng.normal(size=(700, 3)))  # no warning

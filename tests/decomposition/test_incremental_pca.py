@@ -44,7 +44,7 @@ def test_partial_fit_is_fit_by_hand(X):
 
 
 def test_too_many_components_for_the_first_batch(X):
-    with pytest.raises(ValueError, match="first batch"):
+    with pytest.raises(ValueError, match="first partial_fit call"):
         IncrementalPCA(5).partial_fit(X[:3])
     with pytest.raises(ValueError, match="at most 6 components"):
         IncrementalPCA(7).fit(X)

@@ -173,12 +173,58 @@ def test_bad_requests():
         NMF(2).fit(-X)
     with pytest.raises(ValueError, match="no zeros"):
         NMF(2, solver="mu", beta_loss=0).fit(np.eye(4))
-    with pytest.raises(ValueError, match="shapes"):
-        NMF(3, init="custom").fit_transform(X, W=np.ones((60, 2)), H=np.ones((3, 20)))
+    H = np.ones((3, 20))
+    model = NMF(3, init="custom")
+    for W, words in [
+        (np.ones((60, 2)), r"wrong second dimension .*\(input W\). Expected 3"),
+        (np.ones((59, 3)), r"wrong first dimension .*\(input W\). Expected 60"),
+        (np.ones(60), "W of NMF must have shape"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.fit_transform(X, W=W, H=H)
+    with pytest.raises(TypeError, match="same dtype as X, float64, got float32 as W"):
+        model.fit_transform(X, W=np.ones((60, 3), np.float32), H=H)
     with pytest.warns(UserWarning, match="stay zero"):
         NMF(3, init="nndsvd", solver="mu", tol=0.1).fit(X)
     with pytest.warns(RuntimeWarning, match="only with init"):
         NMF(3, tol=0.1).fit_transform(X, W=np.ones((60, 3)))
+
+
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler"])
+def test_multiplicative_updates_stop_where_scikit_learn_stops(loss):
+    """From one start the path is the same, so are the iterations and the model."""
+    X = parts()
+    how = {"solver": "mu", "init": "nndsvda", "beta_loss": loss, "tol": 1e-2}
+    ours = NMF(4, **how, random_state=0)
+    theirs = peer.NMF(4, **how, random_state=0)
+    W = ours.fit_transform(X)
+    np.testing.assert_allclose(W, theirs.fit_transform(X), rtol=1e-6, atol=1e-9)
+    assert ours.n_iter_ == theirs.n_iter_ and ours.n_iter_ % 10 == 0
+    np.testing.assert_allclose(
+        ours.transform(X[:20]), theirs.transform(X[:20]), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_penalised_updates_go_on_while_the_penalty_falls():
+    """The divergence rises while a penalty shrinks W; the penalised J falls."""
+    X = parts()
+    how = {"solver": "mu", "alpha_W": 0.05, "l1_ratio": 1.0, "tol": 1e-4}
+    model = NMF(4, **how, random_state=0, max_iter=2000).fit(X)
+    longer = NMF(4, **how | {"tol": 1e-9}, random_state=0, max_iter=4000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        longer.fit(X)
+    J = model.history_["objective"]
+    assert (np.diff(J) <= 1e-9 * J[0]).all()
+    assert J[-1] == pytest.approx(longer.history_["objective"][-1], rel=5e-3)
+
+
+def test_only_a_tolerance_can_be_missed():
+    X = parts()
+    for solver in ("cd", "mu"):
+        with pytest.warns(ConvergenceWarning, match="number of iterations 2 reached"):
+            NMF(3, solver=solver, max_iter=2, tol=1e-9).fit(X)
+        assert NMF(3, solver=solver, max_iter=2, tol=0).fit(X).n_iter_ == 2
 
 
 def test_single_precision_nmf_stops_at_its_rounding(rng):
@@ -211,8 +257,8 @@ def test_sparse_nmf_does_not_depend_on_threads(rng):
 def test_values_too_large_to_square_are_refused():
     X = np.abs(np.random.default_rng(0).normal(size=(20, 4)))
     for solver in ("cd", "mu"):
-        with pytest.raises(ValueError, match="too large for NMF"):
+        with pytest.raises(ValueError, match="their squares overflow float64"):
             NMF(2, solver=solver).fit(np.full((20, 4), 1e300))
         X[3, 2] = 1e300
-        with pytest.raises(ValueError, match="too large for NMF"):
+        with pytest.raises(ValueError, match="their squares overflow float64"):
             NMF(2, solver=solver).fit(X)

@@ -125,7 +125,7 @@ def test_a_later_batch_may_be_one_row():
     np.testing.assert_allclose(model.mean_, X.mean(axis=0))
     sparse = IncrementalPCA(3, batch_size=10).fit(sp.csr_array(X))
     np.testing.assert_allclose(sparse.mean_, X.mean(axis=0))
-    with pytest.raises(ValueError, match="first batch"):
+    with pytest.raises(ValueError, match="first partial_fit call"):
         IncrementalPCA(3).partial_fit(X[:2])
     with pytest.raises(ValueError, match="at most 4 components"):
         IncrementalPCA(5).fit(X)

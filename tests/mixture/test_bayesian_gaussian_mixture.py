@@ -188,7 +188,7 @@ def test_warm_start_sample_and_verbose(rng, capsys):
 def test_bad_priors_are_named(rng):
     X = blobs(rng, n=30)
     for params, match in [
-        ({"degrees_of_freedom_prior": 1.5}, "degrees_of_freedom_prior must be above 2"),
+        ({"degrees_of_freedom_prior": 1.5}, "greater than 2, but got 1.5"),
         ({"mean_prior": [1.0]}, "mean_prior"),
         ({"covariance_prior": -np.eye(3)}, "covariance_prior"),
         ({"n_components": 99}, "n_components = 99"),

@@ -438,9 +438,9 @@ def test_verbose_two_prints_iterations(rng, capsys):
     ("params", "match"),
     [
         ({"covariance_type": "round"}, "covariance_type"),
-        ({"weights_init": [0.5, 0.4]}, "sum to 1"),
-        ({"means_init": np.zeros((2, 5))}, r"means_init must have shape \(2, 3\)"),
-        ({"precisions_init": -np.stack([np.eye(3)] * 2)}, "positive definite"),
+        ({"weights_init": [0.5, 0.4]}, "as weights_init"),
+        ({"means_init": np.zeros((2, 5))}, r"shape of \(2, 3\)"),
+        ({"precisions_init": -np.stack([np.eye(3)] * 2)}, "positive-definite"),
         ({"covariance_type": "diag", "precisions_init": np.zeros((2, 3))}, "positive"),
         ({"n_components": 99}, "n_components = 99"),
         ({"reg_covar": -1}, "reg_covar"),
@@ -478,3 +478,15 @@ def test_columns_of_scales_far_apart():
     X = np.random.default_rng(0).normal(size=(40, 3)) * [1e-160, 1.0, 1e100]
     model = GaussianMixture(2, random_state=0).fit(X)
     assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_what_a_mixture_says_of_its_fit(rng):
+    X = blobs(rng, n=60)
+    with pytest.warns(ConvergenceWarning, match="initialization did not converge"):
+        GaussianMixture(3, max_iter=1, tol=0, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="ill-defined empirical covariance") as said:
+        GaussianMixture(2, reg_covar=0).fit(np.ones((10, 2)))
+    assert "component 0 is not positive definite" in str(said.value)
+    model = fit(GaussianMixture(1), X)
+    with pytest.raises(ParameterError, match="Invalid value for 'n_samples'"):
+        model.sample(0)

@@ -173,6 +173,8 @@ class AgglomerativeClustering(Clusterer, Estimator):
     distance_threshold: NonNegative | None = None
     compute_distances: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Build the tree of merges and cut it.
 
@@ -239,6 +241,8 @@ distance_threshold, compute_distances
     pooling_func: Callable = np.mean
     distance_threshold: NonNegative | None = None
     compute_distances: Flag = False
+
+    _tensors = False
 
     def fit(self, X, y=None):
         """Build the tree of columns and cut it; y is not used."""

@@ -71,6 +71,8 @@ class ClusterFeatures(Transformer, Estimator):
     max_iter: Count = 300
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres.
 

@@ -154,6 +154,8 @@ class ClusterImputer(Transformer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the clusters of the observed entries.
 
@@ -170,7 +172,7 @@ class ClusterImputer(Transformer, Estimator):
         w = np.ones(len(X)) if w is None else w.astype(np.float64)
         kind = X.dtype
         X = X.astype(np.float64)
-        check_scale(X)
+        check_scale(self, X)
         B = (~np.isnan(X)).astype(np.float64)
         X = np.where(B > 0, X, 0.0)
         mass = w @ B

@@ -85,8 +85,9 @@ def connected_graph(X, G, metric):
     if count == 1:
         return G, 1
     warnings.warn(
-        f"the connectivity graph has {count} parts; the shortest edge between each two "
-        "of them was added.",
+        "the number of connected components of the connectivity matrix is "
+        f"{count} > 1. Completing it to avoid stopping the tree early: the shortest "
+        "edge between each two of them was added.",
         UserWarning,
         stacklevel=2,
     )

@@ -25,6 +25,7 @@ Shapes    X (n, d)   w (n,)   labels (n,)
 Refs      [Ester1996]; [Gunawan2013] cells; [Schubert2017]
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -287,6 +288,8 @@ class DBSCAN(Clusterer, Estimator):
     p: NonNegative | None = None
     n_jobs: Jobs = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find clusters.
 
@@ -318,6 +321,13 @@ class DBSCAN(Clusterer, Estimator):
     def _blocks(self, X):
         """Where neighbours come from; None for euclidean cells or search."""
         params = dict(self.metric_params or {})
+        if "p" in params and self.p is not None:
+            warnings.warn(
+                "Parameter p is found in metric_params. The corresponding parameter "
+                "from __init__ is ignored.",
+                SyntaxWarning,
+                stacklevel=3,
+            )
         p = params.pop("p", 2.0 if self.p is None else self.p)
         plain = isinstance(self.metric, str) and self.metric in FAST and not params
         if self.metric == "precomputed":

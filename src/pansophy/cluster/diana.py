@@ -118,6 +118,8 @@ class Diana(Clusterer, Estimator):
     metric: str | Callable = "euclidean"
     distance_threshold: NonNegative | None = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Split the rows.
 

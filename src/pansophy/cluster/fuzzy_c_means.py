@@ -152,6 +152,8 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres and the memberships.
 
@@ -166,7 +168,7 @@ class FuzzyCMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         check_enough_rows(X, self.n_clusters)
         w = np.ones(len(X), X.dtype) if w is None else w
-        check_scale(X)
+        check_scale(self, X)
         centered = X - np.average(X, axis=0, weights=w)
         variance = float(np.average((centered * centered).mean(axis=1), weights=w))
         rng = make_rng(self.random_state)

@@ -80,9 +80,14 @@ def mutual_reachability_tree_of_matrix(D, k, alpha=1.0):
         core = np.partition(D, k - 1, axis=1)[:, k - 1]
         return point_spanning_tree(D, metric="precomputed", core=core, sort=False)
     D = sp.csr_array(D) / alpha
+    if (np.diff(D.indptr) < k).any():
+        raise ValueError(
+            f"There exists points with fewer than {k} neighbors: store at least "
+            "min_samples distances of each row of the sparse matrix, or lower "
+            "min_samples."
+        )
     rows = np.split(D.data, D.indptr[1:-1])
-    kth = lambda r: np.partition(r, k - 1)[k - 1] if len(r) >= k else np.inf
-    core = np.array([kth(r) for r in rows])
+    core = np.array([np.partition(r, k - 1)[k - 1] for r in rows])
     G = sp.coo_array(D)
     m = np.maximum(np.maximum(core[G.row], core[G.col]), G.data)
     keep = np.isfinite(m)
@@ -312,6 +317,8 @@ class HDBSCAN(Clusterer, Estimator):
     copy: Literal["warn"] | Flag = "warn"
     ties: Literal["pairwise", "together"] = "pairwise"
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find clusters.
 
@@ -387,9 +394,15 @@ class HDBSCAN(Clusterer, Estimator):
         self._check_algorithm(X)
         if self._precomputed():
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"distances must be a square matrix, got {X.shape}.")
+                raise ValueError(
+                    "The precomputed distance matrix must be square, but it has shape "
+                    f"{X.shape}."
+                )
             if not sp.issparse(X) and not np.allclose(X, X.T):
-                raise ValueError("precomputed distances must be symmetric.")
+                raise ValueError(
+                    "The precomputed distance matrix must be symmetric, but it has "
+                    "other values below the diagonal than above."
+                )
             return mutual_reachability_tree_of_matrix(X, k, self.alpha)
         if plain and not sp.issparse(X) and self.algorithm != "brute" and p >= 1:
             return mutual_reachability_tree(
@@ -421,11 +434,10 @@ class HDBSCAN(Clusterer, Estimator):
                 f"{self.algorithm!r}."
             )
         known = trees[self.algorithm].valid_metrics
-        by_function = callable(self.metric) and self.algorithm == "ball_tree"
-        if not by_function and self.metric not in known:
+        if callable(self.metric) or self.metric not in known:
             raise ValueError(
-                f"{self.metric} is not a valid metric for algorithm={self.algorithm!r} "
-                "of HDBSCAN."
+                f"{self.metric} is not a valid metric for a {self.algorithm}-based "
+                "algorithm. Please select a different metric."
             )
 
     def _keep_centers(self, X, labels, share):
@@ -461,7 +473,8 @@ def finite_rows(X, given):
     if given:
         bad = X.data if sp.issparse(X) else X
         if np.isnan(bad).any():
-            raise ValueError("precomputed distances contain NaN.")
+            kind = "sparse" if sp.issparse(X) else "dense"
+            raise ValueError(f"np.nan values found in precomputed-{kind} distances.")
     elif sp.issparse(X):
         row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         state[row[np.isinf(X.data)]] = INFINITE

@@ -41,6 +41,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core import arrays, rows
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed
 from ..typing import Matrix
 from . import _kmeans as loops
@@ -78,7 +79,7 @@ def warn_empty_clusters(n_filled, k):
     if n_filled < k:
         warnings.warn(
             f"Number of distinct clusters ({n_filled}) found smaller than n_clusters "
-            f"({k}). Possibly X has fewer distinct rows than n_clusters.",
+            f"({k}). Possibly due to duplicate points in X.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -87,7 +88,7 @@ def warn_empty_clusters(n_filled, k):
 LARGEST = 1e150  # its square, times a number of columns, is still a float64
 
 
-def check_scale(X, small=True):
+def check_scale(model, X, small=True):
     """Refuse NumPy rows whose squared distances are too large, or `small`, to hold.
 
     Small enough, that is, for the square of a gap of sqrt(eps) times the widest still
@@ -102,7 +103,7 @@ def check_scale(X, small=True):
         square = gap * gap * X.shape[1]
         top = np.fmax(np.abs(low), np.abs(high)).astype(np.float64).max(initial=0.0)
     if not square <= info.max or top > LARGEST:
-        raise ValueError("X holds values too large to square: scale X.")
+        refuse_overflowing_squares(model, X, margin=np.inf)
     if small and gap > 0 and square < info.smallest_normal / info.eps:
         raise ValueError("the rows of X differ by too little to square: scale X.")
 

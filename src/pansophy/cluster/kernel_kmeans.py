@@ -215,6 +215,8 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the clusters.
 
@@ -308,7 +310,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             return kernels.FunctionKernel(self.kernel)
         gamma = self.gamma
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
-            check_scale(X)
+            check_scale(self, X)
             V = X - np.average(X, axis=0, weights=w)
             total = float(np.average((V * V).sum(axis=1), weights=w))
             gamma = 1.0 / total if total > 0 else 1.0

@@ -43,6 +43,8 @@ Refs      [Lloyd1982] the iterations; [Hamerly2010] the bounds; [Arthur2007] k-m
           [Dhillon2001] directions
 """
 
+import itertools
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -121,9 +123,12 @@ def updated_centers(sums, C, m, farthest):
     J, shift = loops.cluster_means(*sums[:4], C, m, new)
     placed = []
     for j in np.flatnonzero(sums.count == 0):
-        placed.append(farthest(new, m, placed))
-        shift += np.sum((placed[-1] - C[j]) ** 2)
-        new[j] = placed[-1]
+        gap, row = farthest(new, m, placed)
+        if gap <= 0:  # no row is off its centre: the empty cluster stays as it is
+            break
+        placed.append(row)
+        shift += np.sum((row - C[j]) ** 2)
+        new[j] = row
     return new, max(J, 0.0), shift
 
 
@@ -149,6 +154,7 @@ def lloyd(
     origin=None,
     spherical=False,
     fixed=None,
+    verbose=False,
     task=SILENT,
 ) -> Result:
     """Iterate from centres C until they converge; labels and J are of the last C.
@@ -157,6 +163,7 @@ def lloyd(
     compared with the squared shift of the centres; `origin` is a point amid the rows;
     `spherical` keeps centres at length 1. `fixed` is (X, w, z) of NumPy rows with
     labels that stay as they are: they take part in means and J, and not in `labels`.
+    `verbose` prints a line for each iteration.
     """
     assignment = assignment_for(X, w, len(C), keep_bounds=keep_bounds)
     m = row_mean_and_variance(X, w)[0] if origin is None else origin
@@ -166,7 +173,7 @@ def lloyd(
         lloyd_step, assignment=assignment, m=m, spherical=spherical, fixed=fixed_sums
     )
     run = iterate(
-        step,
+        printed_step(step) if verbose else step,
         KMeansState(C, None, np.inf),
         max_iter=max_iter,
         tol=tol,
@@ -174,7 +181,29 @@ def lloyd(
         watch=("shift", "moved"),
         task=task,
     )
+    if verbose and run.reason == "tolerance":
+        print(convergence_line(run, tol))
     return run._replace(state=final_state(run, assignment, X, w, fixed, fixed_sums))
+
+
+def printed_step(step):
+    """The step, with a line printed after each iteration."""
+    numbers = itertools.count()
+
+    def step_and_print(state):
+        new = step(state)
+        print(f"Iteration {next(numbers)}, inertia {new.objective:.6g}.")
+        return new
+
+    return step_and_print
+
+
+def convergence_line(run, tol) -> str:
+    """Why the iterations ended, in words."""
+    state = run.state
+    why = f"center shift {state.shift:.6g} within tolerance {tol:.6g}"
+    why = "strict convergence" if state.moved == 0 else why
+    return f"Converged at iteration {run.n_iter - 1}: {why}."
 
 
 def final_state(run, assignment, X, w, fixed, fixed_sums) -> KMeansState:
@@ -348,7 +377,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         Stop when the squared shift of the centres is at most this times the mean
         variance of the columns.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar and prints a line for each iteration.
     random_state : None, int, RandomState or Generator
         Seed of the random draws.
     copy_x : bool
@@ -420,15 +449,24 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         check_enough_rows(X, self.n_clusters)
         mean, variance = row_mean_and_variance(X, w)
         if arrays.is_numpy(X) and variance < SMALL_VARIANCE:
-            check_scale(X)
+            check_scale(self, X)
         rng = make_rng(self.random_state)
         warm = self.warm_start and hasattr(self, "cluster_centers_")
         init: Any = self.cluster_centers_ if warm else self.init
         n_init = 1 if warm else number_of_starts(init, self.n_init)
         spherical = self.metric == "cosine"
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster: there is "
+                "no other centre to keep a bound of.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
         def one_start(i, task) -> Result:
             C = initial_centers(X, w, self.n_clusters, rng, init)
+            if self.verbose:
+                print("Initialization complete")
             return lloyd(
                 X,
                 w,
@@ -438,6 +476,7 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
                 keep_bounds=True if self.algorithm == "elkan" else None,
                 origin=mean,
                 spherical=spherical,
+                verbose=bool(self.verbose),
                 task=task,
             )
 

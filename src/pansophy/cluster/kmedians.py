@@ -161,6 +161,8 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres.
 
@@ -175,7 +177,7 @@ class KMedians(PrefixedOutput, Transformer, Clusterer, Estimator):
         X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         check_enough_rows(X, self.n_clusters)
         w = np.ones(len(X), X.dtype) if w is None else w
-        check_scale(X)
+        check_scale(self, X)
         rng = make_rng(self.random_state)
         n_init = self.n_init if isinstance(self.init, str) else 1
 

@@ -343,6 +343,8 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the medoids.
 
@@ -360,7 +362,7 @@ class KMedoids(PrefixedOutput, Transformer, Clusterer, Estimator):
         check_enough_rows(X, k)
         self._check_precomputed(X)
         if isinstance(self.metric, str) and self.metric in SQUARES:
-            check_scale(X)
+            check_scale(self, X)
         w = np.ones(n, X.dtype) if w is None else w
         source = DistanceSource(X, self.metric)
         order = np.flatnonzero(w > 0)

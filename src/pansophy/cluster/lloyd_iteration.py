@@ -178,7 +178,10 @@ class CompiledAssignment:
         return self.rows.sum(block, blas=False)
 
     def farthest(self, C, m, placed):
-        """The row that is farthest from its centre and from the rows `placed`."""
+        """The row farthest from its centre and from the rows `placed`.
+
+        Returns the squared distance and the row.
+        """
         c = (C - m).astype(self.dtype)
         m = m.astype(self.dtype)
         P = (np.reshape(placed, (-1, len(m))) - m).astype(self.dtype)
@@ -187,7 +190,7 @@ class CompiledAssignment:
             i, far = loops.farthest_row(X, w, z, m, c, P)
             return far, X[i].astype(np.float64)
 
-        return max(self.rows.each(block, blas=False), key=lambda found: found[0])[1]
+        return max(self.rows.each(block, blas=False), key=lambda found: found[0])
 
 
 class ArrayAssignment:
@@ -250,7 +253,10 @@ class ArrayAssignment:
         return np.bincount(z, w.astype(np.float64) * D2, len(C))
 
     def farthest(self, C, m, placed):
-        """The row that is farthest from its centre and from the rows `placed`."""
+        """The row farthest from its centre and from the rows `placed`.
+
+        Returns the squared distance and the row.
+        """
         xp = arrays.namespace(self.w)
         far = self.squared_distances(C, m)
         for c in placed:
@@ -259,7 +265,7 @@ class ArrayAssignment:
         far = xp.where(self.w > 0, far, -xp.ones_like(far))
         i = int(xp.argmax(far))
         row = self.X[[i]].toarray()[0] if sparse.issparse(self.X) else self.X[i, :]
-        return arrays.to_numpy(row).astype(np.float64)
+        return float(far[i]), arrays.to_numpy(row).astype(np.float64)
 
 
 def assignment_for(X, w, k, *, keep_bounds=None):

@@ -29,6 +29,7 @@ Refs      [Sculley2010] mini-batches; [MacQueen1967] running means
 """
 
 import itertools
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -143,7 +144,7 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     batch_size : int
         Rows in a batch.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar and says why the fit ended.
     compute_labels : bool
         Whether `fit` ends with a pass for `labels_` and `inertia_`.
     random_state : None, int, RandomState or Generator
@@ -253,6 +254,10 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             return {"cluster_centers_": centers, "counts_": state.mass}
 
         result = self._run_driver(run, total=max_steps, X=X, snapshot=fitted)
+        if self.verbose and result.reason == "tolerance" and not no_stopping_rule:
+            small = result.state.shift <= limit
+            why = "small centers change" if small else "lack of improvement in inertia"
+            print(f"Converged ({why}) at step {result.n_iter}/{max_steps}")
         for name, value in fitted(result.state).items():
             setattr(self, name, value)
         self.n_steps_ = result.n_iter
@@ -312,7 +317,15 @@ class MiniBatchKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         """The best of some starts on a sample of the rows."""
         k = self.n_clusters
         n = X.shape[0]
-        size = min(n, max(self.init_size or 3 * self.batch_size, 3 * k))
+        size = self.init_size or 3 * self.batch_size
+        if self.init_size is not None and size < k:
+            warnings.warn(
+                f"init_size={size} should be larger than n_clusters={k}: it is set to "
+                "min(3 * n_clusters, n_samples).",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        size = min(n, max(size, 3 * k))
         n_init = self.n_init
         if n_init == "auto" and is_random_init(self.init):
             n_init = 1 if self.init == "k-means++" else 3

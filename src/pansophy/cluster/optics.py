@@ -29,7 +29,9 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.utils.validation import check_memory
 
 from ..base import Clusterer, Estimator
@@ -338,6 +340,8 @@ class OPTICS(Clusterer, Estimator):
     memory: MemoryCache = None
     n_jobs: Jobs = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Order the rows and find clusters.
 
@@ -347,7 +351,15 @@ class OPTICS(Clusterer, Estimator):
         y : None
             Not used.
         """
-        X, _ = self._check_training_data(X, accept_sparse="csr", dtype=np.float64)
+        kind = np.bool_ if self.metric in PAIRWISE_BOOLEAN_FUNCTIONS else np.float64
+        if kind is np.bool_ and getattr(X, "dtype", None) != np.bool_:
+            warnings.warn(
+                f"Data will be converted to boolean for metric {self.metric}; to "
+                "avoid this warning, convert it before the fit.",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+        X, _ = self._check_training_data(X, accept_sparse="csr", dtype=kind)
         n = X.shape[0]
         eps = self.max_eps if self.eps is None else self.eps
         k = count_from_fraction(self.min_samples, n, "min_samples")

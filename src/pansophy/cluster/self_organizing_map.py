@@ -182,6 +182,8 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
     verbose: Verbosity = 0
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Unfold the map.
 
@@ -195,7 +197,7 @@ class SelfOrganizingMap(PrefixedOutput, Transformer, Estimator):
         """
         X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
         w = np.ones(len(X), X.dtype) if w is None else w
-        check_scale(X)
+        check_scale(self, X)
         mean = row_mean_and_variance(X, w)[0]
         rng = make_rng(self.random_state)
         self.positions_ = grid_positions(self.shape, self.topology)

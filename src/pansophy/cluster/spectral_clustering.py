@@ -183,6 +183,8 @@ class SpectralClustering(Clusterer, Estimator):
     n_jobs: Jobs = None
     verbose: Verbosity = False
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Build the graph and cut it.
 
@@ -209,7 +211,7 @@ class SpectralClustering(Clusterer, Estimator):
             self.eigenvalues_ = values
             self.embedding_ = E
             if self.verbose:
-                print(f"SpectralClustering assigns labels by {self.assign_labels}")
+                print(f"Computing label assignment using {self.assign_labels}")
             self.labels_ = self._labels(E, k, rng)
         return self
 
@@ -224,8 +226,11 @@ class SpectralClustering(Clusterer, Estimator):
             return discretize_embedding(E, rng)
         # each component of a graph maps to one point: few distinct rows are fine
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Only .* clusters have rows")
-            return KMeans(k, n_init=self.n_init, random_state=rng).fit(E).labels_
+            warnings.filterwarnings("ignore", "Number of distinct clusters")
+            model = KMeans(
+                k, n_init=self.n_init, random_state=rng, verbose=self.verbose
+            )
+            return model.fit(E).labels_
 
     def _affinity(self, X) -> Any:
         """W, from the parameter `affinity`."""
@@ -255,7 +260,7 @@ class SpectralClustering(Clusterer, Estimator):
                     nearest_neighbor_matrix(X, self.n_neighbors), "mean"
                 )
             if affinity == "rbf" and not sp.issparse(X) and not self.kernel_params:
-                check_scale(X, small=False)  # gamma says what is near
+                check_scale(self, X, small=False)  # gamma says what is near
                 return RBF(gamma=self.gamma)(X) if self.gamma else np.ones((n, n))
         if isinstance(affinity, AbstractKernel):
             return checked_affinity(affinity(X.toarray() if sp.issparse(X) else X))

@@ -165,6 +165,8 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
     random_state: Seed = None
     verbose: Verbosity = 0
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the centres of the rows that belong somewhere."""
         X, w = self._check_training_data(X, sample_weight=sample_weight)
@@ -172,7 +174,7 @@ class TrimmedKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         check_enough_rows(X, self.n_clusters)
         if self.trim == 1:
             raise ValueError("trim=1 leaves no row to cluster; take less.")
-        check_scale(X)
+        check_scale(self, X)
         rng = make_rng(self.random_state)
         tol = self.tol * row_mean_and_variance(X, w.astype(X.dtype))[1]
         n_init = number_of_starts(self.init, self.n_init)

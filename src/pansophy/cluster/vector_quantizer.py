@@ -109,6 +109,8 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
     tol: NonNegative = 1e-4
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None, sample_weight=None):
         """Find the codebook.
 
@@ -121,7 +123,7 @@ class VectorQuantizer(PrefixedOutput, Transformer, Estimator):
             Row weights; k is the same as k equal rows.
         """
         X, w = self._check_training_data(X, sample_weight=sample_weight, order="C")
-        check_scale(X)
+        check_scale(self, X)
         model, self.codebook_ = fit_codebook(
             X,
             w,

@@ -9,6 +9,8 @@ so that up to n - h outliers cannot affect it much. From any m, S the C-step
     H' = the h rows of smallest (x - m)^T S^-1 (x - m)                          (2)
 
 has det S(H') <= det S(H), with equality only if nothing changes, so steps converge.
+Where the rows of H lie in a plane, S^-1 is a pseudo-inverse and a step may leave the
+plane; that is warned of, for no H is better than one in a plane.
 FAST-MCD makes two steps from many small random subsets, keeps the best ten and iterates
 those until they converge; many rows are first split into groups of about 300. With one
 column the best H is an interval of the sorted rows, found exactly. Then
@@ -49,6 +51,7 @@ BEST = 10  # subsets that are iterated further
 GROUP = 300  # rows of a group
 POOL = 1500  # rows on which the best subsets of the groups are compared
 MAX_C_STEPS = 100
+RISE = 1e-6  # of a log-determinant, relative, beyond rounding
 MAX_STACK_SIZE = 1 << 22  # numbers in a stack of distances
 Share = Annotated[
     float, ParameterRule("a number above 0, at most 0.5", lambda v: 0 < v <= 0.5)
@@ -66,6 +69,7 @@ class Subsets(NamedTuple):
     m: np.ndarray  # (r, d)
     S: np.ndarray  # (r, d, d)
     log_det: np.ndarray  # (r,), -inf where the rows lie in a plane
+    rose: np.ndarray  # (r,), whether a C-step has raised a determinant
 
 
 def stacked_moments(X, H) -> Subsets:
@@ -75,7 +79,8 @@ def stacked_moments(X, H) -> Subsets:
     A = rows - m[:, None, :]
     S = np.matmul(A.transpose(0, 2, 1), A) / H.shape[1]
     sign, log_det = np.linalg.slogdet(S)
-    return Subsets(m, S, np.where(sign > 0, log_det, -np.inf))
+    log_det = np.where(sign > 0, log_det, -np.inf)
+    return Subsets(m, S, log_det, np.zeros(len(m), bool))
 
 
 def stacked_distances(X, m, S):
@@ -89,17 +94,23 @@ def stacked_distances(X, m, S):
     return np.einsum("rnd,rnd->rn", Z, Z)
 
 
-def c_step(X, at: Subsets, h):
-    """Eq. (2) for a stack: the new subsets and their moments."""
+def c_step(X, at: Subsets, h, first=False):
+    """Eq. (2) for a stack: the new subsets and their moments.
+
+    `first` is a step from subsets of fewer rows, whose determinants may be lower.
+    """
     if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
-        done = [c_step(X, one, h) for one in ones]
+        done = [c_step(X, one, h, first) for one in ones]
         return np.concatenate([H for H, _ in done]), concatenated_subsets(
             [a for _, a in done]
         )
     D = stacked_distances(X, at.m, at.S)
     H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
-    return H, stacked_moments(X, H)
+    after = stacked_moments(X, H)
+    size = np.where(np.isfinite(at.log_det), np.abs(at.log_det), 0.0)
+    rose = (after.log_det > at.log_det + RISE * size) & (not first)
+    return H, after._replace(rose=at.rose | rose)
 
 
 def all_rows(D):
@@ -110,12 +121,13 @@ def all_rows(D):
 def smallest_determinants(at: Subsets, count) -> Subsets:
     """The subsets of least determinant."""
     order = np.argsort(at.log_det, kind="stable")[:count]
-    return Subsets(*(part[order] for part in at))
+    best = Subsets(*(part[order] for part in at))
+    return best._replace(rose=np.full(len(order), at.rose.any()))
 
 
-def converged_c_steps(X, at: Subsets, h, count):
+def converged_c_steps(X, at: Subsets, h, count, first=False):
     """C-steps until no determinant falls: `count` best subsets, rows of the best."""
-    H, now = c_step(X, at, h)
+    H, now = c_step(X, at, h, first)
     for _ in range(MAX_C_STEPS):
         going = now.log_det > -np.inf
         G, after = c_step(X, now, h)
@@ -127,6 +139,7 @@ def converged_c_steps(X, at: Subsets, h, count):
             np.where(fell[:, None], after.m, now.m),
             np.where(fell[:, None, None], after.S, now.S),
             np.where(fell, after.log_det, now.log_det),
+            after.rose,
         )
     return smallest_determinants(now, count), H[np.argmin(now.log_det)]
 
@@ -143,8 +156,8 @@ def initial_subsets(X, h, starts, rng) -> Subsets:
         more = stacked_moments(X, order[flat, :size])
         for old, new in zip(at, more, strict=True):
             old[flat] = new
-    for _ in range(2):
-        _, at = c_step(X, at, h)
+    _, at = c_step(X, at, h, first=True)
+    _, at = c_step(X, at, h)
     return smallest_determinants(at, BEST)
 
 
@@ -154,16 +167,18 @@ def concatenated_subsets(parts) -> Subsets:
 
 
 def fast_mcd(X, h, rng):
-    """Eq. (1): the rows of the best subset found, as a mask (n,)."""
+    """Eq. (1): the best subset as a mask (n,), and whether any determinant rose."""
     n, d = X.shape
     mask = np.zeros(n, bool)
+    rose = False
     if h >= n:
         mask[:] = True
     elif d == 1:
         mask[tightest_interval(X[:, 0], h)] = True
     elif n <= 2 * GROUP:
-        _, H = converged_c_steps(X, initial_subsets(X, h, STARTS, rng), h, 1)
+        best, H = converged_c_steps(X, initial_subsets(X, h, STARTS, rng), h, 1)
         mask[H] = True
+        rose = bool(best.rose.any())
     else:
         groups = min(5, n // GROUP)
         order = rng.permutation(n)[: groups * GROUP if n > POOL else n]
@@ -174,15 +189,16 @@ def fast_mcd(X, h, rng):
             [initial_subsets(X[g], share(g), tries, rng) for g in parts]
         )
         pool, _ = pooled_c_steps(X[order], at, share(order))
-        _, H = converged_c_steps(X, pool, h, 1)
+        best, H = converged_c_steps(X, pool, h, 1, first=True)
         mask[H] = True
-    return mask
+        rose = bool(best.rose.any())
+    return mask, rose
 
 
 def pooled_c_steps(X, at, h):
     """The best subsets after two C-steps on the pooled rows."""
-    for _ in range(2):
-        H, at = c_step(X, at, h)
+    _, at = c_step(X, at, h, first=True)
+    H, at = c_step(X, at, h)
     return smallest_determinants(at, BEST), H
 
 
@@ -224,13 +240,22 @@ def reweighted_mcd(
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
     h = h if support_fraction is None else max(1, int(support_fraction * n))
-    if np.linalg.matrix_rank(X - (0 if assume_centered else X.mean(axis=0))) < d:
+    flat = np.linalg.matrix_rank(X - (0 if assume_centered else X.mean(axis=0))) < d
+    if flat:
         warnings.warn(
             "The covariance matrix associated to your dataset is not full rank",
             UserWarning,
             stacklevel=3,
         )
-    raw = fast_mcd(X, h, rng)
+    raw, rose = fast_mcd(X, h, rng)
+    if rose and not flat:
+        warnings.warn(
+            f"Determinant has increased in a C-step: {h} of the {n} rows lie in a "
+            "plane or nearly so, and have no inverse covariance. You may want to try "
+            f"a higher support_fraction than {h / n:.3f}.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     m, S = mean_and_covariance(X[raw], assume_centered)
     rounding = (n * np.finfo(float).eps * np.abs(X).max()) ** 2
     if h < n and np.abs(S).max() <= rounding:

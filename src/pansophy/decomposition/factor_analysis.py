@@ -53,7 +53,7 @@ from .latent_factor_model import (
     impute_from_factors,
     sample_factor_model,
 )
-from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
+from .moments import mean_and_total_scatter, refuse_overflow, refuse_table
 from .probabilistic_pca import ALLOW_NAN
 
 
@@ -194,6 +194,8 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
     rotation: Literal["varimax", "quartimax"] | None = None
     random_state: Seed = 0
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find W, m and psi.
 
@@ -205,7 +207,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
             Not used.
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2, **ALLOW_NAN)
-        require_numpy(X, "FactorAnalysis")
+        refuse_table(X, "FactorAnalysis")
         n, d = X.shape
         k = d if self.n_components is None else self.n_components
         if k > d:
@@ -248,7 +250,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         n, d = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
             T, m = covariance_root(X)
-            refuse_overflow(float(np.sum(T * T)), "FactorAnalysis", 1e200)
+            refuse_overflow(X, float(np.sum(T * T)), "FactorAnalysis", 1e200)
         rng = make_rng(self.random_state)
         psi = self._initial_psi(d)
         k = min(k, len(T))

@@ -28,11 +28,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import iterate
 from ..core.linalg import one_thread_if_small
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..core.random import make_rng
 from ..core.rows import as_rows
@@ -42,10 +44,8 @@ from ..typing import Matrix, Seed
 from .abstract_pca import center_and_project
 from .moments import (
     mean_and_scatter,
-    mean_and_total_scatter,
     refuse_nonfinite,
-    refuse_overflow,
-    require_numpy,
+    refuse_table,
 )
 from .pca import axes_by_svd
 
@@ -214,6 +214,8 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     sign_flip: Flag = False
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find the components."""
         self._run(X)
@@ -226,10 +228,10 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
     def _run(self, X):
         """Find and store the components; X as checked."""
         X, _ = self._check_training_data(X, ensure_min_samples=2, order="C")
-        require_numpy(X, "FastICA")
+        refuse_table(X, "FastICA")
         g = self._contrast()
         n, d = X.shape
-        refuse_overflow(float(mean_and_total_scatter(X).scatter), "FastICA")
+        refuse_overflowing_squares(self, X)
         m: Any = None
         if self.whiten:
             k = min(self.n_components or min(n, d), n, d)
@@ -272,6 +274,17 @@ class FastICA(PrefixedOutput, Transformer, Estimator):
             self.whitening_ = (K / np.sqrt(n)).astype(X.dtype)
         self.mixing_ = scipy.linalg.pinv(self.components_, check_finite=False)
         return X
+
+    def _warn_if_not_converged(self, reason):
+        if reason != "max_iter":
+            super()._warn_if_not_converged(reason)
+            return
+        warnings.warn(
+            "FastICA did not converge. Consider increasing tolerance or the maximum "
+            f"number of iterations (tol={self.tol}, max_iter={self.max_iter}).",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _contrast(self):
         args = self.fun_args or {}

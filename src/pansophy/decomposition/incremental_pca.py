@@ -140,7 +140,7 @@ class IncrementalPCA(AbstractPCA):
         if k > b and not hasattr(self, "components_"):
             raise ValueError(
                 f"n_components={k} must be less or equal to the batch number of "
-                f"samples {b} for the first batch."
+                f"samples {b} for the first partial_fit call."
             )
         return k
 
@@ -154,7 +154,7 @@ class IncrementalPCA(AbstractPCA):
         D = B - c
         with np.errstate(over="ignore"):
             spread = np.sum(D * D, axis=0)
-        refuse_overflow(float(spread.sum()), "IncrementalPCA")
+        refuse_overflow(B, float(spread.sum()), "IncrementalPCA")
         if hasattr(self, "components_"):
             n = self.n_samples_seen_
             m, V, _, _ = self._axes()

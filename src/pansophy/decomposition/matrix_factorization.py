@@ -36,7 +36,7 @@ from ..core.random import make_rng, spawn_rngs
 from ..core.rows import as_rows
 from ..params import Count, NonNegative
 from ..typing import Seed
-from .moments import require_numpy
+from .moments import refuse_table
 from .nmf import nmf_coordinate_descent
 
 
@@ -197,6 +197,8 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     tol: NonNegative = 1e-10
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find B."""
         self.fit_transform(X)
@@ -205,7 +207,7 @@ class MatrixFactorization(PrefixedOutput, Transformer, Estimator):
     def fit_transform(self, X, y=None):
         """Find B, and the codes of the same rows."""
         X, _ = self._check_training_data(X, order="C")
-        require_numpy(X, "MatrixFactorization")
+        refuse_table(X, "MatrixFactorization")
         dtype = X.dtype
         X = X.astype(np.float64)
         k = self.n_components

@@ -18,6 +18,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.least_squares_passes import choose_shift
+from ..core.overflow import refuse_overflowing_squares
 from ..core.rows import DatasetRows, as_rows
 
 BLOCK_BYTES = 1 << 20
@@ -105,19 +106,19 @@ def mean_and_total_scatter(X) -> MeanAndScatter:
     return MeanAndScatter(n, m, trace)
 
 
-def require_numpy(X, name):
-    """Tensors and tables are refused where a method reads NumPy arrays alone."""
-    if is_foreign(X) or isinstance(X, DatasetRows):
-        kind = "a table on disk" if isinstance(X, DatasetRows) else "a tensor"
-        raise TypeError(f"{name} takes X in memory as a NumPy array, got {kind}.")
+def refuse_table(X, name):
+    """Tables on disk are refused where a method needs all rows at once."""
+    if isinstance(X, DatasetRows):
+        raise TypeError(f"{name} takes X in memory, got a table on disk.")
 
 
-def refuse_overflow(square, name, limit=np.inf):
-    """A sum of squares that overflows leaves nothing to decompose."""
-    if not square < limit:
-        raise ValueError(
-            f"values of X are too large for {name} to square: scale the columns."
-        )
+def refuse_overflow(X, square, name, limit=np.inf):
+    """Raise if a sum of squares of X is not below the limit."""
+    if square < limit:
+        return
+    if not np.isfinite(square):
+        refuse_overflowing_squares(name, X, margin=np.inf)
+    raise ValueError(f"values of X are too large for {name}: scale the columns.")
 
 
 def refuse_nonfinite(X, found, name):

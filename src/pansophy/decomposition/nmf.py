@@ -17,8 +17,8 @@ the same on H. At the end W is made to fit H, as `transform` does. "mu" multipli
 The objective comes from products that are there already,
 D = 1/2 |X|^2 - <X^T W, H^T> + 1/2 <W^T W, H H^T>. Stopping is by the violation of the
 first sweeps, relative to the first iteration, for "cd" (against tol / 2: rows that were
-swept several times violate less); by the fall of sqrt(2 D), relative to the start, for
-"mu".
+swept several times violate less); by the fall of sqrt(2 J) over ten iterations,
+relative to its initial value, for "mu".
 
 Cost      4 n d k an iteration (stored entries in place of n d), (n + d) k^2 a sweep
 Memory    (n + d) k beyond X
@@ -32,11 +32,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core import threads
 from ..core.iterate import iterate
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..core.random import make_rng, spawn_rngs
 from ..core.truncated_svd import CentredMatrix, truncated_svd
@@ -46,11 +48,12 @@ from ..persist.saved_state import NumberArray, Whole, saved_state
 from ..typing import Seed
 from . import nmf_multiplicative as mu
 from .abstract_pca import SPARSE
-from .moments import refuse_overflow, require_numpy
+from .moments import refuse_table
 
 MAX_SWEEPS = 6  # of a row for one product
 SWEEP_TOL = 0.1  # violation of a sweep, relative to the first, that ends them
 BLOCK = 2048  # rows that one thread sweeps
+CHECK_EVERY = 10  # iterations of "mu" between two looks at its objective
 SVD_ZERO = 1e-6  # entries of the SVD below this are zero in the initial factors
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
@@ -59,7 +62,7 @@ class NMFState(NamedTuple):
     W: np.ndarray  # (n, k)
     H: np.ndarray  # H^T, (d, k)
     objective: float  # J
-    violation: float = np.inf  # of the first sweeps ("cd"), or sqrt(2 D) ("mu")
+    violation: float = np.inf  # of the first sweeps ("cd")
     rounding: float = 0.0  # what a violation of "cd" may be by rounding alone
 
 
@@ -146,7 +149,29 @@ def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
     H, D = mu.update_right_factor(X, W, state.H, b, s.l1_H, s.l2_H)
     if b <= 1:
         H[np.finfo(H.dtype).eps > H] = 0.0
-    return NMFState(W, H, D + nmf_penalty(W, state.H, s), np.sqrt(2 * max(D, 0.0)))
+    return NMFState(W, H, D + nmf_penalty(W, state.H, s))
+
+
+class MultiplicativeProgress:
+    """The fall of sqrt(2 J) every ten iterations, relative to its initial value."""
+
+    def __init__(self, objective, W, H):
+        self.objective = objective  # J of W, H
+        self.iterations = 0
+        self.initial = self.last = self._size(W, H)
+
+    def _size(self, W, H):
+        return float(np.sqrt(2 * max(self.objective(W, H), 0.0)))
+
+    def change(self, W, H) -> float:
+        """What `tol` is compared with; inf between two checks."""
+        self.iterations += 1
+        if self.iterations % CHECK_EVERY:
+            return np.inf
+        size = self._size(W, H)
+        fall = self.last - size
+        self.last = size
+        return fall / self.initial if self.initial > 0 else 0.0
 
 
 def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
@@ -155,18 +180,17 @@ def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
     first = []
 
     def relative(old, new):
-        first.append(new.violation)
         if solver == "cd":
+            first.append(new.violation)
             if tol > 0 and new.violation <= new.rounding:
                 return 0.0
             size = max(first[0], 1e-8 * data.power)  # a start may be perfect
             return 2 * new.violation / size if size > 0 else 0.0
-        if len(first) == 1:
-            return np.inf
-        fall = old.violation - new.violation
-        return 10 * fall / first[0] if first[0] > 0 else 0.0
+        return progress.change(new.W, new.H)
 
     if solver == "mu":
+        total = lambda W, H: mu.total_divergence(X, W, H, b) + nmf_penalty(W, H, s)
+        progress = MultiplicativeProgress(total, W, H)
         step = lambda state: mu_iteration(state, X, s, b)
     else:
         data = nmf_data(X)
@@ -222,6 +246,27 @@ def initial_nmf_factors(X, k, kind, rng):
             zero = A == 0
             A[zero] = np.abs(mean * rng.standard_normal(int(zero.sum())) / 100)
     return W.astype(X.dtype), H.astype(X.dtype)
+
+
+def checked_factor(A, shape, dtype, name):
+    """A factor to start from, as an array of its own of the dtype of X."""
+    A = np.array(A)
+    if A.dtype.kind == "f" and A.dtype != dtype:
+        raise TypeError(
+            f"H and W should have the same dtype as X, {dtype}, got {A.dtype} as "
+            f"{name}."
+        )
+    if A.ndim != 2:
+        raise ValueError(f"{name} of NMF must have shape {shape}, got {A.shape}.")
+    for which, expected, got in zip(("first", "second"), shape, A.shape, strict=True):
+        if got != expected:
+            raise ValueError(
+                f"Array with wrong {which} dimension passed to NMF (input {name}). "
+                f"Expected {expected}, but got {got}."
+            )
+    A = A.astype(dtype, copy=False)
+    check_non_negative(A, f"NMF (input {name})")
+    return A
 
 
 @saved_state(
@@ -299,6 +344,8 @@ class NMF(PrefixedOutput, Transformer, Estimator):
     verbose: Verbose = 0
     shuffle: Flag = False
 
+    _tensors = False
+
     def fit(self, X, y=None, **params):
         """Find H; W and H to start from may be given as keywords."""
         self.fit_transform(X, **params)
@@ -320,7 +367,7 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         W : array of shape (n, k)
         """
         X, _ = self._check_training_data(X, **SPARSE, order="C")
-        require_numpy(X, "NMF")
+        refuse_table(X, "NMF")
         X, b = self._checked(X)
         rng = make_rng(self.random_state)
         W0, H0 = self._start(X, W, H, rng)
@@ -362,11 +409,11 @@ class NMF(PrefixedOutput, Transformer, Estimator):
             return self._rows_given(X, H, np.zeros((X.shape[0], k), X.dtype), s)
         size = np.sqrt(max(float(X.mean()), 0.0) / k)
         W = np.full((X.shape[0], k), size or 1.0, X.dtype)
+        J = lambda W, H: mu.total_divergence(X, W, H, b) + nmf_penalty(W, H, s)
+        progress = MultiplicativeProgress(J, W, H)
         for _ in range(self.max_iter):
-            new = mu.update_left_factor(X, W, H, b, s.l1_W, s.l2_W)
-            moved = float(np.abs(new - W).max(initial=0.0))
-            W = new
-            if moved <= self.tol * float(W.max(initial=0.0)):
+            W = mu.update_left_factor(X, W, H, b, s.l1_W, s.l2_W)
+            if progress.change(W, H) <= self.tol:
                 break
         return W
 
@@ -399,15 +446,13 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         """X as CSR if sparse, nonnegative, and beta."""
         X = X.tocsr() if sp.issparse(X) else X
         check_non_negative(X, "NMF (input X)")
-        values = X.data if sp.issparse(X) else X
-        top = np.float64(np.max(values, initial=0.0))
-        with np.errstate(over="ignore"):
-            refuse_overflow(top * top * values.size, "NMF", np.finfo(X.dtype).max)
+        refuse_overflowing_squares(self, X, margin=np.sqrt(X.shape[1]))  # |X|^2
         loss: Any = self.beta_loss
         b = LOSSES.get(loss, loss)
         if self.solver == "cd" and b != 2:
             raise ParameterError(
-                f"beta_loss={self.beta_loss!r} of NMF needs solver='mu'."
+                "Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = "
+                f"{self.beta_loss!r}; take solver='mu'."
             )
         zeros = (
             X.nnz < X.shape[0] * X.shape[1] if sp.issparse(X) else bool((X == 0).any())
@@ -418,6 +463,17 @@ class NMF(PrefixedOutput, Transformer, Estimator):
                 "infinite."
             )
         return X, float(b)
+
+    def _warn_if_not_converged(self, reason):
+        if reason != "max_iter":
+            super()._warn_if_not_converged(reason)
+        elif self.tol > 0:  # tol=0 asks for max_iter iterations
+            warnings.warn(
+                f"NMF did not converge: Maximum number of iterations {self.max_iter} "
+                "reached. Increase it to improve convergence.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _strength(self, n, d) -> NMFPenalties:
         a = self.alpha_W
@@ -431,15 +487,9 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         if self.init == "custom":
             if W is None or H is None:
                 raise ValueError("init='custom' needs W and H.")
-            W, H = (np.array(A, dtype=X.dtype) for A in (W, H))
             k = len(H) if k in ("auto", None) else k
-            if W.shape != (n, k) or H.shape != (k, d):
-                raise ValueError(
-                    f"W and H must have shapes {(n, k)} and {(k, d)}, got {W.shape} "
-                    f"and {H.shape}."
-                )
-            for A, name in ((W, "W"), (H, "H")):
-                check_non_negative(A, f"NMF (input {name})")
+            H = checked_factor(H, (k, d), X.dtype, "H")
+            W = checked_factor(W, (n, k), X.dtype, "W")
             return W, np.ascontiguousarray(H.T)
         if W is not None or H is not None:
             warnings.warn(
@@ -451,8 +501,8 @@ class NMF(PrefixedOutput, Transformer, Estimator):
         kind = self.init or ("nndsvda" if k <= min(n, d) else "random")
         if kind != "random" and k > min(n, d):
             raise ValueError(
-                f"init={kind!r} needs n_components <= min(n_samples, n_features)="
-                f"{min(n, d)}, got {k}."
+                f"init = {kind!r} can only be used when n_components <= min(n_samples, "
+                f"n_features) = {min(n, d)}, got {k}."
             )
         if kind == "nndsvd" and self.solver == "mu":
             warnings.warn(

@@ -74,7 +74,7 @@ def axes_by_covariance(X, k, name) -> PrincipalAxes:
     xp = namespace(S)
     d = int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
-    refuse_overflow(total, name)
+    refuse_overflow(X, total, name)
     if is_foreign(S):
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
@@ -92,7 +92,7 @@ def axes_by_svd(X, name) -> PrincipalAxes:
     n, d = X.shape
     _, m, total = mean_and_total_scatter(X)
     refuse_nonfinite(X, m, name)
-    refuse_overflow(total, name)
+    refuse_overflow(X, total, name)
     if n >= d:
         xp = namespace(prototype_array(X))
         device = {"device": X.device} if is_foreign(X) else {}
@@ -120,7 +120,7 @@ def axes_by_lanczos(
     """The k leading axes, randomized or by ARPACK."""
     _, m, total = mean_and_total_scatter(X)
     refuse_nonfinite(X, m, name)
-    refuse_overflow(total, name)
+    refuse_overflow(X, total, name)
     c = asarray(m, like=prototype_array(X))
     if solver == "randomized" or total == 0:  # ARPACK needs something to start on
         S, Vt = truncated_svd(
@@ -312,8 +312,10 @@ class PCA(AbstractPCA):
         given = self.svd_solver
         sparse = sp.issparse(X)
         if given in ("randomized", "arpack") and not (k is None or isinstance(k, int)):
+            kind = "a string" if isinstance(k, str) else "a share of the variance"
             raise ParameterError(
-                f"svd_solver={given!r} of PCA needs a whole n_components, got {k!r}."
+                f"n_components={k!r} cannot be {kind} with svd_solver={given!r}, "
+                "which needs a whole n_components."
             )
         if given == "arpack" and (is_foreign(X) or is_dataset(X)):
             raise ParameterError(

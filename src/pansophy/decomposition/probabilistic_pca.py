@@ -47,7 +47,7 @@ from .latent_factor_model import (
     impute_from_factors,
     sample_factor_model,
 )
-from .moments import mean_and_total_scatter, refuse_overflow, require_numpy
+from .moments import mean_and_total_scatter, refuse_overflow, refuse_table
 from .pca import PCA
 
 ALLOW_NAN = {"order": "C", "ensure_all_finite": "allow-nan"}
@@ -101,7 +101,7 @@ def ppca_em(X, k, rng, *, max_iter, tol, task=SILENT):
     n, m, scatter = mean_and_total_scatter(X)
     d = int(X.shape[1])
     trace = scatter / n
-    refuse_overflow(trace, "ProbabilisticPCA", 1e200)
+    refuse_overflow(X, trace, "ProbabilisticPCA", 1e200)
     A = CentredMatrix(X, m.astype(X.dtype))
 
     def square(W):
@@ -171,6 +171,8 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
     tol: NonNegative = 1e-7
     random_state: Seed = None
 
+    _tensors = False
+
     def fit(self, X, y=None):
         """Find W, m and s2.
 
@@ -183,8 +185,8 @@ class ProbabilisticPCA(PrefixedOutput, Transformer, Density, Estimator):
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2, **ALLOW_NAN)
         table = is_dataset(X)
-        if not table or self.method == "em":
-            require_numpy(X, f"ProbabilisticPCA with method={self.method!r}")
+        if self.method == "em":
+            refuse_table(X, f"ProbabilisticPCA with method={self.method!r}")
         k = self.n_components or max(min(X.shape) - 1, 1)
         if k > min(X.shape):
             raise ValueError(

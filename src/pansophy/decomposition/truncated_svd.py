@@ -131,7 +131,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             )
         rng = make_rng(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
-        refuse_overflow(total, "TruncatedSVD")
+        refuse_overflow(X, total, "TruncatedSVD")
         if self.algorithm == "randomized":
             U, S, Vt = truncated_svd(
                 X, k, rng, n_iter=self.n_iter, oversample=self.n_oversamples

@@ -65,6 +65,10 @@ def inverse_factor(C):
     return xp.matrix_transpose(xp.tril(xp.linalg.solve(L, right)))
 
 
+class SingularCovarianceError(ValueError):
+    """A covariance is not positive definite."""
+
+
 def singular_covariance_error(C):
     """The error for covariances that are not positive definite, naming one."""
     C = arrays.to_numpy(C)
@@ -73,7 +77,7 @@ def singular_covariance_error(C):
         [np.linalg.eigvalsh(c)[0] if np.isfinite(c).all() else np.nan for c in C]
     )
     j = int(np.argmin(np.where(np.isfinite(values), values, -np.inf)))
-    return ValueError(
+    return SingularCovarianceError(
         f"The covariance of component {j} is not positive definite (smallest "
         f"eigenvalue {values[j]:.2g}): it has collapsed or its columns are dependent. "
         "Use fewer components, raise reg_covar or scale the data."

@@ -1,5 +1,9 @@
 """Base class of mixtures: density, memberships and labels from the log-joint."""
 
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
 from ..base import Density, Estimator
 from ..core import arrays
 from ..core.numerics import logsumexp, softmax
@@ -11,6 +15,18 @@ class AbstractMixture(Density, Estimator):
     def _map(self, X, function):
         """function(L) for each block of rows, put together."""
         raise TypeError(f"{type(self).__name__} does not say what its log-joint is.")
+
+    def _warn_if_not_converged(self, reason):
+        if reason != "max_iter":
+            super()._warn_if_not_converged(reason)
+            return
+        warnings.warn(
+            f"{type(self).__name__} reached max_iter={self.n_iter_}. "
+            "Best performing initialization did not converge. Try different init "
+            "parameters, or increase max_iter, tol, or check for degenerate data.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     def score_samples(self, X):
         """log of the sum over components of the joint, for each row: log p(x)."""

@@ -62,6 +62,7 @@ from .gaussian_em import (
     GaussianMixtureParams,
     checked_covariance_prior,
     checked_prior_array,
+    collapse_explained,
     data_mean_and_covariance,
     e_step,
     initial_moments,
@@ -382,13 +383,14 @@ class BayesianGaussianMixture(AbstractMixture):
             initial = variational_m_step(guess, prior, floor)
             return self._run_em(data, initial, prior, floor, task)
 
-        result = self._run_driver(
-            one_start,
-            n_init=n_init,
-            total=self.max_iter,
-            X=None if is_dataset(X) else X,
-            snapshot=lambda state: posterior_attributes(state.params, X),
-        )
+        with collapse_explained():
+            result = self._run_driver(
+                one_start,
+                n_init=n_init,
+                total=self.max_iter,
+                X=None if is_dataset(X) else X,
+                snapshot=lambda state: posterior_attributes(state.params, X),
+            )
         attributes = prior_attributes(prior)
         attributes |= posterior_attributes(result.state.params, X)
         for name, value in attributes.items():
@@ -428,7 +430,8 @@ class BayesianGaussianMixture(AbstractMixture):
         v0 = self.degrees_of_freedom_prior
         if v0 is not None and v0 <= d - 1:
             raise ParameterError(
-                f"degrees_of_freedom_prior must be above {d - 1}, got {v0}."
+                "The parameter 'degrees_of_freedom_prior' should be greater than "
+                f"{d - 1}, but got {v0:.3f}."
             )
         a, beta0 = self.weight_concentration_prior, self.mean_precision_prior
         return VariationalPrior(

@@ -40,16 +40,23 @@ Shapes    X (n, d)   r (n, k)   w (k,)   m (k, d)   S by shape   y (n,)
 Refs      [Dempster1977]; [McLachlan2000]; [Murphy2012] section 11.4; [LittleRubin2002]
 """
 
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import arrays
 from ..core.em import em
+from ..core.overflow import refuse_overflowing_squares
 from ..core.progress import SILENT
 from ..core.rows import Rows, as_rows, is_dataset
 from ..distributions import natural_parameters
-from ..distributions.covariance import ALL_SHAPES, SHAPES, factor_analysis
+from ..distributions.covariance import (
+    ALL_SHAPES,
+    SHAPES,
+    SingularCovarianceError,
+    factor_analysis,
+)
 from ..distributions.missing import expected_moments, observed_log_prob, seen_moments
 from ..distributions.normal import Moments, Normal, moments
 from ..distributions.normal_prior import NormalPrior, normal_log_prior
@@ -102,16 +109,22 @@ def em_data_from_rows(data: Rows, shape: str, weight: float) -> EMData:
             natural_parameters.standard_coordinates(data, shape, total),
             weight,
         )
-    large = "values of X are too large to square: scale its columns."
     if known and finite:
-        raise ValueError(large)
+        refuse_large_values(data)
     seen = seen_moments(data)
     empty = np.flatnonzero(seen.weight[0] == 0)
     if len(empty):
         raise ValueError(f"column {int(empty[0])} of X has no value that is seen.")
     if not has_finite_moments(seen):
-        raise ValueError(large)
+        refuse_large_values(data)
     return EMData(data, seen, None, weight)
+
+
+def refuse_large_values(data: Rows):
+    """Raise the error of rows whose moments overflow."""
+    if hasattr(data, "X"):
+        refuse_overflowing_squares("a Gaussian mixture", data.X, margin=np.inf)
+    raise ValueError("X holds values whose squares overflow: scale its columns.")
 
 
 def has_finite_moments(m: Moments) -> bool:
@@ -304,6 +317,21 @@ def run_gaussian_em(
     )
 
 
+@contextmanager
+def collapse_explained():
+    """Says of a covariance that is not positive definite what a mixture can do."""
+    try:
+        yield
+    except SingularCovarianceError as error:
+        cause = str(error).partition(":")[0]
+        raise SingularCovarianceError(
+            f"{cause}. Fitting the mixture model failed because some components have "
+            "ill-defined empirical covariance (for instance caused by singleton or "
+            "collapsed samples). Try to decrease the number of components, increase "
+            "reg_covar, or scale the input data."
+        ) from error
+
+
 def prior_from_estimator(estimator, data: EMData, shape: str) -> GaussianMixturePrior:
     """The prior that the parameters of an estimator ask for."""
     d = data.rows.d
@@ -386,7 +414,10 @@ def mixture_attributes(p: GaussianMixtureParams, X) -> dict:
 
 def sample_gaussian_mixture(weights, normal: Normal, n, rng, like):
     """n rows drawn from a mixture and their components, in the library of `like`."""
-    check_count("n_samples", n)
+    try:
+        check_count("n_samples", n)
+    except ParameterError as error:
+        raise ParameterError(f"Invalid value for 'n_samples': {error}") from None
     counts = rng.multinomial(n, weights / weights.sum())
     z = np.repeat(np.arange(len(weights)), counts)
     rows = normal.draw(z, rng)
@@ -472,23 +503,37 @@ def user_initial_params(weights, means, precisions, k, d, shape):
     """Initial weights, means and covariances that were given; None for the others."""
     storage = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
     storage["low_rank"] = (k, d, d)
-    W = checked_initial_array("weights_init", weights, (k,))
-    M = checked_initial_array("means_init", means, (k, d))
-    P = checked_initial_array("precisions_init", precisions, storage[shape])
-    if W is not None and (W.min() < 0 or not np.isclose(W.sum(), 1)):
+    W = checked_initial_array("weights_init", "weights", weights, (k,))
+    M = checked_initial_array("means_init", "means", means, (k, d))
+    P = checked_initial_array(
+        "precisions_init", f"{shape} precision", precisions, storage[shape]
+    )
+    if W is not None and (W.min() < 0 or W.max() > 1):
         raise ParameterError(
-            f"weights_init must be non-negative and sum to 1, got {W.sum():.6g}."
+            "The parameter 'weights' should be in the range [0, 1], but got min value "
+            f"{W.min():.5f}, max value {W.max():.5f} as weights_init."
+        )
+    if W is not None and not np.isclose(W.sum(), 1):
+        raise ParameterError(
+            "The parameter 'weights' should be normalized, but got sum(weights) = "
+            f"{W.sum():.5f} as weights_init."
         )
     return W, M, None if P is None else covariances_from_precisions(P, shape)
 
 
-def checked_initial_array(name, value, shape):
-    """A given initial value as a float array of the right shape, or None."""
+def checked_initial_array(name, what, value, shape):
+    """A given initial value as a float array of the right shape, or None.
+
+    `name` is the parameter, `what` is what it holds.
+    """
     if value is None:
         return None
     value = np.asarray(arrays.to_numpy(value), dtype=float)
     if value.shape != shape:
-        raise ParameterError(f"{name} must have shape {shape}, got {value.shape}.")
+        raise ParameterError(
+            f"The parameter '{what}' should have the shape of {shape}, but got "
+            f"{value.shape} as {name}."
+        )
     if not np.isfinite(value).all():
         raise ParameterError(f"{name} must hold finite numbers.")
     return value
@@ -498,9 +543,15 @@ def covariances_from_precisions(P, shape):
     """Covariances from precisions in any storage, which must be positive definite."""
     if shape in ("diag", "spherical"):
         if (P <= 0).any():
-            raise ParameterError("precisions_init must be positive.")
+            raise ParameterError(
+                f"The parameter '{shape} precision' should be positive, but "
+                "precisions_init is not."
+            )
         return 1 / P
     if not np.allclose(P, np.swapaxes(P, -1, -2)) or np.linalg.eigvalsh(P).min() <= 0:
-        raise ParameterError("precisions_init must be symmetric and positive definite.")
+        raise ParameterError(
+            f"The parameter '{shape} precision' should be symmetric, "
+            "positive-definite, but precisions_init is not."
+        )
     C = np.linalg.inv(P)
     return 0.5 * (C + np.swapaxes(C, -1, -2))

@@ -53,6 +53,7 @@ from ..typing import ListLike, Matrix, Seed
 from .abstract_mixture import AbstractMixture
 from .gaussian_em import (
     GaussianMixtureParams,
+    collapse_explained,
     initial_moments,
     map_log_joint,
     mixture_attributes,
@@ -238,13 +239,14 @@ class GaussianMixture(AbstractMixture):
             initial = self._initial_params(X, data, w, prior, rngs[i])
             return self._run_em(data, initial, prior, task)
 
-        result = self._run_driver(
-            one_start,
-            n_init=n_init,
-            total=self.max_iter,
-            X=None if is_dataset(X) else X,
-            snapshot=lambda state: mixture_attributes(state.params, X),
-        )
+        with collapse_explained():
+            result = self._run_driver(
+                one_start,
+                n_init=n_init,
+                total=self.max_iter,
+                X=None if is_dataset(X) else X,
+                snapshot=lambda state: mixture_attributes(state.params, X),
+            )
         for name, value in mixture_attributes(result.state.params, X).items():
             setattr(self, name, value)
         self.lower_bound_ = -result.objective
