@@ -97,3 +97,18 @@ def test_commands_of_the_headline_are_code_and_names_stay_text():
     assert with_code("Next: `a <b>` works.") == "Next: <code>a &lt;b&gt;</code> works."
     assert with_code("a lone ` and <i>") == "a lone ` and &lt;i&gt;"
     assert with_code("<script>") == "&lt;script&gt;"
+
+
+def test_a_dummy_that_alone_has_finished_says_nothing_about_the_others():
+    c = ready("classification")
+    row = c.row("dummy")._replace(rank=1, difference=None, standing=Standing.BEST)
+    alone = replace(
+        c,
+        winner="dummy",
+        leaderboard=[row],
+        keep_reason=KeepReason.DUMMY_BEST,
+        complete=False,
+    )
+    told = headline_sentences(alone)
+    assert told[0].startswith("Only the dummy, which ignores all columns, has finished")
+    assert "Nothing beats" not in " ".join(told) and "--resume" in told[-1]

@@ -43,6 +43,11 @@ def kept_sentence(c) -> str:
         f"{format_like_interval(mean, score)} (95 % interval {format_interval(score)})"
     )
     familiar = familiar_clause(c, row)
+    if c.winner == DUMMY and len(c.leaderboard) == 1:
+        return (
+            "Only the dummy, which ignores all columns, has finished: "
+            f"{expected}{familiar}."
+        )
     if c.winner == DUMMY:
         start = {
             KeepReason.DUMMY_EQUAL: "Nothing is practically better than the dummy",
