@@ -131,7 +131,8 @@ def sorted_by_target(goal):
         ordered = bool(np.all(steps >= 0) or np.all(steps <= 0))
     if ordered:
         text = (
-            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled."
+            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled, "
+            "as those of `compare` are unless they follow time."
         )
         yield make_finding("sorted rows", "note", text, column=goal.name)
 

@@ -99,7 +99,7 @@ def selection_bias_sentence(c) -> str:
     if format_number(seen) == expected and tied:
         return (
             f"Having chosen the best from {count} by these rows adds too little luck "
-            "to show. That says nothing about the ties."
+            "to show. That says nothing about those it is not told from."
         )
     if format_number(seen) == expected:
         return (
