@@ -22,6 +22,7 @@ from ...plot.style import (
     short_name,
     short_names,
 )
+from ...tables import Column
 from ..evaluation.statistics import student_quantile
 from .formatting import format_number
 
@@ -64,18 +65,33 @@ def column_view(c, name) -> ColumnView:
     return cached_view(c, ("column", name), lambda: compute_column_view(c, name))
 
 
-def compute_column_view(c, name) -> ColumnView:
+def columns_of_values(c) -> dict[str, tuple[int, Column]]:
+    """Columns of values by name, with their places in the frame."""
     from .plot_data import columns_in_frame_order
 
     columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
-    places = {k.name: j for j, k in enumerate(columns)}
-    if name not in places:
-        raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
-    column = columns[places[name]]
-    x = np.asarray(c.data.frame.values[:, places[name]], dtype=float)
-    codes, names = level_parts(x, column) if column.levels else parts_by_quantile(x)
+    return {k.name: (j, k) for j, k in enumerate(columns)}
+
+
+def column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
+    """Codes (n,) and names of the parts of one column."""
+    x = np.asarray(c.data.frame.values[:, place], dtype=float)
+    return level_parts(x, column) if column.levels else parts_by_quantile(x)
+
+
+def row_weights(c) -> np.ndarray:
+    w = c.data.weight
+    return np.ones(len(c.data)) if w is None else np.asarray(w, dtype=float)
+
+
+def compute_column_view(c, name) -> ColumnView:
+    known = columns_of_values(c)
+    if name not in known:
+        raise ValueError(f"{name!r} is no column of values; try {', '.join(known)}.")
+    place, column = known[name]
+    codes, names = column_parts(c, place, column)
     outputs, Y, is_share = shown_outputs(c)
-    w = np.ones(len(x)) if c.data.weight is None else np.asarray(c.data.weight, float)
+    w = row_weights(c)
     parts = len(names)
     weight = np.bincount(codes, w, parts)
     mean = np.array([np.bincount(codes, w * v, parts) / weight for v in Y.T])
@@ -138,10 +154,15 @@ def drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
 
 def strongest_views(c) -> list[ColumnView]:
     """Views of the columns that tell most about the target, by themselves."""
-    names = [k.name for k in c.schema.used if k.role != "text"]
-    views = [column_view(c, name) for name in names]
-    views = [v for v in views if len(v.names) > 1]
-    return sorted(views, key=lambda v: -v.strength)[:MAX_COLUMNS]
+    _, Y, _ = shown_outputs(c)
+    w = row_weights(c)
+    strength = {}
+    for name, (place, column) in columns_of_values(c).items():
+        codes, names = column_parts(c, place, column)
+        if len(names) > 1:
+            strength[name] = explained_share(codes, Y, w)
+    best = sorted(strength, key=lambda name: -strength[name])[:MAX_COLUMNS]
+    return [column_view(c, name) for name in best]
 
 
 @draw_styled

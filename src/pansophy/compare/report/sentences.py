@@ -25,9 +25,10 @@ def setting_sentence(c) -> str:
     s = c.settings
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
+    inputs = "input" if s["inputs"] == 1 else "inputs"
     return (
         f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
-        f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
+        f"{s['inputs']} {inputs}, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
 
@@ -99,7 +100,7 @@ def selection_bias_sentence(c) -> str:
     if format_number(seen) == expected and tied:
         return (
             f"Having chosen the best from {count} by these rows adds too little luck "
-            "to show. That says nothing about the ties."
+            "to show. That says nothing about those it is not told from."
         )
     if format_number(seen) == expected:
         return (

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ...diagnose.columns import date_text
 from ...plot.style import (
     BLUE,
     GREY,
@@ -17,7 +16,7 @@ from ...plot.style import (
 )
 from .elements import Figure, make_figure
 from .formatting import format_number
-from .plots import add_hover
+from .plots import add_hover, show_dates
 
 WIDTH = 3.4  # inches
 WIDE_RANGE = 8  # largest value over the median, beyond which an axis is logarithmic
@@ -60,14 +59,6 @@ def draw_target_view(v, ax):
     {"points": draw_points, "bars": draw_bars}.get(v.kind, draw_boxes)(v, ax)
     if v.dates:
         show_dates(ax.xaxis)
-
-
-def show_dates(axis):
-    """Few ticks of seconds since 1970, written as dates."""
-    from matplotlib.ticker import MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(2))
-    axis.set_major_formatter(lambda seconds, _: date_text(seconds)[:10])
 
 
 def use_log_axis(ax, which, values):
