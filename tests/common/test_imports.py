@@ -66,6 +66,7 @@ EXCEPTIONS = {
     ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
+    ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",

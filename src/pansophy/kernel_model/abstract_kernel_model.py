@@ -6,7 +6,6 @@ which case X is the Gram matrix: (n, n) to fit, (m, n) to predict. Kernels of st
 and other objects take lists of them.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.arrays import asarray, is_foreign, to_numpy
+from ..core.overflow import refuse_overflowing_squares
 from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
 from ..kernels.base import object_rows
 from ..kernels.lookup import is_sklearn_kernel
@@ -45,10 +45,6 @@ class AbstractKernelModel(Estimator):
 
     _tensors = False
 
-    @abstractmethod
-    def fit(self, X, y, sample_weight=None) -> Any:
-        """Learn from rows X and targets y."""
-
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -68,6 +64,8 @@ class AbstractKernelModel(Estimator):
             rows, y, w = self._check_training_data(
                 X, y, sample_weight, y_kind=y_kind, **SPARSE
             )
+            if not self._precomputed:
+                refuse_overflowing_squares(self, rows)
         self.kernel_ = self._make_kernel(rows)
         if self._precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(
@@ -75,7 +73,7 @@ class AbstractKernelModel(Estimator):
             )
         return rows, y, w
 
-    def _make_kernel(self, X):
+    def _make_kernel(self, X) -> Any:
         if self._precomputed:
             return None
         d = None if self._takes_objects else int(X.shape[1])
@@ -98,7 +96,10 @@ class AbstractKernelModel(Estimator):
         if self._takes_objects:
             check_is_fitted(self)
             return object_rows(X)[0]
-        return self._check_new_data(X, **SPARSE)
+        X = self._check_new_data(X, **SPARSE)
+        if not self._precomputed:
+            refuse_overflowing_squares(self, X)
+        return X
 
     def _expansion(self, X, V):
         """sum_i v_i k(x, x_i) of new rows, by tiles: (m,) or (m, k)."""
