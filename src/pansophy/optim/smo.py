@@ -369,8 +369,9 @@ class DualSolver:
         self.limit = limit
         self.exact = cache.n <= EXACT_ROWS and cache.whole is not None
         self.iteration = 0
-        self.next_newton = NEWTON_PERIOD
-        self.newton_wait = NEWTON_PERIOD
+        # of small problems the first iteration is many pair steps already
+        self.newton_wait = 1 if self.exact else NEWTON_PERIOD
+        self.next_newton = self.newton_wait
         self.all_variables()
 
     def all_variables(self):
@@ -404,7 +405,8 @@ class DualSolver:
         new = s
         if s.violation > self.tol:
             new = self.working_set_step(s)
-            if self.iteration == self.next_newton:
+            spent = new.steps >= self.max_steps
+            if self.iteration == self.next_newton and not spent:
                 new = self.newton_step(new)
         if new.violation <= self.tol:
             new = self.finish(new)
@@ -498,7 +500,7 @@ class DualSolver:
         value = s.objective - length * slope + 0.5 * length**2 * curvature
         # a step that met a bound early says that the free set is not the final one
         clipped = length < 0.5 * slope / max(curvature, 1e-300)
-        self.newton_wait = 2 * self.newton_wait if clipped else NEWTON_PERIOD
+        self.newton_wait = min(2 * self.newton_wait, 64) if clipped else 1
         self.next_newton = self.iteration + self.newton_wait
         new = self.moved(s, at, values - mine[at], values, slots, value, 1)
         return new._replace(working=s.working, stalled=s.stalled)
@@ -539,7 +541,10 @@ class DualSolver:
             s = self.unshrink(s)
         if self.exact and s.violation <= self.tol:
             s = self.refine(s)
-        return s
+        # the sum of the changes is rounded more than the objective at the end
+        b = self.problem.row_sums(s.beta, self.cache.n)
+        value = 0.5 * float(b @ s.products) - float(self.problem.target @ s.beta)
+        return s._replace(objective=value)
 
     def unshrink(self, s):
         """All rows are active again, with scores that are computed anew."""
@@ -782,5 +787,7 @@ def smo(
         task=task,
     )
     s = run.state
-    state = State(y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps)
+    state = State(
+        y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps
+    )
     return run._replace(state=state)

@@ -47,7 +47,7 @@ def nu_classifier_dual(sign, weights, nu) -> DualProblem:
                 f"specified nu is infeasible: nu={nu} needs a weight of {total:g} in "
                 f"each class, but one has {weights[here].sum():g}."
             )
-        start[here] = side * fill_up(weights[here], total)
+        start[here] = side * fill_up(weights[here], total) + 0.0
     low = np.where(sign > 0, 0.0, -weights)
     high = np.where(sign > 0, weights, 0.0)
     group = (sign < 0).astype(np.int64)
@@ -82,7 +82,7 @@ n_iter_, fit_status_, history_
     >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     >>> model = NuSVC(kernel="linear").fit(X, [0, 0, 1, 1])
     >>> model.coef_.round(6), model.predict([[0.5]])
-    (array([[1.]]), array([1]))
+    (array([[0.666667]]), array([1]))
     """
 
     _: KW_ONLY
