@@ -75,6 +75,8 @@ CACHE = 200 << 20  # bytes of cached kernel rows
 NEWTON_PERIOD = 16  # iterations between Newton steps of slow runs
 MAX_FREE = 2000  # free variables up to which Newton's system is factored
 EXACT_ROWS = 2000  # rows up to which a solution is refined to rounding error
+ONE_SET_ROWS = 2000  # rows up to which a matrix that exists is one working set
+MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
 SHRINK_PERIOD = 8  # iterations between attempts to shrink
@@ -132,7 +134,7 @@ class RowCache:
         self.whole = None if callable(rows) else np.asarray(rows)
         self.n: Any = n if self.whole is None else len(self.whole)
         self.limit = limit
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype) if self.whole is None else self.whole.dtype
         self.columns = np.arange(self.n) if columns is None else columns
         self.evicted = False
         self.computed = 0  # rows computed so far
@@ -220,6 +222,9 @@ class RowCache:
         """
         from . import _smo as loops
 
+        if len(index) == self.n and self.buffer.dtype == np.float64:
+            if self.whole is not None and (np.diff(index) == 1).all():
+                return self.whole
         if hasattr(self.rows, "square"):
             return self.rows.square(index)
         return loops.gather_square(self.buffer, slots, places)
@@ -365,13 +370,16 @@ class DualSolver:
         self.max_working = min(max(MAX_WORKING, working), cache.capacity)
         if working < WORKING:
             self.max_working = self.working  # a small set that was asked for stays
+        elif cache.whole is not None and cache.n <= ONE_SET_ROWS:
+            self.working = len(problem.row)
         self.shrinking = shrinking and cache.whole is None
         self.limit = limit
-        self.exact = cache.n <= EXACT_ROWS and cache.whole is not None
+        self.exact = cache.n <= EXACT_ROWS and cache.dtype == np.float64
         self.iteration = 0
         # of small problems the first iteration is many pair steps already
         self.newton_wait = 1 if self.exact else NEWTON_PERIOD
         self.next_newton = self.newton_wait
+        self.clipped = False  # whether the last Newton step met a bound early
         self.all_variables()
 
     def all_variables(self):
@@ -467,6 +475,7 @@ class DualSolver:
 
     def newton_step(self, s):
         """The minimum over the free variables, as far as their bounds allow."""
+        self.clipped = False
         p = self.active
         mine = s.beta[self.variables]
         at = np.flatnonzero((mine > p.low) & (mine < p.high))
@@ -499,8 +508,8 @@ class DualSolver:
             values[nearest] = end[at[nearest]]
         value = s.objective - length * slope + 0.5 * length**2 * curvature
         # a step that met a bound early says that the free set is not the final one
-        clipped = length < 0.5 * slope / max(curvature, 1e-300)
-        self.newton_wait = min(2 * self.newton_wait, 64) if clipped else 1
+        self.clipped = length < 0.5 * slope / max(curvature, 1e-300)
+        self.newton_wait = min(2 * self.newton_wait, 64) if self.clipped else 1
         self.next_newton = self.iteration + self.newton_wait
         new = self.moved(s, at, values - mine[at], values, slots, value, 1)
         return new._replace(working=s.working, stalled=s.stalled)
@@ -573,9 +582,13 @@ class DualSolver:
         for _ in range(30):
             if best.violation <= goal:
                 break
-            new = self.newton_step(s)
+            new = s
+            for _ in range(MAX_CLIPPED):
+                new = self.newton_step(new)
+                if not self.clipped:
+                    break
             if new.violation > goal:
-                self.tol = max(goal, 0.1 * min(new.violation, best.violation))
+                self.tol = max(goal, 0.02 * min(new.violation, best.violation))
                 new = self.working_set_step(new)
             if new.steps == s.steps or new.steps >= self.max_steps:
                 break
@@ -638,7 +651,10 @@ def newton_direction(K, e, group):
         return e
     solved = cho_solve(factor, np.column_stack([e, members]), check_finite=False)
     sums = members.T @ solved
-    multipliers = np.linalg.lstsq(sums[:, 1:], sums[:, 0], rcond=None)[0]
+    if len(counts) == 1:
+        multipliers = sums[:, 0] / sums[0, 1]
+    else:
+        multipliers = np.linalg.lstsq(sums[:, 1:], sums[:, 0], rcond=None)[0]
     d = solved[:, 0] - solved[:, 1:] @ multipliers
     return d - members @ (members.T @ d / counts)
 

@@ -394,7 +394,8 @@ def row_cache(training, members, settings) -> RowCache:
     whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
     if whole or isinstance(training, PrecomputedRows):
         return RowCache(training.square(members))
-    rows = SubsetRows(training, members)
+    every = n == training.n and (np.diff(members) == 1).all()
+    rows = training if every else SubsetRows(training, members)
     return RowCache(rows, n, settings.cache, training.dtype)
 
 

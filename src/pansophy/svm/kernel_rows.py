@@ -30,8 +30,8 @@ from ..core import threads
 from ..kernels import AbstractKernel
 
 DENSE_BYTES = 128 << 20  # a sparse X of at most this size is made dense
-SINGLE_RANGE = 8.0  # largest exponent scale at which float32 products are exact enough
-TILE_ENTRIES = 1 << 17
+SINGLE_RANGE = 16.0  # largest exponent scale at which float32 products are exact enough
+TILE_ENTRIES = 1 << 19
 
 
 class KernelSpec(NamedTuple):
@@ -79,13 +79,25 @@ class ProductRows(NamedTuple):
 
     def block(self, spec, index, other, columns):
         """Kernel values between rows `index` of this and `columns` of another."""
-        left = self.left[index]
-        right = other.right[columns]
+        left = self.left[as_slice(index)]
+        right = other.right[as_slice(columns)]
         if sp.issparse(left):
             T = np.asarray((left @ right.T).todense())
         else:
             T = left @ right.T
         return spec.apply(T)
+
+
+def as_slice(index):
+    """An index of consecutive rows as a slice, which copies nothing."""
+    if isinstance(index, slice) or len(index) == 0:
+        return index
+    first, last = int(index[0]), int(index[-1])
+    if last - first + 1 == len(index) and (
+        len(index) < 2 or (np.diff(index) == 1).all()
+    ):
+        return slice(first, last + 1)
+    return index
 
 
 def prepare_products(spec, X, dtype=np.float64, center=None) -> ProductRows:
@@ -154,8 +166,8 @@ class TrainingRows:
             K[...] = self(index, index)
             return K
         step = max(32, TILE_ENTRIES // max(n, 1))
-        left = self.products.left[index]
-        right = self.products.right[index]
+        left = self.products.left[as_slice(index)]
+        right = self.products.right[as_slice(index)]
 
         def fill(begin):
             end = min(begin + step, n)

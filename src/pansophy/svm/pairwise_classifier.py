@@ -102,6 +102,7 @@ class PairCache:
 
     whole = None
     evicted = False
+    dtype = None  # rows may be float32: solutions are not refined
 
     def __init__(self, training, members, first, second):
         self.training = training
@@ -176,7 +177,13 @@ class SharedClassBlocks:
             return RowCache(self.training.square(pair.members))
         a, b = self.blocks[pair.first], self.blocks[pair.second]
         between = self.training(self.members[pair.first], self.members[pair.second])
-        return RowCache(np.block([[a, between], [between.T, b]]))
+        cut = len(a)
+        K = np.empty((len(pair.members), len(pair.members)))
+        K[:cut, :cut] = a
+        K[cut:, cut:] = b
+        K[:cut, cut:] = between
+        K[cut:, :cut] = between.T
+        return RowCache(K)
 
 
 def join_runs(runs) -> Result:
@@ -251,13 +258,13 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         """Fit to rows X and labels y."""
         X, y, w = self._check_machine_data(X, y, sample_weight, "class")
         rows, w = kept_rows(X, w)
-        previous = self._previous_coefficients(X, y)
+        previous = self._previous_coefficients(X, np.asarray(y), rows)
         self._fit_machines(X, y, rows, w, previous)
         if self.probability is True or self.probability == 1:
             self._fit_sigmoids(X, y, rows, w)
         return self
 
-    def _previous_coefficients(self, X, y) -> list | None:
+    def _previous_coefficients(self, X, y, rows) -> list | None:
         """Where to start from: nothing unless a member has warm starts."""
 
     def _fit_machines(self, X, y, rows, w, previous):
@@ -275,10 +282,11 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         self.class_weight_ = compute_class_weight(
             self.class_weight, classes=self.classes_, codes=codes, sample_weight=w
         )
+        # class by class, so that the rows of a class are consecutive
+        order = np.argsort(codes, kind="stable")
+        rows, codes, w = rows[order], codes[order], w[order]
         weights = w * self.class_weight_[codes]
-        used = X if len(rows) == self.shape_fit_[0] else take_rows(X, rows)
-        if self._precomputed and used is not X:
-            used = used[:, rows]
+        used = X[np.ix_(rows, rows)] if self._precomputed else take_rows(X, rows)
         training = self._training_rows(used, w, self._largest_bound(weights))
         members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         pairs = [make_pair(members, i, j) for i, j in combinations(range(n_classes), 2)]

@@ -28,6 +28,7 @@ Refs      [Cortes1995] [Chang2011]
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -123,6 +124,13 @@ of `pansophy.kernels`, default="rbf"
     C: Positive | Infinite = 1.0
     warm_start: Flag = False
 
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows X and labels y."""
+        self._previous_C = getattr(self, "_fitted_C", self.C)
+        super().fit(X, y, sample_weight)
+        self._fitted_C = float(self.C)
+        return self
+
     def _largest_bound(self, weights):
         return float(self.C * weights.max())
 
@@ -133,7 +141,7 @@ of `pansophy.kernels`, default="rbf"
         if math.isinf(self.C):
             limit = -0.5 * NOT_SEPARABLE / max(self._largest_diagonal, 1e-300)
         if start is not None:
-            start = start * min(1.0, feasible_scale(start, bounds))
+            start = scaled_start(start, bounds, self.C / self._previous_C)
         run = solve(problem, beta=start, limit=limit)
         s = run.state
         if run.reason == "unbounded":
@@ -155,34 +163,42 @@ of `pansophy.kernels`, default="rbf"
             self._largest_diagonal = own
         return training
 
-    def _previous_coefficients(self, X, y):
+    def _previous_coefficients(self, X, y, rows):
         """Multipliers of the last fit, for each pair, if it was to the same rows."""
         if not self.warm_start or not hasattr(self, "support_"):
             return None
-        if not is_same_support(self, X):
+        if not is_same_support(self, X) or not np.isin(self.support_, rows).all():
             return None
-        codes = np.searchsorted(self.classes_, y)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        if (self.classes_[codes] != y).any() or self.support_.max() >= len(codes):
+        if not np.array_equal(np.unique(y[rows]), self.classes_):
             return None
-        if (np.bincount(codes[self.support_]) != self.n_support_).any():
+        codes = np.searchsorted(self.classes_, y[rows])
+        own = np.searchsorted(rows, self.support_)
+        k = len(self.classes_)
+        if (np.bincount(codes[own], minlength=k) != self.n_support_).any():
             return None
         coef = to_dense(self.dual_coef_)
-        k = len(self.classes_)
         coef = -coef if k == 2 else pair_coefficients(coef, self.n_support_)
-        every = np.zeros((len(coef), len(codes)))
-        every[:, self.support_] = coef
+        every = np.zeros((len(coef), len(rows)))
+        every[:, own] = coef
         members = [np.flatnonzero(codes == c) for c in range(k)]
         return [
             every[p, np.concatenate([members[i], members[j]])]
-            for p, (i, j) in enumerate(zip(*np.triu_indices(k, 1), strict=True))
+            for p, (i, j) in enumerate(combinations(range(k), 2))
         ]
 
 
-def feasible_scale(beta, bounds) -> float:
-    """The largest factor at which multipliers stay within their bounds."""
+def scaled_start(beta, bounds, ratio):
+    """Multipliers of an earlier fit, scaled to other bounds.
+
+    `ratio` is that of the costs: rows at their bounds stay there, and sums that are 0
+    stay 0.
+    """
     moved = beta != 0
-    return float((bounds[moved] / np.abs(beta[moved])).min(initial=math.inf))
+    fits = float((bounds[moved] / np.abs(beta[moved])).min(initial=math.inf))
+    scale = min(ratio, fits)
+    start = beta * (scale if 0 < scale < math.inf else 0.0)
+    at_bound = np.abs(start) >= (1 - 1e-12) * bounds
+    return np.where(at_bound, np.sign(start) * bounds, start)
 
 
 def is_same_support(model, X) -> bool:

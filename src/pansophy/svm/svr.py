@@ -37,7 +37,7 @@ from .kernel_machine import (
     largest_diagonal,
     to_dense,
 )
-from .svc import feasible_scale, is_same_support
+from .svc import is_same_support, scaled_start
 
 
 def regressor_dual(y, bounds, epsilon) -> DualProblem:
@@ -138,6 +138,7 @@ class SVR(AbstractKernelRegressor):
         scores = problem.target - s.products[problem.row]
         intercept = group_multipliers(scores, s.beta, problem)[0]
         self._store_machine(X, rows, problem.row_sums(s.beta, len(rows)), intercept)
+        self._fitted_C = float(self.C)
         return self
 
     def _least_dual(self, X, y, w):
@@ -155,7 +156,7 @@ class SVR(AbstractKernelRegressor):
             return None
         coef = np.zeros(len(rows))
         coef[np.searchsorted(rows, self.support_)] = to_dense(self.dual_coef_)[0]
-        coef *= min(1.0, feasible_scale(coef, bounds))
+        coef = scaled_start(coef, bounds, self.C / self._fitted_C)
         return np.concatenate([np.maximum(coef, 0.0), np.minimum(coef, 0.0)])
 
 
