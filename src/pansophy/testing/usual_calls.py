@@ -212,7 +212,8 @@ def run_usual_calls(name: str) -> CallReport:
     """
     from ..core.loop_cache import WATCH
 
-    began, before = time.perf_counter(), WATCH.count
+    began = time.perf_counter()
+    before = WATCH.count
     estimators = {f"{public_module(c)}.{n}": c for n, c in all_estimators()}
     with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
         warnings.simplefilter("ignore")
