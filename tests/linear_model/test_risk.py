@@ -82,7 +82,7 @@ def test_every_loss_on_every_kind_of_rows(loss, intercept, tmp_path, rng):
 def test_passes_match_the_oracle(loss, rng):
     n, d = 70, 3  # more than one chunk of rows
     X, v, w = rng.normal(size=(n, d)), rng.uniform(size=n), rng.normal(size=d)
-    y, kind, a = targets(loss, n, rng), loss.kind, loss.parameter
+    y, kind, a = targets(loss, n, rng), loops.loss_kind(loss), loss.parameter
     value, gradient = oracle.risk_pass(X, y, v, w, 0.3, loss)
     f, g = np.zeros(n), np.zeros(d + 1)
     got = loops.dense_loss_gradient(X, y, v, w, 0.3, kind, a, f, g)

@@ -56,7 +56,7 @@ def nearest_workspace(k, d, dtype):
     return T, D, best, second, norm, bar, rows, near
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def two_smallest(v, j, best, second, label):
     """The two smallest values seen and the label of the smallest, after v."""
     less = v < best
@@ -68,7 +68,7 @@ def two_smallest(v, j, best, second, label):
     )
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def reset_nearest(best, second, z):
     """Forget the centres seen so far."""
     for r in range(LANES):
@@ -77,7 +77,7 @@ def reset_nearest(best, second, z):
         z[r] = 0
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def fold_four_centers(D, q, c2, j, best, second, z):
     """Take c2_j + D_q and the next three into the smallest values."""
     j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
@@ -89,7 +89,7 @@ def fold_four_centers(D, q, c2, j, best, second, z):
         best[r], second[r], z[r] = two_smallest(D[q + 3, r] + e3, j3, b, s, y)
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def nearest_in_tile(T, A, c2, D, best, second, z):
     """Smallest and second smallest of c2_j + A_j.x over j, for each lane x of T.
 
@@ -128,10 +128,10 @@ def nearest_in_tile(T, A, c2, D, best, second, z):
                 D[1, r] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
                 D[2, r] += g0 * x0 + g1 * x1 + g2 * x2 + g3 * x3
                 D[3, r] += h0 * x0 + h1 * x1 + h2 * x2 + h3 * x3
-        fold_four_centers(D, 0, c2, j, best, second, z)
+        fold_four_centers(D, np.intp(0), c2, j, best, second, z)
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def nearest_few_columns(T, A, c2, best, z):
     """Smallest of c2_j + A_j.x over j, for each lane x of T, with FEW features."""
     for r in range(LANES):
@@ -155,7 +155,7 @@ def nearest_few_columns(T, A, c2, best, z):
             best[r], z[r] = v if less else best[r], y if less else z[r]
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def nearest_of_two(X, m, rows, count, A, c2, z):
     """Which of two centres is nearer: the side of the plane half way between them.
 
@@ -170,7 +170,7 @@ def nearest_of_two(X, m, rows, count, A, c2, z):
         z[r] = 1 if total < 0 else 0
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def transpose_rows(X, m, rows, count, listed, T):
     """Write rows of X less m into the lanes of T.
 
@@ -195,7 +195,7 @@ def transpose_rows(X, m, rows, count, listed, T):
             T[f, r] = X[rows[r] if listed else start + r, f] - m[f]
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def squared_row_norms_about(X, m, rows, count, norm):
     """|x - m|^2 of some rows. A row is read from end to end, and cached after that."""
     for r in range(count):
@@ -207,7 +207,7 @@ def squared_row_norms_about(X, m, rows, count, norm):
         norm[r] = total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def copy_rows(X, m, rows, count, V, norm):
     """Write rows of X less m into the rows of V, and their squared norms."""
     for r in range(count):
@@ -247,7 +247,7 @@ def find_nearest(X, m, count, listed, both, A, c2, work):
         nearest_in_tile(T, A, c2, D, best, second, near)
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def centered_squared_distance(x, m, c):
     """|x - m - c|^2, from differences."""
     total = x.dtype.type(0)
@@ -257,7 +257,7 @@ def centered_squared_distance(x, m, c):
     return total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def squared_distance(x, c):
     """|x - c|^2, from differences."""
     total = x.dtype.type(0)
@@ -295,7 +295,8 @@ def prepare_centers(C, previous, m, with_bounds, c, A, c2, p, s, drop, eps):
         elif way > p2:
             p2 = way
     if k == 2:
-        A[2] = A[1] - A[0]  # for `nearest_of_two`
+        for f in range(d):
+            A[2, f] = A[1, f] - A[0, f]  # for `nearest_of_two`
     if with_bounds:
         for j in range(k):
             drop[j] = (p2 if j == first else p1) * (1 + eps)
@@ -306,7 +307,7 @@ def prepare_centers(C, previous, m, with_bounds, c, A, c2, p, s, drop, eps):
                 s[i], s[j] = min(s[i], half), min(s[j], half)
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def rows_to_check(X, z, bounds, start, stop, tighten, centers, work, count, eps):
     """Append the rows start .. stop that eq. (4) cannot clear to the list in `work`.
 
@@ -358,7 +359,9 @@ def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
     up = 1 + 2 * eps
     down = 1 - 2 * eps
     e = (d + 8) * eps
-    widest = np.max(c2[: len(C)])
+    widest = c2[0]
+    for j in range(1, C.shape[0]):
+        widest = max(widest, c2[j])
     moved, suspect, spared, count = 0, 0, 0, 0
     for start in range(0, n, LANES):
         stop = min(start + LANES, n)
@@ -393,7 +396,7 @@ def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
     return moved, suspect, spared
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, inline="always", fastmath=FASTMATH)
 def reassign_rows(X, w, z, m, rows, near, count, sums):
     """Give `rows` the labels `near` and update the sums; how many labels changed."""
     S, M, Q, N = sums
@@ -423,11 +426,12 @@ def reassign_rows(X, w, z, m, rows, near, count, sums):
 def nearest_center_block(X, m, A, c2, z, work):
     """The nearest centre of each row, computed as in `assign_block`."""
     rows, near = work[6], work[7]
+    no = np.bool_(False)  # the word False would be a type of its own
     for start in range(0, X.shape[0], LANES):
         count = min(LANES, X.shape[0] - start)
         for r in range(count):
             rows[r] = start + r
-        find_nearest(X, m, count, False, False, A, c2, work)
+        find_nearest(X, m, count, no, no, A, c2, work)
         for r in range(count):
             z[start + r] = near[r]
 
@@ -448,12 +452,10 @@ def cluster_means(S, M, Q, N, C, m, new):
 
 
 @compiled(fastmath=FASTMATH)
-def block_costs(X, w, z, m, C):
-    """J of eq. (1) over a block, from differences, for each cluster."""
-    out = np.zeros(C.shape[0])
+def block_costs(X, w, z, m, C, out):
+    """Add to `out` J of eq. (1) over a block, from differences, for each cluster."""
     for i in range(X.shape[0]):
         out[z[i]] += w[i] * centered_squared_distance(X[i], m, C[z[i]])
-    return out
 
 
 @compiled(fastmath=FASTMATH)

@@ -174,7 +174,12 @@ class CompiledAssignment:
         """J of eq. (1) at the labels kept, from differences, for each cluster."""
         c = (C - m).astype(self.dtype)
         m = m.astype(self.dtype)
-        block = lambda X, w, z, *_: loops.block_costs(X, w, z, m, c)
+
+        def block(X, w, z, *_):
+            cost = np.zeros(len(c))
+            loops.block_costs(X, w, z, m, c, cost)
+            return cost
+
         return self.rows.sum(block, blas=False)
 
     def farthest(self, C, m, placed):

@@ -33,7 +33,7 @@ def ziggurat_layers():
 EDGES, HEIGHTS = ziggurat_layers()
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def splitmix64(key):
     """A well-mixed 64-bit number from another."""
     z = np.uint64(key) + STRIDE

@@ -36,14 +36,14 @@ ITEM = 1 << 20
 SPINS = 2000  # looks at the queue before the processor is yielded to other threads
 
 
-@compiled
+@compiled(inline="always")
 def publish_items(queue, items):
     """Offer items 0 .. items - 1; those of the last round must be finished."""
     atomic_store(queue, DONE, 0)
     atomic_store(queue, TICKET, (queue[TICKET] // ROUND + 1) * ROUND + items * ITEM)
 
 
-@compiled
+@compiled(inline="always")
 def take_item(queue):
     """An item to work on, or -1 if there is none now."""
     while True:
@@ -55,13 +55,13 @@ def take_item(queue):
             return at
 
 
-@compiled
+@compiled(inline="always")
 def finish_item(queue):
     """Report that an item is finished."""
     atomic_add(queue, DONE, 1)
 
 
-@compiled
+@compiled(inline="always")
 def wait_until_finished(queue):
     """Wait until every item of the round is finished."""
     items = atomic_load(queue, TICKET) % ROUND // ITEM
@@ -72,7 +72,7 @@ def wait_until_finished(queue):
             yield_thread()
 
 
-@compiled
+@compiled(inline="always")
 def wait_for_item(queue):
     """The next item for a worker, or -1 when the work is over."""
     spins = 0

@@ -18,6 +18,7 @@ from typing import Any
 
 from numba import njit
 
+from ._intrinsics import InnerCompiler
 from .loop_cache import keep_on_disk
 
 # sums may be reordered: for long sums, where speed comes from vector instructions
@@ -54,6 +55,7 @@ def compiled(function=None, /, *, inner=False, fastmath=False, **options) -> Any
     if function is None:
         return partial(compiled, inner=inner, fastmath=fastmath, **options)
     if inner:
-        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+    options["no_cfunc_wrapper"] = True  # C code does not call loops
     loop = njit(nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
     return loop if inner else keep_on_disk(loop)

@@ -18,11 +18,19 @@ from ..losses.base import LOGISTIC
 CHUNK = 64  # rows
 
 
+def loss_kind(loss):
+    """The `kind` of a loss for these loops: None for the logistic one.
+
+    Its first fit then need not wait for the code of all other losses to be compiled.
+    """
+    return None if loss.kind == LOGISTIC else loss.kind
+
+
 @compiled(fastmath=FASTMATH)
 def loss_and_gradient(kind, a, y, v, f, r):
-    """Returns the sum of v l(y, f); r becomes v l'(y, f)."""
+    """Returns the sum of v l(y, f); r becomes v l'(y, f). See `loss_kind`."""
     loss = 0.0
-    if kind == LOGISTIC:  # one exponential for both
+    if kind is None:  # logistic: one exponential for both
         for i in range(f.shape[0]):
             e = math.exp(-abs(f[i]))
             p = 1 / (1 + e) if f[i] >= 0 else e / (1 + e)
@@ -37,12 +45,15 @@ def loss_and_gradient(kind, a, y, v, f, r):
 
 @compiled(fastmath=FASTMATH)
 def loss_curvature(kind, a, y, v, f, h):
-    """h = v l''(y, f)."""
+    """h = v l''(y, f). See `loss_kind`."""
     for i in range(f.shape[0]):
-        h[i] = v[i] * losses.loss_curvature(kind, y[i], f[i], a)
+        if kind is None:
+            h[i] = v[i] * losses.logistic_curvature(f[i])
+        else:
+            h[i] = v[i] * losses.loss_curvature(kind, y[i], f[i], a)
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def add_dense_predictions(X, w, b, f):
     """f += X w + b."""
     for i in range(f.shape[0]):
@@ -53,7 +64,7 @@ def add_dense_predictions(X, w, b, f):
         f[i] += s + b
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def add_dense_gradient(X, r, g):
     """g += (X, 1)^T r, four rows at a time."""
     n, d = X.shape
@@ -101,7 +112,7 @@ def dense_hessian_product(X, h, u, c, g):
         add_dense_gradient(X[i : i + m], r[:m], g)
 
 
-@compiled(fastmath=FASTMATH_ORDERED)
+@compiled(inner=True, fastmath=FASTMATH_ORDERED)
 def add_sparse_predictions(data, columns, starts, w, b, f):
     """f += X w + b for CSR rows."""
     for i in range(f.shape[0]):
@@ -111,7 +122,7 @@ def add_sparse_predictions(data, columns, starts, w, b, f):
         f[i] += s + b
 
 
-@compiled(fastmath=FASTMATH_ORDERED)
+@compiled(inner=True, fastmath=FASTMATH_ORDERED)
 def add_sparse_gradient(data, columns, starts, r, g):
     """g += (X, 1)^T r for CSR rows."""
     total = 0.0

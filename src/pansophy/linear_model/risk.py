@@ -182,7 +182,8 @@ class Risk:
             return lambda X, i: self.array_block(X, i, W[0], b[0], kept)
         from . import _risk as loops
 
-        kind, a = self.loss.kind, self.loss.parameter
+        kind = loops.loss_kind(self.loss)
+        a = self.loss.parameter
 
         def stats(X, i):
             y, v, offset = self.block_targets(i)
@@ -270,7 +271,8 @@ class Risk:
         from . import _risk as loops
 
         h = np.empty_like(f)
-        loops.loss_curvature(self.loss.kind, self.loss.parameter, y, v, f, h)
+        kind = loops.loss_kind(self.loss)
+        loops.loss_curvature(kind, self.loss.parameter, y, v, f, h)
         return h
 
     def hessian(self, x, rough=False):

@@ -16,13 +16,13 @@ NEGATIVE_BINOMIAL = 2
 TINY = 1e-300  # stands for probabilities that underflow
 
 
-@compiled
+@compiled(inner=True)
 def cauchy_cdf(f):
     """The Cauchy distribution function."""
     return math.atan(-1 / f) / math.pi if f < -1 else 0.5 + math.atan(f) / math.pi
 
 
-@compiled
+@compiled(inner=True)
 def inverse_link(link, f):
     """mu, 1 - mu, and the first two derivatives of mu in f."""
     if link == 0:
@@ -61,14 +61,14 @@ def inverse_link(link, f):
     return mu, 1 - mu, -0.5 * mu / f, 0.75 * mu / (f * f)
 
 
-@compiled
+@compiled(inner=True)
 def unpack_kind(kind):
     """Family, link, and whether the curvature is the expected one."""
     rest = kind - GLM
     return rest // 64, (rest % 64) // 2, rest % 2
 
 
-@compiled
+@compiled(inner=True)
 def is_possible_mean(family, mu, nu, a):
     """Whether mu is a possible mean; false for NaN."""
     if family == BINOMIAL:
@@ -78,7 +78,7 @@ def is_possible_mean(family, mu, nu, a):
     return mu > 0
 
 
-@compiled
+@compiled(inner=True)
 def glm_value(kind, y, f, a):
     """Eq. (2), inf where the mean is impossible."""
     family, link, _ = unpack_kind(kind)
@@ -98,7 +98,7 @@ def glm_value(kind, y, f, a):
     return mu ** (2 - a) / (2 - a) - y * mu ** (1 - a) / (1 - a)
 
 
-@compiled
+@compiled(inner=True)
 def glm_score(family, y, mu, nu, a):
     """(mu - y) / V and its derivative in mu, and 1 / V."""
     if family == BINOMIAL:
@@ -115,7 +115,7 @@ def glm_score(family, y, mu, nu, a):
     return s, (1 - s * slope) / V, 1 / V
 
 
-@compiled
+@compiled(inner=True)
 def glm_gradient(kind, y, f, a):
     """Eq. (3)."""
     family, link, _ = unpack_kind(kind)
@@ -125,7 +125,7 @@ def glm_gradient(kind, y, f, a):
     return glm_score(family, y, mu, nu, a)[0] * slope
 
 
-@compiled
+@compiled(inner=True)
 def glm_curvature(kind, y, f, a):
     """Eq. (4), or eq. (5) where it is the expected one that is wanted."""
     family, link, expected = unpack_kind(kind)

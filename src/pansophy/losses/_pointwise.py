@@ -31,7 +31,7 @@ from .base import (
 )
 
 
-@compiled
+@compiled(inner=True)
 def loss_value(kind, y, f, a):
     """l(y, f) with parameter a."""
     r = f - y
@@ -79,14 +79,14 @@ def loss_value(kind, y, f, a):
     return math.nan
 
 
-@compiled
+@compiled(inner=True)
 def sign_of(x):
     if x > 0:
         return 1.0
     return -1.0 if x < 0 else 0.0
 
 
-@compiled
+@compiled(inner=True)
 def loss_gradient(kind, y, f, a):
     """dl/df, a sub-gradient at kinks."""
     r = f - y
@@ -133,7 +133,14 @@ def loss_gradient(kind, y, f, a):
     return math.nan
 
 
-@compiled
+@compiled(inner=True)
+def logistic_curvature(f):
+    """p (1 - p) for the log odds f."""
+    e = math.exp(-abs(f))
+    return e / ((1 + e) * (1 + e))
+
+
+@compiled(inner=True)
 def loss_curvature(kind, y, f, a):
     """d2l/df2 where it exists, 0 on straight pieces."""
     if kind == SQUARED:
@@ -143,8 +150,7 @@ def loss_curvature(kind, y, f, a):
     if kind == HUBER:
         return 1.0 if abs(f - y) <= a else 0.0
     if kind == LOGISTIC:
-        e = math.exp(-abs(f))
-        return e / ((1 + e) * (1 + e))
+        return logistic_curvature(f)
     if kind == SQUARED_HINGE:
         return 2.0 if y * f < 1 else 0.0
     if kind == EXPONENTIAL:

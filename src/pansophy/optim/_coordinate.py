@@ -63,16 +63,17 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     Returns whether the gap is that small.
     """
     support = np.empty_like(order)
+    once = np.intp(1)  # a number written in a call would be a type of its own
     for _ in range(n_rounds):
         if gram_gap(h, q, w, energy, positive, a, b) <= tol:
             return True
-        gram_epochs(G, q, w, order, kind, a, b, 1)
+        gram_epochs(G, q, w, order, kind, a, b, once)
         k = 0
         for j in order:
             if w[j] != 0:
                 support[k] = j
                 k += 1
-        gram_epochs(G, q, w, support[:k], kind, a, b, 4)
+        gram_epochs(G, q, w, support[:k], kind, a, b, 4 * once)
     return gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 

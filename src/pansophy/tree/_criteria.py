@@ -189,7 +189,7 @@ def add_row(plan, y, w, r, u, k0):
         u[k0] += wr * y[r, 0]
     elif plan.is_class:
         for o in range(y.shape[1]):
-            u[k0 + int(y[r, o])] += wr
+            u[k0 + np.int64(y[r, o])] += wr
     else:
         for o in range(y.shape[1]):
             u[k0 + o] += wr * y[r, o]

@@ -55,13 +55,13 @@ FULL = 1
 SHARE_SEARCH = 2  # why `grow_parallel` returns
 LEADER = 0
 RESUMED = 1
-HELPER = 2  # who calls: anew, after SHARE_SEARCH, to help
+HELPER = 2  # who calls: anew, after SHARE_SEARCH, to help with a search
 
 
 # ---- the frontier
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def splits_before(nodes, a, b):
     """Whether node a is split before node b: more gain, then lower number."""
     gain = nodes.node[a].gain
@@ -69,7 +69,7 @@ def splits_before(nodes, a, b):
     return gain > least or (gain == least and a < b)
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def push_frontier(best_first, nodes, progress, heap, v):
     """Add a node to the frontier: a stack, or a heap by gain."""
     i = progress.frontier
@@ -206,7 +206,7 @@ def node_impurity(plan, y, w, rows, start, stop, W, s, other):
 
 
 @compiled(inner=True)
-def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
+def split_node(plan, data, nodes, progress, p, fixed, spare, scratch, medians, other):
     """Partition the rows of node p and open its two children."""
     parent = nodes.node[p]
     lists = data.lists
@@ -214,7 +214,7 @@ def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
     a = progress.nodes
     cut = start + parent.n_left
     if spare is not None:
-        mark_sides(data, parent, nodes.left_set[p])
+        mark_sides(data, parent, nodes.left_set[p], scratch.byte_goes_left)
         for t in range(1 if medians is None else plan.n_outputs + 1):
             rows = lists[0 if t == 0 else data.first_target_list + t - 1]
             partition_list(rows, start, stop, data.goes_left, spare)
@@ -258,7 +258,7 @@ def split_node(plan, data, nodes, progress, p, fixed, spare, medians, other):
             left.low = middle
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def shares_open_group(open_groups, groups, f):
     """Whether feature f is in a group that is still open at a node."""
     for k in range(groups.shape[1]):
@@ -267,7 +267,7 @@ def shares_open_group(open_groups, groups, f):
     return groups.shape[1] == 0
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def smaller_child(nodes, progress):
     """Which of the pending nodes has fewer rows: 0, the first, or 1, the second."""
     if progress.second < 0:
@@ -335,7 +335,7 @@ def node_stats(nodes, v):
     )
 
 
-@compiled
+@compiled(inner=True)
 def search_features(
     plan,
     data,
@@ -343,7 +343,6 @@ def search_features(
     front,
     pool,
     sets,
-    features,
     carry,
     spare,
     scratch,
@@ -352,7 +351,8 @@ def search_features(
 ):
     """A range of features: partition their lists, then try them on the pending nodes.
 
-    `carry`: a feature need only be looked at for what beats the features before it.
+    The range is scratch.features. `carry`: a feature need only be looked at for what
+    beats the features before it.
     """
     progress = front.progress[0]
     best = front.best
@@ -365,7 +365,7 @@ def search_features(
     full1 = b < 0 or not second.is_open  # nothing to gain
     handed = p >= 0 and fresh and nodes.node[p].histogram >= 0
     handed = handed and nodes.node[a + 1 - small].is_open
-    few = np.empty(plan.resort_rows, np.int32)
+    few = scratch.few_rows
     listed = False  # lists to partition
     least = 0.0 if plan.kind == NEWTON else -2.0  # boosting splits for a gain only
     top0, top1 = least * first.tolerance, least * second.tolerance
@@ -373,7 +373,7 @@ def search_features(
         if p >= 0 and fresh and nodes.node[a + c].is_open:
             child = nodes.node[a + c]
             listed |= child.stop - child.start > plan.resort_rows
-    for f in range(features[0], features[1]):
+    for f in range(scratch.features[0], scratch.features[1]):
         slot = meta[f, SLOT]
         if full0 and full1:
             best[0, f].found = 0
@@ -644,7 +644,18 @@ def grow_parallel(
                     continue
                 if fixed is not None:
                     partition_shared(fixed, data, nodes, p)
-                split_node(plan, data, nodes, progress, p, fixed, spare, medians, other)
+                split_node(
+                    plan,
+                    data,
+                    nodes,
+                    progress,
+                    p,
+                    fixed,
+                    spare,
+                    scratch,
+                    medians,
+                    other,
+                )
             rows = prepare_search(plan, data, nodes, front)
             if fixed is None:  # noqa: SIM102  None alone leaves code out
                 if rows and rows * plan.n_features >= plan.shared_values:
@@ -659,8 +670,7 @@ def grow_parallel(
                     front,
                     pool,
                     sets,
-                    (np.intp(0), plan.n_features),
-                    np.bool_(True),
+                    not helper,
                     spare,
                     scratch,
                     medians,

@@ -33,13 +33,15 @@ def sortable_keys(bits, keys):
 
 
 @compiled
-def sort_column(bits, rows, keys, keys2, rows2):
-    """Rows in ascending order of their values; equal values keep their order."""
+def sort_column(bits, rows, keys, keys2, rows2, counts):
+    """Rows in ascending order of their values; equal values keep their order.
+
+    `counts` (3, 2^DIGIT) begins with zeros.
+    """
     n = bits.size
     sortable_keys(bits, keys)
     size = 1 << DIGIT
     mask = np.uint32((1 << DIGIT) - 1)
-    counts = np.zeros((3, size), np.int32)
     for i in range(n):
         for p in range(3):
             counts[p, (keys[i] >> np.uint32(p * DIGIT)) & mask] += 1
@@ -102,11 +104,12 @@ def bin_edges(v, w, n, distinct, most, low, high):
 
 
 @compiled
-def bin_codes(x, low, bins, codes):
-    """The bin of each value: how many bins begin at or below it, less one."""
-    begins = np.empty(256, np.float32)
-    for b in range(256):  # element by element: whole slices are slow to compile
-        begins[b] = low[b + 1] if b + 1 < bins else np.inf
+def bin_codes(x, begins, bins, codes):
+    """The bin of each value: how many bins begin at or below it, less one.
+
+    `begins` (256,) are the least values of the second bin, the third and so on, then
+    infinity.
+    """
     for i in range(x.size):
         v = x[i]
         k = 0

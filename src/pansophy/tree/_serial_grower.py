@@ -145,7 +145,7 @@ def undo_draws(drawn, tried):
         order[i], order[moved[i]] = order[moved[i]], order[i]
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def push_node(pending, start, stop, depth, key, z, h, parent):
     """Fill an entry of the stack."""
     pending.start = start

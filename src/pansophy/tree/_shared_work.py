@@ -61,8 +61,8 @@ def bytes_going_left(node, left_set, table):
 
 
 @compiled(inner=True)
-def mark_sides(data, node, left_set):
-    """Write into data.goes_left which rows of a node go left."""
+def mark_sides(data, node, left_set, table):
+    """Write into data.goes_left which rows of a node go left; `table` is scratch."""
     slot = data.meta[node.feature, SLOT]
     rows = data.lists[0]
     side = data.goes_left
@@ -75,14 +75,13 @@ def mark_sides(data, node, left_set):
             side[rows[i]] = missing if np.isnan(u) else np.uint8(u <= v)
     else:
         codes = data.codes
-        table = np.empty(256, np.uint8)
         t, j = (-slot - 1) // codes.shape[2], (-slot - 1) % codes.shape[2]
         bytes_going_left(node, left_set, table)
         for i in range(node.start, node.stop):
             side[rows[i]] = table[codes[t, rows[i], j]]
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def count_blocks(n):
     """How many blocks n rows are."""
     return (n + BLOCK - 1) // BLOCK
@@ -219,7 +218,7 @@ def count_part(fixed, data, at_root, d, k):
     )
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def rows_to_gather(nodes, progress):
     """The rows that the search of the pending nodes will count."""
     a, b = nodes.node[progress.first], nodes.node[progress.second]
@@ -233,7 +232,7 @@ def rows_to_gather(nodes, progress):
     return start, stop
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def following_piece(board, k, m, alone):
     """The piece after k (-1 at first) to work on, or -1 when all m are finished."""
     if alone:

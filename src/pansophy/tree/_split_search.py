@@ -61,7 +61,7 @@ SOME_CLASSES = 8  # classes up to which each is counted by itself
 # ---- random draws
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline="always")
 def uniform_between(key, a, b):
     """A random number from a to below b, and the key of further draws."""
     key = splitmix64(np.uint64(key) ^ SALT)
@@ -234,7 +234,7 @@ def best_split_of_list(
         v, key = uniform_between(node.key ^ f, a, b)
         pick = last_at_most(x, rows, start, end, v)
         if m:  # one value against the missing ones: these go right
-            side0 = int(key & np.uint64(1)) if a < b else 0
+            side0 = np.int64(key & np.uint64(1)) if a < b else 0
             sides = side0 + 1
     u = room[2]
     for side in range(side0, sides):
@@ -313,7 +313,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
     best.found = 0
     a = 0
     b = nb - 1
-    m = int(H[MISSING_CODE, 0])
+    m = np.int64(H[MISSING_CODE, 0])
     while a < nb and H[a, 0] == 0.0:
         a += 1
     while b > a and H[b, 0] == 0.0:
@@ -327,7 +327,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
     if plan.random:
         v, key = uniform_between(node.key ^ f, np.float64(low[a]), np.float64(high[b]))
         if m:
-            side0 = int(key & np.uint64(1)) if a < b else 0
+            side0 = np.int64(key & np.uint64(1)) if a < b else 0
             sides = side0 + 1
     for side in range(side0, sides):
         left, wl = 0, 0.0
@@ -341,7 +341,7 @@ def best_split_of_histogram(plan, meta, f, edges, H, n, weighted, node, u, best,
         for c in range(a + 1, b + 2):  # the place between bin `at` and bin c
             if c <= b and H[c, 0] == 0.0:
                 continue
-            left += int(H[at, 0])
+            left += np.int64(H[at, 0])
             wl += H[at, wk]
             for k in range(M):
                 u[k] += H[at, 2 + k]
@@ -536,13 +536,13 @@ def middle_of_bins(edges, f, at, after):
 # ---- one sum, in fixed point
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def fixed_weight(h, weighted, unit_h):
     """The weight that a fixed-point word stands for."""
     return (h >> COUNT_BITS) * unit_h if weighted else np.float64(h & COUNT)
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def gain_at(node, z, h):
     """Gain of a place with fixed-point sums z, h on the left; -1 if it is forbidden."""
     left = h & COUNT
@@ -556,7 +556,7 @@ def gain_at(node, z, h):
     return node.factor * (v * v) / (max(wl, node.floor) * max(wr, node.floor))
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def record_split(split, gain, f, code, missing_left, z, h, threshold):
     """Remember the best split so far."""
     split.gain = gain

@@ -169,6 +169,9 @@ class Scratch(NamedTuple):
 
     scores: np.ndarray  # scores of places, and M sums
     histogram: np.ndarray
+    features: np.ndarray  # (2,) first and end of the range to search
+    few_rows: np.ndarray  # rows of a small node, sorted
+    byte_goes_left: np.ndarray  # (256,)
 
 
 class NodeStats(NamedTuple):

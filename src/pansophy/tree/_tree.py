@@ -9,7 +9,7 @@ import numpy as np
 from ..core.compiled import compiled
 
 
-@compiled
+@compiled(inner=True)
 def child_of_row(X, i, node, feature, threshold, child, missing):
     """The child of a node that row i goes to; a leaf's is itself."""
     x = X[i, feature[node]]

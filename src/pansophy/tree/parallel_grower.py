@@ -76,11 +76,16 @@ class ParallelGrowth:
 
     def thread_scratch(self, n):
         """Scratch of one thread for nodes of up to n rows: rows, sums, quantiles."""
+        every = np.array([0, self.d])
+        goes_left = np.empty(256, np.uint8)
+        few = np.empty(self.plan.resort_rows, np.int32)
         if self.fixed is not None:
             H = np.empty((2, *self.histogram_shape[1:]), np.int64)
-            return None, Scratch(np.empty((4, 256)), H), None
+            scratch = Scratch(np.empty((4, 256)), H, every, few, goes_left)
+            return None, scratch, None
         scores = np.empty((3, max(lay.CHUNK, self.M)))
-        scratch = Scratch(scores, np.empty((256, 2 + self.M)))
+        H = np.empty((256, 2 + self.M))
+        scratch = Scratch(scores, H, every, few, goes_left)
         medians = np.empty((6, n + 1)) if self.with_medians else None
         return np.empty(n, np.int32), scratch, medians
 
@@ -192,17 +197,17 @@ class ParallelGrowth:
 
         def search(a, b, own):
             spare, arrays, medians = own
-            loops.search_features(
+            loops.grow_parallel(
                 plan,
                 self.table,
+                None,
                 nodes,
                 *front,
-                (a, b),
-                False,
                 spare,
-                arrays,
+                arrays._replace(features=np.array([a, b])),
                 medians,
                 self.other,
+                loops.HELPER,
             )
 
         tasks = [

@@ -108,7 +108,8 @@ def prepare_column(column, form, w, max_bins, as_bytes, codes):
         values = np.sort(column)
     else:
         keys, rows = np.empty((2, n), np.uint32), np.empty((2, n), np.int32)
-        loops.sort_column(column.view(np.uint32), rows[0], *keys, rows[1])
+        counts = np.zeros((3, 1 << loops.DIGIT), np.int32)
+        loops.sort_column(column.view(np.uint32), rows[0], *keys, rows[1], counts)
         rows = rows[0]
         values = column[rows]
     present, distinct = loops.count_present_and_distinct(values)
@@ -117,7 +118,11 @@ def prepare_column(column, form, w, max_bins, as_bytes, codes):
         most = max_bins or 255
         heavy = w[rows] if len(w) and distinct > most else w[:0]
         bins = loops.bin_edges(values, heavy, present, distinct, most, *edges)
-        loops.bin_codes(column, edges[0], bins, codes)
+        begins = np.full(256, np.inf, np.float32)
+        begins[: bins - 1] = edges[0, 1:bins]
+        by_row = np.empty(n, np.uint8)  # in one piece: one kind of array to compile for
+        loops.bin_codes(column, begins, bins, by_row)
+        codes[:] = by_row
         packed = codes, edges, bins
     return rows, present < n, distinct < present, packed
 
