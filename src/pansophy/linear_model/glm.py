@@ -244,10 +244,10 @@ class AbstractGLM(Regressor, AbstractLinearEstimator):
         B, b = split_intercept(x)
         if not arrays.is_foreign(X):
             self.coef_ = B.astype(X.dtype)
-            self.intercept_ = float(b)
+            self.intercept_ = self.coef_.dtype.type(b)
         else:
             self.coef_ = arrays.asarray(B, like=X)
-            self.intercept_ = float(b)
+            self.intercept_ = arrays.asarray(np.asarray(b), like=X)
 
     def _raw(self, X, offset=None):
         """f for every row."""
@@ -409,7 +409,7 @@ class GeneralizedLinearModel(AbstractGLM):
     >>> from pansophy.linear_model import GeneralizedLinearModel
     >>> X = np.arange(6.0)[:, None]
     >>> model = GeneralizedLinearModel("poisson").fit(X, [1, 2, 2, 5, 7, 13])
-    >>> model.coef_.round(4), round(model.intercept_, 4)
+    >>> model.coef_.round(4), round(float(model.intercept_), 4)
     (array([0.5142]), -0.0342)
     >>> print(model.summary())
     Generalised linear model: poisson, log link

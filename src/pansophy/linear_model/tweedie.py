@@ -71,7 +71,7 @@ class PoissonRegressor(AbstractGLM):
     >>> from pansophy.linear_model import PoissonRegressor
     >>> X = np.array([[1.0, 2], [2, 3], [3, 4], [4, 3]])
     >>> model = PoissonRegressor(tol=1e-8).fit(X, [12, 17, 22, 21])
-    >>> model.coef_.round(4), round(model.intercept_, 4)
+    >>> model.coef_.round(4), round(float(model.intercept_), 4)
     (array([0.1211, 0.1584]), 2.0886)
     >>> round(model.score(X, [12, 17, 22, 21]), 4)
     0.9905
@@ -133,7 +133,7 @@ class GammaRegressor(AbstractGLM):
     >>> from pansophy.linear_model import GammaRegressor
     >>> X = np.array([[1.0, 2], [2, 3], [3, 4], [4, 3]])
     >>> model = GammaRegressor(tol=1e-8).fit(X, [19, 26, 33, 30])
-    >>> model.coef_.round(4), round(model.intercept_, 4)
+    >>> model.coef_.round(4), round(float(model.intercept_), 4)
     (array([0.0729, 0.0668]), 2.8971)
     """
 
