@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 # Two kinds of worker share the cores: test processes, and threads inside them.
 JOBS ?= 2
 
-.PHONY: demo test quick test-slow parity lint format bench docs clean
+.PHONY: demo test quick test-slow parity lint format bench docs wheel clean
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +54,8 @@ bench: $(VENV)/bench.done  ## ours against the peers; writes benchmarks/results.
 docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md from the catalogue
 	$(BIN)/python tools/curriculum.py
 
+wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CPUs
+	$(BIN)/python tools/build_wheel.py
+
 clean:
-	find src -name "*.nb[ic]" -delete
-	rm -rf $(VENV) .pytest_cache .ruff_cache .demo
+	rm -rf src/pansophy/_compiled_loops $(VENV) .pytest_cache .ruff_cache .demo

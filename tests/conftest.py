@@ -1,20 +1,15 @@
 """Shared set-up: fixed seeds, the array libraries to test with."""
 
-import contextlib
 import importlib.util
 import os
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 import threadpoolctl
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
-
-SOURCE = Path(__file__).parents[1] / "src" / "pansophy"
 
 # Examples that decide about a commit are the same on every machine and every day: no
 # chance, no clock. `--hypothesis-profile explore` looks for new ones.
@@ -32,21 +27,6 @@ if hasattr(providers, "_get_local_constants"):
     # examples would depend on which tests ran before in the same process.
     NO_CONSTANTS = type(providers.GLOBAL_CONSTANTS)()
     providers._get_local_constants = lambda: NO_CONSTANTS
-
-
-def pytest_configure(config):
-    """Forget compiled loops older than any loop.
-
-    Numba looks at the file of a function, not at those of the functions it calls, so
-    after an edit to one file of loops the others would keep the old code.
-    """
-    if hasattr(config, "workerinput"):
-        return  # once, before the workers start
-    newest = max(p.stat().st_mtime for p in SOURCE.rglob("_[!_]*.py"))
-    for cache in SOURCE.rglob("__pycache__/*.nb[ic]"):
-        with contextlib.suppress(FileNotFoundError):  # another run was quicker
-            if cache.stat().st_mtime < newest:
-                cache.unlink()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,6 +1,6 @@
 """Null, coverage and power of the tests that `compare` makes, on simulated tables.
 
-    python tools/simulate_comparisons.py [null | power | dummy ...] [--tables N]
+    python tools/simulate_comparisons.py [null | power | dummy | drift ...] [--tables N]
 
 Learners are cheap and fitted to all folds at once: discriminants, least squares, an
 ordered Normal model, nearest neighbours, each on columns of its own that are equally
@@ -11,12 +11,17 @@ model fitted to all rows scores on new rows is known in closed form or from many
 null    how often equally good methods are declared different (5 % promised), and how
         often the interval of a score holds the score on new rows (95 % promised)
 power   how often a real difference between the best and the second of M methods is
-        found, by the test of rows and by the corrected t test of folds with the
-        studentised range, for growing numbers of rows
+        found, by the test of rows, by the corrected t test of folds with the
+        studentised range, and by a test that knows the true covariance of the scores
+        (the limit of what score differences hold), for growing numbers of rows; and the
+        rows that each needs to find it in 80 % of tables
 dummy   how often a signal is called better than the dummy, and noise is not
+drift   what adaptive and plain conformal intervals hold of the next block of series
+        whose errors drift (90 % promised)
 """
 
 import argparse
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +30,8 @@ from scipy.signal import lfilter
 from scipy.special import ndtr
 
 from pansophy.compare.evaluation import paired_tests
+from pansophy.compare.evaluation.adaptive_conformal import fit_adaptive_scores
+from pansophy.compare.evaluation.conformal import interval_quantile
 from pansophy.compare.evaluation.paired_tests import CrossValidationDesign
 from pansophy.compare.evaluation.statistics import (
     adjust_against_best,
@@ -280,17 +287,57 @@ def null_rates(kind, tables, seed=0, **setting) -> dict[str, float]:
     }
 
 
+class PowerPoint(NamedTuple):
+    """Shares of tables of n rows in which a difference is declared."""
+
+    n: int
+    by_rows: float
+    by_folds: float
+    known_covariance: float
+
+
 def power_curve(kind, sizes, tables, M=6, seed=1, gap=0.7, **setting):
-    """(n, found by rows, found by folds); one method is better than all others."""
+    """A PowerPoint for each size; one method is better than all others."""
     shift = np.full(M, setting.pop("shift", 0.4))
     shift[1:] *= gap
     for n in sizes:
         by_rows = by_folds = 0
+        means = []
         for t in range(tables):
             s = simulate(kind, [seed, t], n, M, shift=shift, truth=False, **setting)
             by_rows += declared_different(s.losses, s.design)
             by_folds += declared_by_folds(s.losses, s.design)
-        yield n, by_rows / tables, by_folds / tables
+            means.append(np.nanmean(s.losses, axis=(0, 1)))
+        known = declared_with_known_covariance(np.array(means))
+        yield PowerPoint(n, by_rows / tables, by_folds / tables, known)
+
+
+def declared_with_known_covariance(means) -> float:
+    """Share of tables (B, M) declared different with the covariance over tables."""
+    B, M = means.shape
+    C = np.atleast_2d(np.cov(means, rowvar=False))
+    names = tuple(str(m) for m in range(M))
+    kind = paired_tests.TestKind.ROWS
+    zero = np.zeros((M, M))
+    found = 0
+    for one in means:
+        estimates = paired_tests.ScoreEstimates(
+            names, one, C, zero, np.sqrt(np.diag(C)), np.inf, kind, B
+        )
+        best = int(np.argmin(one))
+        found += np.min(paired_tests.p_against_best(estimates, best)) < 0.05
+    return found / B
+
+
+def rows_needed(points, name, power=0.8) -> float:
+    """Rows at which a test reaches a power, between the sizes tried; else NaN."""
+    found = [getattr(p, name) for p in points]
+    sizes = np.log([p.n for p in points])
+    for i in range(1, len(points)):
+        if found[i - 1] < power <= found[i]:
+            share = (power - found[i - 1]) / (found[i] - found[i - 1])
+            return float(np.exp(sizes[i - 1] + share * (sizes[i] - sizes[i - 1])))
+    return float("nan")
 
 
 def dummy_rates(tables, n=250, d=7, M=4, repeats=2, shift=0.45, seed=2) -> dict:
@@ -350,6 +397,92 @@ def dummy_losses(y, fold_of) -> np.ndarray:
     return out
 
 
+# --- intervals along time ----------------------------------------------------------
+
+DRIFTS = (
+    "stationary",
+    "walk",
+    "walk with drift",
+    "growing errors",
+    "bend",
+    "level shifts",
+    "cycle",
+    "changing volatility",
+)
+
+
+def drifting_series(kind, rng, n) -> np.ndarray:
+    """A series of n moments whose forecasts become better or worse along time."""
+    t = np.arange(n) / n
+    noise = rng.normal(size=n)
+    persistent = lfilter([1], [1, -0.5], rng.normal(size=n + 50))[50:]
+    if kind == "walk":
+        return np.cumsum(noise)
+    if kind == "walk with drift":
+        return np.cumsum(0.15 + noise)
+    if kind == "growing errors":
+        return persistent * (1 + 3 * t)
+    if kind == "bend":
+        return 20 * t**2 + persistent
+    if kind == "level shifts":
+        jumps = (rng.random(n) < 5 / n) * rng.normal(0, 4, n)
+        return np.cumsum(jumps) + persistent
+    if kind == "cycle":
+        return 3 * np.sin(2 * np.pi * 9 * t + rng.uniform(0, 6)) + persistent
+    if kind == "changing volatility":
+        return np.exp(lfilter([0.15], [1, -0.98], rng.normal(size=n))) * noise
+    return persistent
+
+
+def forecasts(y, start, end) -> np.ndarray:
+    """(methods, end - start): mean, last value, drift, line, autoregression, window."""
+    ahead = np.arange(1, end - start + 1)
+    past = y[:start]
+    mean = past.mean()
+    x = past - mean
+    phi = np.clip(x[1:] @ x[:-1] / (x[:-1] @ x[:-1]), -0.99, 0.999)
+    line = np.polyfit(np.arange(start), past, 1)
+    flat = np.ones(len(ahead))
+    return np.array(
+        [
+            mean * flat,
+            past[-1] * flat,
+            past[-1] + np.diff(past).mean() * ahead,
+            np.polyval(line, np.arange(start, end)),
+            mean + x[-1] * phi**ahead,
+            past[-max(4, start // 10) :].mean() * flat,
+        ]
+    )
+
+
+def next_block_coverage(y, level=0.9) -> tuple[float, float]:
+    """Shares of the last seventh held by adaptive and by plain conformal intervals.
+
+    The best of `forecasts` in five folds along time is kept, as `compare` does.
+    """
+    n = len(y)
+    edges = np.linspace(0, n, 8).round().astype(int)[1:]
+    parts = [forecasts(y, a, b) for a, b in pairwise(edges)]
+    held_out = np.concatenate(parts[:-1], axis=1)
+    known = y[edges[0] : edges[-2]]
+    kept = int(np.argmin(np.mean((held_out - known) ** 2, axis=1)))
+    block = np.repeat(np.arange(5), np.diff(edges[:-1]))
+    scores = fit_adaptive_scores("regression", known, held_out[kept], block)
+    missed = np.abs(y[edges[-2] :] - parts[-1][kept])
+    plain = interval_quantile(known - held_out[kept], level)
+    return np.mean(missed <= scores.reach(level).quantile), np.mean(missed <= plain)
+
+
+def drift_rates(kind, n, tables, seed=3) -> tuple[float, float]:
+    """Coverage of the next block, adaptive and plain, in the mean of tables."""
+    found = [
+        next_block_coverage(drifting_series(kind, np.random.default_rng([seed, t]), n))
+        for t in range(tables)
+    ]
+    adaptive, plain = np.mean(found, axis=0)
+    return float(adaptive), float(plain)
+
+
 NULL_SETTINGS = [
     ("log loss", {"n": 100, "repeats": 10}),
     ("log loss", {"n": 250, "repeats": 2}),
@@ -368,17 +501,19 @@ NULL_SETTINGS = [
 POWER_SETTINGS = [
     ("log loss", {"repeats": 1}),
     ("log loss", {"repeats": 2}),
+    ("log loss", {"repeats": 2, "M": 2}),
     ("log loss", {"repeats": 5}),
+    ("log loss", {"repeats": 5, "M": 2}),
     ("ordered", {"repeats": 2}),
     ("squared error", {"repeats": 2}),
     ("along time", {}),
 ]
-POWER_SIZES = (100, 200, 400, 800, 1600, 3200)
+POWER_SIZES = (200, 400, 600, 800, 1200, 1600, 2400)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["null", "power", "dummy"])
+    parser.add_argument("what", nargs="*", default=["null", "power", "dummy", "drift"])
     parser.add_argument("--tables", type=int, default=500)
     chosen = parser.parse_args()
     if "null" in chosen.what:
@@ -388,11 +523,23 @@ def main():
             print(f"{kind:14} {setting}: {told}", flush=True)
     if "power" in chosen.what:
         for kind, setting in POWER_SETTINGS:
-            for n, rows, folds in power_curve(
-                kind, POWER_SIZES, chosen.tables, **setting
-            ):
-                told = f"by rows {100 * rows:.0f} %  by folds {100 * folds:.0f} %"
-                print(f"{kind:14} {setting} n={n}: {told}", flush=True)
+            points = []
+            for point in power_curve(kind, POWER_SIZES, chosen.tables, **setting):
+                points.append(point)
+                told = "  ".join(
+                    f"{name} {100 * share:.0f} %"
+                    for name, share in zip(point._fields[1:], point[1:])
+                )
+                print(f"{kind:14} {setting} n={point.n}: {told}", flush=True)
+            needed = {name: rows_needed(points, name) for name in point._fields[1:]}
+            told = "  ".join(f"{name} {n:.0f}" for name, n in needed.items())
+            print(f"{kind:14} {setting} rows for 80 %: {told}", flush=True)
+    if "drift" in chosen.what:
+        for n in (120, 300, 900):
+            for kind in DRIFTS:
+                adaptive, plain = drift_rates(kind, n, chosen.tables)
+                told = f"adaptive {100 * adaptive:.0f} %  plain {100 * plain:.0f} %"
+                print(f"{kind:20} n={n}: {told}", flush=True)
     if "dummy" in chosen.what:
         for name, rates in dummy_rates(chosen.tables).items():
             print(name, {k: round(v, 3) for k, v in rates.items()}, flush=True)

@@ -246,11 +246,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
         elif reason == "max_iter":
             warnings.warn(
-                f"{name} did not converge in {self.n_iter_} iterations. Raise "
-                f"{limit} or tol, or scale the data.",
-                ConvergenceWarning,
-                stacklevel=4,
+                self._not_converged_text(limit), ConvergenceWarning, stacklevel=4
             )
+
+    def _not_converged_text(self, limit) -> str:
+        """What a fit says that reached its limit, which is a parameter."""
+        return (
+            f"{type(self).__name__} did not converge in {self.n_iter_} iterations. "
+            f"Raise {limit} or tol, or scale the data."
+        )
 
 
 def host_array(model, X, what="X"):

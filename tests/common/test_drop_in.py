@@ -27,6 +27,8 @@ DEFAULTS = {
 }
 DEFAULTS["TSNE"] = {"method": "picks the push by number of points; all are accepted"}
 DEFAULTS["MDS"] = {"init": "classical scaling, which scikit-learn 1.10 takes as well"}
+PROBABLE = "not deprecated here: predict_proba agrees with predict"
+DEFAULTS["SVC"] = DEFAULTS["NuSVC"] = {"probability": PROBABLE}
 # class -> fitted attribute -> why there is none
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "KernelPCA": {"inverse_transform": "there with fit_inverse_transform=True only"},
@@ -34,6 +36,8 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 PARTS = "an object of scikit-learn's own; rows, vectors and values are kept instead"
 ATTRIBUTES["Isomap"] = {"nbrs_": PARTS, "kernel_pca_": PARTS}
 ATTRIBUTES["LocallyLinearEmbedding"] = {"nbrs_": PARTS}
+SIGMOIDS = "the sigmoids are there with probability=True only"
+ATTRIBUTES["SVC"] = ATTRIBUTES["NuSVC"] = {"probA_": SIGMOIDS, "probB_": SIGMOIDS}
 
 
 def theirs(name, cls):

@@ -29,7 +29,8 @@ LAYERS = [
         "feature_extraction", "feature_selection", "tree", "cluster", "mixture",
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
-        "graphical", "signal", "multiclass",
+        "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
+        "kernel_approximation",
     },
     {"datasets"},
     {"tables"},
@@ -65,6 +66,8 @@ EXCEPTIONS = {
     ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
+    ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
+    ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }

@@ -251,6 +251,19 @@ def test_along_time_the_past_of_the_target_is_ranked_too():
     assert np.isfinite(r.predict(later)).all()
     assert not r.level_promised and r.to_dict()["level_promised"] is False
     assert "do not promise their level for later rows" in str(r)
+    held = r.level_reached(0.9)
+    assert 0.5 < held <= 1 and f"held {100 * held:.0f} % of the later rows" in str(r)
+    assert r.to_dict()["level_reached"] == held
+    # answers that were missed widen the next intervals, those that fitted do not
+    wide = np.ptp(r.model.predict_interval(later, 0.8)[0])
+    far = later.append_column("y", pa.array(r.predict(later) + 50.0))
+    near = later.append_column("y", pa.array(r.predict(later)))
+    missed, fitted = (
+        r.model.update_intervals(t).predict_interval(later, 0.8) for t in (far, near)
+    )
+    assert np.ptp(missed[0]) > wide >= np.ptp(fitted[0])
+    with pytest.raises(ValueError, match="there is no 'y'"):
+        r.model.update_intervals(later)
 
 
 def test_noise_is_called_noise():

@@ -1,6 +1,5 @@
 """Options of compiled loops are those that Numba knows."""
 
-import numba
 import numpy as np
 
 from pansophy.core import compiled
@@ -12,7 +11,7 @@ def test_every_set_compiles_and_sums():
     assert len(sets) == 5
     for flags in sets:
 
-        @compiled.compiled(inner=True, fastmath=flags)
+        @compiled.compiled(fastmath=flags)
         def total(x):
             s = 0.0
             for v in x:

@@ -114,3 +114,11 @@ def test_several_labels_and_unknown_targets(honest, rng):
     assert found == {"copy": "target copy"}
     with pytest.raises(ValueError, match="did you mean 'y'"):
         find_leaks({"y": [1, 2], "x": [1, 2]}, "Y")
+
+
+def test_a_trend_along_the_declared_time_is_no_leak():
+    day = np.arange(200.0)
+    y = day**1.5 + 10 * np.sin(day)
+    table = {"day": day, "x": np.cos(day), "y": np.sort(y)}
+    assert [f.column for f in find_leaks(table, "y") if f.severity == "alarm"]
+    assert not [f for f in find_leaks(table, "y", time="day") if f.column == "day"]

@@ -129,3 +129,15 @@ class TestWhereTheRowsAre:
         a, b = make().fit(X, y), make().fit(X.astype(np.float32), y)
         assert b.coef_.dtype == np.float32
         np.testing.assert_allclose(a.coef_, b.coef_, rtol=2e-3, atol=1e-4)
+        if hasattr(b, "sigma_"):
+            assert b.sigma_.dtype == np.float32
+            mean, std = b.predict(X.astype(np.float32), return_std=True)
+            assert mean.dtype == std.dtype == np.float32
+
+
+def test_covariance_of_a_fit_without_noise(rng):
+    """The entries that a difference to 1 / lambda would lose."""
+    X = rng.normal(size=(20, 10))
+    model = BayesianRidge(fit_intercept=False).fit(X, X @ rng.normal(size=10))
+    precision = model.lambda_ * np.eye(10) + model.alpha_ * X.T @ X
+    np.testing.assert_allclose(model.sigma_, np.linalg.inv(precision), rtol=1e-9)

@@ -9,6 +9,13 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import linear_model, svm
+from pansophy.linear_model import (
+    Adaline,
+    HuberRegressor,
+    Lasso,
+    LogisticRegression,
+    SGDClassifier,
+)
 
 MODELS = [
     model
@@ -77,3 +84,24 @@ def test_the_column_is_named():
     with pytest.raises(ValueError, match="contains NaN"):
         X[2, 1] = np.nan
         linear_model.Ridge().fit(X, np.arange(4.0))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(warm_start=True),
+        LogisticRegression(warm_start=True, solver="sag"),
+        Lasso(alpha=0.01, warm_start=True),
+        HuberRegressor(warm_start=True),
+        SGDClassifier(warm_start=True, random_state=0),
+        Adaline(warm_start=True),
+    ],
+    ids=repr,
+)
+def test_start_that_is_not_finite(model, rng):
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=30) > 0).astype(int)
+    model.fit(X, y)
+    model.coef_ = np.full_like(model.coef_, np.nan)
+    with pytest.raises(ValueError, match=r"Floating-point .* are not finite"):
+        model.fit(X, y)

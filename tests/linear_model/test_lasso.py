@@ -189,7 +189,7 @@ def test_warm_start_warning_and_float32():
     model = Lasso(alpha=0.05, warm_start=True, tol=1e-10).fit(X, y)
     rounds = model.n_iter_
     assert model.fit(X, y).n_iter_ <= rounds and model.n_iter_ == 1
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1"):
+    with pytest.warns(ConvergenceWarning, match="number of iterations, max_iter=1"):
         Lasso(alpha=0.001, max_iter=1, tol=1e-12).fit(X, y)
     X, y = problem(80, 20)
     single = Lasso(alpha=0.1).fit(X.astype("f4"), y.astype("f4"))

@@ -167,9 +167,9 @@ def test_penalty_words_and_bad_choices():
         a, b = LogisticRegression(**old).fit(X, y), LogisticRegression(**new).fit(X, y)
         np.testing.assert_array_equal(a.coef_, b.coef_)
     for bad, says in [
-        ({"solver": "lbfgs", "l1_ratio": 1.0}, "takes l1_ratio=0 only"),
-        ({"solver": "sag", "l1_ratio": 0.5}, "takes l1_ratio=0 only"),
-        ({"dual": True}, "takes solver='liblinear' only"),
+        ({"solver": "lbfgs", "l1_ratio": 1.0}, "supports only 'l2' or None"),
+        ({"solver": "sag", "l1_ratio": 0.5}, "supports only 'l2' or None"),
+        ({"dual": True}, "supports only dual=False"),
         ({"solver": "liblinear", "l1_ratio": 0.5}, "takes l1_ratio=0, or"),
         ({"solver": "liblinear", "l1_ratio": 1, "dual": True}, "takes l1_ratio=0, or"),
         ({"class_weight": {"z": 2.0}}, "are not in"),
@@ -386,7 +386,11 @@ def test_options_without_an_effect_are_named():
         LogisticRegression(penalty=None, C=4.0).fit(X, y)
     with pytest.warns(UserWarning, match="only used when penalty is 'elasticnet'"):
         LogisticRegression("l2", l1_ratio=0.5).fit(X, y)
+    with pytest.warns(UserWarning, match="penalty=l2 with l1_ratio=1.0"):
+        LogisticRegression("l2", l1_ratio=1.0).fit(X, y)
+    with pytest.raises(ParameterError, match="l1_ratio must be given"):
+        LogisticRegression("elasticnet", l1_ratio=None).fit(X, y)
     for solver in (*SMOOTH, "coordinate", "saga", "sag", "liblinear"):
-        with pytest.warns(ConvergenceWarning, match="in 0 iterations"):
+        with pytest.warns(ConvergenceWarning, match="converge"):
             start = LogisticRegression(solver=solver, max_iter=0).fit(X, y)
         assert not start.coef_.any() and start.n_iter_ == 0

@@ -10,6 +10,7 @@ from pansophy.linear_model import (
     Lasso,
     MultiTaskElasticNet,
     MultiTaskLasso,
+    Ridge,
     enet_path,
     lasso_path,
 )
@@ -107,7 +108,21 @@ def test_warm_start_weights_precision_and_warning():
     single = MultiTaskLasso(alpha=0.3).fit(X.astype("f4"), Y.astype("f4"))
     assert single.coef_.dtype == np.float32
     np.testing.assert_allclose(single.coef_, model.coef_, atol=2e-2)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1"):
+    with pytest.warns(ConvergenceWarning, match="number of iterations, max_iter=1"):
         MultiTaskLasso(alpha=0.01, max_iter=1, tol=1e-14).fit(X, Y)
     random = MultiTaskLasso(alpha=0.3, selection="random", random_state=0, tol=1e-8)
     np.testing.assert_allclose(random.fit(X, Y).coef_, model.coef_, atol=1e-2)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_no_l1_part_is_ridge_regression(weighted, container, rng):
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 8))
+    X += 1e-3 * rng.normal(size=X.shape)
+    Y = rng.normal(size=(40, 2))
+    w = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
+    model = MultiTaskElasticNet(alpha=1e-6 / w.sum(), l1_ratio=0.0)
+    model.fit(container(X), Y, sample_weight=w)
+    ridge = Ridge(1e-6, solver="svd").fit(X, Y, sample_weight=w)
+    np.testing.assert_allclose(model.coef_, ridge.coef_, rtol=1e-7)
+    assert model.n_iter_ == 1

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pansophy.linear_model import LinearRegression, Ridge
 from pansophy.params import ParameterError
+from pansophy.testing import expected_failures
 from tests.oracles.least_squares import digits, exact_least_squares
 
 SOLVERS = ["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga"]
@@ -149,12 +150,18 @@ def test_digits_where_columns_nearly_agree(rng):
 @pytest.mark.parametrize("solver", NAMED)  # the common battery has the default
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(solver):
-    check_estimator(Ridge(solver=solver), on_fail="raise")
+    model = Ridge(solver=solver)
+    check_estimator(
+        model, on_fail="raise", expected_failed_checks=expected_failures(model)
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks_positive():
-    check_estimator(Ridge(positive=True), on_fail="raise")
+    model = Ridge(positive=True)
+    check_estimator(
+        model, on_fail="raise", expected_failed_checks=expected_failures(model)
+    )
 
 
 @given(seed=st.integers(0, 10**6), wide=st.booleans())
@@ -212,3 +219,15 @@ def test_float32_stays(rng):
     for shape in (X, X[:3]):
         model = Ridge().fit(shape.astype(np.float32), y[: len(shape)])
         assert model.coef_.dtype == model.predict(X.astype(np.float32)).dtype == "f4"
+
+
+def test_iterations_and_strengths_as_in_scikit_learn(rng):
+    X, y = problem(rng, t=2)
+    assert Ridge().fit(X, y).n_iter_ is None
+    assert Ridge(solver="lsqr").fit(X, y).n_iter_.shape == (2,)
+    torch = pytest.importorskip("torch")
+    a = Ridge([0.1, 1.0]).fit(X, y)
+    b = Ridge(torch.asarray([0.1, 1.0], dtype=torch.float64)).fit(X, y)
+    np.testing.assert_array_equal(a.coef_, b.coef_)
+    with pytest.raises(ValueError, match="solver='svd' does not support sparse"):
+        Ridge(solver="svd").fit(sp.csr_array(X), y)

@@ -193,3 +193,14 @@ def test_a_single_class_is_predicted(model, rng):
     assert found.classes_.tolist() == ["a"]
     assert set(found.predict(X)) == {"a"}
     np.testing.assert_allclose(found.coef_, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [RidgeClassifier(), RidgeClassifierCV()], ids=repr)
+def test_several_labels_as_tensors(model, rng):
+    torch = pytest.importorskip("torch")
+    X = rng.normal(size=(40, 3))
+    Y = (X[:, :2] + 0.2 * rng.normal(size=(40, 2)) > 0).astype(int)
+    want = model.fit(X, Y).predict(X)
+    got = model.fit(torch.asarray(X), torch.asarray(Y)).predict(torch.asarray(X))
+    assert torch.is_tensor(got) and torch.is_tensor(model.classes_)
+    np.testing.assert_array_equal(got.numpy(), want)

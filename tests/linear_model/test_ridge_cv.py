@@ -219,3 +219,12 @@ def test_no_second_copy_of_x(shape, rng):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.5 * X.nbytes
+
+
+def test_sparse_rows_have_no_svd_mode_and_keep_their_digits(rng):
+    X, y = problem(rng, 40, 40)
+    X32 = sp.csr_array(X.astype(np.float32))
+    with pytest.warns(FutureWarning, match="not supported for sparse X"):
+        sparse = RidgeCV([1e-3], gcv_mode="svd").fit(X32, y)
+    dense = RidgeCV([1e-3]).fit(X32.toarray().astype(np.float64), y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-4, atol=1e-5)

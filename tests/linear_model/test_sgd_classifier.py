@@ -249,7 +249,7 @@ def test_early_stopping_warm_start_and_callers_start(data):
 
 def test_limits_are_told(data):
     X, y = data[0], data[1] > 0
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
+    with pytest.warns(ConvergenceWarning, match="before convergence"):
         SGDClassifier(max_iter=2, tol=1e-9).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -274,3 +274,8 @@ def test_tensors(data):
     b = SGDClassifier(random_state=0).fit(torch.asarray(X), torch.asarray(y))
     np.testing.assert_array_equal(a.coef_, b.coef_)
     np.testing.assert_array_equal(a.predict(X), b.predict(torch.asarray(X)))
+
+
+def test_losses_are_listed_as_in_scikit_learn():
+    assert set(peer.SGDClassifier.loss_functions) <= set(SGDClassifier.loss_functions)
+    assert SGDClassifier.loss_functions["huber"][1] == SGDClassifier().epsilon

@@ -107,8 +107,20 @@ def test_categorical_tables(tables):
     assert np.isfinite(
         CategoricalNB(min_categories=41).fit(C, y).predict_log_proba(new)
     ).all()
-    with pytest.raises(ValueError, match="not whole"):
-        model.fit(C + 0.5, y)
+
+
+def test_fractions_as_categories_are_rounded_down(tables):
+    _, C, y, _ = tables
+    C = np.maximum(C, 0)
+    model = CategoricalNB().fit(C, y)
+    with pytest.warns(UserWarning, match="column 0 of X .* not whole"):
+        rounded = CategoricalNB().fit(C + 0.5, y)
+    with pytest.warns(UserWarning, match="rounded down"):
+        close(rounded.predict_proba(C + 0.25), model.predict_proba(C))
+    with pytest.raises(ValueError, match="Negative values"):
+        CategoricalNB().fit(C - 1.0, y)
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="Negative values"):
+        CategoricalNB().fit(C - 0.5, y)
 
 
 def test_no_underflow_at_ten_thousand_features(rng):

@@ -492,6 +492,41 @@ def test_without_torch_the_message_says_what_to_install():
     assert "pip install 'pansophy[deep]'" in done.stdout
 
 
+def test_divergence_with_early_stopping_keeps_the_best_epoch(table):
+    X, y = table
+    model = MLPRegressor(
+        activation="identity",
+        solver="sgd",
+        learning_rate_init=1.0,
+        max_iter=20,
+        early_stopping=True,
+        random_state=0,
+        device="cpu",
+    )
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        model.fit(100 * X, y)
+    assert np.isnan(model.validation_scores_[-1])
+    assert model.best_validation_score_ == np.nanmax(model.validation_scores_)
+    assert all(np.isfinite(W).all() for W in model.coefs_)
+
+
+def test_log_probabilities_of_labels_tie_where_probabilities_do():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * 1000
+    model = quiet(classifier(max_iter=100), X, (X > 0).astype(int))
+    p = model.predict_proba(X)
+    assert (p == 1).sum() > 10
+    some = p > 0
+    log_p = model.predict_log_proba(X)
+    np.testing.assert_allclose(log_p[some], np.log(p[some]), rtol=1e-9)
+
+
+def test_verbose_prints_the_loss_of_each_iteration(table, capsys):
+    quiet(classifier(max_iter=3, verbose=2), *table)
+    out = capsys.readouterr().out
+    assert [f"Iteration {i}, objective" in out for i in (1, 2, 3, 4)] == [1, 1, 1, 0]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("solver", ["adam", "sgd", "lbfgs"])
 def test_cuda_agrees_with_cpu(table, solver):

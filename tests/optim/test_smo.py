@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pansophy.optim import quadratic_program, smo
-from pansophy.optim.smo import RowCache
+from pansophy.optim._smo import optimize_pairs
+from pansophy.optim.smo import (
+    RowCache,
+    classifier_dual,
+    kkt_ends,
+    kkt_violation,
+    solve_dual,
+)
 from tests.oracles import svm as oracle
 
 X5 = np.array([-2.0, -1, 1, 2, -1.5])
@@ -61,19 +68,109 @@ def test_smo_agrees_with_the_general_programme(seed, C):
 def test_smo_from_rows_on_demand():
     K, y = machine(300, 0)
     seen = []
-    rows = lambda index: seen.append(len(index)) or K[index]
-    whole = smo(K, y, 1.0, tol=1e-6, working=32)
-    parts = smo(rows, y, 1.0, tol=1e-6, working=32)
-    assert (whole.state.position == parts.state.position).all()
-    assert max(seen) <= 32
-    assert sum(seen) <= 300  # each row once: the cache holds them all
-    small = RowCache(lambda index: K[index], limit=40 * 300 * 8)
-    again = smo(small, y, 1.0, tol=1e-6, working=32)
-    assert (whole.state.position == again.state.position).all()
-    assert len(small.kept) <= 40
-    ahead = smo(K, y, 1.0, tol=1e-6, working=32, max_iter=3)
+    rows = lambda i, c: seen.append(len(i) * len(c)) or K[np.ix_(i, c)]
+    whole = smo(K, y, 1.0, tol=1e-9, working=32)
+    parts = smo(rows, y, 1.0, tol=1e-9, working=32)
+    np.testing.assert_allclose(whole.state.position, parts.state.position, atol=1e-7)
+    assert sum(seen) <= 300 * 300  # each row once: the cache holds them all
+    small = RowCache(lambda i, c: K[np.ix_(i, c)], 300, limit=70 * 300 * 8)
+    again = smo(small, y, 1.0, tol=1e-9, working=32)
+    np.testing.assert_allclose(whole.state.position, again.state.position, atol=1e-7)
+    assert small.buffer.nbytes <= 70 * 300 * 8
+    ahead = smo(K, y, 1.0, tol=1e-6, working=32, max_iter=20)
+    assert ahead.reason == "max_iter"
+    assert ahead.state.steps == 20
     on = smo(K, y, 1.0, tol=1e-6, working=32, start=ahead.state)
     assert on.objective == pytest.approx(whole.objective, abs=1e-6)
+
+
+def shrunk_run(shrinking, n=900, cache=70):
+    """A run whose cache is so small that rows are left out, if they may be."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, 4))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    off = X[:, None] - X[None]
+    K = np.exp(-0.3 * (off**2).sum(axis=2))
+    rows = RowCache(lambda i, c: K[np.ix_(i, c)], n, limit=cache * n * 8)
+    widths = []
+    restrict = rows.restrict
+    rows.restrict = lambda kept: widths.append(len(kept)) or restrict(kept)
+    problem = classifier_dual(y, np.full(n, 5.0))
+    run = solve_dual(problem, rows, working=64, tol=1e-4, shrinking=shrinking)
+    return K, problem, run, widths
+
+
+def test_the_gradient_of_all_rows_is_rebuilt_after_shrinking():
+    K, problem, run, widths = shrunk_run(True)
+    assert widths and min(widths) < 800
+    s = run.state
+    assert run.reason == "tolerance"
+    np.testing.assert_allclose(s.products, K @ s.beta, atol=1e-9)
+    ends = kkt_ends(problem.target - K @ s.beta, s.beta, problem)
+    assert kkt_violation(ends) <= 1e-4  # on all rows
+    _, _, plain, none = shrunk_run(False)
+    assert not none
+    assert run.objective == pytest.approx(plain.objective, rel=1e-7)
+    assert run.objective == pytest.approx(
+        0.5 * s.beta @ K @ s.beta - problem.target @ s.beta, rel=1e-10
+    )
+
+
+def test_an_interrupted_run_can_go_on():
+    K, y = machine(400, 4)
+    calls = []
+
+    def rows(i, c):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return K[np.ix_(i, c)]
+
+    run = smo(rows, y, 10.0, working=64)
+    assert run.reason == "interrupted"
+    a = run.state.position
+    assert abs(a @ y) < 1e-9
+    assert (a >= 0).all()
+    assert (a <= 10).all()
+    on = smo(K, y, 10.0, start=run.state)
+    assert on.converged
+    assert on.objective == pytest.approx(smo(K, y, 10.0).objective, rel=1e-9)
+
+
+def test_bias_without_free_vectors_is_the_middle():
+    """Six points and a tiny C: every multiplier is at a bound."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 2))
+    y = np.array([1.0, 1, 1, -1, -1, -1])
+    K = X @ X.T
+    run = smo(K, y, 1e-3)
+    assert set(run.state.position.round(12)) <= {0.0, 1e-3}
+    f = K @ (y * run.state.position)
+    loss = lambda b: np.maximum(0, 1 - y * (f + b)).sum()
+    b = run.state.bias(y, 1e-3)
+    grid = np.linspace(b - 2, b + 2, 4001)
+    values = np.array([loss(g) for g in grid])
+    best = grid[values <= values.min() + 1e-9]  # any of these is optimal
+    assert loss(b) <= values.min() + 1e-9
+    assert b == pytest.approx((best[0] + best[-1]) / 2, abs=2e-3)
+
+
+def test_pair_steps_as_the_slow_loop():
+    rng = np.random.default_rng(1)
+    for split in (30, 12):
+        X = rng.normal(size=(30, 2))
+        K = X @ X.T + np.eye(30)
+        low = -rng.uniform(size=30)
+        high = rng.uniform(size=30)
+        score = rng.normal(size=30)
+        beta = np.zeros(30)
+        slow = oracle.pair_steps(K, low, high, split, beta, score, 7)
+        fast_beta = beta.copy()
+        fast_score = score.copy()
+        n = optimize_pairs(K, low, high, split, fast_beta, fast_score, 1e-9, 7)
+        assert n == 7
+        np.testing.assert_allclose(fast_beta, slow[0], atol=1e-12)
+        np.testing.assert_allclose(fast_score, slow[1], atol=1e-12)
 
 
 def test_smo_as_scikit_learn():

@@ -49,3 +49,29 @@ def smo_dual(K, y, a):
     """Half a^T Q a minus the sum of a."""
     Q = K * np.outer(y, y)
     return 0.5 * a @ Q @ a - a.sum()
+
+
+def pair_steps(K, low, high, split, beta, score, n_steps):
+    """Pair steps of SMO by trying every partner; returns multipliers and scores."""
+    beta = beta.copy()
+    score = score.copy()
+    groups = [range(split), range(split, len(beta))]
+    for _ in range(n_steps):
+        best = (0.0, -1, -1)
+        for group in groups:
+            up = [v for v in group if beta[v] < high[v]]
+            if not up:
+                continue
+            i = max(up, key=lambda v: score[v])
+            for j in group:
+                far = score[i] - score[j]
+                if beta[j] > low[j] and far > 0:
+                    q = K[i, i] + K[j, j] - 2 * K[i, j]
+                    best = max(best, (far * far / q, i, j))
+        _, i, j = best
+        q = K[i, i] + K[j, j] - 2 * K[i, j]
+        move = min((score[i] - score[j]) / q, high[i] - beta[i], beta[j] - low[j])
+        beta[i] += move
+        beta[j] -= move
+        score = score - move * (K[:, i] - K[:, j])
+    return beta, score

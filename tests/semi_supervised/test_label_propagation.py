@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelPropagation as PeerPropagation
@@ -226,3 +227,10 @@ def test_labels_of_rows_far_from_all_others(cls, scale):
     X = scale * np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 3.0]]) / 2
     model = cls(gamma=20).fit(X, [0, 1, -1])
     assert model.transduction_.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("cls", [LabelPropagation, LabelSpreading])
+def test_warning_without_convergence_names_the_limit(cls):
+    X, _, part = moons()
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 was reached without"):
+        cls(max_iter=1, tol=1e-12).fit(X, part)

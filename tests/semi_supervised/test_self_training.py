@@ -167,3 +167,12 @@ class TestMetadataRouting:
                 model.fit(X, y, other=w)
             with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
                 SelfTrainingClassifier(GaussianNB()).fit(X, y, sample_weight=w)
+
+
+def test_verbose_says_how_many_labels_each_round_adds(capsys):
+    X, _, part = few()
+    options = {"criterion": "k_best", "k_best": 50, "max_iter": None, "verbose": True}
+    SelfTrainingClassifier(GaussianNB(), **options).fit(X, part)
+    out = capsys.readouterr().out
+    for i, added in ((1, 50), (2, 50), (3, 2)):
+        assert f"End of iteration {i}, added {added} new labels." in out

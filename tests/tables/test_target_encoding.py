@@ -70,6 +70,17 @@ def test_no_row_sees_its_own_answer():
     np.testing.assert_allclose(A, y.mean())
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_unknown_level_is_the_mean_also_where_levels_tell_everything():
+    """Equal answers within every level leave no variance to divide by."""
+    from pansophy.tables import target_encoding
+
+    Y = np.repeat([[0.0], [1.0], [1.0], [0.0]], 5, axis=0)
+    slots = np.repeat([1, 2, 3, 4], 5)
+    found = target_encoding.mean_targets(slots, 6, Y, np.ones(20))
+    assert found[:, 0].tolist() == [0.5, 0.0, 1.0, 1.0, 0.0, 0.5]
+
+
 def test_levels_that_say_nothing_stay_small():
     """Shrunk to one mean in all rows, but not in the parts of cross-fitting."""
     rng = np.random.default_rng(1)

@@ -83,6 +83,34 @@ def test_ordered_classes_are_told_from_others(y, ordered):
         assert found.classes == ("low", "medium", "high")
 
 
+COUNTS_OF_VISITS = [391, 63, 54, 33, 30, 13, 6, 6, 3, 0, 0, 1]
+COVER_TYPES = [0, 212, 283, 36, 3, 10, 17, 20]  # codes of classes
+HEART_DISEASE = [164, 55, 36, 35, 13]  # grades
+DIGITS = [60, 61, 59, 60, 60, 62, 58, 60, 60, 60]
+CODES_FROM_0 = [300, 20, 90, 15, 70, 60]
+
+
+@pytest.mark.parametrize(
+    ("rows", "task"),
+    [
+        (COUNTS_OF_VISITS, "count"),
+        (COVER_TYPES, "classification"),
+        (HEART_DISEASE, "classification"),
+        (DIGITS, "classification"),
+        (CODES_FROM_0, "classification"),
+    ],
+)
+def test_few_whole_numbers_are_counts_only_if_they_become_rarer(rows, task):
+    y = np.repeat(np.arange(len(rows)), rows)
+    table = pa.table({"x": np.arange(len(y)) % 7, "y": y})
+    found = infer_schema(table, "y")
+    assert found.task == task
+    if task == "count":
+        assert "task='classification'" in found.why
+    if rows is HEART_DISEASE:
+        assert "ask for task='count'" in found.why
+
+
 def test_ordered_categories_and_names_of_grades(tmp_path):
     import pandas as pd
 

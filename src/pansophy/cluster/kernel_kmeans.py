@@ -307,7 +307,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         if self._precomputed:
             return None
         if not isinstance(self.kernel, (str, kernels.AbstractKernel)):
-            return FunctionKernel(self.kernel)
+            return kernels.FunctionKernel(self.kernel)
         gamma = self.gamma
         if gamma is None and isinstance(self.kernel, str) and self.kernel != "linear":
             check_scale(self, X)
@@ -339,23 +339,3 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         return tags
-
-
-@dataclass(frozen=True)
-class FunctionKernel:
-    """A function of (X, Z) as a kernel."""
-
-    function: Callable
-
-    def __call__(self, X, Z=None):
-        Z = X if Z is None else Z
-        K = np.asarray(self.function(X, Z))
-        if K.shape != (len(X), len(Z)):
-            raise ValueError(
-                f"kernel must return a matrix of shape {(len(X), len(Z))} for two "
-                f"arrays of rows, got {K.shape}."
-            )
-        return K.astype(X.dtype, copy=False)
-
-    def diag(self, X):
-        return np.array([self(x[None])[0, 0] for x in X], X.dtype)

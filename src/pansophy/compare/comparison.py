@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..diagnose.findings import as_dicts, json_ready
 from ..tables import Schema
+from .evaluation.adaptive_conformal import AdaptiveScores
 from .evaluation.bayesian_tests import default_rope
 from .evaluation.ranking import (
     BaselineComparison,
@@ -21,7 +24,7 @@ from .evaluation.ranking import (
     tradeoff_of_best,
 )
 from .metrics import Metric, metrics_for
-from .model.table_model import TableModel
+from .model.table_model import TableModel, held_out_scores
 from .samples import Samples
 
 
@@ -149,8 +152,28 @@ class Comparison:
         """Whether prediction intervals and sets keep their level on new rows.
 
         Not along time: later rows need not be exchangeable with those seen.
+        `level_reached` tells how intervals fared there.
         """
         return self.split.kind != "time-ordered"
+
+    @property
+    def adaptive_scores(self) -> AdaptiveScores | None:
+        """Along time, the scores behind intervals and sets of the kept method."""
+        if self.level_promised:
+            return None
+        found = held_out_scores(self, self.winner)
+        return found if isinstance(found, AdaptiveScores) else None
+
+    def level_reached(self, level=0.9) -> float | None:
+        """Along time: the share of later rows that intervals or sets have held.
+
+        Those of each fold are made from the folds before it; None where it is unknown.
+        """
+        scores = self.adaptive_scores
+        if scores is None:
+            return None
+        held = scores.backtest(level)
+        return None if np.isnan(held) else held
 
     @property
     def tradeoff(self) -> Tradeoff | None:
@@ -251,6 +274,7 @@ class Comparison:
                 "tradeoff": optional(self.tradeoff),
                 "rope": self.rope,
                 "level_promised": self.level_promised,
+                "level_reached": self.level_reached(),
                 "expected": self.expected,
                 "complete": self.complete,
                 "disqualified": self.disqualified,

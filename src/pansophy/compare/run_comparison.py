@@ -1,5 +1,6 @@
 """`compare`: try every suitable method on a table and rank them."""
 
+import os
 import platform
 import time
 from contextlib import nullcontext
@@ -7,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from ..core.background_warm_up import background_warm_up
 from ..diagnose.findings import by_severity
 from ..diagnose.suspicious_scores import too_good_score
 from ..tables import TableError
@@ -28,6 +30,7 @@ from .loading import EXCLUDED_ROLES, load_dataset, table_and_target
 from .methods.blending import BLEND
 from .methods.excluded import SkipKind, SkippedMethod
 from .methods.method_choice import choose_methods, wants_blend
+from .methods.portfolio import METHODS
 from .metrics import metrics_for
 from .options import Options, compare_signature, describe_source, parameters_section
 from .splits import make_splits
@@ -35,6 +38,7 @@ from .splits import make_splits
 # (largest number of rows, repeats of the cross-validation)
 DEFAULT_REPEATS = [(300, 10), (20_000, 5), (100_000, 2), (float("inf"), 1)]
 MEGABYTE = 1_000_000
+LARGE_FILE = 5 * MEGABYTE  # takes about a second to read
 clock = time.perf_counter
 
 
@@ -82,7 +86,8 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     started = clock()
     if options.folder is not None:
         check_run_folder(options.folder, options.resume)
-    dataset = load_dataset(table, options)
+    with warm_up_while_reading(table):
+        dataset = load_dataset(table, options)
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
@@ -159,6 +164,16 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         comparison.notes += overlap_notes(data, holdout)
         comparison.holdout = evaluate_on_holdout(comparison, holdout, progress)
     return comparison
+
+
+def warm_up_while_reading(table):
+    """Compiles the methods' loops while a file is read that takes a while."""
+    is_path = isinstance(table, str | os.PathLike) and os.path.isfile(table)
+    if not is_path or os.path.getsize(table) < LARGE_FILE:
+        return nullcontext()
+    return background_warm_up(
+        list(dict.fromkeys(m.path for m in METHODS if m.path.startswith("pansophy.")))
+    )
 
 
 def dummy_finished(trials) -> bool:

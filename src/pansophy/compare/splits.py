@@ -86,6 +86,10 @@ class Split:
             out[test] = True
         return out
 
+    def times(self, data) -> np.ndarray | None:
+        """The times of the rows, where the folds run along them."""
+        return data.time if self.kind == "time-ordered" else None
+
     def summary(self) -> dict:
         return {
             "kind": self.kind,
@@ -410,6 +414,13 @@ def forward_folds(order, t, folds, gap, group) -> list:
         if len(train) and len(test):
             cut.append((np.sort(train), np.sort(test)))
     return cut
+
+
+def fold_horizon(folds, time) -> int:
+    """How many moments a fold along time looks ahead, in the median; 0 without time."""
+    if time is None:
+        return 0
+    return int(np.median([len(np.unique(time[test])) for _, test in folds]))
 
 
 # --- inner folds -------------------------------------------------------------------

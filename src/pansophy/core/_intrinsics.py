@@ -1,27 +1,25 @@
-"""Machine instructions for compiled loops: every use of Numba's and LLVM's internals.
+"""Machine instructions for compiled loops, written with Numba's and LLVM's internals.
 
 Numba has no public function for the instructions below, so that they are written in
 LLVM's language with the building blocks `numba.core` and `llvmlite` offer. These are
 not public, and a new version of Numba may change them: `HOOKS` lists all of them, and
-`tests/core/test_intrinsics.py` says which one is gone. No other module of the package
-imports `numba.core`, `numba.extending` or `llvmlite`.
+`tests/core/test_intrinsics.py` says which one is gone. Only this module and
+`core/loop_cache.py` import `numba.core`, `numba.extending` or `llvmlite`.
 
     atomics          atomic_load, atomic_store, atomic_add, atomic_compare_exchange
     memory and bits  prefetch, add_pair, trailing_zeros
     SIMD of four     matmul_tile, matvec_four, add_scaled_four, add_two_scaled_four,
                      dot_four: float64, C-contiguous, rows padded to a multiple of FOUR
     calls            call_density, float64_pointer: C functions by their address
-    compilation      pause_garbage_collection
 
 An index i of an array a means a.ravel()[i].
 """
 
-import gc
 import sys
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, event
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 HOOKS = (
@@ -31,8 +29,6 @@ HOOKS = (
     "numba.core.cgutils.get_or_insert_function",
     "numba.core.cgutils.for_range",
     "numba.core.cgutils.alloca_once_value",
-    "numba.core.event.Listener",
-    "numba.core.event.register",
     "llvmlite.ir.VectorType",
     "llvmlite.ir.IRBuilder.load_atomic",
     "llvmlite.ir.IRBuilder.store_atomic",
@@ -350,41 +346,3 @@ def float64_pointer(typing, address):
         return builder.inttoptr(args[0], ir.DoubleType().as_pointer())
 
     return types.CPointer(types.float64)(types.int64), generate
-
-
-# ---- compilation
-
-
-class GarbagePause(event.Listener):
-    """Turns the collector off at the first of nested compilations, on after the last.
-
-    Compilations hold one lock, so that no two threads are in here.
-    """
-
-    def __init__(self):
-        self.depth, self.enabled = 0, False
-
-    def on_start(self, event):
-        if self.depth == 0:
-            self.enabled = gc.isenabled()
-            gc.disable()
-        self.depth += 1
-
-    def on_end(self, event):
-        self.depth -= 1
-        if self.depth == 0 and self.enabled:
-            gc.enable()
-
-
-_pauses: list[GarbagePause] = []
-
-
-def pause_garbage_collection():
-    """From now on, no garbage collection while Numba compiles; called at import.
-
-    Numba makes millions of objects that live as long as the process, and each
-    collection walks over all of them.
-    """
-    if not _pauses:
-        _pauses.append(GarbagePause())
-        event.register("numba:compile", _pauses[0])

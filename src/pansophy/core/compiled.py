@@ -14,8 +14,11 @@ the set of a loop is part of its result.
 """
 
 from functools import partial
+from typing import Any
 
 from numba import njit
+
+from .loop_cache import keep_on_disk
 
 # sums may be reordered: for long sums, where speed comes from vector instructions
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
@@ -31,7 +34,7 @@ FASTMATH_ORDERED_NO_NAN = FASTMATH_ORDERED | {"nnan"}
 FASTMATH_FUSED = {"contract", "nsz"}
 
 
-def compiled(function=None, /, *, inner=False, fastmath=False, **options):
+def compiled(function=None, /, *, inner=False, fastmath=False, **options) -> Any:
     """Compiles a loop at its first call; the machine code is kept on disk.
 
     Every compiled function of the package is made by this decorator. It runs without
@@ -52,10 +55,5 @@ def compiled(function=None, /, *, inner=False, fastmath=False, **options):
         return partial(compiled, inner=inner, fastmath=fastmath, **options)
     if inner:
         options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(
-        cache=not inner,
-        nogil=True,
-        error_model="numpy",
-        fastmath=fastmath,
-        **options,
-    )(function)
+    loop = njit(nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
+    return loop if inner else keep_on_disk(loop)

@@ -1,23 +1,21 @@
 """Linear algebra: Cholesky factors, low-rank updates, small least-squares problems.
 
 Least squares over rows of data has a file of its own, `core.least_squares`; the small
-dense problems it ends in are here. The parts:
+dense problems it ends in are here, systems known by products alone in `core.cg`:
 
     cholesky          A + jitter I = L L^T, the jitter graded and reported          (1)
     solve_psd         A X = B through (1)
     cholesky_update   the factor of A + v v^T, or A - v v^T, in O(d^2)              (2)
     solve_low_rank    (D + U U^T) X = B for diagonal D, thin U, in O(d r^2)         (3)
     smallest          least squares of minimum norm, rank by scaled pivoted QR      (4)
-    cg                A X = B for positive definite A known by its products         (5)
 
 (3) is Woodbury's identity in the form D^-1 - D^-1 U (I + U^T D^-1 U)^-1 U^T D^-1,
 whose inner matrix is at least I and so never worse conditioned than the problem.
 
 Shapes    A (d, d)   B (d, k) or (d,)   D (d,)   U (d, r)
-Refs      [Higham2002] ch. 10; [GolubVanLoan2013] 2.1.4, 6.5.4; [Hestenes1952]
+Refs      [Higham2002] ch. 10; [GolubVanLoan2013] 2.1.4, 6.5.4
 """
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -27,8 +25,6 @@ from scipy.linalg import lapack
 
 from . import threads
 from .arrays import all_finite, device, is_foreign, namespace
-from .iterate import Result, iterate
-from .progress import SILENT, FitTask
 
 EPS = float(np.finfo(np.float64).eps)
 FEW = 400  # equations that one thread solves
@@ -286,70 +282,3 @@ def column_norms(R):
     top = np.max(np.abs(R), axis=0, initial=0.0)
     top = np.where(top > 0, top, 1.0)
     return top * np.sqrt(np.sum((R / top) ** 2, axis=0))
-
-
-class LinearCGState(NamedTuple):
-    X: Any  # solution, one column per right-hand side
-    R: Any  # residual B - A X
-    P: Any  # direction
-    rho: Any  # R . M R, one number per column
-    residual: float  # largest |R| / |B| over the columns
-    objective: float  # sum of 1/2 x^T A x - b^T x, which falls
-
-
-def conjugate_gradients(
-    product: Callable,
-    B,
-    *,
-    X0=None,
-    precondition: Callable | None = None,
-    max_iter: int | None = None,
-    tol: float = 1e-8,
-    task: FitTask = SILENT,
-) -> Result:
-    """Conjugate gradients on A X = B, eq. (5); `product(P)` is A P.
-
-    Stops when |B - A X| <= tol |B| in every column. `precondition(R)` is M R for M
-    close to A^-1. The solution is `result.state.X`, shaped like B.
-    """
-    xp = namespace(B)
-    flat = B.ndim == 1
-    B2 = B[:, None] if flat else B
-    dot = lambda U, V: xp.sum(U * V, axis=0)
-    M = precondition or (lambda R: R)
-    safe = lambda a, b: xp.where(b > 0, a / xp.where(b > 0, b, xp.ones_like(b)), 0 * a)
-    size = xp.sqrt(dot(B2, B2))
-
-    def state(X, R, P, rho):
-        residual = float(xp.max(safe(xp.sqrt(dot(R, R)), size)))
-        return LinearCGState(X, R, P, rho, residual, -0.5 * float(xp.sum(X * (B2 + R))))
-
-    def step(s):
-        AP = product(s.P)
-        a = safe(s.rho, dot(s.P, AP))
-        X, R = s.X + a[None, :] * s.P, s.R - a[None, :] * AP
-        Z = M(R)
-        rho = dot(R, Z)
-        return state(X, R, Z + safe(rho, s.rho)[None, :] * s.P, rho)
-
-    if X0 is None:
-        X = xp.zeros_like(B2)
-        R = B2
-    else:
-        X = X0[:, None] if flat else X0
-        R = B2 - product(X)
-    Z = M(R)
-    limit = max_iter or 10 * int(B2.shape[0])
-    start = state(X, R, Z, dot(R, Z))
-    change = lambda old, new: new.residual
-    run = iterate(
-        step,
-        start,
-        max_iter=limit,
-        tol=tol,
-        change=change,
-        watch=("residual",),
-        task=task,
-    )
-    X = run.state.X
-    return run._replace(state=run.state._replace(X=X[:, 0] if flat else X))

@@ -5,7 +5,7 @@ sees a `FitTask`: it opens one child per round and asks after each whether to st
 no callbacks set the task is `SILENT`, whose every method does nothing.
 
 A progress bar is a callback like any other: `model.set_callbacks(ProgressBar())`,
-or `verbose=1` on the estimator.
+or `verbose=1` on the estimator. From `verbose=2` each iteration also prints a line.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,9 @@ from sklearn.callback import ProgressBar, with_callbacks
 
 __all__ = ["SILENT", "ProgressBar", "FitTask", "fit_task", "run_with_progress"]
 
+# kinds of tasks that print a line, and its first word
+LOGGED = {"step": "Iteration", "epoch": "Iteration", "start": "Start"}
+
 
 class FitTask(NamedTuple):
     """A node in the tree of tasks of a fit: the fit, its starts, their iterations."""
@@ -24,6 +27,8 @@ class FitTask(NamedTuple):
     estimator: Any = None
     data: dict = {}
     snapshot: Callable | None = None  # state -> fitted attributes
+    log: bool = False  # whether iterations print a line
+    name: str = ""
 
     def child(self, name: str, total: int | None = 0) -> "FitTask":
         """Begin a subtask of `total` rounds (0: a single round)."""
@@ -31,12 +36,16 @@ class FitTask(NamedTuple):
             return self
         context = self.context.subcontext(task_name=name, max_subtasks=total)
         context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-        return self._replace(context=context)
+        return self._replace(context=context, name=name)
 
     def end(self, state=None) -> bool:
         """Finish this task; True if a callback asks the loop to stop."""
         if self.context is None:
             return False
+        kind, _, number = self.name.partition(" ")
+        if self.log and kind in LOGGED and hasattr(state, "objective"):
+            line = f"{LOGGED[kind]} {int(number) + 1}, objective = "
+            print(line + f"{float(state.objective):.8g}")
         attributes = None
         if self.snapshot is not None and state is not None:
             attributes = lambda: self.snapshot(state)
@@ -66,7 +75,7 @@ def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
     try:
         context = estimator._init_callback_context(max_subtasks=total)
         context.call_on_fit_task_begin(estimator=estimator, **data)
-        yield FitTask(context, estimator, data, snapshot)
+        yield FitTask(context, estimator, data, snapshot, log=int(verbose) > 1)
     finally:
         _tear_down(estimator)
         if not own:

@@ -66,6 +66,7 @@ def row_gram_matrix(X, w=None, *, intercept=True):
     """K = Xc Xc^T (n, n) and m, by blocks of columns; a sparse X stays sparse."""
     n, d = X.shape
     if sp.issparse(X):
+        X = X.astype(np.float64, copy=False)  # differences of products lose digits
         weight = np.ones(n) if w is None else w
         m = (X.T @ weight) / weight.sum() if intercept else np.zeros(d)
         a = X @ m

@@ -33,6 +33,18 @@ VERY_SKEWED = 2.0  # skewness; that of an exponential distribution
 FEWEST_FOR_SKEWNESS = 50
 
 
+def date_text(seconds) -> str:
+    """Seconds since 1970 as a date, with the time of day where there is one.
+
+    Examples
+    --------
+    >>> from pansophy.diagnose.columns import date_text
+    >>> date_text(1577836800), date_text(1577836801)
+    ('2020-01-01', '2020-01-01T00:00:01')
+    """
+    return str(np.datetime64(int(seconds), "s")).replace("T00:00:00", "")
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnValues:
     """One column as an array of numbers, or of level codes, or both."""
@@ -75,7 +87,7 @@ class ColumnValues:
     def show(self, value) -> str:
         """A value of this column as text."""
         if self.kind == "date":
-            return str(np.datetime64(int(value), "s")).replace("T00:00:00", "")
+            return date_text(value)
         return f"{value:.6g}" if self.numbers is not None else repr(str(value))
 
 

@@ -354,9 +354,15 @@ def crossing_finding(d, chance):
     share = copies / max(tests, 1)
     text = (
         f"{copies} of {tests} test rows ({share:.1%}) have a copy in the training part "
-        "of their fold, so scores look better than they are; keep copies together by "
-        "a group or drop them."
+        "of their fold"
     )
+    if chance:
+        text += ": no harm if these are different cases that happen to look alike."
+    else:
+        text += (
+            ", so scores look better than they are; keep copies together by a group "
+            "or drop them."
+        )
     grave = "alarm" if share >= 0.02 else "warning" if share >= 0.005 else "note"
     grave = "note" if chance or d.exact + d.near <= 2 else grave
     return make_finding(

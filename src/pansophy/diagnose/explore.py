@@ -32,8 +32,9 @@ from .overview import Overview, overview
 from .related_columns import Association, check_related
 from .schema_summary import as_read, role_counts_text
 from .simpson import binary_codes, compare_within_levels, strata_of
-from .target_columns import goals_of
+from .target_columns import Goal, goals_of
 from .target_leakage import find_leaks
+from .target_views import TargetView, target_views
 
 MAX_ROWS = 200_000
 LARGE_FILE = 1 << 30  # bytes; a larger file is sampled while it is read
@@ -57,6 +58,8 @@ class Exploration:
         Against the other table.
     roles : dict
         What each column but the target is for, unless a schema was given.
+    part, goals
+        The rows and targets that `target_views` are made of.
     """
 
     findings: list[Finding]
@@ -69,6 +72,14 @@ class Exploration:
     duplicates: Duplicates
     drift: DriftReport | None = None
     roles: dict[str, str] = field(default_factory=dict)
+    part: TableView | None = field(default=None, repr=False)
+    goals: list[Goal] = field(default_factory=list, repr=False)
+
+    def target_views(self) -> list[TargetView]:
+        """Every column against the target, the most telling ones first."""
+        if self.part is None or not self.goals:
+            return []
+        return target_views(self.part, self.goals)
 
     @property
     def alarms(self) -> list[Finding]:
@@ -222,6 +233,7 @@ def explore(
     if schema is not None:
         found = [soften_leak(f, schema) for f in found]
     task_found = (task or target_description(goals)) if goals else None
+    part, part_goals = rows_to_show(seen.without(set(ignore)), goals, random_state)
     return Exploration(
         by_severity(limit_findings(found)),
         about,
@@ -233,7 +245,19 @@ def explore(
         duplicates=copies,
         drift=changed,
         roles=roles,
+        part=part,
+        goals=part_goals,
     )
+
+
+def rows_to_show(seen, goals, seed) -> tuple[TableView | None, list[Goal]]:
+    """A sample of the rows and of their targets, for views against the target."""
+    if not goals:
+        return None, []
+    pick = sample_rows(seen.n, SAMPLE, seed)
+    if pick is None:
+        return seen, goals
+    return seen.take(pick), [g.take(pick) for g in goals]
 
 
 def target_description(goals) -> str:

@@ -6,6 +6,7 @@ Small and self-contained, in the colours of the notebook; all text is escaped.
 from html import escape
 
 from ..core.plain_text import plain_text
+from .columns import date_text
 from .findings import by_severity
 
 BAR_COLOR = "#1f5f99"
@@ -78,8 +79,9 @@ def column_table_html(overview) -> str:
     for s in overview.columns[:MAX_COLUMNS_SHOWN]:
         share = s.missing / overview.rows if overview.rows else 0.0
         q = s.quantiles
+        show = date_text if s.kind == "date" else "{:.4g}".format
         usual = (
-            f"{q[0]:.4g} to {q[-1]:.4g}, middle {q[len(q) // 2]:.4g}"
+            f"{show(q[0])} to {show(q[-1])}, middle {show(q[len(q) // 2])}"
             if q
             else ", ".join(f"{v} ({k:,})" for v, k in s.top[:3])
         )

@@ -60,7 +60,8 @@ def find_leaks(
     group : str, optional
         Rows of one group are kept in one fold, so this column may decide the target.
     time : str, optional
-        The moment of prediction; dates after it cannot be known.
+        The moment of prediction, which may tell the target itself (a trend); dates
+        after it cannot be known.
     ignore : names of columns that are not used
     rows : int or None
         Rows to look at, drawn at random.
@@ -103,6 +104,8 @@ def leaks_of(
     out = []
     reported = set()
     for c in inputs.columns:
+        if c.name == time:  # known before the answer; a trend is no leak
+            continue
         found = (
             missingness_leak(c, goal)
             or target_copy_leak(c, goal)
@@ -131,7 +134,8 @@ def sorted_by_target(goal):
         ordered = bool(np.all(steps >= 0) or np.all(steps <= 0))
     if ordered:
         text = (
-            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled."
+            f"The rows are sorted by the target {goal.name!r}: folds must be shuffled, "
+            "as those of `compare` are unless they follow time."
         )
         yield make_finding("sorted rows", "note", text, column=goal.name)
 

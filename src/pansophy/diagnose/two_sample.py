@@ -23,6 +23,7 @@ import scipy.stats
 
 from ..core.random import make_rng
 from ..core.threads import single_blas
+from ..kernel_model.kernel_tests import permuted_mmd
 from ..kernels import RBF
 from .columns import sample_rows
 from .intervals import Interval, symmetric_interval
@@ -79,11 +80,7 @@ def mmd(
             ]
             length_scale = float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
         K = RBF(length_scale)(both)
-        A = np.empty((n + m, permutations + 1))
-        A[:, 0] = np.r_[np.full(n, 1 / n), np.full(m, -1 / m)]
-        for b in range(1, permutations + 1):
-            A[:, b] = rng.permutation(A[:, 0])
-        values = np.einsum("ib,ib->b", A, K @ A)
+        values = permuted_mmd(K, n, m, permutations, rng)
     value = float(max(values[0], 0.0))
     value = 0.0 if value < 1e-12 else value
     p = (1 + np.sum(values[1:] >= value - 1e-12)) / (permutations + 1)

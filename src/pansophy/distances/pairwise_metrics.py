@@ -55,14 +55,17 @@ def as_float_rows(X, Z=None):
     return X, Z
 
 
-def map_tiles(function: Callable, X, Z, *, blas=True):
-    """function(X_b, Z_c) for tiles of the (n, m) answer, put together."""
+def map_tiles(function: Callable, X, Z, *, blas=True, dtype=None):
+    """function(X_b, Z_c) for tiles of the (n, m) answer, put together.
+
+    The answer of NumPy arrays has the dtype of X, or `dtype`.
+    """
     n, m = int(X.shape[0]), int(Z.shape[0])
     if is_foreign(X):
         step = max(1, DEVICE // m)
         parts = [function(X[cut, :], Z) for cut in block_slices(n, step)]
         return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
-    out = np.empty((n, m), X.dtype)
+    out = np.empty((n, m), dtype or X.dtype)
 
     def fill(rows):
         for columns in block_slices(m, TILE):

@@ -1,13 +1,15 @@
-"""Feature maps: columns by formulas, polynomials, and polar coordinates."""
+"""Feature maps: formulas, polynomials, quadratic maps and polar coordinates."""
 
 from .basis import BasisFeatures
 from .polar import PolarFeatures, RadiusFeature
 from .polynomial import PolynomialFeatures, polynomial_size
+from .quadratic_map import QuadraticMap
 
 __all__ = [
     "BasisFeatures",
     "PolarFeatures",
     "PolynomialFeatures",
+    "QuadraticMap",
     "RadiusFeature",
     "polynomial_size",
 ]

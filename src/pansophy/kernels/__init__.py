@@ -1,25 +1,46 @@
-"""Kernels k(x, z): the algebra, Gaussian, linear and polynomial members, a PSD test.
+"""Kernels k(x, z): similarities that stand for an inner product of features.
 
-`KERNELS` lists instances of every kernel and of the algebra; the common battery runs
-over it. `get_kernel("rbf", gamma=0.1)` makes one from scikit-learn's names.
+The contract and the algebra are in `base`; members by what they look at: `stationary`
+(x - z), `dot` (x.z), `additive` (parts of the columns), `histogram` (counts), `strings`
+(sequences), `given` (functions and matrices). `get_kernel("rbf", gamma=0.1)` makes one
+from scikit-learn's names. `KERNELS`, `HISTOGRAM_KERNELS` and `STRING_KERNELS` list
+instances of every kernel and of the algebra; the common battery runs over them.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
-from ..core.arrays import to_numpy
+from .additive import Additive, AllSubsets, Anova, Blocks, KernelBlocks
 from .base import (
     AbstractKernel,
+    Columns,
     Constant,
     Exponential,
+    Fixed,
+    IndefiniteKernelWarning,
     Power,
     Product,
     Sum,
     TransformedInput,
+    White,
 )
-from .dot import Linear, Polynomial
-from .stationary import RBF
+from .dot import Cosine, Linear, Polynomial, Sigmoid
+from .given import Asymmetric, FunctionKernel, Precomputed
+from .gram import PSDCheck, center, check_psd, gram
+from .histogram import (
+    AdditiveChiSquared,
+    ChiSquared,
+    HistogramIntersection,
+    Tanimoto,
+)
+from .lookup import KERNEL_NAMES, from_sklearn, get_kernel
+from .stationary import (
+    RBF,
+    Laplacian,
+    Matern,
+    Periodic,
+    RadialKernel,
+    RationalQuadratic,
+    truncated_rbf,
+)
+from .strings import SequenceKernel, Spectrum, Subsequence
 
 KERNELS = [
     RBF(0.7),
@@ -33,70 +54,94 @@ KERNELS = [
     RBF(1.5) * Polynomial(2, 0.3, 0.4),
     Linear(0.5) ** 2,
     (0.1 * Linear()).exp(),
+    Cosine(),
+    Laplacian(1.3),
+    Laplacian([0.5, 1.0, 2.0]),
+    Matern(1.2, nu=0.5),
+    Matern([0.5, 1.0, 2.0], nu=1.5),
+    Matern(0.8, nu=2.5),
+    Matern([0.7, 1.5, 0.9], nu=0.8),
+    Matern(1.1, nu=float("inf")),
+    RationalQuadratic(0.9, 0.7),
+    RationalQuadratic([0.5, 1.0, 2.0], 2.0),
+    Periodic(0.8, 1.7),
+    Periodic([0.5, 1.0, 2.0], [1.0, 2.0, 3.0]),
+    White(0.3),
+    1.5 * RBF(0.9) + White(0.2) * Linear(),
+    (0.5 * White(0.4) + RBF(0.6)).exp() ** 2,
+    RBF([0.5, 2.0]).on([0, 2]) * Matern().on(1),
+    RBF(0.6) * Matern(2.0).fixed(),
+    RationalQuadratic(0.9, 0.7).fixed("alpha"),
+    RBF([0.5, 1.0, 2.0]).fixed("length_scale[1]"),
+    Additive([RBF(0.5), Linear(), Matern(2.0)]),
+    Additive([RBF(0.5), White(0.5) + Linear()], [[0, 1], [2]]),
+    Blocks([RBF([0.5, 1.0]), Matern(2.0)], [[0, 2], [1]]),
+    Anova(RBF(0.8), 2),
+    Anova(0.5 * Linear(), 3),
+    AllSubsets(),
+    Tanimoto(),
+]
+# kernels of rows of numbers of at least 0
+HISTOGRAM_KERNELS = [
+    HistogramIntersection(),
+    ChiSquared(0.7),
+    0.5 * ChiSquared(0.2) + HistogramIntersection(),
+]
+# kernels of strings and other sequences
+STRING_KERNELS = [
+    Spectrum(2),
+    Spectrum(3, normalized=False, blended=True),
+    Subsequence(2),
+    Subsequence(3, normalized=False, decay=0.7),
+    0.5 * Spectrum(2) + Subsequence(2) ** 2,
 ]
 
 __all__ = [
-    "KERNELS",
-    "RBF",
     "AbstractKernel",
+    "Additive",
+    "AdditiveChiSquared",
+    "AllSubsets",
+    "Anova",
+    "Asymmetric",
+    "Blocks",
+    "ChiSquared",
+    "Columns",
     "Constant",
+    "Cosine",
     "Exponential",
+    "Fixed",
+    "FunctionKernel",
+    "HISTOGRAM_KERNELS",
+    "HistogramIntersection",
+    "IndefiniteKernelWarning",
+    "KERNELS",
+    "KERNEL_NAMES",
+    "KernelBlocks",
+    "Laplacian",
     "Linear",
-    "TransformedInput",
+    "Matern",
+    "PSDCheck",
+    "Periodic",
     "Polynomial",
     "Power",
+    "Precomputed",
     "Product",
+    "RBF",
+    "RadialKernel",
+    "RationalQuadratic",
+    "STRING_KERNELS",
+    "SequenceKernel",
+    "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
-    "PSDCheck",
+    "Tanimoto",
+    "TransformedInput",
+    "White",
+    "center",
     "check_psd",
+    "from_sklearn",
     "get_kernel",
+    "gram",
+    "truncated_rbf",
 ]
-
-
-def get_kernel(kernel, *, gamma=None, degree=3, coef0=0.0):
-    """A kernel from a name of scikit-learn's ("rbf", "linear", "poly"), or itself.
-
-    Examples
-    --------
-    >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
-    Polynomial(degree=2, gamma=1.0, coef0=1.0)
-    """
-    if isinstance(kernel, AbstractKernel):
-        return kernel
-    if kernel == "linear":
-        return Linear()
-    if kernel == "rbf":
-        return RBF(gamma=1.0 if gamma is None else gamma)
-    if kernel in ("poly", "polynomial"):
-        return Polynomial(degree, 1.0 if gamma is None else gamma, coef0)
-    raise ValueError(
-        f"kernel must be a kernel or one of 'rbf', 'linear', 'poly', got {kernel!r}."
-    )
-
-
-class PSDCheck(NamedTuple):
-    """Whether a Gram matrix is positive semi-definite, and a witness if it is not."""
-
-    psd: bool
-    smallest: float  # least eigenvalue
-    witness: np.ndarray | None  # v with v^T K v < 0
-
-
-def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
-    """Test a Gram matrix, or a kernel on the rows of X.
-
-    Eigenvalues down to -tol times the largest in size count as 0. A matrix that is
-    not symmetric is refused.
-
-    Examples
-    --------
-    >>> check_psd(np.diag([0.0, -1.0])).psd
-    False
-    """
-    K = np.asarray(to_numpy(K if X is None else K(X, X)), dtype=np.float64)
-    size = np.abs(K).max(initial=0.0)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or np.abs(K - K.T).max() > 1e-8 * size:
-        raise ValueError("a Gram matrix must be square and symmetric.")
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    good = bool(values[0] >= -tol * np.abs(values).max())
-    return PSDCheck(good, float(values[0]), None if good else vectors[:, 0])

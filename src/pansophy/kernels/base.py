@@ -6,52 +6,206 @@ multiples and exponentials of kernels are kernels again, and so is k(g(x), g(z))
     (k + l)(x, z) = k + l      (k * l)(x, z) = k l      (k ** p)(x, z) = k^p    (1)
     k.exp()(x, z) = exp(k)     k.on(g)(x, z) = k(g(x), g(z))                    (2)
 
-`2.0 * k` and `k + 1.0` use a `Constant`. The parameters that can be learnt are seen as
-one vector theta of their logarithms, in which GP practice optimises: `k.theta` reads
-it, `k.with_theta(theta)` gives the kernel with others (kernels never change), and
-`k.gradient(X, Z)` is dK / d theta.
+`2.0 * k` and `k + 1.0` use a `Constant`; `k.on([0, 2])` sees those columns only. The
+parameters that can be learnt are seen as one vector theta of their logarithms, in which
+Gaussian-process practice optimises: `k.theta` reads it, `k.theta_names` says what its
+entries are, `k.with_theta(theta)` gives the kernel with others (kernels never change).
+`k.fixed()` takes a kernel's parameters out of theta.
 
-A member gives `block(X, Z)` for arrays of rows, `diag(X)`, `theta`, `with_theta` and
-`gradient_block(X, Z)`; everything is array mathematics, so NumPy arrays and tensors
-both work. `k(X, Z)` is made of tiles, by threads; k(X) computes half of the symmetric
-matrix and mirrors it, with diag(X) exactly on the diagonal.
+Four things are computed, all of them by tiles and by threads:
 
-Shapes    X (n, d)   Z (m, d)   K (n, m)   theta (p,)   gradient (p, n, m)
+    k(X, Z)              K, (n, m); k(X) is symmetric with diag(X) on its diagonal  (3)
+    k.matmul(X, Z, V)    K V, in memory O(n + m) and a tile                         (4)
+    k.contract(X, Z, W)  sum_ij W_ij dK_ij / d theta, (p,), a tile at a time        (5)
+    k.gradient(X, Z)     dK / d theta, (p, n, m): for small problems and tests
+
+W of (5) is a matrix (n, m) or a pair (U, V) that stands for U V^T. Z = None means the
+rows of X themselves. That matters for `White`, whose value is that of a row with
+itself: it is in k(X), k.matmul(X, None, V) and k.contract(X, None, W), and zero between
+two sets of rows even where they hold equal ones.
+
+A member gives `block(X, Z)` and `gradient_block(X, Z)` for arrays of rows, `diag(X)`
+and, as `learnt`, the names of its fields that make up theta. A better `contract_block`
+or a `gradient_diag` may be added. Everything is array mathematics, so NumPy arrays and
+tensors both work and stay on their device; kernels with `takes_sparse` also take
+SciPy's sparse matrices, and those without `requires_vector_input` take other objects
+than rows of numbers.
+
+Shapes    X (n, d)   Z (m, d)   K (n, m)   V (m, k)   theta (p,)   gradient (p, n, m)
 Refs      [ScholkopfSmola2002] ch. 13; [Rasmussen2006] ch. 4, 5
 """
 
+import dataclasses
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from ..core import threads
-from ..core.arrays import is_foreign, namespace
-from ..distances.pairwise_metrics import TILE, as_float_rows, block_slices, map_tiles
+from ..core.arrays import asarray, device, is_foreign, namespace, to_numpy
+from ..distances.pairwise_metrics import (
+    DEVICE,
+    TILE,
+    as_float_rows,
+    block_slices,
+    map_tiles,
+)
 from ..params import check_count
+
+WIDE = 512  # rows by columns of a tile that is used at once and not kept
+LOOKED_AT = 500  # rows of which the eigenvalues are looked at
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """A function used as a kernel is not positive semi-definite."""
 
 
 class AbstractKernel(ABC):
-    """What every kernel gives; members write the five methods below the line."""
+    """What every kernel gives; members write the methods below the line."""
+
+    learnt: ClassVar[tuple[str, ...]] = ()  # fields whose logarithms are theta
+    takes_sparse: ClassVar[bool] = False
+    requires_vector_input: ClassVar[bool] = True
+    takes_any_input: ClassVar[bool] = False  # does not look at the values of X
+    has_white_noise: ClassVar[bool] = False  # k(x, x) of a row with itself is special
+    is_psd: ClassVar[bool] = True  # whatever the rows; if not, k(X) looks and warns
 
     def __call__(self, X, Z=None):
-        """The matrix of k(x, z); Z = None means X."""
-        rows, other = as_float_rows(X, Z)
+        """The matrix of k(x, z), eq. (3); Z = None means X."""
+        rows, other = self.as_rows(X, Z)
+        if 0 in (rows.shape[0], other.shape[0]):
+            return empty_block(rows, other)
         if Z is not None:
-            return map_tiles(self.block, rows, other)
-        return symmetric_gram_matrix(self, rows)
+            return map_tiles(self.block, rows, other, dtype=block_dtype(rows))
+        K = symmetric_gram_matrix(self, rows)
+        if not self.is_psd:
+            warn_if_indefinite(self, K)
+        return K
+
+    def matmul(self, X, Z, V):
+        """k(X, Z) V by tiles, eq. (4), for a vector or a matrix V; Z = None means X.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pansophy.kernels import Linear
+        >>> Linear().matmul([[1.0], [2.0]], [[3.0], [4.0]], np.array([1.0, 1.0]))
+        array([ 7., 14.])
+        """
+        rows, other = self.as_rows(X, Z)
+        V = values_like(V, rows)
+        if V.ndim not in (1, 2) or V.shape[0] != other.shape[0]:
+            raise ValueError(
+                f"V of matmul must have {other.shape[0]} rows, got shape "
+                f"{tuple(V.shape)}."
+            )
+        columns = V if V.ndim == 2 else V[:, None]
+        if 0 in (rows.shape[0], other.shape[0]):
+            out = empty_block(rows, other) @ columns
+        elif Z is None:
+            out = symmetric_product(self, rows, columns)
+        else:
+            out = cross_product(self, rows, other, columns)
+        return out if V.ndim == 2 else out[:, 0]
+
+    def contract(self, X, Z, W) -> np.ndarray:
+        """sum_ij W_ij dK_ij / d theta by tiles, eq. (5); a NumPy array of shape (p,).
+
+        Parameters
+        ----------
+        X, Z : rows; Z = None means X
+        W : array of shape (n, m), or a pair (U, V) for U V^T
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pansophy.kernels import RBF
+        >>> X = np.array([[0.0], [1.0]])
+        >>> RBF().contract(X, None, np.ones((2, 2))).round(6)
+        array([1.213061])
+        """
+        rows, other = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other.shape[0])
+        weights = ContractionWeights.of(W, rows, (n, m))
+        total = np.zeros(len(self.theta))
+        if len(total) == 0 or 0 in (n, m):
+            return total
+        tasks = contraction_tasks(self, rows, None if Z is None else other, weights)
+        if is_foreign(rows):
+            parts = (task() for task in tasks)
+        else:
+            parts = threads.run_tasks(tasks, blas=True)
+        for part in parts:
+            total += part
+        return total
 
     def gradient(self, X, Z=None):
-        """dK / d theta, of shape (p, n, m)."""
-        X, Z = as_float_rows(X, Z)
-        parts = self.gradient_block(X, Z)
-        xp = namespace(X)
+        """dK / d theta, of shape (p, n, m): all of it at once."""
+        rows, other = self.as_rows(X, Z)
+        parts = self.gradient_block(rows, other)
+        xp = array_namespace(rows)
         if not parts:
-            return xp.zeros((0, X.shape[0], Z.shape[0]), dtype=X.dtype)
-        return xp.stack(parts)
+            return empty_block(rows, other)[None, :, :][:0, :, :]
+        G = xp.stack(parts)
+        if Z is None and self.has_white_noise:
+            on = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
+            G = xp.where(on, xp.stack(self.gradient_diag(rows))[:, :, None], G)
+        return G
+
+    def as_rows(self, X, Z=None):
+        """X and Z (X itself if None) as `block` takes them."""
+        if self.takes_any_input and holds_objects(X):
+            return object_rows(X, Z)
+        if sparse.issparse(X) or sparse.issparse(Z):
+            if not self.takes_sparse:
+                raise TypeError(
+                    f"{type(self).__name__} does not take sparse rows: give X.toarray()"
+                    "."
+                )
+            return sparse_float_rows(X, Z)
+        return as_float_rows(X, Z)
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Logarithms of the parameters that can be learnt, (p,)."""
+        parts = [np.atleast_1d(getattr(self, name)) for name in self._free]
+        return np.log(np.concatenate(parts)) if parts else np.empty(0)
+
+    @property
+    def theta_names(self) -> tuple[str, ...]:
+        """What the entries of theta are: "length_scale", "left.length_scale[1]", ..."""
+        names: list[str] = []
+        for name in self._free:
+            value = getattr(self, name)
+            one = not isinstance(value, tuple)
+            names += [name] if one else [f"{name}[{j}]" for j in range(len(value))]
+        return tuple(names)
+
+    def with_theta(self, theta) -> "AbstractKernel":
+        """The same kernel with other parameters."""
+        values = np.exp(np.asarray(theta, dtype=float))
+        changed: dict[str, Any] = {}
+        at = 0
+        for name in self._free:
+            old = getattr(self, name)
+            size = len(old) if isinstance(old, tuple) else 1
+            new = values[at : at + size]
+            changed[name] = tuple(new.tolist()) if isinstance(old, tuple) else new[0]
+            at += size
+        if at != len(values):
+            raise ValueError(f"theta of {self!r} has {at} entries, got {len(values)}.")
+        kernel: Any = self
+        return dataclasses.replace(kernel, **changed) if changed else self
+
+    @property
+    def _free(self):
+        """Learnt fields that are not at 0, where there is no logarithm."""
+        return [name for name in self.learnt if np.all(getattr(self, name))]
 
     def __add__(self, other):
         return combine_kernels(Sum, self, other)
@@ -72,9 +226,29 @@ class AbstractKernel(ABC):
         """exp(k), eq. (2)."""
         return Exponential(self)
 
-    def on(self, function: Callable):
-        """k(g(x), g(z)) for a function g of an array of rows, eq. (2)."""
-        return TransformedInput(self, function)
+    def on(self, columns):
+        """k on some columns, or k(g(x), g(z)) for a function g of rows, eq. (2).
+
+        Examples
+        --------
+        >>> from pansophy.kernels import Linear
+        >>> Linear().on([1])([[5.0, 2.0]], [[7.0, 3.0]])
+        array([[6.]])
+        """
+        if callable(columns):
+            return TransformedInput(self, columns)
+        return Columns(self, columns)
+
+    def fixed(self, *names):
+        """The same kernel with some parameters, or all, taken out of theta.
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RationalQuadratic
+        >>> RationalQuadratic().fixed("alpha").theta_names
+        ('length_scale',)
+        """
+        return Fixed(self, names or None)
 
     # -- what a member writes ------------------------------------------------------
 
@@ -86,18 +260,103 @@ class AbstractKernel(ABC):
     def diag(self, X) -> Any:
         """k(x, x) for every row."""
 
-    @property
-    @abstractmethod
-    def theta(self) -> np.ndarray:
-        """Logarithms of the parameters."""
-
-    @abstractmethod
-    def with_theta(self, theta) -> "AbstractKernel":
-        """The same kernel with other parameters."""
-
-    @abstractmethod
     def gradient_block(self, X, Z) -> list:
-        """dK / d theta_i for each i."""
+        """dK / d theta_i for each i; none for a kernel without parameters."""
+        return []
+
+    # -- what a member may write ---------------------------------------------------
+
+    def contract_block(self, X, Z, W) -> list:
+        """sum W_ij dK_ij / d theta of one tile, one number for each parameter."""
+        xp = array_namespace(X)
+        return [xp.sum(g * W) for g in self.gradient_block(X, Z)]
+
+    def gradient_diag(self, X) -> list:
+        """d k(x, x) / d theta_i for each i, (n,) each."""
+        xp = array_namespace(X)
+        parts = []
+        for cut in block_slices(int(X.shape[0]), 64):
+            x = row_slice(X, cut)
+            parts.append([xp.linalg.diagonal(g) for g in self.gradient_block(x, x)])
+        return [xp.concat(list(column)) for column in zip(*parts, strict=True)]
+
+
+def array_namespace(X):
+    """The namespace of the arrays made from X: NumPy's for a sparse matrix."""
+    return namespace() if sparse.issparse(X) else namespace(X)
+
+
+def row_slice(X, cut):
+    """Some rows: array libraries other than NumPy want an index for each axis."""
+    return X[cut, :] if is_foreign(X) else X[cut]
+
+
+def values_like(V, X):
+    """V in the library, dtype and device of the rows X."""
+    if is_foreign(X):
+        return asarray(V, like=X)
+    return np.asarray(to_numpy(V), dtype=block_dtype(X))
+
+
+def holds_objects(X) -> bool:
+    """Whether rows are strings or other objects rather than numbers."""
+    if sparse.issparse(X) or is_foreign(X):
+        return False
+    if hasattr(X, "dtype"):
+        return X.dtype.kind in "OUST"
+    return len(X) > 0 and isinstance(X[0], (str, bytes))
+
+
+def object_rows(X, Z=None):
+    """Sequences or other objects as arrays of one object a row."""
+    rows = []
+    for A in (X,) if Z is None else (X, Z):
+        if isinstance(A, (str, bytes)):
+            raise ValueError("rows must be a list of sequences, got one text.")
+        out = np.empty(len(A), dtype=object)
+        for i, a in enumerate(A):
+            out[i] = a
+        rows.append(out)
+    return rows[0], rows[-1]
+
+
+def block_dtype(X):
+    """The NumPy dtype of numbers computed from rows; None for a tensor."""
+    if is_foreign(X):
+        return None
+    dtype = getattr(X, "dtype", None)
+    return dtype if dtype is not None and dtype.kind == "f" else np.dtype(float)
+
+
+def sparse_float_rows(X, Z=None):
+    """Sparse rows in CSR form and floating point; a dense Z becomes sparse too."""
+    X = sparse.csr_array(X)
+    Z = X if Z is None else sparse.csr_array(Z)
+    if X.shape[1] != Z.shape[1]:
+        raise ValueError(
+            f"rows of {X.shape[1]} columns cannot be compared with an array of shape "
+            f"{tuple(Z.shape)}."
+        )
+    common = np.result_type(X.dtype, Z.dtype)
+    common = common if common.kind == "f" else np.dtype(np.float64)
+    same = X is Z
+    X = X.astype(common, copy=False)
+    return X, X if same else Z.astype(common, copy=False)
+
+
+def empty_block(X, Z):
+    """Zeros of shape (n, m), in the library of the rows."""
+    if is_foreign(X):
+        shape = (X.shape[0], Z.shape[0])
+        return namespace(X).zeros(shape, dtype=X.dtype, device=device(X))
+    return np.zeros((X.shape[0], Z.shape[0]), block_dtype(X))
+
+
+def full_diag(X, value):
+    """`value` for every row."""
+    if is_foreign(X):
+        return namespace(X).full((X.shape[0],), value, dtype=X.dtype, device=device(X))
+    return np.full(X.shape[0], value, block_dtype(X))
 
 
 def symmetric_gram_matrix(kernel, X):
@@ -109,7 +368,7 @@ def symmetric_gram_matrix(kernel, X):
         K = 0.5 * (K + xp.matrix_transpose(K))
         on = xp.eye(n, dtype=xp.bool, device=X.device)
         return xp.where(on, kernel.diag(X)[:, None], K)
-    K = np.empty((n, n), X.dtype)
+    K = np.empty((n, n), block_dtype(X))
 
     def fill(rows):
         for columns in block_slices(rows.stop, TILE):
@@ -125,6 +384,171 @@ def symmetric_gram_matrix(kernel, X):
         pass
     K.flat[:: n + 1] = kernel.diag(X)
     return K
+
+
+def warn_if_indefinite(kernel, K):
+    """Warn if the first rows of a Gram matrix show a negative eigenvalue."""
+    part = np.asarray(to_numpy(K[:LOOKED_AT, :LOOKED_AT]), dtype=np.float64)
+    values = np.linalg.eigvalsh(part) if np.isfinite(part).all() else np.zeros(1)
+    if values[0] < -1e-8 * max(values[-1], 0.0):
+        warnings.warn(
+            f"{kernel!r} is not positive semi-definite on these rows (least eigenvalue "
+            f"{values[0]:.3g}): a fit with it may have no optimum or several.",
+            IndefiniteKernelWarning,
+            stacklevel=3,
+        )
+
+
+def device_step(m) -> int:
+    """Rows of a block with m columns on a device."""
+    return max(1, DEVICE // max(m, 1))
+
+
+def cross_product(kernel, X, Z, V):
+    """k(X, Z) V, eq. (4): each task makes some rows of the answer."""
+    n, m = int(X.shape[0]), int(Z.shape[0])
+    if is_foreign(X):
+        cuts = block_slices(n, device_step(m))
+        parts = [kernel.block(X[cut, :], Z) @ V for cut in cuts]
+        return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
+    out = np.empty((n, V.shape[1]), V.dtype)
+
+    def fill(rows):
+        x = X[rows]
+        total = np.zeros((rows.stop - rows.start, V.shape[1]), V.dtype)
+        for columns in block_slices(m, WIDE):
+            total += kernel.block(x, Z[columns]) @ V[columns]
+        out[rows] = total
+
+    for _ in threads.run_tasks(
+        ((lambda r=r: fill(r)) for r in block_slices(n, WIDE)), blas=True
+    ):
+        pass
+    return out
+
+
+def symmetric_product(kernel, X, V):
+    """k(X, X) V, eq. (4): each tile below the diagonal is made once and used twice.
+
+    The task of rows r adds to the rows before r too; its parts are summed in the
+    order of the tasks, so the answer does not depend on the number of threads.
+    """
+    n = int(X.shape[0])
+    if is_foreign(X):
+        out = cross_product(kernel, X, X, V)
+        return out + white_difference(kernel, X)[:, None] * V
+    out = np.zeros((n, V.shape[1]), V.dtype)
+
+    def products(rows):
+        x = X[rows]
+        part = np.zeros((rows.stop, V.shape[1]), V.dtype)
+        for columns in block_slices(rows.start, WIDE):
+            T = kernel.block(x, X[columns])
+            part[rows] += T @ V[columns]
+            part[columns] += T.T @ V[rows]
+        T = kernel.block(x, x)
+        np.fill_diagonal(T, kernel.diag(x))
+        part[rows] += T @ V[rows]
+        return part
+
+    for part in threads.run_tasks(
+        ((lambda r=r: products(r)) for r in block_slices(n, WIDE)), blas=True
+    ):
+        out[: len(part)] += part
+    return out
+
+
+def white_difference(kernel, X):
+    """k(x, x) of a row with itself, less that of two equal rows."""
+    xp = namespace(X)
+    parts = []
+    for cut in block_slices(int(X.shape[0]), 1024):
+        x = X[cut, :]
+        parts.append(kernel.diag(x) - xp.linalg.diagonal(kernel.block(x, x)))
+    return xp.concat(parts)
+
+
+@dataclass(frozen=True)
+class ContractionWeights:
+    """W of eq. (5): a matrix, or the factors U, V of U V^T."""
+
+    matrix: Any = None
+    U: Any = None
+    V: Any = None
+
+    @classmethod
+    def of(cls, W, X, shape):
+        """W checked against the shape it must have, beside the rows X."""
+        if isinstance(W, tuple):
+            U, V = (values_like(A, X) for A in W)
+            U, V = (A if A.ndim == 2 else A[:, None] for A in (U, V))
+            found = (U.shape[0], V.shape[0])
+            weights = cls(U=U, V=V)
+        else:
+            weights = cls(matrix=values_like(W, X))
+            found = tuple(weights.matrix.shape)
+        if found != shape:
+            raise ValueError(f"W of contract must be of shape {shape}, got {found}.")
+        return weights
+
+    def tile(self, rows, columns):
+        """W for one tile."""
+        if self.matrix is not None:
+            return self.matrix[rows, columns]
+        right = self.V[columns, :]
+        return self.U[rows, :] @ namespace(right).matrix_transpose(right)
+
+
+def contraction_tasks(kernel, X, Z, weights):
+    """Functions without arguments whose sums are eq. (5); Z = None means X.
+
+    The symmetric case adds W_ij and W_ji on the tiles below the diagonal.
+    """
+    n = int(X.shape[0])
+    m = n if Z is None else int(Z.shape[0])
+    wide = WIDE if not is_foreign(X) else max(1, int(DEVICE**0.5))
+
+    def cross(rows):
+        x = row_slice(X, rows)
+        total: Any = 0.0
+        for columns in block_slices(m, wide):
+            part = kernel.contract_block(
+                x, row_slice(Z, columns), weights.tile(rows, columns)
+            )
+            total = total + numbers_of(part)
+        return total
+
+    def symmetric(rows):
+        x = row_slice(X, rows)
+        total = contract_square(kernel, x, weights.tile(rows, rows))
+        for columns in block_slices(rows.start, wide):
+            other = weights.tile(columns, rows)
+            W = weights.tile(rows, columns) + namespace(other).matrix_transpose(other)
+            total = total + numbers_of(
+                kernel.contract_block(x, row_slice(X, columns), W)
+            )
+        return total
+
+    one = symmetric if Z is None else cross
+    return [(lambda r=r: one(r)) for r in block_slices(n, wide)]
+
+
+def contract_square(kernel, X, W):
+    """Eq. (5) for a tile on the diagonal: a row with itself counts by its own rule."""
+    if not kernel.has_white_noise:
+        return numbers_of(kernel.contract_block(X, X, W))
+    xp = namespace(W)
+    w = xp.linalg.diagonal(W)
+    off = W * (1 - xp.eye(W.shape[0], dtype=W.dtype, device=device(W)))
+    total = numbers_of(kernel.contract_block(X, X, off))
+    return total + numbers_of([xp.sum(g * w) for g in kernel.gradient_diag(X)])
+
+
+def numbers_of(parts) -> np.ndarray:
+    """Scalars of any array library as one float64 vector, in one transfer."""
+    if parts and is_foreign(parts[0]):
+        return np.asarray(to_numpy(namespace(parts[0]).stack(parts)), dtype=np.float64)
+    return np.array([float(v) for v in parts])
 
 
 def combine_kernels(kind, a, b):
@@ -147,35 +571,118 @@ class Constant(AbstractKernel):
 
     value: float = 1.0
 
+    learnt = ("value",)
+    takes_sparse = True
+    takes_any_input = True
+
     def __post_init__(self):
         check_positive_parameter(self, "value", zero=True)
 
     def block(self, X, Z):
-        xp = namespace(X)
-        ones = xp.ones_like(X[:, :1]) * xp.ones_like(Z[:, 0])[None, :]
-        return ones * self.value
+        return empty_block(X, Z) + self.value
 
     def diag(self, X):
-        X, _ = as_float_rows(X)
-        return namespace(X).full_like(X[:, 0], self.value)
-
-    @property
-    def theta(self):
-        return np.log([self.value]) if self.value > 0 else np.empty(0)
-
-    def with_theta(self, theta):
-        return Constant(float(np.exp(theta[0]))) if self.value > 0 else self
+        return full_diag(self.as_rows(X)[0], self.value)
 
     def gradient_block(self, X, Z):
         return [self.block(X, Z)] if self.value > 0 else []
 
 
 @dataclass(frozen=True)
-class Sum(AbstractKernel):
-    """k + l, eq. (1)."""
+class White(AbstractKernel):
+    """White noise: k is `noise` for a row with itself and 0 otherwise.
+
+    Two equal rows are two rows: k(X, X) of two sets is 0 even where they are equal.
+
+    Parameters
+    ----------
+    noise : float, default=1.0
+        The variance, at least 0.
+
+    Examples
+    --------
+    >>> from pansophy.kernels import White
+    >>> White(0.5)([[1.0], [1.0]])
+    array([[0.5, 0. ], [0. , 0.5]])
+    >>> White(0.5)([[1.0]], [[1.0]])
+    array([[0.]])
+    """
+
+    noise: float = 1.0
+
+    learnt = ("noise",)
+    takes_sparse = True
+    takes_any_input = True
+    has_white_noise = True
+
+    def __post_init__(self):
+        check_positive_parameter(self, "noise", zero=True)
+
+    def block(self, X, Z):
+        return empty_block(X, Z)
+
+    def diag(self, X):
+        return full_diag(self.as_rows(X)[0], self.noise)
+
+    def gradient_block(self, X, Z):
+        return [empty_block(X, Z)] if self.noise > 0 else []
+
+    def gradient_diag(self, X):
+        return [full_diag(X, self.noise)] if self.noise > 0 else []
+
+
+@dataclass(frozen=True)
+class KernelPair(AbstractKernel):
+    """Two kernels made one: what sums and products share."""
 
     left: AbstractKernel
     right: AbstractKernel
+
+    def as_rows(self, X, Z=None):
+        for part in (self.left, self.right):
+            part.as_rows(X, Z)  # a part that does not take X says so
+        return (self.right if self.left.takes_any_input else self.left).as_rows(X, Z)
+
+    @property
+    def takes_any_input(self):  # pyrefly: ignore
+        return self.left.takes_any_input and self.right.takes_any_input
+
+    @property
+    def takes_sparse(self):  # pyrefly: ignore
+        return self.left.takes_sparse and self.right.takes_sparse
+
+    @property
+    def requires_vector_input(self):  # pyrefly: ignore
+        parts = (self.left, self.right)
+        known = [k.requires_vector_input for k in parts if not k.takes_any_input]
+        return any(known) or not known
+
+    @property
+    def is_psd(self):  # pyrefly: ignore
+        return self.left.is_psd and self.right.is_psd
+
+    @property
+    def has_white_noise(self):  # pyrefly: ignore
+        return self.left.has_white_noise or self.right.has_white_noise
+
+    @property
+    def theta(self):
+        return np.concatenate([self.left.theta, self.right.theta])
+
+    @property
+    def theta_names(self):
+        left = [f"left.{name}" for name in self.left.theta_names]
+        return (*left, *(f"right.{name}" for name in self.right.theta_names))
+
+    def with_theta(self, theta):
+        p = len(self.left.theta)
+        left = self.left.with_theta(theta[:p])
+        return type(self)(left, self.right.with_theta(theta[p:]))
+
+
+@dataclass(frozen=True)
+class Sum(KernelPair):
+    """k + l, eq. (1)."""
 
     def block(self, X, Z):
         return self.left.block(X, Z) + self.right.block(X, Z)
@@ -183,23 +690,20 @@ class Sum(AbstractKernel):
     def diag(self, X):
         return self.left.diag(X) + self.right.diag(X)
 
-    @property
-    def theta(self):
-        return np.concatenate([self.left.theta, self.right.theta])
-
-    def with_theta(self, theta):
-        return Sum(*split_theta(self, theta))
-
     def gradient_block(self, X, Z):
         return self.left.gradient_block(X, Z) + self.right.gradient_block(X, Z)
 
+    def contract_block(self, X, Z, W):
+        left = self.left.contract_block(X, Z, W)
+        return left + self.right.contract_block(X, Z, W)
+
+    def gradient_diag(self, X):
+        return self.left.gradient_diag(X) + self.right.gradient_diag(X)
+
 
 @dataclass(frozen=True)
-class Product(AbstractKernel):
+class Product(KernelPair):
     """k l, eq. (1)."""
-
-    left: AbstractKernel
-    right: AbstractKernel
 
     def block(self, X, Z):
         return self.left.block(X, Z) * self.right.block(X, Z)
@@ -207,29 +711,71 @@ class Product(AbstractKernel):
     def diag(self, X):
         return self.left.diag(X) * self.right.diag(X)
 
-    @property
-    def theta(self):
-        return np.concatenate([self.left.theta, self.right.theta])
-
-    def with_theta(self, theta):
-        return Product(*split_theta(self, theta))
-
     def gradient_block(self, X, Z):
         K, L = self.left.block(X, Z), self.right.block(X, Z)
         lefts = [g * L for g in self.left.gradient_block(X, Z)]
         return lefts + [K * g for g in self.right.gradient_block(X, Z)]
 
+    def contract_block(self, X, Z, W):
+        """W moves inside: sum W dK L = sum (W L) dK."""
+        out = []
+        if len(self.left.theta):
+            out += self.left.contract_block(X, Z, W * self.right.block(X, Z))
+        if len(self.right.theta):
+            out += self.right.contract_block(X, Z, W * self.left.block(X, Z))
+        return out
 
-def split_theta(pair, theta):
-    p = len(pair.left.theta)
-    return pair.left.with_theta(theta[:p]), pair.right.with_theta(theta[p:])
+    def gradient_diag(self, X):
+        K, L = self.left.diag(X), self.right.diag(X)
+        lefts = [g * L for g in self.left.gradient_diag(X)]
+        return lefts + [K * g for g in self.right.gradient_diag(X)]
 
 
 @dataclass(frozen=True)
-class Power(AbstractKernel):
-    """k^p for a whole p of at least 1, eq. (1)."""
+class WrappedKernel(AbstractKernel):
+    """One kernel inside another: what powers, exponentials and `on` share."""
 
     kernel: AbstractKernel
+
+    def as_rows(self, X, Z=None):
+        return self.kernel.as_rows(X, Z)
+
+    @property
+    def takes_sparse(self):  # pyrefly: ignore
+        return self.kernel.takes_sparse
+
+    @property
+    def takes_any_input(self):  # pyrefly: ignore
+        return self.kernel.takes_any_input
+
+    @property
+    def requires_vector_input(self):  # pyrefly: ignore
+        return self.kernel.requires_vector_input
+
+    @property
+    def is_psd(self):  # pyrefly: ignore
+        return self.kernel.is_psd
+
+    @property
+    def has_white_noise(self):  # pyrefly: ignore
+        return self.kernel.has_white_noise
+
+    @property
+    def theta(self):
+        return self.kernel.theta
+
+    @property
+    def theta_names(self):
+        return self.kernel.theta_names
+
+    def with_theta(self, theta):
+        return dataclasses.replace(self, kernel=self.kernel.with_theta(theta))
+
+
+@dataclass(frozen=True)
+class Power(WrappedKernel):
+    """k^p for a whole p of at least 1, eq. (1)."""
+
     power: int
 
     def __post_init__(self):
@@ -241,49 +787,54 @@ class Power(AbstractKernel):
     def diag(self, X):
         return self.kernel.diag(X) ** self.power
 
-    @property
-    def theta(self):
-        return self.kernel.theta
-
-    def with_theta(self, theta):
-        return Power(self.kernel.with_theta(theta), self.power)
+    def _outer(self, K):
+        return self.power * K ** (self.power - 1)
 
     def gradient_block(self, X, Z):
-        outer = self.power * self.kernel.block(X, Z) ** (self.power - 1)
+        outer = self._outer(self.kernel.block(X, Z))
         return [outer * g for g in self.kernel.gradient_block(X, Z)]
+
+    def contract_block(self, X, Z, W):
+        return self.kernel.contract_block(
+            X, Z, W * self._outer(self.kernel.block(X, Z))
+        )
+
+    def gradient_diag(self, X):
+        outer = self._outer(self.kernel.diag(X))
+        return [outer * g for g in self.kernel.gradient_diag(X)]
 
 
 @dataclass(frozen=True)
-class Exponential(AbstractKernel):
+class Exponential(WrappedKernel):
     """exp(k), eq. (2)."""
 
-    kernel: AbstractKernel
-
     def block(self, X, Z):
-        return namespace(X).exp(self.kernel.block(X, Z))
+        return array_namespace(X).exp(self.kernel.block(X, Z))
 
     def diag(self, X):
         K = self.kernel.diag(X)
         return namespace(K).exp(K)
 
-    @property
-    def theta(self):
-        return self.kernel.theta
-
-    def with_theta(self, theta):
-        return Exponential(self.kernel.with_theta(theta))
-
     def gradient_block(self, X, Z):
         outer = self.block(X, Z)
         return [outer * g for g in self.kernel.gradient_block(X, Z)]
 
+    def contract_block(self, X, Z, W):
+        return self.kernel.contract_block(X, Z, W * self.block(X, Z))
+
+    def gradient_diag(self, X):
+        outer = self.diag(X)
+        return [outer * g for g in self.kernel.gradient_diag(X)]
+
 
 @dataclass(frozen=True)
-class TransformedInput(AbstractKernel):
+class TransformedInput(WrappedKernel):
     """k(g(x), g(z)), eq. (2)."""
 
-    kernel: AbstractKernel
     function: Callable
+
+    def as_rows(self, X, Z=None):
+        return as_float_rows(X, Z)
 
     def block(self, X, Z):
         return self.kernel.block(self.function(X), self.function(Z))
@@ -291,15 +842,143 @@ class TransformedInput(AbstractKernel):
     def diag(self, X):
         return self.kernel.diag(self.function(as_float_rows(X)[0]))
 
-    @property
-    def theta(self):
-        return self.kernel.theta
-
-    def with_theta(self, theta):
-        return TransformedInput(self.kernel.with_theta(theta), self.function)
-
     def gradient_block(self, X, Z):
         return self.kernel.gradient_block(self.function(X), self.function(Z))
+
+    def contract_block(self, X, Z, W):
+        return self.kernel.contract_block(self.function(X), self.function(Z), W)
+
+    def gradient_diag(self, X):
+        return self.kernel.gradient_diag(self.function(X))
+
+
+@dataclass(frozen=True)
+class Columns(WrappedKernel):
+    """A kernel that sees some columns only.
+
+    Parameters
+    ----------
+    kernel : kernel
+    columns : int or whole numbers
+        Which columns, counted from 0.
+    """
+
+    columns: Any
+
+    def __post_init__(self):
+        given = self.columns
+        given = [given] if isinstance(given, Integral) else list(given)
+        listed = tuple(check_count("a column of `on`", j, 0) for j in given)
+        object.__setattr__(self, "columns", listed)
+
+    def _take(self, X):
+        if max(self.columns, default=-1) >= X.shape[1]:
+            raise ValueError(
+                f"a kernel on column {max(self.columns)} got rows of {X.shape[1]} "
+                "columns."
+            )
+        if sparse.issparse(X):
+            return X[:, list(self.columns)]
+        xp = namespace(X)
+        at = xp.asarray(list(self.columns), dtype=xp.int64, device=device(X))
+        return xp.take(X, at, axis=1)
+
+    def block(self, X, Z):
+        return self.kernel.block(self._take(X), self._take(Z))
+
+    def diag(self, X):
+        return self.kernel.diag(self._take(self.as_rows(X)[0]))
+
+    def gradient_block(self, X, Z):
+        return self.kernel.gradient_block(self._take(X), self._take(Z))
+
+    def contract_block(self, X, Z, W):
+        return self.kernel.contract_block(self._take(X), self._take(Z), W)
+
+    def gradient_diag(self, X):
+        return self.kernel.gradient_diag(self._take(X))
+
+
+@dataclass(frozen=True)
+class Fixed(WrappedKernel):
+    """A kernel some or all of whose parameters are not learnt.
+
+    Parameters
+    ----------
+    kernel : kernel
+    names : tuple of str, optional
+        Which ones, as in `theta_names` or without "[j]"; all by default.
+    """
+
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self):
+        known = {part for name in self.kernel.theta_names for part in both_forms(name)}
+        unknown = set(self.names or ()) - known
+        if unknown:
+            raise ValueError(
+                f"{self.kernel!r} has no parameter {min(unknown)!r} to fix; it has "
+                f"{', '.join(self.kernel.theta_names) or 'none'}."
+            )
+
+    @property
+    def _kept(self):
+        """Places in the theta of the inner kernel that are learnt."""
+        if self.names is None:
+            return []
+        names = self.kernel.theta_names
+        return [
+            i
+            for i, name in enumerate(names)
+            if not set(both_forms(name)) & set(self.names)
+        ]
+
+    @property
+    def theta(self):
+        return self.kernel.theta[self._kept] if self._kept else np.empty(0)
+
+    @property
+    def theta_names(self):
+        return tuple(self.kernel.theta_names[i] for i in self._kept)
+
+    def with_theta(self, theta):
+        kept = self._kept
+        if len(theta) != len(kept):
+            raise ValueError(
+                f"theta of {self!r} has {len(kept)} entries, got {len(theta)}."
+            )
+        if not kept:
+            return self
+        full = self.kernel.theta.copy()
+        full[kept] = theta
+        return Fixed(self.kernel.with_theta(full), self.names)
+
+    def block(self, X, Z):
+        return self.kernel.block(X, Z)
+
+    def diag(self, X):
+        return self.kernel.diag(X)
+
+    def _only_kept(self, parts, *args):
+        kept = self._kept
+        if not kept:
+            return []
+        found = parts(*args)
+        return [found[i] for i in kept]
+
+    def gradient_block(self, X, Z):
+        return self._only_kept(self.kernel.gradient_block, X, Z)
+
+    def contract_block(self, X, Z, W):
+        return self._only_kept(self.kernel.contract_block, X, Z, W)
+
+    def gradient_diag(self, X):
+        return self._only_kept(self.kernel.gradient_diag, X)
+
+
+def both_forms(name):
+    """The name "length_scale[1]" with and without its index."""
+    return name, name.split("[")[0]
 
 
 def check_positive_parameter(kernel, name, *, zero=False):

@@ -39,7 +39,11 @@ from ..losses import half_squared
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
 from . import sgd
-from .base import AbstractLinearClassifier, encode_two_or_more_classes
+from .base import (
+    AbstractLinearClassifier,
+    check_warm_start,
+    encode_two_or_more_classes,
+)
 from .sgd import require_in_memory
 
 MAX_HESSIAN_COLUMNS = 500  # columns up to which H is made
@@ -303,6 +307,7 @@ class Adaline(AbstractLinearClassifier):
             last = [self.coef_, self.intercept_[:, None]][: 1 + self.fit_intercept]
             last = np.hstack(last).T.astype(float)
             W = last if last.shape == W.shape else W
+            check_warm_start(self, W)
         return W
 
     def _fitted_attributes(self, W, dtype):

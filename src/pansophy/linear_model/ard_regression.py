@@ -28,7 +28,12 @@ from ..core.iterate import iterate
 from ..core.linalg import cholesky, one_thread_if_small, solve_triangular
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from .base import store_coefficients
-from .bayesian_ridge import EPS, AbstractEvidenceRegression, triangular_statistics
+from .bayesian_ridge import (
+    EPS,
+    AbstractEvidenceRegression,
+    as_float_of,
+    triangular_statistics,
+)
 
 
 class ARDState(NamedTuple):
@@ -215,7 +220,7 @@ class ARDRegression(AbstractEvidenceRegression):
             P = ard_posterior(R[:, keep], c, self.alpha_, self.lambda_[keep])
             W = P.root()
             theta[keep] = P.theta
-            self.sigma_ = W.T @ W
+            self.sigma_ = as_float_of(X, W.T @ W)
         objective = -run.history["objective"]
         self.scores_ = objective if self.compute_score else np.empty(0)
         self.X_offset_ = mean

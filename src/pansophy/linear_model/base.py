@@ -80,6 +80,15 @@ def check_coefficients(model, X, coef):
         )
 
 
+def check_warm_start(model, *start):
+    """Refuse to start at coefficients that are not finite."""
+    if not all(np.isfinite(part).all() for part in start):
+        raise ValueError(
+            "Floating-point under-/overflow: the coefficients at which "
+            f"{type(model).__name__} is to start are not finite."
+        )
+
+
 def row_major_if_small(X):
     """X in C order, if it is an array of at most `SMALL_COPY` entries."""
     if isinstance(X, np.ndarray) and X.size <= SMALL_COPY:

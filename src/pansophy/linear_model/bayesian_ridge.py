@@ -90,7 +90,8 @@ class AbstractEvidenceRegression(Regressor, AbstractLinearEstimator):
         def std(x):
             x = x.toarray() if hasattr(x, "toarray") else arrays.to_numpy(x)
             A = (x - self.X_offset_)[:, kept]
-            return np.sqrt(np.sum((A @ self.sigma_) * A, axis=1) + 1 / self.alpha_)
+            variance = np.maximum(np.sum((A @ self.sigma_) * A, axis=1), 0.0)
+            return as_float_of(x, np.sqrt(variance + 1 / self.alpha_))
 
         return X.map(std) if isinstance(X, DatasetRows) else std(X)
 
@@ -135,6 +136,21 @@ def ridge_posterior(D: RotatedRows, alpha, lam):
     """theta of the posterior along the singular vectors, and |y - X theta|^2."""
     t = alpha * D.s * D.u / (lam + alpha * D.s**2)
     return t, D.outside + float(np.sum((D.u - D.s * t) ** 2))
+
+
+def ridge_covariance(D: RotatedRows, alpha, lam):
+    """Covariance of the posterior of theta."""
+    variance = 1 / (alpha * D.s**2 + lam)
+    k, d = D.V.shape
+    if k == d:  # a difference to 1 / lambda would lose the small entries
+        return (D.V.T * variance) @ D.V
+    return (D.V.T * (variance - 1 / lam)) @ D.V + np.eye(d) / lam
+
+
+def as_float_of(X, values):
+    """`values` in single precision where X is, else in double."""
+    single = str(getattr(X, "dtype", "")).endswith("float32")
+    return values.astype(np.float32) if single else values
 
 
 def ridge_log_evidence(D: RotatedRows, alpha, lam, priors):
@@ -263,8 +279,7 @@ class BayesianRidge(AbstractEvidenceRegression):
         theta = ridge_posterior(D, self.alpha_, self.lambda_)[0] @ D.V
         self.X_offset_ = D.mean
         self.X_scale_ = np.ones(d)
-        shrunk = 1 / (self.alpha_ * D.s**2 + self.lambda_) - 1 / self.lambda_
-        self.sigma_ = (D.V.T * shrunk) @ D.V + np.eye(d) / self.lambda_
+        self.sigma_ = as_float_of(X, ridge_covariance(D, self.alpha_, self.lambda_))
         b = D.offset - D.mean @ theta
         store_coefficients(self, X, theta[:, None], np.array([b]), y_is_1d=True)
         return self

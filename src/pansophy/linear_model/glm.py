@@ -116,7 +116,8 @@ def check_glm_targets(y, family, name):
     if bool(xp.any(bad)):
         first = float(y[bad][0])
         raise ValueError(
-            f"y of {name} must be {says} for the family {family.name}, got {first:g}."
+            f"Some value(s) of y are out of the valid range of the loss: y of {name} "
+            f"must be {says} for the family {family.name}, got {first:g}."
         )
 
 

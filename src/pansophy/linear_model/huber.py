@@ -45,6 +45,7 @@ from ..params import AtLeastOne, Flag, Natural, NonNegative
 from .base import (
     AbstractLinearRegressor,
     array_like,
+    check_warm_start,
     numpy_float_name,
     store_coefficients,
     target_vector,
@@ -292,6 +293,7 @@ class HuberRegressor(AbstractLinearRegressor):
             if len(old) == d:
                 x[:d] = old
                 x[d] = float(self.intercept_) if self.fit_intercept else 0.0
+                check_warm_start(self, x)
                 return x
         if self.fit_intercept:
             x[d] = float(weighted_median(J.y, J.w))

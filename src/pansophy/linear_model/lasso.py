@@ -32,7 +32,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, NonNegative
 from ..penalties import elastic_net
 from ..typing import Matrix, Seed
-from .base import AbstractLinearRegressor, check_coefficients
+from .base import AbstractLinearRegressor, check_coefficients, check_warm_start
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -93,6 +93,7 @@ def initial_coefficients(model, shape, dtype):
     if model.warm_start and hasattr(model, "coef_"):
         old = np.atleast_2d(arrays.to_numpy(model.coef_))
         start = old.astype(dtype) if old.shape == shape else start
+        check_warm_start(model, start)
     return start
 
 
@@ -115,8 +116,19 @@ def store_lasso_fit(model, runs: list[Result], design, means, data):
     return model
 
 
+class AbstractLasso(AbstractLinearRegressor):
+    """A model of the lasso family."""
+
+    def _not_converged_text(self, limit):
+        return (
+            "Objective did not converge. You might want to increase the number of "
+            f"iterations, max_iter={self.max_iter} of {type(self).__name__}, or its "
+            "tol, or to scale the data."
+        )
+
+
 @dataclass(eq=False, repr=False)
-class ElasticNet(AbstractLinearRegressor):
+class ElasticNet(AbstractLasso):
     """Linear regression with mixed L1 and L2 penalties; see the module text.
 
     Parameters
@@ -204,7 +216,7 @@ class ElasticNet(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class Lasso(AbstractLinearRegressor):
+class Lasso(AbstractLasso):
     """Linear regression with an L1 penalty. See the module text.
 
     Parameters

@@ -19,13 +19,11 @@ Refs      [Tibshirani1996] [Zou2005]
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_scalar
 
 from ..core import threads
 from ..core.random import make_rng
@@ -41,8 +39,7 @@ from ..params import (
     Verbosity,
 )
 from ..typing import NumberList, Seed, Splits
-from .base import AbstractLinearRegressor
-from .lasso import store_lasso_fit
+from .lasso import AbstractLasso, store_lasso_fit
 from .lasso_path import (
     alpha_grid,
     centre_targets,
@@ -56,6 +53,7 @@ from .lasso_path import (
     solver_module,
 )
 from .metadata_routing import cross_validation_router, route_fit_metadata
+from .ridge import checked_alphas
 
 
 def fold_gram_store(design, Y, model, multi_task):
@@ -122,12 +120,8 @@ def alpha_grids(model, store, ratios):
         positive = getattr(model, "positive", False)
         make = lambda rho: alpha_grid(store, rho, model.eps, model.alphas, positive)
         return [make(rho) for rho in ratios]
-    for i, alpha in enumerate(model.alphas):
-        check_scalar(alpha, f"alphas[{i}]", Real, min_val=0.0)
-    alphas = np.sort(np.asarray(model.alphas, dtype=float))[::-1]
-    if len(alphas) == 0:
-        raise ParameterError(f"alphas of {type(model).__name__} must not be empty.")
-    return [alphas] * len(ratios)
+    alphas = checked_alphas(model.alphas, name=f"alphas of {type(model).__name__}")
+    return [np.sort(alphas)[::-1]] * len(ratios)
 
 
 def fit_cross_validated(model, data, splits, *, multi_task):
@@ -199,7 +193,7 @@ def warn_unconverged_folds(model, unconverged, total):
 
 
 @dataclass(eq=False, repr=False)
-class LassoCV(AbstractLinearRegressor):
+class LassoCV(AbstractLasso):
     """Lasso whose strength is chosen by cross-validation. See the module text.
 
     Parameters
@@ -292,7 +286,7 @@ class LassoCV(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class ElasticNetCV(AbstractLinearRegressor):
+class ElasticNetCV(AbstractLasso):
     """Elastic net with strength and mix chosen by cross-validation.
 
     Parameters

@@ -83,12 +83,14 @@ from ..params import (
     Jobs,
     Natural,
     NonNegative,
+    ParameterError,
     Positive,
     Verbosity,
 )
 from ..typing import Seed
 from .base import (
     AbstractLinearClassifier,
+    check_warm_start,
     encode_two_or_more_classes,
     row_major_if_small,
 )
@@ -108,6 +110,16 @@ LogisticSolver = Literal[
 MAX_HESSIAN_WIDTH = 512  # coefficients up to which a Hessian is made
 WIDE_COLUMNS = 1000  # columns above which sparse rows go by products with the Hessian
 LIBLINEAR_TOL = 1e-3  # tol of liblinear's problem over `tol`: Newton's last step
+# what users of scikit-learn know; others say that the solver failed to converge
+NOT_CONVERGED = {
+    "newton-cg": "{0} failed to converge after {1} iterations. Increase the number of "
+    "iterations.",
+    "lbfgs": "{0} failed to converge after {1} iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge.",
+    "saga": "The max_iter was reached which means the coef_ did not converge.",
+    "newton-cholesky": "Newton solver did not converge after {1} iterations.",
+}
 IN_MEMORY_SOLVERS = ("coordinate", "saga", "sag", "liblinear")
 
 
@@ -141,7 +153,10 @@ def check_liblinear_options(model, ratio):
     name = type(model).__name__
     if model.solver != "liblinear":
         if model.dual:
-            raise ValueError(f"dual=True of {name} takes solver='liblinear' only.")
+            raise ValueError(
+                f"Solver {model.solver} supports only dual=False, got dual=True, which "
+                f"{name} takes with solver='liblinear'."
+            )
         if model.intercept_scaling != 1:
             warnings.warn(
                 f"intercept_scaling of {name} has an effect with solver='liblinear' "
@@ -174,13 +189,14 @@ def choose_logistic_solver(solver, l1, X, k):
         return "newton-cg" if sp.issparse(X) and X.shape[1] > WIDE_COLUMNS else "lbfgs"
     if l1 > 0 and solver not in ("coordinate", "saga", "liblinear"):
         raise ValueError(
-            f"solver={solver!r} takes l1_ratio=0 only; use 'coordinate', 'saga' or "
-            "'auto'."
+            f"Solver {solver} supports only 'l2' or None penalties, and l1_ratio is "
+            "above 0; use 'coordinate', 'saga' or 'auto'."
         )
     if solver == "liblinear" and k > 1:
         raise ValueError(
-            "solver='liblinear' takes two classes: for more it would fit one against "
-            "the rest, which sklearn.multiclass.OneVsRestClassifier does."
+            "The 'liblinear' solver does not support multiclass classification: it "
+            "would fit one against the rest, which "
+            "sklearn.multiclass.OneVsRestClassifier does."
         )
     return solver
 
@@ -574,8 +590,15 @@ class LogisticRegression(AbstractLogistic):
         self.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
         return self
 
+    def _not_converged_text(self, limit):
+        what = NOT_CONVERGED.get(self.solver_, "{0} failed to converge.")
+        what = what.format(self.solver_, self.n_iter_)
+        return f"{what} Raise max_iter or tol of LogisticRegression, or scale the data."
+
     def _penalty(self):
         """C and rho of eq. (1)."""
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ParameterError("l1_ratio must be given with penalty='elasticnet'.")
         ratio = 0.0 if self.l1_ratio is None else self.l1_ratio
         if self.penalty is None:
             if self.C != 1.0 and not math.isinf(self.C):
@@ -589,7 +612,10 @@ class LogisticRegression(AbstractLogistic):
             if ratio not in (0.0, float(self.penalty == "l1")):
                 warnings.warn(
                     "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
-                    f"(penalty={self.penalty})",
+                    f"(penalty={self.penalty})"
+                    if ratio < 1
+                    else f"Inconsistent values: penalty={self.penalty} with l1_ratio="
+                    f"{self.l1_ratio}. The penalty decides.",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -644,6 +670,7 @@ class LogisticRegression(AbstractLogistic):
             old = arrays.to_numpy(old), arrays.to_numpy(self.intercept_)
             if old[0].shape == W.shape:
                 W, b = (part.astype(float) for part in old)
+                check_warm_start(self, W, b)
         return W, b if self.fit_intercept else np.zeros(k)
 
     def _scaled_back(self, W):

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from ..core import threads
 from ..core.class_weight import compute_class_weight
@@ -200,6 +200,9 @@ class LogisticRegressionCV(AbstractLogistic):
     intercept_scaling: Positive = 1.0
     random_state: Seed = None
     use_legacy_attributes: Flag | Literal["warn"] = "warn"
+
+    # weights of `score` are the scorer's business, not the model's
+    __metadata_request__score = {"sample_weight": UNUSED}
 
     def fit(self, X, y, sample_weight=None, **params):
         """Fit to rows X and labels y.

@@ -27,13 +27,13 @@ import scipy.sparse as sp
 from sklearn.model_selection import check_cv
 
 from ..core import arrays, threads
+from ..core.least_squares import least_squares
 from ..core.random import make_rng
 from ..optim import group_working_set
 from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import NumberList, Seed, Splits
-from .base import AbstractLinearRegressor
-from .lasso import initial_coefficients, store_lasso_fit
+from .lasso import AbstractLasso, initial_coefficients, store_lasso_fit
 from .lasso_cv import fit_cross_validated
 from .lasso_path import (
     centre_targets,
@@ -65,6 +65,15 @@ def fit_multi_task(model, l1_ratio, X, y, sample_weight):
     rng = make_rng(model.random_state) if model.selection == "random" else None
     Y, mean = centre_targets(data.Y, data.p, model.fit_intercept)
     start = initial_coefficients(model, (Y.shape[1], design.d), data.X.dtype)
+    if penalty.a == 0 and penalty.b > 0:  # eq. (1) is ridge regression: solved at once
+        found = least_squares(
+            data.X.tocsr() if sp.issparse(data.X) else data.X,
+            data.Y,
+            data.p,
+            alpha=penalty.b * (1.0 if data.p is not None else len(data.Y)),
+            intercept=model.fit_intercept,
+        )
+        start = np.ascontiguousarray(found.coef.T, dtype=data.X.dtype)
     with threads.single_blas():
         store = gram_store(design, design.root * np.ascontiguousarray(Y.T))
         state = group_working_set.start(store, start, penalty)
@@ -96,7 +105,7 @@ def multi_task_tags(tags):
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNet(AbstractLinearRegressor):
+class MultiTaskElasticNet(AbstractLasso):
     """Elastic net for several targets with one support. See the module text.
 
     Parameters
@@ -171,7 +180,7 @@ class MultiTaskElasticNet(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLasso(AbstractLinearRegressor):
+class MultiTaskLasso(AbstractLasso):
     """Lasso for several targets with one support. See the module text.
 
     Parameters
@@ -243,7 +252,7 @@ class MultiTaskLasso(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLassoCV(AbstractLinearRegressor):
+class MultiTaskLassoCV(AbstractLasso):
     """Multi-task lasso with a strength chosen by cross-validation.
 
     Parameters
@@ -335,7 +344,7 @@ class MultiTaskLassoCV(AbstractLinearRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNetCV(AbstractLinearRegressor):
+class MultiTaskElasticNetCV(AbstractLasso):
     """Multi-task elastic net, strength and mix chosen by folds.
 
     Parameters

@@ -275,18 +275,17 @@ class RANSACRegressor(Regressor, AbstractLinearEstimator):
         early = self._skips() > self.max_skips
         if best is None:
             why = (
-                "skipped more iterations than `max_skips`"
+                "skipped more iterations than `max_skips` without finding a valid "
+                "consensus set"
                 if early
-                else f"tried {self.n_trials_} subsets"
+                else f"could not find a valid consensus set in {self.n_trials_} subsets"
             )
-            raise ValueError(
-                f"RANSAC {why} without finding a valid consensus set. See the "
-                "attributes n_skips_* for why."
-            )
+            raise ValueError(f"RANSAC {why}. See the attributes n_skips_* for why.")
         if early:
             warnings.warn(
                 "RANSAC found a valid consensus set but exited early due to skipping "
-                "more iterations than `max_skips`.",
+                "more iterations than `max_skips`. See estimator attributes for "
+                "diagnostics.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -31,6 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, linalg
+from ..core.cg import conjugate_gradients
 from ..core.least_squares import least_squares
 from ..core.ridge_spectrum import (
     centred_targets,
@@ -40,8 +41,8 @@ from ..core.ridge_spectrum import (
     row_gram_matrix,
 )
 from ..core.rows import DatasetRows
-from ..params import Count, Flag, NonNegative, ParameterError
-from ..typing import NumberList, Seed
+from ..params import Count, Flag, NonNegative, ParameterError, UnsupportedChoiceError
+from ..typing import Matrix, NumberList, Seed
 from .base import (
     DENSE_WIDTH,
     AbstractLinearRegressor,
@@ -93,6 +94,12 @@ class RidgePath(NamedTuple):
 def checked_alphas(alphas, *, strictly_positive=False, name="alphas"):
     """Strengths as an array (a,), each at least (or above) 0."""
     given = np.asarray(alphas)
+    for i, alpha in enumerate([] if given.ndim != 1 else alphas):
+        if isinstance(alpha, (str, bytes)):
+            raise ParameterError(
+                f"alphas[{i}] must be an instance of float, not "
+                f"{type(alpha).__name__} ({name})."
+            )
     alphas = np.atleast_1d(given.astype(np.float64))
     if alphas.ndim != 1 or len(alphas) == 0:
         raise ParameterError(f"{name} must be a number or a list of numbers.")
@@ -179,8 +186,8 @@ class Ridge(AbstractLinearRegressor):
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or array of shape (n_targets,)
-    n_iter_ : array of shape (n_targets,)
-        Steps of an iterative solver; 1 for a direct one.
+    n_iter_ : array of shape (n_targets,), or None
+        Steps of an iterative solver; None for a direct one.
     solver_ : str
         The solver that was used.
     n_features_in_ : int
@@ -196,7 +203,7 @@ class Ridge(AbstractLinearRegressor):
     (array([0.642857]), 1.285714)
     """
 
-    alpha: NonNegative | NumberList = 1.0
+    alpha: NonNegative | NumberList | Matrix = 1.0
     _: KW_ONLY
     fit_intercept: Flag = True
     copy_X: Flag = True
@@ -224,7 +231,7 @@ class Ridge(AbstractLinearRegressor):
         """B (d, t) and b (t,) for checked rows; sets solver_ and n_iter_."""
         alpha = self._strengths(Y.shape[1])
         self.solver_ = self._choose_solver(X)
-        self.n_iter_ = np.ones(Y.shape[1], int)
+        self.n_iter_ = None  # unless the solver iterates
         solve = {
             "lsqr": self._lsqr,
             "sparse_cg": self._cg,
@@ -235,7 +242,7 @@ class Ridge(AbstractLinearRegressor):
         return B, b
 
     def _strengths(self, t):
-        alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
+        alpha = np.asarray(arrays.to_numpy(self.alpha), dtype=np.float64).ravel()
         if len(alpha) not in (1, t):
             raise ParameterError(
                 "Number of targets and number of penalties do not correspond: "
@@ -279,7 +286,7 @@ class Ridge(AbstractLinearRegressor):
             return self.solver
         if self.solver == "svd":
             if sparse:
-                raise TypeError("solver='svd' does not support sparse X.")
+                raise UnsupportedChoiceError("solver='svd' does not support sparse X.")
             return "svd"
         dual = d > n and not table and (not wide or n <= DUAL_ROWS)
         if self.solver == "cholesky" or not wide or dual:
@@ -324,7 +331,7 @@ class Ridge(AbstractLinearRegressor):
         product = lambda P: A.T @ (A @ P) + alpha * P
         limit = self.max_iter or 10 * max(X.shape)
         run = self._run_driver(
-            lambda task: linalg.conjugate_gradients(
+            lambda task: conjugate_gradients(
                 product, A.T @ Y, max_iter=limit, tol=self.tol, task=task
             ),
             total=limit,

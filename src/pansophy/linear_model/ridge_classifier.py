@@ -57,10 +57,11 @@ def signed_targets(y, X, class_weight, w):
     A y of several columns of 0 and 1 marks several labels per row.
     """
     if y.ndim == 2 and y.shape[1] > 1:
-        Y = 2.0 * np.asarray(y, np.float64) - 1
+        xp = arrays.namespace(y)
+        Y = 2.0 * xp.astype(y, xp.float64) - 1
         if class_weight is not None:
             raise ValueError("class_weight is for one label per row.")
-        return np.arange(Y.shape[1]), Y, w, None
+        return xp.arange(Y.shape[1], device=arrays.device(Y)), Y, w, None
     classes, codes = class_codes(y if y.ndim == 1 else y[:, 0], X)
     xp = arrays.namespace(codes)
     k = int(classes.shape[0])
@@ -94,7 +95,9 @@ class AbstractRidgeClassifier(AbstractLinearClassifier):
         check_is_fitted(self)
         if not self._multilabel:
             return super().predict(X)
-        return (self.decision_function(X) > 0).astype(int)
+        F = self.decision_function(X)
+        xp = arrays.namespace(F)
+        return xp.astype(F > 0, xp.int64)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -133,7 +136,7 @@ class RidgeClassifier(AbstractRidgeClassifier):
     coef_ : array of shape (n_features,) for two classes, else (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,), or 0.0
     classes_ : array of shape (n_classes,)
-    n_iter_ : array of shape (n_targets,)
+    n_iter_ : array of shape (n_targets,), or None
     solver_ : str
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)

@@ -15,11 +15,13 @@ Shapes    X (n, d)   y (n,) or (n, t)   alphas (a,)   e (n, t, a)
 Refs      [GolubHeathWahba1979]; [Allen1974]
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -45,6 +47,19 @@ from .metadata_routing import cross_validation_router, route_fit_metadata
 from .ridge import checked_alphas, flatten_single_target
 
 DECOMPOSITIONS = {None: "auto", "auto": "auto", "svd": "svd", "eigen": "auto"}
+
+
+def decomposition_of(gcv_mode, X):
+    """The decomposition that `gcv_mode` asks for; a sparse X takes no "svd"."""
+    if gcv_mode == "svd" and sp.issparse(X):
+        warnings.warn(
+            "The 'svd' mode is not supported for sparse X: gcv_mode is 'eigen', which "
+            "gives the same. It will be an error, as in scikit-learn 1.11.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        gcv_mode = "eigen"
+    return DECOMPOSITIONS[gcv_mode]
 
 
 class PredictedValues(Regressor, Estimator):
@@ -269,7 +284,8 @@ class RidgeCV(AbstractLinearRegressor):
         count by their weights.
     gcv_mode : {None, "auto", "svd", "eigen"}, default=None
         "svd" decomposes the triangle of X; the others take the smaller of its two
-        Gram matrices where that keeps the digits. All give the same.
+        Gram matrices where that keeps the digits. All give the same. A sparse X has
+        no use for "svd", which warns and is "eigen" then, as in scikit-learn.
     store_cv_results : bool, default=False
         Whether to keep `cv_results_`; only with cv=None.
     alpha_per_target : bool, default=False
@@ -327,7 +343,7 @@ class RidgeCV(AbstractLinearRegressor):
             HeldOutScorer(scorer, model, params=checked_score_params(score, w)),
             y,
             splits=splits,
-            way=DECOMPOSITIONS[self.gcv_mode],
+            way=decomposition_of(self.gcv_mode, X),
             per_target=self.alpha_per_target,
         )
         store_alpha_search(self, found, flat, per_target=self.alpha_per_target)

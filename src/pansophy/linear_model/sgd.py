@@ -61,7 +61,7 @@ from ..core.random import draw_seed
 from ..core.rows import DatasetRows
 from ..core.weighted import check_sample_weight
 from ..params import ParameterError, check_params
-from .base import AbstractLinearEstimator, raw_prediction
+from .base import AbstractLinearEstimator, check_warm_start, raw_prediction
 
 LearningRate = Literal[
     "constant",
@@ -401,6 +401,14 @@ class AbstractSGD(AbstractLinearEstimator):
     warm_start: Any
     early_stopping: Any
     validation_fraction: Any
+    shuffle: Any
+
+    def _not_converged_text(self, limit):
+        return (
+            "Maximum number of iteration reached before convergence. Consider "
+            f"increasing max_iter to improve the fit of {type(self).__name__}, or "
+            "raising tol."
+        )
 
     def _start(self, X, k, coef_init, intercept_init):
         """Initial W and b: those given, those of the last fit (`warm_start`), or 0."""
@@ -414,6 +422,7 @@ class AbstractSGD(AbstractLinearEstimator):
             W = checked_initial_value("coef_init", coef_init, W)
         if intercept_init is not None:
             b = checked_initial_value("intercept_init", intercept_init, b)
+        check_warm_start(self, W, b)
         self.t_ = 1.0
         return W, b
 
@@ -459,6 +468,8 @@ class AbstractSGD(AbstractLinearEstimator):
                 "The sample weights for validation set are all zero, consider using a "
                 "different random state."
             )
+        if not self.shuffle:  # the rows come in the order that they have in X
+            train = np.sort(train)
         return train.astype(kind), held
 
     def _run_sgd(self, problem, W, memory, *, max_iter, X, y):

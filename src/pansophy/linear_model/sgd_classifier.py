@@ -15,7 +15,7 @@ Refs      [Bottou2012]; [Zhang2004] eq. (2); [Zadrozny2002] dividing by the sum
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -48,11 +48,37 @@ LOSS_ALIASES = {
 }  # scikit-learn's words for ours
 
 
+ClassificationLoss = Literal[
+    "hinge",
+    "log_loss",
+    "modified_huber",
+    "squared_hinge",
+    "perceptron",
+    "exponential",
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+]
+TAKES_EPSILON = ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+EPSILON = 0.1  # the default
+
+
+def loss_table(names) -> dict[str, tuple]:
+    """scikit-learn's attribute `loss_functions`: {name: (loss, default epsilon)}."""
+    return {
+        name: (losses.FACTORIES[name], EPSILON)
+        if name in TAKES_EPSILON
+        else (loss_by_name(name, None),)
+        for name in names
+    }
+
+
 def loss_by_name(name, epsilon):
     """The loss of a scikit-learn or pansophy name, with `epsilon` where it has one."""
     name = LOSS_ALIASES.get(name, name)
-    takes = name in ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-    return losses.get_loss(name, epsilon) if takes else losses.get_loss(name)
+    return losses.get_loss(name, epsilon if name in TAKES_EPSILON else None)
 
 
 def ovr_targets(codes, k, low, dtype, c):
@@ -273,19 +299,7 @@ class SGDClassifier(AbstractSGDClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
-    loss: Literal[
-        "hinge",
-        "log_loss",
-        "modified_huber",
-        "squared_hinge",
-        "perceptron",
-        "exponential",
-        "squared_error",
-        "absolute_error",
-        "huber",
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-    ] = "hinge"
+    loss: ClassificationLoss = "hinge"
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
     alpha: NonNegative = 0.0001
@@ -295,7 +309,7 @@ class SGDClassifier(AbstractSGDClassifier):
     tol: NonNegative | None = 1e-3
     shuffle: Flag = True
     verbose: Verbosity = 0
-    epsilon: NonNegative = 0.1
+    epsilon: NonNegative = EPSILON
     n_jobs: Jobs = None
     random_state: Seed = None
     learning_rate: sgd.LearningRate = "optimal"
@@ -309,6 +323,8 @@ class SGDClassifier(AbstractSGDClassifier):
     average: Flag | Count = False
     batch_size: Count = 1
     momentum: Fraction = 0.9
+
+    loss_functions = loss_table(get_args(ClassificationLoss))
 
     def _loss(self):
         return loss_by_name(self.loss, self.epsilon)

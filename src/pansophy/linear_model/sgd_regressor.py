@@ -11,7 +11,7 @@ Refs      [WidrowHoff1960]; [Bottou2012]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -30,7 +30,18 @@ from ..params import (
 from ..typing import Seed
 from . import sgd
 from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
-from .sgd_classifier import loss_by_name, sgd_rule_of
+from .sgd_classifier import EPSILON, loss_by_name, loss_table, sgd_rule_of
+
+RegressionLoss = Literal[
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+    "quantile",
+    "poisson",
+    "gamma",
+]
 
 
 def weighted_r2(y, f, w):
@@ -117,16 +128,7 @@ class SGDRegressor(Regressor, AbstractSGD):
     (array([2.]), array([1.]))
     """
 
-    loss: Literal[
-        "squared_error",
-        "absolute_error",
-        "huber",
-        "epsilon_insensitive",
-        "squared_epsilon_insensitive",
-        "quantile",
-        "poisson",
-        "gamma",
-    ] = "squared_error"
+    loss: RegressionLoss = "squared_error"
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
     alpha: NonNegative = 0.0001
@@ -136,7 +138,7 @@ class SGDRegressor(Regressor, AbstractSGD):
     tol: NonNegative | None = 1e-3
     shuffle: Flag = True
     verbose: Verbosity = 0
-    epsilon: NonNegative = 0.1
+    epsilon: NonNegative = EPSILON
     random_state: Seed = None
     learning_rate: sgd.LearningRate = "invscaling"
     eta0: Positive = 0.01
@@ -149,6 +151,8 @@ class SGDRegressor(Regressor, AbstractSGD):
     batch_size: Count = 1
     momentum: Fraction = 0.9
     quantile: OpenFraction = 0.5
+
+    loss_functions = loss_table(get_args(RegressionLoss))
 
     def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
         """Fit to rows X and numbers y, from 0 or from the coefficients given."""

@@ -182,12 +182,13 @@ class TheilSenRegressor(AbstractLinearRegressor):
         k = self.n_subsamples
         if k > n:
             raise ValueError(
-                f"Invalid parameter: n_subsamples={k} is above the number of rows, {n}."
+                f"Invalid parameter since n_subsamples > n_samples ({k} > {n})."
             )
         if k < min(least, n):
             raise ValueError(
-                f"Invalid parameter: n_subsamples={k} is below the number of "
-                f"coefficients, {least}, which n_subsamples rows have to determine."
+                f"Invalid parameter since n_features{'+1' * self.fit_intercept} > "
+                f"n_subsamples ({least} > {k}): n_subsamples rows have to determine "
+                "the coefficients."
             )
         return k
 

@@ -60,7 +60,7 @@ from . import _column_families as loops
 from .abstract_bayes import apply_to_dense_rows
 
 
-class NegativeValuesError(ValueError):
+class InvalidCountError(ValueError):
     """Values that no count or category has; the model adds its name to the text."""
 
 
@@ -69,8 +69,8 @@ def naming_negative_values(model):
     """Adds the name of the model to errors about negative counts and categories."""
     try:
         yield
-    except NegativeValuesError as error:
-        raise ValueError(
+    except InvalidCountError as error:
+        raise InvalidCountError(
             f"Negative values in data passed to {type(model).__name__} (input X): "
             f"{error}"
         ) from None
@@ -286,7 +286,7 @@ def bernoulli_fit(s, N, alpha, prior):
 def count_statistics(x, codes, k, w):
     """Sums of columns that must not be negative."""
     if smallest_entry(x) < 0:
-        raise NegativeValuesError("counts must be at least 0.")
+        raise InvalidCountError("counts must be at least 0.")
     return class_totals(x, codes, k, w)
 
 
@@ -404,7 +404,7 @@ def categorical_statistics(x, codes, k, w) -> CategoryCounts:
 def raise_bad_category(j, widths=None):
     """Raise if column j holds something other than the values of its table."""
     if j >= 0 and widths is None:
-        raise NegativeValuesError(
+        raise InvalidCountError(
             f"or numbers that are not whole: the values of column {j} must be 0, 1, "
             "2, ..."
         )
@@ -439,7 +439,9 @@ def categorical_scorer(ps: list[Categorical]):
         rows = np.ascontiguousarray(arrays.to_numpy(x))
         bad = loops.category_scores(rows, start, T, out)
         if bad >= 0:
-            raise_bad_category(bad, None if np.any(rows[:, bad] < 0) else widths)
+            column = rows[:, bad]
+            invalid = (column < 0) | (np.floor(column) != column) & (column == column)
+            raise_bad_category(bad, None if invalid.any() else widths)
         return (
             arrays.asarray(out, like=arrays.as_float(x))
             if arrays.is_foreign(x)

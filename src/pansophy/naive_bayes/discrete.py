@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.numerics import safe_log
+from ..core.rows import is_dataset
 from ..distributions import Beta, Dirichlet
 from ..distributions.base import SufficientStatistics
 from ..params import Count, Flag, NonNegative, ParameterError
@@ -29,6 +30,7 @@ from .abstract_bayes import check_class_prior, class_log_prior
 from .column_families import (
     COLUMN_FAMILIES,
     CategoryCounts,
+    InvalidCountError,
     counts_scaled_for_missing,
     linear_scorer,
     observed_weight,
@@ -307,9 +309,31 @@ class ComplementNB(AbstractCountNB):
         return log_prior if like.shape[1] == 1 else 0 * like[0, :]
 
 
+def cut_fractions(X, error):
+    """Categories rounded down to whole numbers, with a warning.
+
+    `error` is what was wrong with X; it is raised if X has no fractions.
+    """
+    if is_dataset(X) or arrays.is_foreign(X):
+        raise error
+    X = X if hasattr(X, "columns") else np.asarray(X)  # a frame keeps its names
+    values = np.asarray(X, dtype=np.float64)
+    fractions = (np.floor(values) != values) & ~np.isnan(values)
+    if not fractions.any():
+        raise error
+    warnings.warn(
+        f"column {int(fractions.any(axis=0).argmax())} of X holds numbers that are not "
+        "whole: the categories are these numbers rounded down.",
+        stacklevel=4,
+    )
+    return np.floor(X)
+
+
 @dataclass(eq=False, repr=False)
 class CategoricalNB(AbstractCountNB):
     """Naive Bayes for columns of categories 0, 1, 2, ...
+
+    Numbers that are not whole are rounded down, with a warning.
 
     Parameters
     ----------
@@ -356,6 +380,20 @@ class CategoricalNB(AbstractCountNB):
 
     _family = "categorical"
     _sparse = False
+
+    def _learn(self, X, codes, w, classes, before):
+        try:
+            return super()._learn(X, codes, w, classes, before)
+        except InvalidCountError as error:
+            X = cut_fractions(X, error)
+        return super()._learn(X, codes, w, classes, before)
+
+    def _map_joint(self, X, finish):
+        try:
+            return super()._map_joint(X, finish)
+        except InvalidCountError as error:
+            X = cut_fractions(X, error)
+        return super()._map_joint(X, finish)
 
     def _widths(self, t):
         minimum = self.min_categories

@@ -220,7 +220,9 @@ class AbstractMLP(Estimator):
         losses = np.asarray(result.history.get("loss", np.empty(0)))
         finite = losses[np.isfinite(losses)]
         improved = len(finite) > 1 and finite[-1] < finite[0]
-        if result.reason != "diverged" or improved:
+        # early stopping has kept the weights of the best epoch
+        scored = "validation_score" in result.history
+        if result.reason != "diverged" or improved or scored:
             return result
         raise ValueError(
             "Solver produced non-finite parameter weights. The input data may contain "
@@ -416,6 +418,8 @@ class AbstractMLP(Estimator):
             self.best_loss_ = min([best, *losses])
         else:
             values = [*(self.validation_scores_ or []), *measured.tolist()]
+            if result.reason == "diverged":  # the epoch after the last finite one
+                values.append(math.nan)
             self.validation_scores_ = values
             self.best_loss_ = None
             self.best_validation_score_ = float(np.nanmax([*values, -math.inf]))
@@ -486,7 +490,7 @@ class MLPClassifier(Classifier, AbstractMLP):
     tol : float, default=1e-4
         Least improvement of an epoch ("lbfgs": largest entry of the gradient).
     verbose : bool or int, default=False
-        Show a progress bar.
+        1: show a progress bar; more: print the loss of each iteration too.
     warm_start : bool, default=False
         Go on from the weights of the last fit.
     momentum, nesterovs_momentum : float, bool, default=0.9, True
@@ -645,8 +649,11 @@ class MLPClassifier(Classifier, AbstractMLP):
         if self.out_activation_ == "softmax":
             return log_softmax(F)
         xp = arrays.namespace(F)
-        p = -log1pexp(-F)
-        return p if self._multilabel else xp.concat([-log1pexp(F), p], axis=1)
+        log_p = -log1pexp(-F)
+        if not self._multilabel:
+            return xp.concat([-log1pexp(F), log_p], axis=1)
+        # labels of probability near 1 tie as in predict_proba
+        return xp.where(F > 0, xp.log(sigmoid(xp.abs(F))), log_p)
 
     def predict(self, X):
         """The most probable class, or for each label 0 or 1."""
@@ -705,7 +712,7 @@ class MLPRegressor(Regressor, AbstractMLP):
     tol : float, default=1e-4
         Least improvement of an epoch ("lbfgs": largest entry of the gradient).
     verbose : bool or int, default=False
-        Show a progress bar.
+        1: show a progress bar; more: print the loss of each iteration too.
     warm_start : bool, default=False
         Go on from the weights of the last fit.
     momentum, nesterovs_momentum : float, bool, default=0.9, True

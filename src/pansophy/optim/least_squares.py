@@ -21,9 +21,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.arrays import asarray, to_numpy
+from ..core.cg import conjugate_gradients
 from ..core.iterate import Result
 from ..core.least_squares import least_squares
-from ..core.linalg import conjugate_gradients
 from ..core.progress import SILENT, FitTask
 from .gradient import size_of
 

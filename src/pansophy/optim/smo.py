@@ -1,156 +1,764 @@
-"""The dual of a support vector machine by sequential minimal optimisation.
+"""The dual of kernel support vector machines by sequential minimal optimisation.
 
-For a kernel matrix K, signs y, bounds C_i and a linear term p (-1 for classifiers),
+Every kernel machine is one quadratic programme in variables beta_v. Each belongs to a
+row r(v) of the kernel matrix K (regression has two for a row) and to a group, whose
+sum is kept:
 
-    minimise  1/2 a^T Q a + p^T a,   Q_ij = y_i y_j K_ij                         (1)
-    subject to  y^T a = 0,   0 <= a_i <= C_i                                     (2)
+    minimise  1/2 b^T K b - sum_v t_v beta_v,    b_i = sum of beta_v with r(v) = i  (1)
+    subject to  l_v <= beta_v <= u_v,   sum of beta_v over each group constant      (2)
 
-With g = Q a + p, let up be the rows where y_i a_i may grow and low those where it may
-fall. a is optimal when
+                        t                l, u            groups    sums
+    classifier, y = 1   1                0, C_i          one       0
+                y = -1  -1               -C_i, 0
+    regressor, up       y_i - epsilon    0, C_i          one       0
+               down     y_i + epsilon    -C_i, 0
+    nu-classifier       0                as classifier   by sign   +-nu sum w / 2
+    nu-regressor        y_i              as regressor    by sign   +-C nu sum w / 2
+    one class           0                0, w_i          one       nu sum w
 
-    max_{i in up} -y_i g_i  -  min_{j in low} -y_j g_j  <= 0                     (3)
+With the scores e_v = t_v - (K b)_{r(v)}, the negative gradient of (1)              (3)
+beta is optimal when in every group
 
-A step moves a pair along y^T a = 0 to its lowest point. The pair is the i of the
-first maximum and the j of low that promises the most,
+    max {e_v : beta_v < u_v}  -  min {e_v : beta_v > l_v}  <= 0                     (4)
 
-    (y_j g_j - y_i g_i)^2 / (K_ii + K_jj - 2 K_ij)                               (4)
+whose left-hand side is the violation. A pair step raises the v of the first maximum
+and lowers the w of the same group that promises the most,
 
-Rows of K may be expensive, so steps are made on a working set of the rows that violate
-eq. (3) most, half of them kept from the previous iteration; then the gradient of all
-rows is updated by one product with the rows of K that were used. Every step lowers eq.
-(1).
+    (e_v - e_w)^2 / (K_vv + K_ww - 2 K_vw)                                          (5)
 
-Bias: -y_i g_i is the same for all rows with 0 < a_i < C_i; where there are none, any
-number between the two sides of eq. (3) is optimal and the middle is taken.
+to the lowest point of (1) between the bounds. Rows of K may be expensive, so steps are
+made on a working set of the variables that violate (4) most, together with a part of
+the previous set; then e is updated for all rows by one product with the rows of K that
+were used. Every step lowers (1).
 
-Time O(n q) per iteration for a working set of q rows, memory O(n q) for the kernel
-rows.
+Three things make it finish early and exactly:
 
-Shapes    K (n, n), by rows   y, a, g, p, C (n,)
+    Newton      with K_FF the block of the variables strictly between their bounds,
+                K_FF d + (one multiplier a group) = e_F is the exact minimum over
+                them. It is taken as far as the bounds allow when pair steps are slow,
+                and at the end for small problems, which makes the solution exact to
+                rounding.
+    shrinking   a row whose variables are at bounds, and far from wanting to leave
+                them, is dropped from the columns of K once the cache is full. Before
+                the last check of (4) the scores of all rows are computed anew, and
+                the iterations go on if one of these rows violates it.
+    cache       rows of K are kept up to a number of bytes, those used longest ago
+                are replaced first.
+
+Bias: e_v is the same for all variables of a group that are free, and this number is
+the multiplier of (2); where there are none, any number between the two sides of (4) is
+optimal and the middle is taken.
+
+Time O(n q) per iteration for a working set of q variables, memory O(n q) and the
+cache.
+
+Shapes    K (n, n), by rows   e, t, beta, l, u (m,)   b (n,)
 Refs      [Platt1999] [Fan2005] the choice of pairs; [Joachims1999] working sets
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..core import threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, FitTask
 
-WORKING = 256  # rows of a working set
+WORKING = 512  # variables of a working set at first
+MAX_WORKING = 2048  # and where many variables are free
+GROWTH_PERIOD = 8  # iterations between changes of its size
 INNER = 0.1  # tolerance on the working set, as a share of the violation of all rows
 CACHE = 200 << 20  # bytes of cached kernel rows
+NEWTON_PERIOD = 16  # iterations between Newton steps of slow runs
+MAX_FREE = 2000  # free variables up to which Newton's system is factored
+EXACT_ROWS = 2000  # rows up to which a solution is refined to rounding error
+ONE_SET_ROWS = 2000  # rows up to which a matrix that exists is one working set
+MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
+EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
+STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
+SHRINK_PERIOD = 8  # iterations between attempts to shrink
+COLUMN_BLOCK = 4096  # columns of a task that updates scores
 
 
-class State(NamedTuple):
-    """Multipliers, the gradient there, and the working set."""
+class DualProblem(NamedTuple):
+    """Eqs. (1) and (2) without K, and a feasible start."""
 
-    position: np.ndarray  # a
-    gradient: np.ndarray  # g
+    row: np.ndarray  # r
+    target: np.ndarray  # t
+    low: np.ndarray  # l
+    high: np.ndarray  # u
+    group: np.ndarray  # 0 or 1 for each variable
+    start: np.ndarray  # feasible beta
+
+    def row_sums(self, beta, n):
+        """b: the multipliers of the n rows."""
+        return np.bincount(self.row, weights=beta, minlength=n)
+
+
+class DualState(NamedTuple):
+    """Multipliers, the products K b of the active rows, and the working set."""
+
+    beta: np.ndarray
+    products: np.ndarray  # (K b) of the active rows
     objective: float  # eq. (1)
-    violation: float  # eq. (3)
-    working: np.ndarray  # indices of the last set
+    violation: float  # eq. (4) over the active rows
+    working: np.ndarray  # variables of the last set
     steps: int  # pair steps so far
-
-    def bias(self, y, C) -> float:
-        """Intercept that is added to sum_i a_i y_i k(x_i, x)."""
-        a = self.position
-        free = (a > 0) & (a < C)
-        scores = -y * self.gradient
-        if free.any():
-            return float(scores[free].mean())
-        up, low = increasable_and_decreasable(a, y, C)
-        ends = [scores[up].max(initial=-np.inf), scores[low].min(initial=np.inf)]
-        ends = [end for end in ends if np.isfinite(end)]
-        return float(np.mean(ends)) if ends else 0.0
+    stalled: bool = False  # no step was possible
 
 
 class RowCache:
-    """Least-recently-used cache of kernel rows.
+    """Cache of kernel rows; those used longest ago are replaced first.
 
     Parameters
     ----------
-    rows : function of an index array, or array of shape (n, n)
-        Gives K[index], shape (len(index), n).
+    rows : array of shape (n, n), or function of (index, columns)
+        The matrix, or what gives the block K[index][:, columns].
+    n : int or None
+        Number of rows, if `rows` is a function.
     limit : int
         Bytes of rows to keep.
+    dtype : dtype
+        Of the rows that are kept.
+    columns : array of int or None
+        The columns of K that are kept; all if None.
     """
 
-    def __init__(self, rows: Callable | np.ndarray, limit: int = CACHE):
-        self.whole = None if callable(rows) else np.asarray(rows, dtype=float)
+    def __init__(
+        self, rows, n=None, limit: int = CACHE, dtype=np.float64, columns=None
+    ):
         self.rows = rows
+        self.whole = None if callable(rows) else np.asarray(rows)
+        self.n: Any = n if self.whole is None else len(self.whole)
         self.limit = limit
-        self.kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        self.dtype = np.dtype(dtype) if self.whole is None else self.whole.dtype
+        self.columns = np.arange(self.n) if columns is None else columns
+        self.evicted = False
+        self.computed = 0  # rows computed so far
+        if self.whole is None:
+            self.start_buffer(len(self.columns))
+        else:
+            self.buffer = self.whole
+            self.capacity = self.n
 
-    def __call__(self, index):
-        """K[index]."""
+    def start_buffer(self, width):
+        """An empty buffer of rows of this width."""
+        self.capacity = self.row_capacity(width)
+        self.flat = np.empty(self.capacity * width, self.dtype)
+        self.buffer = self.flat.reshape(self.capacity, width)
+        self.owner = np.full(self.capacity, -1)  # row of each slot
+        self.used = np.zeros(self.capacity, np.int64)  # when a slot was used last
+        self.slot = np.full(self.n, -1)  # slot of each row
+        self.clock = 0
+
+    def row_capacity(self, width):
+        row = max(width * self.dtype.itemsize, 1)
+        return int(min(self.n, max(self.limit // row, 64)))
+
+    def slots_of(self, index):
+        """The places in `buffer` of the rows `index`, which are computed if needed."""
         if self.whole is not None:
-            return self.whole[index]
-        new = [i for i in index.tolist() if i not in self.kept]
-        if new:
-            computed = np.asarray(self.rows(np.array(new)), dtype=float)
-            self.kept.update(zip(new, computed, strict=True))
-        out = np.stack([self.kept[i] for i in index.tolist()])
-        for i in index.tolist():
-            self.kept.move_to_end(i)
-        capacity = max(self.limit // max(out[0].nbytes, 1), len(index))
-        while len(self.kept) > capacity:
-            self.kept.popitem(last=False)
+            return index
+        self.clock += 1
+        slots = self.slot[index]
+        self.used[slots[slots >= 0]] = self.clock
+        missing = index[slots < 0]
+        if len(missing):
+            # free slots have been used at time 0, so they come first
+            oldest = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
+            oldest.sort()
+            previous = self.owner[oldest]
+            previous = previous[previous >= 0]
+            self.evicted |= len(previous) > 0
+            self.slot[previous] = -1
+            self.owner[oldest] = missing
+            self.slot[missing] = oldest
+            self.used[oldest] = self.clock
+            self.compute(missing, oldest)
+        return self.slot[index]
+
+    def compute(self, index, slots):
+        """Write the rows `index` into the buffer, by blocks of columns on threads."""
+        self.computed += len(index)
+        width = self.buffer.shape[1]
+        step = max(64, (1 << 17) // len(index))
+        if not getattr(self.rows, "threaded", True):
+            step = width  # a function that may not be called by two threads
+
+        def fill(begin):
+            end = min(begin + step, width)
+            self.buffer[slots, begin:end] = self.rows(index, self.columns[begin:end])
+
+        for _ in threads.run_tasks(partial(fill, b) for b in range(0, width, step)):
+            pass
+
+    def restrict(self, kept):
+        """Drop all columns but those at the places `kept`, which ascend."""
+        from . import _smo as loops
+
+        width = self.buffer.shape[1]
+        loops.compact_columns(self.flat, self.capacity, width, kept)
+        used = self.capacity
+        self.capacity = int(min(self.n, len(self.flat) // len(kept)))
+        self.buffer = self.flat[: self.capacity * len(kept)].reshape(self.capacity, -1)
+        more = self.capacity - used
+        self.owner = np.concatenate([self.owner, np.full(more, -1)])
+        self.used = np.concatenate([self.used, np.zeros(more, np.int64)])
+        self.columns = self.columns[kept]
+        self.evicted = False
+
+    def restore(self):
+        """All columns again; the cache is empty then."""
+        self.columns = np.arange(self.n)
+        self.start_buffer(self.n)
+
+    def square(self, index, slots, places):
+        """K[index][:, index] in float64: from the source if it is quick, else gathered.
+
+        `slots` and `places` are where the rows and columns are in the buffer.
+        """
+        from . import _smo as loops
+
+        if len(index) == self.n and self.buffer.dtype == np.float64:
+            if self.whole is not None and (np.diff(index) == 1).all():
+                return self.whole
+        if hasattr(self.rows, "square"):
+            return self.rows.square(index)
+        return loops.gather_square(self.buffer, slots, places)
+
+    def add_rows(self, slots, weights, out):
+        """out += weights @ buffer[slots], on threads."""
+        from . import _smo as loops
+
+        m = len(out)
+        starts = range(0, m, COLUMN_BLOCK)
+        tasks = (
+            partial(
+                loops.add_kernel_rows,
+                self.buffer,
+                slots,
+                weights,
+                s,
+                min(s + COLUMN_BLOCK, m),
+                out,
+            )
+            for s in starts
+        )
+        if len(slots) * m < 1 << 18:  # too little to share
+            for task in tasks:
+                task()
+            return
+        for _ in threads.run_tasks(tasks):
+            pass
+
+    def products(self, index, b):
+        """(K b)[index] for multipliers b of all rows, by blocks, without the cache."""
+        support = np.flatnonzero(b)
+        weights = b[support]
+        if self.whole is not None:
+            return self.whole[np.ix_(index, support)] @ weights
+        out = np.empty(len(index))
+        step = max(16, (1 << 18) // max(len(support), 1))
+        if not getattr(self.rows, "threaded", True):
+            step = len(index)
+
+        def fill(begin):
+            part = index[begin : begin + step]
+            out[begin : begin + step] = self.rows(part, support) @ weights
+
+        for _ in threads.run_tasks(
+            partial(fill, s) for s in range(0, len(index), step)
+        ):
+            pass
         return out
 
 
-def increasable_and_decreasable(a, y, C):
-    """Masks of the rows whose y_i a_i may increase, and may decrease."""
-    up = np.where(y > 0, a < C, a > 0)
-    low = np.where(y > 0, a > 0, a < C)
-    return up, low
+def increasable_and_decreasable(beta, low, high):
+    """Masks of the variables that may grow, and that may fall."""
+    return beta < high, beta > low
 
 
-def kkt_violation(a, g, y, C) -> float:
-    """Largest violation of the optimality conditions, eq. (3)."""
-    up, low = increasable_and_decreasable(a, y, C)
-    if not up.any() or not low.any():
-        return 0.0
-    f = -y * g
-    return max(float(f[up].max() - f[low].min()), 0.0)
+def kkt_ends(scores, beta, problem, at=slice(None)):
+    """Both sides of eq. (4) for each group: largest and smallest score."""
+    up, down = increasable_and_decreasable(beta[at], problem.low[at], problem.high[at])
+    group = problem.group[at]
+    ends = []
+    for g in range(2):
+        here = group == g
+        if g and not here.any():
+            break
+        largest = scores[up & here].max(initial=-np.inf)
+        ends.append((largest, scores[down & here].min(initial=np.inf)))
+    return ends
 
 
-def choose_working_set(s, y, C, size):
-    """The next working set: the worst rows of both sides and half of the last set."""
-    n = len(y)
+def kkt_violation(ends) -> float:
+    """Largest violation of the optimality conditions, eq. (4)."""
+    return max(0.0, *(float(top - bottom) for top, bottom in ends))
+
+
+def group_multipliers(scores, beta, problem):
+    """The multiplier of each group's sum: its free scores' mean, or the middle."""
+    free = (beta > problem.low) & (beta < problem.high)
+    values = []
+    for g, ends in enumerate(kkt_ends(scores, beta, problem)):
+        here = free & (problem.group == g)
+        if here.any():
+            values.append(float(scores[here].mean()))
+            continue
+        known = [end for end in ends if np.isfinite(end)]
+        values.append(float(np.mean(known)) if known else 0.0)
+    return values
+
+
+def choose_working_set(scores, up, down, group, previous, free, size):
+    """The next working set: the worst variables of both sides of every group.
+
+    Half of the set comes from the previous one, if there is one: the variables that
+    are free first, since they are the likeliest to move again.
+    """
+    n = len(scores)
     if n <= size:
         return np.arange(n)
-    f = -y * s.gradient
-    up, low = increasable_and_decreasable(s.position, y, C)
-    half = size // 4 if len(s.working) else size // 2
-    worst_up = np.argsort(np.where(up, -f, np.inf), kind="stable")[:half]
-    worst_low = np.argsort(np.where(low, f, np.inf), kind="stable")[:half]
-    chosen = np.concatenate([worst_up, worst_low, s.working[::-1]])
+    n_groups = 2 if group.any() else 1
+    share = (size // 4 if len(previous) else size // 2) // n_groups
+    share = max(share, 1)
+    chosen = []
+    for g in range(n_groups):
+        here = group == g if n_groups > 1 else True
+        for side, key in ((up, -scores), (down, scores)):
+            at = np.flatnonzero(side & here)
+            if len(at) > share:
+                at = at[np.argpartition(key[at], share - 1)[:share]]
+            chosen.append(at)
+    chosen = np.concatenate(chosen)
+    if len(previous):
+        free_first = np.concatenate([previous[free[previous]], previous])
+        chosen = np.concatenate([chosen, free_first])
     _, first = np.unique(chosen, return_index=True)
     return np.sort(chosen[np.sort(first)[:size]])
 
 
+class DualSolver:
+    """Iterations on one problem: the step, shrinking and the last check.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    cache : RowCache
+    tol : float
+        Of eq. (4).
+    max_steps : int
+        Pair steps after which the run ends.
+    working : int
+        Variables of a working set.
+    shrinking : bool
+        Whether rows may be dropped while the others converge.
+    limit : float
+        Objective below which the run ends: a hard margin that does not exist.
+    """
+
+    def __init__(self, problem, cache, *, tol, max_steps, working, shrinking, limit):
+        self.problem = problem
+        self.cache = cache
+        self.tol = tol
+        self.max_steps = max_steps
+        self.working = min(working, cache.capacity)
+        self.max_working = min(max(MAX_WORKING, working), cache.capacity)
+        if working < WORKING:
+            self.max_working = self.working  # a small set that was asked for stays
+        elif cache.whole is not None and cache.n <= ONE_SET_ROWS:
+            self.working = len(problem.row)
+        self.shrinking = shrinking and cache.whole is None
+        self.limit = limit
+        self.exact = cache.n <= EXACT_ROWS and cache.dtype == np.float64
+        self.iteration = 0
+        # of small problems the first iteration is many pair steps already
+        self.newton_wait = 1 if self.exact else NEWTON_PERIOD
+        self.next_newton = self.newton_wait
+        self.clipped = False  # whether the last Newton step met a bound early
+        self.all_variables()
+
+    def all_variables(self):
+        """Every variable is active."""
+        self.variables = np.arange(len(self.problem.row))
+        self.active = self.problem
+        self.place = self.problem.row  # column of each active variable
+
+    def initial_state(self, beta=None):
+        p = self.problem
+        beta = p.start.astype(float) if beta is None else beta
+        b = p.row_sums(beta, self.cache.n)
+        products = np.zeros(self.cache.n)
+        if b.any():
+            products = self.cache.products(np.arange(self.cache.n), b)
+        value = 0.5 * float(b @ products) - float(p.target @ beta)
+        no_variables = np.empty(0, dtype=np.intp)
+        return self.state_at(beta, products, value, no_variables, 0)
+
+    def scores(self, products):
+        """e of the active variables, eq. (3)."""
+        return self.active.target - products[self.place]
+
+    def state_at(self, beta, products, value, at, steps, stalled=False):
+        ends = kkt_ends(self.scores(products), beta[self.variables], self.active)
+        return DualState(beta, products, value, kkt_violation(ends), at, steps, stalled)
+
+    def step(self, s):
+        """One working set; then Newton, shrinking or the last check where due."""
+        self.iteration += 1
+        new = s
+        if s.violation > self.tol:
+            new = self.working_set_step(s)
+            spent = new.steps >= self.max_steps
+            if self.iteration == self.next_newton and not spent:
+                new = self.newton_step(new)
+        if new.violation <= self.tol:
+            new = self.finish(new)
+        elif self.shrinking and self.iteration % SHRINK_PERIOD == 0:
+            new = self.shrink(new)
+        return new
+
+    def working_set_step(self, s):
+        """Pair steps on a working set, and the scores of all active rows."""
+        from . import _smo as loops
+
+        p = self.active
+        scores = self.scores(s.products)
+        mine = s.beta[self.variables]
+        up, down = increasable_and_decreasable(mine, p.low, p.high)
+        if self.iteration % GROWTH_PERIOD == 0:
+            n_free = int(np.count_nonzero(up & down))
+            if n_free > self.working:  # they need each other to converge
+                self.working = min(2 * self.working, self.max_working)
+        previous = np.searchsorted(self.variables, s.working)
+        previous = previous[
+            self.variables[np.minimum(previous, len(mine) - 1)] == s.working
+        ]
+        at = choose_working_set(
+            scores, up, down, p.group, previous, up & down, self.working
+        )
+        at = at[np.argsort(p.group[at], kind="stable")]
+        split = len(at) - int(p.group[at].sum())
+        places = self.place[at]
+        index = self.cache.columns[places]
+        slots = self.cache.slots_of(index)
+        square = self.cache.square(index, slots, places)
+        beta = mine[at]
+        before = beta.copy()
+        e = scores[at]
+        start = e.copy()
+        tol = self.tol
+        if len(at) < len(scores):
+            tol = max(tol / 2, INNER * s.violation)
+        most = min(STEPS_PER_VARIABLE * len(at), self.max_steps - s.steps)
+        steps = loops.optimize_pairs(
+            square, p.low[at], p.high[at], split, beta, e, tol, most
+        )
+        change = beta - before
+        value = s.objective - 0.5 * float(change @ (start + e))
+        return self.moved(s, at, change, beta, slots, value, steps)
+
+    def moved(self, s, at, change, values, slots, value, steps):
+        """The state after the active variables `at` have changed."""
+        touched = change != 0
+        products = s.products.copy()
+        self.cache.add_rows(slots[touched], change[touched], products)
+        beta = s.beta.copy()
+        beta[self.variables[at]] = values
+        return self.state_at(
+            beta, products, value, self.variables[at], s.steps + steps, steps == 0
+        )
+
+    def newton_step(self, s):
+        """The minimum over the free variables, as far as their bounds allow."""
+        self.clipped = False
+        p = self.active
+        mine = s.beta[self.variables]
+        at = np.flatnonzero((mine > p.low) & (mine < p.high))
+        _, first = np.unique(self.place[at], return_index=True)
+        at = at[first]  # one variable of a row
+        if not 2 <= len(at) <= min(MAX_FREE, self.cache.capacity):
+            return s
+        places = self.place[at]
+        index = self.cache.columns[places]
+        slots = self.cache.slots_of(index)
+        square = self.cache.square(index, slots, places)
+        e = self.scores(s.products)[at]
+        direction = newton_direction(square, e, p.group[at])
+        curved = square @ direction
+        slope = float(e @ direction)
+        curvature = float(direction @ curved)
+        if not slope > 0:
+            return s
+        room = np.where(direction > 0, p.high[at] - mine[at], mine[at] - p.low[at])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(direction != 0, room / np.abs(direction), np.inf)
+        nearest = int(np.argmin(ratio))
+        length = min(slope / curvature if curvature > 0 else np.inf, ratio[nearest])
+        if not np.isfinite(length):
+            length = 1e12 / max(np.abs(direction).max(), 1e-300)
+        values = mine[at] + length * direction
+        values = np.clip(values, p.low[at], p.high[at])
+        if length == ratio[nearest]:
+            end = p.high if direction[nearest] > 0 else p.low
+            values[nearest] = end[at[nearest]]
+        value = s.objective - length * slope + 0.5 * length**2 * curvature
+        # a step that met a bound early says that the free set is not the final one
+        self.clipped = length < 0.5 * slope / max(curvature, 1e-300)
+        self.newton_wait = min(2 * self.newton_wait, 64) if self.clipped else 1
+        self.next_newton = self.iteration + self.newton_wait
+        new = self.moved(s, at, values - mine[at], values, slots, value, 1)
+        return new._replace(working=s.working, stalled=s.stalled)
+
+    def shrink(self, s):
+        """Drop rows whose variables stay at their bounds, once the cache is full."""
+        p = self.active
+        if not self.cache.evicted:
+            return s
+        e = self.scores(s.products)
+        mine = s.beta[self.variables]
+        ends = kkt_ends(e, mine, p)
+        top = np.array([end[0] for end in ends])[p.group]
+        bottom = np.array([end[1] for end in ends])[p.group]
+        decided = ((mine >= p.high) & (e > top)) | ((mine <= p.low) & (e < bottom))
+        kept = np.zeros(len(self.cache.columns), bool)
+        kept[self.place[~decided]] = True
+        if kept.sum() > 0.9 * len(kept) or kept.sum() < 2:
+            return s
+        self.keep_columns(np.flatnonzero(kept))
+        return s._replace(products=s.products[kept])
+
+    def keep_columns(self, kept):
+        """Make the active rows those at the places `kept`."""
+        new_place = np.full(len(self.cache.columns), -1)
+        new_place[kept] = np.arange(len(kept))
+        stays = new_place[self.place] >= 0
+        self.cache.restrict(kept)
+        self.variables = self.variables[stays]
+        self.place = new_place[self.place[stays]]
+        p = self.problem
+        self.active = DualProblem(*(field[self.variables] for field in p))
+
+    def finish(self, s):
+        """The last check on all rows; small problems are refined to rounding error."""
+        shrunk = len(self.cache.columns) < self.cache.n
+        if shrunk:
+            s = self.unshrink(s)
+        if self.exact and s.violation <= self.tol:
+            s = self.refine(s)
+        # the sum of the changes is rounded more than the objective at the end
+        b = self.problem.row_sums(s.beta, self.cache.n)
+        value = 0.5 * float(b @ s.products) - float(self.problem.target @ s.beta)
+        return s._replace(objective=value)
+
+    def unshrink(self, s):
+        """All rows are active again, with scores that are computed anew."""
+        n = self.cache.n
+        inactive = np.setdiff1d(np.arange(n), self.cache.columns, assume_unique=True)
+        products = np.empty(n)
+        products[self.cache.columns] = s.products
+        b = self.problem.row_sums(s.beta, n)
+        products[inactive] = self.cache.products(inactive, b)
+        self.all_variables()
+        new = self.state_at(s.beta, products, s.objective, s.working, s.steps)
+        if new.violation > self.tol:
+            self.cache.restore()
+        else:
+            self.cache.columns = np.arange(n)
+        return new
+
+    def refine(self, s):
+        """Newton and pair steps until the violation is rounding error.
+
+        Keeps the best state; the objective never rises.
+        """
+        best = s
+        goal = EXACT * max(1.0, float(np.abs(self.scores(s.products)).max(initial=0)))
+        given = self.tol
+        for _ in range(30):
+            if best.violation <= goal:
+                break
+            new = s
+            for _ in range(MAX_CLIPPED):
+                new = self.newton_step(new)
+                if not self.clipped:
+                    break
+            if new.violation > goal:
+                self.tol = max(goal, 0.02 * min(new.violation, best.violation))
+                new = self.working_set_step(new)
+            if new.steps == s.steps or new.steps >= self.max_steps:
+                break
+            s = new
+            if s.violation < best.violation:
+                best = s
+        self.tol = given
+        return best
+
+    def change(self, old, new):
+        """What `iterate` compares with tol: 0 also where the run cannot go on."""
+        stuck = new.stalled and new.violation >= old.violation
+        spent = new.steps >= self.max_steps
+        return 0.0 if stuck or spent or self.unbounded(new) else new.violation
+
+    def unbounded(self, s) -> bool:
+        """Whether the objective fell below every value that a solution could have."""
+        return s.objective < self.limit
+
+    def run(self, beta=None, task: FitTask = SILENT) -> Result:
+        """Iterate until the violation is at most tol.
+
+        The reason of the result is "unbounded" if the objective fell below `limit`.
+        """
+        result = iterate(
+            self.step,
+            self.initial_state(beta),
+            max_iter=self.max_steps,  # an iteration is at least one pair step
+            tol=self.tol,
+            change=self.change,
+            watch=("violation",),
+            task=task,
+        )
+        if result.reason == "tolerance" and result.state.violation > self.tol:
+            s = result.state
+            spent = s.steps >= self.max_steps
+            reason = "max_iter" if spent else result.reason
+            reason = "unbounded" if self.unbounded(s) else reason
+            result = result._replace(reason=reason)
+        return result
+
+
+def newton_direction(K, e, group):
+    """d with K d + (one multiplier a group) = e, whose sums over groups are 0.
+
+    A singular K (equal rows, fewer columns than rows) gets a jitter, which bends the
+    direction but keeps it one of descent.
+    """
+    members = np.stack([group == g for g in np.unique(group)], axis=1).astype(float)
+    counts = members.sum(axis=0)
+    e = e - members @ (members.T @ e / counts)
+    jitter = 1e-13 * max(float(np.trace(K)) / len(e), 1e-300)
+    for _ in range(8):
+        try:
+            factor = cho_factor(K + jitter * np.eye(len(e)), check_finite=False)
+            break
+        except LinAlgError:
+            jitter *= 100
+    else:
+        return e
+    solved = cho_solve(factor, np.column_stack([e, members]), check_finite=False)
+    sums = members.T @ solved
+    if len(counts) == 1:
+        multipliers = sums[:, 0] / sums[0, 1]
+    else:
+        multipliers = np.linalg.lstsq(sums[:, 1:], sums[:, 0], rcond=None)[0]
+    d = solved[:, 0] - solved[:, 1:] @ multipliers
+    return d - members @ (members.T @ d / counts)
+
+
+def solve_dual(
+    problem: DualProblem,
+    cache: RowCache,
+    *,
+    beta=None,
+    tol: float = 1e-3,
+    max_steps: int = 10_000_000,
+    working: int = WORKING,
+    shrinking: bool = True,
+    limit: float = -np.inf,
+    task: FitTask = SILENT,
+) -> Result:
+    """Minimise eq. (1) until the violation of eq. (4) is at most tol.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    cache : RowCache
+        Gives rows of K.
+    beta : array of shape (m,) or None
+        Feasible start in place of that of the problem.
+    tol : float
+        Of eq. (4).
+    max_steps : int
+        Most pair steps.
+    working : int
+        Variables of a working set.
+    shrinking : bool
+        Whether rows may be dropped while the others converge.
+    limit : float
+        Objective below which the run ends as "unbounded".
+
+    Returns
+    -------
+    Result
+        Its state is a `DualState` with the products K b of all rows.
+    """
+    solver = DualSolver(
+        problem,
+        cache,
+        tol=tol,
+        max_steps=max_steps,
+        working=working,
+        shrinking=shrinking,
+        limit=limit,
+    )
+    result = solver.run(beta, task)
+    if len(result.state.products) < cache.n:  # stopped while rows were left out
+        result = result._replace(state=solver.unshrink(result.state))
+    return result
+
+
+class State(NamedTuple):
+    """Multipliers a = y beta of a classifier, and the gradient there."""
+
+    position: np.ndarray  # a
+    gradient: np.ndarray  # Q a + p with Q_ij = y_i y_j K_ij
+    objective: float  # eq. (1)
+    violation: float  # eq. (4)
+    steps: int  # pair steps so far
+
+    def bias(self, y, C) -> float:
+        """Intercept that is added to sum_i a_i y_i k(x_i, x)."""
+        y = np.asarray(y, dtype=float)
+        problem = classifier_dual(y, np.broadcast_to(C, y.shape))
+        scores = -y * self.gradient
+        return group_multipliers(scores, y * self.position, problem)[0]
+
+
+def classifier_dual(y, C, p=None) -> DualProblem:
+    """The problem of a classifier with signs y, bounds C and linear term p."""
+    n = len(y)
+    target = y.copy() if p is None else -y * p
+    low = np.where(y > 0, 0.0, -C)
+    high = np.where(y > 0, C, 0.0)
+    one_group = np.zeros(n, dtype=np.int64)
+    return DualProblem(np.arange(n), target, low, high, one_group, np.zeros(n))
+
+
 def smo(
-    kernel_rows: Callable | np.ndarray,
+    kernel_rows: Callable | np.ndarray | RowCache,
     y,
     C=1.0,
     *,
     p=None,
     start: State | None = None,
-    max_iter: int = 10_000,
+    max_iter: int = 10_000_000,
     tol: float = 1e-3,
     working: int = WORKING,
     cache: int = CACHE,
     task: FitTask = SILENT,
 ) -> Result:
-    """SMO: minimise eq. (1) until the violation of eq. (3) is at most tol.
+    """SMO for signs y: minimise 1/2 a^T Q a + p^T a, y^T a = 0, 0 <= a <= C.
+
+    Q_ij = y_i y_j K_ij. This is eq. (1) with beta = y a.
 
     Parameters
     ----------
-    kernel_rows : function of an index array, or array of shape (n, n)
-        Gives rows of K; see `RowCache`, which may be passed as well.
+    kernel_rows : function of (index, columns), array of shape (n, n), or RowCache
+        Gives blocks K[index][:, columns].
     y : array of +1 and -1, shape (n,)
     C : float or array of shape (n,)
         Upper bounds.
@@ -159,9 +767,9 @@ def smo(
     start : State or None
         Go on from an earlier run.
     max_iter : int
-        Largest number of iterations.
+        Most pair steps.
     tol : float
-        Of eq. (3).
+        Of eq. (4).
     working : int
         Rows of a working set.
     cache : int
@@ -177,47 +785,25 @@ def smo(
     >>> run.state.position.round(6)
     array([0.388889, 1.      , 0.388889, 0.      , 1.      ])
     """
-    from . import _smo as loops  # compiled loops are loaded on first use
-
     y = np.asarray(y, dtype=float)
     if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError("y of smo must hold +1 and -1 only.")
     C = np.broadcast_to(np.asarray(C, dtype=float), y.shape)
     p = -np.ones(len(y)) if p is None else np.asarray(p, dtype=float)
-    rows = kernel_rows
+    rows: Any = kernel_rows
     if not isinstance(rows, RowCache):
-        rows = RowCache(kernel_rows, cache)
-
-    def step(s):
-        at = choose_working_set(s, y, C, working)
-        K = rows(at)
-        a = s.position[at]
-        g = s.gradient[at].copy()
-        before = s.position[at]
-        bounds = np.ascontiguousarray(C[at])
-        inner = tol if len(at) == len(y) else max(tol / 2, INNER * s.violation)
-        square = np.ascontiguousarray(K[:, at])
-        steps = loops.optimize_pairs(square, y[at], bounds, a, g, inner, 1000 * len(at))
-        moved = np.flatnonzero(a != before)
-        change = (y[at] * (a - before))[moved]
-        gradient = s.gradient + y * (change @ K[moved])
-        position = s.position.copy()
-        position[at] = a
-        return state_at(position, gradient, at, s.steps + steps)
-
-    def state_at(a, g, at, steps):
-        value = 0.5 * float(a @ (g + p))
-        return State(a, g, value, kkt_violation(a, g, y, C), at, steps)
-
-    if start is None:
-        no_rows = np.empty(0, dtype=np.intp)
-        start = state_at(np.zeros(len(y)), p.copy(), no_rows, 0)
-    return iterate(
-        step,
-        start,
-        max_iter=max_iter,
+        rows = RowCache(kernel_rows, len(y), cache)
+    run = solve_dual(
+        classifier_dual(y, C, p),
+        rows,
+        beta=None if start is None else y * start.position,
         tol=tol,
-        change=lambda old, new: new.violation if new.steps > old.steps else 0.0,
-        watch=("violation",),
+        max_steps=max_iter,
+        working=working,
         task=task,
     )
+    s = run.state
+    state = State(
+        y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps
+    )
+    return run._replace(state=state)

@@ -31,16 +31,15 @@ SCHOOL_ERRORS = (15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0)
 @cache
 def compiled_function(name):
     """The compiled function of a density, from the disk cache if possible."""
-    from numba import cfunc
-
     from ..core.compiled import FASTMATH
+    from ..core.loop_cache import compiled_callback
     from . import _compiled_densities, _target_density
 
-    return cfunc(
+    return compiled_callback(
+        getattr(_compiled_densities, name),
         _target_density.DENSITY_SIGNATURE,
-        cache=True,
         fastmath=FASTMATH,
-    )(getattr(_compiled_densities, name))
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

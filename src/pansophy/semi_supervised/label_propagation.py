@@ -349,6 +349,12 @@ class AbstractLabelGraph(Classifier, Estimator):
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
+    def _not_converged_text(self, limit):
+        return (
+            f"max_iter={self.max_iter} was reached without convergence. Raise max_iter "
+            f"or tol of {type(self).__name__}."
+        )
+
     def _graph(self, X) -> SimilarityGraph:
         if self.kernel == "knn":
             n = X.shape[0]

@@ -82,7 +82,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
     max_iter : int or None, default=10
         Most rounds; None for no limit (for `revise`, a hundred).
     verbose : int, default=0
-        1 shows a progress bar.
+        1 shows a progress bar and how many labels each round adds.
     revise : bool, default=False
         Whether labels of earlier rounds are given again in each round.
 
@@ -168,6 +168,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             labelled_in = np.where(new == state.codes, state.labelled_in, rounds)
             labelled_in = np.where(new < 0, -1, labelled_in)
             unlabelled = float(np.mean(new < 0))
+            if self.verbose:
+                print(f"End of iteration {rounds}, added {changed} new labels.")
             return SelfTrainingState(
                 unlabelled, new, labelled_in, model, changed, rounds
             )

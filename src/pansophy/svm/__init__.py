@@ -1,6 +1,20 @@
-"""Support vector machines: linear classification and regression."""
+"""Support vector machines, linear and with kernels: classes, numbers, outliers."""
 
 from .linear_svc import LinearSVC
 from .linear_svr import LinearSVR
+from .nu_svc import NuSVC
+from .nu_svr import NuSVR
+from .one_class_svm import OneClassSVM
+from .svc import SVC
+from .svr import SVR, suggest_epsilon
 
-__all__ = ["LinearSVC", "LinearSVR"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "LinearSVC",
+    "LinearSVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "suggest_epsilon",
+]

@@ -34,8 +34,9 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
+from ..core.cg import conjugate_gradients
 from ..core.iterate import Result, iterate
-from ..core.linalg import conjugate_gradients, solve_psd
+from ..core.linalg import solve_psd
 from ..core.progress import SILENT
 from ..core.rows import Rows
 from ._crammer_singer import project_onto_simplices

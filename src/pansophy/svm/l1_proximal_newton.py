@@ -35,8 +35,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import threads
+from ..core.cg import conjugate_gradients
 from ..core.iterate import Result, iterate
-from ..core.linalg import conjugate_gradients
 from ..core.progress import SILENT
 from ..core.rows import Rows
 from ..penalties import l1 as l1_penalty

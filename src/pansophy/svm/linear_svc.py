@@ -182,8 +182,9 @@ class LinearSVC(AbstractLinearClassifier):
             )
         if self.loss != "squared_hinge" or self.dual is True:
             raise ParameterError(
-                "penalty='l1' of LinearSVC takes loss='squared_hinge' and dual=False "
-                f"or 'auto', got loss={self.loss!r} and dual={self.dual!r}."
+                "Unsupported set of arguments of LinearSVC: penalty='l1', "
+                f"loss={self.loss!r}, dual={self.dual!r}; penalty='l1' takes "
+                "loss='squared_hinge' and dual=False or 'auto'."
             )
         if arrays.is_foreign(X):
             raise TypeError("penalty='l1' takes NumPy arrays and sparse matrices.")

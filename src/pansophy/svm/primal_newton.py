@@ -44,8 +44,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..core import arrays, threads
+from ..core.cg import conjugate_gradients
 from ..core.iterate import Result, iterate
-from ..core.linalg import conjugate_gradients
 from ..core.progress import SILENT
 from ..core.rows import Rows, sum_statistics
 from .svm_problem import (

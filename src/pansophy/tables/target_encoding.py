@@ -180,7 +180,9 @@ def mean_targets(slots, size, Y, w) -> np.ndarray:
         s2 = inside / (N - k) if k < N else np.inf
         between = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
         t2 = max(0.0, between) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
-        trust = n / (n + s2 / t2) if t2 > 0 else np.zeros(size)
+        trust = np.zeros(size)
+        if t2 > 0:  # a slot without rows tells nothing, also where s2 is 0
+            np.divide(n, n + s2 / t2, out=trust, where=n > 0)
         out[:, c] = m + trust * gap
     return out
 

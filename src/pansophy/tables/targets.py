@@ -4,10 +4,11 @@ The rule of `detect_task`. No target: unsupervised. Two different values of any 
 classification. Texts, categories, true and false: classification, of ordered classes
 ("ordinal") if the category is ordered or three or more texts have a natural order (low,
 medium, high). Lists: several labels. Whole numbers of integer type with at most `FEW`
-different values: classification, ordered if the name of the column says so (quality,
-rating, stars). Numbers of floating type with three to `FEW` values on an even grid,
-each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
-that look like counts (`is_count`): a count. All other numbers: regression.
+different values: ordered classes if the name of the column says so (quality, rating,
+stars), counts if they become rarer from 0 up (`has_count_tail`), else classification.
+Numbers of floating type with three to `FEW` values on an even grid, each of them in
+several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers that look like
+counts (`is_count`): a count. All other numbers: regression.
 """
 
 import difflib
@@ -25,6 +26,8 @@ from .roles import ordered_levels
 
 FEW = 10  # whole-number targets with at most this many values are classes
 COUNT_MEAN = 30  # measured whole numbers are larger in the mean than counts are
+FEWEST_COUNTS = 6  # different values of counts; fewer may be codes of classes
+RARE = 0.02  # share of the rows that have the largest of few counts
 HEAPED = 0.5  # share of multiples of 5 beyond which numbers were read off or rounded
 ROWS_A_GRADE = (
     5  # rows of an ordered class, in the mean, where numbers are read as such
@@ -171,8 +174,17 @@ def numeric_task(column, what, name, floating) -> TargetTask:
             return TargetTask(
                 "ordinal", f"{name} has {len(found)} whole-number values in order"
             )
+        if has_count_tail(x, found):
+            return TargetTask(
+                "count",
+                f"{name} has whole numbers from 0 up that become rarer, as counts are; "
+                "ask for task='classification' if they are classes",
+            )
+        hint = ""
+        if found[0] == 0 and is_count(x):
+            hint = "; ask for task='count' if they are counts"
         return TargetTask(
-            "classification", f"{name} has {len(found)} whole-number values"
+            "classification", f"{name} has {len(found)} whole-number values{hint}"
         )
     if floating and len(found) <= FEW and is_graded(x, found):
         return TargetTask(
@@ -226,6 +238,21 @@ def is_count(x) -> bool:
         and np.isin(small, x).all()
         and heaped <= HEAPED
     )
+
+
+def has_count_tail(x, found) -> bool:
+    """Whether few whole numbers are counts rather than codes of classes.
+
+    They begin at 0, take at least `FEWEST_COUNTS` values, look like counts, become
+    rarer beyond the commonest but for chance, and the largest is rare.
+    """
+    if found[0] != 0 or len(found) < FEWEST_COUNTS or not is_count(x):
+        return False
+    rows = np.bincount(x.astype(int))
+    tail = rows[rows.argmax() :]
+    rise = tail[1:] - tail[:-1]
+    falls = rise <= 2 * np.sqrt(tail[1:] + tail[:-1])
+    return bool(falls.all() and rows[-1] <= RARE * len(x))
 
 
 def unknown_column_message(name, names) -> str:

@@ -2,7 +2,8 @@
 
 `all_estimators()` finds every estimator; `expected_failures` lists which of
 scikit-learn's checks one is known not to pass, with the reason; the batteries under
-`tests/common` run over both.
+`tests/common` run over both. `warm_up()` makes the usual calls of every public name,
+so that their loops are compiled and on disk.
 """
 
 from .estimators import (
@@ -12,11 +13,27 @@ from .estimators import (
     quick_instance,
     role_names,
 )
+from .usual_calls import (
+    CallReport,
+    UsualFit,
+    run_usual_calls,
+    usual_fits,
+    usual_names,
+    usual_table,
+)
+from .warm_up import warm_up
 
 __all__ = [
     "OPTIONAL",
+    "CallReport",
+    "UsualFit",
     "all_estimators",
     "expected_failures",
     "quick_instance",
     "role_names",
+    "run_usual_calls",
+    "usual_fits",
+    "usual_names",
+    "usual_table",
+    "warm_up",
 ]

@@ -10,10 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core._intrinsics import pause_garbage_collection
-
-pause_garbage_collection()  # while these loops are compiled
-
 # kinds of criteria, see `criteria.py`
 SQUARE = 0
 XLOGX = 1

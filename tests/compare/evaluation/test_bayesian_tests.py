@@ -97,6 +97,8 @@ def test_words():
     assert text.startswith("Whether A is better than B is open") and "under 1 %" in text
     assert default_rope("accuracy", 0.9) == 0.01
     assert default_rope("rmse", 250.0) == 2.5
+    assert default_rope("log loss", 0.5) == 0.005
+    assert default_rope("log loss", 1e-15) == 0.001  # both always right and sure
 
 
 def test_bad_input():

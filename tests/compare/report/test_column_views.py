@@ -91,3 +91,19 @@ def test_an_unknown_column_is_named():
         column_view(ready("regression"), "nothing")
     ax = ready("multiclass").plot_column()
     assert len(ax.get_legend().get_texts()) == 4
+
+
+def test_dates_are_written_as_dates_on_every_axis():
+    import pyarrow as pa
+
+    from pansophy.compare import compare
+    from pansophy.compare.report.plots import plot_partial_dependence
+
+    rng = np.random.default_rng(0)
+    day = np.datetime64("2020-01-01") + np.arange(80)
+    y = np.arange(80.0) + rng.normal(size=80)
+    table = pa.table({"day": day, "x": rng.normal(size=80), "y": y})
+    r = compare(table, "y", methods=["linear regression"], repeats=1, workers=0)
+    ax = plot_partial_dependence(r, column="day")
+    ax.figure.canvas.draw()
+    assert all(t.get_text()[:2] == "20" for t in ax.get_xticklabels())

@@ -54,9 +54,18 @@ def test_a_dummy_is_not_recommended():
     assert "practically better than the dummy" in headline_sentences(equal)[0]
 
 
+def test_a_model_not_surely_better_than_the_dummy_is_not_for_use():
+    c = ready("classification")
+    doubtful = c.estimates._replace(covariance=c.estimates.covariance * 1e6)
+    told = headline_sentences(replace(c, estimates=doubtful))
+    assert "not surely better than the dummy" in told[1]
+    assert "do not rely on it yet" in told[-1] and "predict" not in told[-1]
+
+
 def test_alarms_and_interruptions_come_before_use():
     c = made("classification")
     c.findings = [make_finding("leak", "alarm", "'x1' is the target.", column="x1")]
+    assert "only if the alarm about the table" in headline_sentences(c)[0]
     assert "look into this alarm" in headline_sentences(c)[-1]
     c.complete = False
     assert "--resume" in headline_sentences(c)[-1]
@@ -97,3 +106,18 @@ def test_commands_of_the_headline_are_code_and_names_stay_text():
     assert with_code("Next: `a <b>` works.") == "Next: <code>a &lt;b&gt;</code> works."
     assert with_code("a lone ` and <i>") == "a lone ` and &lt;i&gt;"
     assert with_code("<script>") == "&lt;script&gt;"
+
+
+def test_a_dummy_that_alone_has_finished_says_nothing_about_the_others():
+    c = ready("classification")
+    row = c.row("dummy")._replace(rank=1, difference=None, standing=Standing.BEST)
+    alone = replace(
+        c,
+        winner="dummy",
+        leaderboard=[row],
+        keep_reason=KeepReason.DUMMY_BEST,
+        complete=False,
+    )
+    told = headline_sentences(alone)
+    assert told[0].startswith("Only the dummy, which ignores all columns, has finished")
+    assert "Nothing beats" not in " ".join(told) and "--resume" in told[-1]

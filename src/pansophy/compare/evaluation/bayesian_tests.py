@@ -153,6 +153,9 @@ def default_rope(metric, score) -> float:
     """A region nobody would argue about: one point of 100, or 1 % of the score.
 
     Scores between 0 and 1 (accuracy, areas, Brier, R2) get 0.01; those in units of
-    their own (log loss, RMSE, MAE, deviance) a hundredth of `score`.
+    their own (log loss, RMSE, MAE, deviance) a hundredth of `score`, log loss at least
+    0.001.
     """
-    return 0.01 if metric in UNIT_SCALE_METRICS else 0.01 * abs(float(score))
+    if metric in UNIT_SCALE_METRICS:
+        return 0.01
+    return max(0.01 * abs(float(score)), 0.001 if metric == "log loss" else 0.0)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...core.weighted import values_at_ranks
 from ...diagnose.row_counts import weights_as_counts
-from .conformal import PredictionSetRule, class_scores, conformal_rank, prediction_sets
+from .adaptive_conformal import true_class_scores
+from .conformal import PredictionSetRule, conformal_rank, prediction_sets
 from .statistics import check_level
 
 MAX_SCORES = 2000
@@ -76,8 +77,8 @@ def fit_conformal_scores(
     if task == "multilabel" or not len(y):
         return None
     if task == "classification":
-        u = None if frame is None else frame.digits()[known]
-        scores = class_scores(p, u=u)[np.arange(len(y)), y]
+        rows = None if frame is None else frame[np.flatnonzero(known)]
+        scores = true_class_scores(y, p, rows)
     else:
         scores = y - p
     c = (

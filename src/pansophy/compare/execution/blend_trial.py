@@ -31,7 +31,9 @@ def with_blend_trial(
     if any(t.all_predictions is None for t in done):
         reason = "takes more memory for predictions than there is"
         return trials, skip(reason, SkipKind.OVER_LIMITS)
-    context = fit_context(schema, split.folds, limits, metrics[0].name)
+    context = fit_context(
+        schema, split.folds, limits, metrics[0].name, split.times(data)
+    )
     work = Workload(data, schema, metrics, split.folds, [], context, limits.threads)
     loss = metric_loss(schema.task, metrics[0].name)
     overall = blend_weights(range(len(split.folds)), done, work, split, loss)

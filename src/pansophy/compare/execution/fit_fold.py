@@ -39,6 +39,7 @@ from ..methods.pipelines import (
     with_all_classes,
 )
 from ..samples import Samples
+from ..splits import fold_horizon
 from .plan import FailureKind, FitOutcome
 
 CACHE_BYTES = 1e9  # bytes of prepared folds that are kept, where there is memory
@@ -65,10 +66,16 @@ class Workload:
     threads: int = 1
 
 
-def fit_context(schema, folds, limits, metric="") -> FitContext:
+def fit_context(schema, folds, limits, metric="", time=None) -> FitContext:
+    """What methods are told; `time` (n,) only where folds run along time."""
     n = min(len(train) for train, _ in folds)
     return FitContext(
-        schema.task, n, limits.seed, threads=limits.threads, metric=metric
+        schema.task,
+        n,
+        limits.seed,
+        threads=limits.threads,
+        metric=metric,
+        horizon=fold_horizon(folds, time),
     )
 
 

@@ -179,7 +179,9 @@ def make_plan(methods, data, schema, metrics, split, limits, settings=None) -> d
     """Everything needed to repeat a run, ready for JSON."""
     from .fit_fold import fit_context
 
-    context = fit_context(schema, split.folds, limits, metrics[0].name)
+    context = fit_context(
+        schema, split.folds, limits, metrics[0].name, split.times(data)
+    )
     described = {m.name: fingerprint(method_description(m, context)) for m in methods}
     recorded = ("time_limit", "memory_limit", "max_fits", "stop_after", "workers")
     plan = {

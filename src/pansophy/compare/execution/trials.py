@@ -282,7 +282,7 @@ def run_trials(
     limits = limits or ExecutionLimits()
     folds = split.folds
     names = [m.name for m in methods]
-    setting = fit_context(schema, folds, limits, metrics[0].name)
+    setting = fit_context(schema, folds, limits, metrics[0].name, split.times(data))
     work = Workload(
         data, schema, metrics, folds, list(methods), setting, limits.threads
     )

@@ -33,6 +33,7 @@ class FitContext(NamedTuple):
     classes: int = 2
     threads: int | None = None  # None: as many as the process may use
     metric: str = ""  # what tuning and blending go by; the first of the task if empty
+    horizon: int = 0  # along time: moments that a fold looks ahead, 0 if not known
 
 
 def empty_parameters(setting) -> dict:

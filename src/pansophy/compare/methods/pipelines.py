@@ -26,7 +26,7 @@ def make_pipeline(method, schema, setting):
         made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
         return Blend(made, list(method.weights), task=schema.task)
     if method.series and method.series != "lags":
-        return method.build(setting, **series_parameters(schema))
+        return method.build(setting, **series_parameters(schema, setting))
     lagged = method.series == "lags"
     columns = tuple(schema.used)
     if lagged:
@@ -51,7 +51,9 @@ def make_pipeline(method, schema, setting):
         from .time_series import WithLags
 
         return WithLags(
-            model, **series_parameters(schema), random_state=int(setting.seed)
+            model,
+            **series_parameters(schema, setting),
+            random_state=int(setting.seed),
         )
     if method.trials:
         from .tuning import Tuned
@@ -68,12 +70,13 @@ def make_pipeline(method, schema, setting):
     return model
 
 
-def series_parameters(schema) -> dict:
+def series_parameters(schema, setting) -> dict:
     """What a method that sees the past of the target is told about the table."""
     plain = [c.name for c in schema.used if c.role != "text"]
     return {
         "time_column": plain.index(schema.time),
         "floored": schema.task == "count",
+        "horizon": setting.horizon,
     }
 
 

@@ -10,8 +10,8 @@ mean of the target at moment t, T the last moment of training and h the steps be
     seasonal          y_{T + h - s ceil(h / s)}: the last season again           (4)
 
 w and s are chosen on the training rows: w by the errors of forecasts as far ahead as
-half of what a fold tests, s as the lag with the largest autocorrelation of the
-differences, if that is significant. Without a season (4) is the last value.
+half of what a fold tests (`horizon`), s as the lag with the largest autocorrelation of
+the differences, if that is significant. Without a season (4) is the last value.
 
 **Lags.** `WithLags` gives a pipeline further columns: the last known value of the
 target and its mean over the last 2, 4, 8, ... moments, the same one season ago, and the
@@ -61,6 +61,12 @@ class History:
     def places(self, times) -> np.ndarray:
         """The places of training rows among the moments."""
         return np.searchsorted(self.moments, np.asarray(times, float))
+
+
+def steps_to_look_ahead(horizon, past) -> int:
+    """The horizon, at most a sixth of the moments seen; that sixth if not known."""
+    sixth = max(1, round(len(past) * FOLD_SHARE))
+    return min(horizon, sixth) if horizon else sixth
 
 
 def steps_ahead(times, last_moment, step) -> np.ndarray:
@@ -124,6 +130,8 @@ class SeriesBaseline(Regressor, Estimator):
         Column of the frame that holds the time.
     floored : bool
         Whether counts are predicted, which stay above 0.
+    horizon : int
+        Moments to look ahead, if fewer than a sixth of those seen; 0: not known.
 
     Examples
     --------
@@ -141,12 +149,13 @@ class SeriesBaseline(Regressor, Estimator):
     _: KW_ONLY
     time_column: int = 0
     floored: bool = False
+    horizon: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
         times = time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
         self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
-        horizon = max(1, round(len(past) * FOLD_SHARE / 2))
+        horizon = max(1, round(steps_to_look_ahead(self.horizon, past) / 2))
         self.last_moment_ = float(past.moments[-1])
         self.step_ = past.step
         self.level_ = float(past.values[-1])
@@ -188,6 +197,8 @@ class WithLags(Regressor, Estimator):
         Column of the frame that holds the time.
     floored : bool
         Whether counts are predicted, which stay above 0.
+    horizon : int
+        Moments to look ahead, if fewer than a sixth of those seen; 0: not known.
     random_state : int
 
     The prediction is the last known value plus what the pipeline says of the change.
@@ -197,6 +208,7 @@ class WithLags(Regressor, Estimator):
     _: KW_ONLY
     time_column: int = 0
     floored: bool = False
+    horizon: int = 0
     random_state: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
@@ -210,7 +222,7 @@ class WithLags(Regressor, Estimator):
         self.step_ = past.step
         self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
         self.season_length_ = season_length(past.values)
-        horizon = max(1, round(len(past) * FOLD_SHARE))
+        horizon = steps_to_look_ahead(self.horizon, past)
         place = past.places(times)
         rng = make_rng(self.random_state)
         known = place - rng.integers(1, horizon + 1, len(y))

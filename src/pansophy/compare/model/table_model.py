@@ -20,10 +20,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...diagnose import Reference
 from ...diagnose.findings import Finding, make_finding
-from ...tables import MixedFrame, Schema, TableError, read_table
+from ...tables import MixedFrame, Schema, TableError, known_rows, read_table
+from ..evaluation.adaptive_conformal import (
+    AdaptiveScores,
+    fit_adaptive_scores,
+    true_class_scores,
+)
 from ..evaluation.conformal_scores import ConformalScores, fit_conformal_scores
+from ..evaluation.paired_tests import design_of
 from ..methods.method import FitContext
 from ..methods.pipelines import fit_pipeline, make_pipeline, predict_all_classes
+from ..splits import fold_horizon
 from .training_reference import (
     ReferenceCheck,
     background_rows,
@@ -57,7 +64,7 @@ class TableModel:
         What the training rows looked like, for `check`.
     background : Frame or None
         Rows made of the training columns one by one, for `explain`.
-    conformal : ConformalScores or None
+    conformal : ConformalScores, AdaptiveScores (along time) or None
         Scores of rows out of their fold, for intervals and sets.
     threshold : float or None
         Probability of the second of two classes from which on it is predicted; by
@@ -70,7 +77,7 @@ class TableModel:
     facts: dict
     reference: Reference | None = None
     background: MixedFrame | None = None
-    conformal: ConformalScores | None = None
+    conformal: ConformalScores | AdaptiveScores | None = None
     threshold: float | None = None
 
     def predict(self, table) -> np.ndarray:
@@ -97,6 +104,34 @@ class TableModel:
         frame = self._frame(table)
         kept = held.sets(self.scores(frame), level, frame)
         return [tuple(c for c, k in zip(self.schema.classes, row) if k) for row in kept]
+
+    def update_intervals(self, table) -> "TableModel":
+        """The same model, whose intervals or sets have learnt from answers known since.
+
+        For models along time: the rows were predicted by this model, and their answers
+        are in the table now. With every block of answers fed back, intervals keep their
+        level in the long run, whatever the series does (`adaptive_conformal`).
+        """
+        if not isinstance(self.conformal, AdaptiveScores):
+            raise ValueError(
+                "Only intervals and sets along time are updated; this model has none."
+            )
+        table = read_table(table)
+        missing = [t for t in self.schema.targets if t not in table.column_names]
+        if missing:
+            raise TableError(f"The answers are missing: there is no {missing[0]!r}.")
+        known = known_rows(table, self.schema.targets)
+        if not known.any():
+            raise TableError(f"No row has a known {self.schema.target!r}.")
+        table = table.filter(pa.array(known))
+        frame = self.schema.frame(table)
+        p = self.scores(frame)
+        y = self.schema.goal(table)
+        if self.schema.task == "classification":
+            scores = true_class_scores(y, p, frame)
+        else:
+            scores = np.abs(y - p)
+        return replace(self, conformal=self.conformal.extended(scores))
 
     # --- as an estimator of scikit-learn -------------------------------------------
 
@@ -302,7 +337,7 @@ class TableModel:
             "facts": dict,
             "reference": (Reference, type(None)),
             "background": (MixedFrame, type(None)),
-            "conformal": (ConformalScores, type(None)),
+            "conformal": (ConformalScores, AdaptiveScores, type(None)),
             "threshold": (float, int, type(None)),
         }
         for name, kind in kinds.items():
@@ -366,7 +401,7 @@ class TableModel:
             out.append(make_finding("unknown column", "note", text, column=name))
         return out
 
-    def _conformal_scores(self, kind, other) -> ConformalScores:
+    def _conformal_scores(self, kind, other) -> ConformalScores | AdaptiveScores:
         task = self.schema.task
         fits = task == kind if kind == "classification" else task != "classification"
         if not fits or task == "multilabel":
@@ -438,8 +473,12 @@ def fit_table_model(method, data, comparison) -> TableModel:
 def full_fit_context(comparison) -> FitContext:
     told, schema = comparison.settings, comparison.schema
     n = len(comparison.data)
+    split = comparison.split
+    horizon = 0
+    if split is not None:
+        horizon = fold_horizon(split.folds, split.times(comparison.data))
     metric = told.get("metric", "")
-    return FitContext(schema.task, n, told["seed"], metric=metric)
+    return FitContext(schema.task, n, told["seed"], metric=metric, horizon=horizon)
 
 
 def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
@@ -454,10 +493,6 @@ def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
     }
     n = len(data)
     rng = np.random.default_rng(settings["seed"])
-    p = comparison.trial(method.name).predictions
-    split = comparison.split
-    tested = slice(None) if split is None else split.tested(n)
-    held = None if p is None else data.rows(tested)
     some = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
     return TableModel(
         schema,
@@ -466,9 +501,19 @@ def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
         facts,
         training_reference(data.frame[some], schema.used),
         background_rows(data.frame[some], rng),
-        None
-        if held is None
-        else fit_conformal_scores(
-            schema.task, held.y, p[tested], held.frame, held.weight
-        ),
+        held_out_scores(comparison, method.name),
     )
+
+
+def held_out_scores(comparison, name) -> ConformalScores | AdaptiveScores | None:
+    """The scores of held-out rows behind the intervals and sets of a method."""
+    p = comparison.trial(name).predictions
+    if p is None:
+        return None
+    data, split, task = comparison.data, comparison.split, comparison.schema.task
+    if split is not None and split.kind == "time-ordered":
+        block = design_of(split, data).fold_of[0]
+        return fit_adaptive_scores(task, data.y, p, block, data.frame, data.weight)
+    tested = slice(None) if split is None else split.tested(len(data))
+    held = data.rows(tested)
+    return fit_conformal_scores(task, held.y, p[tested], held.frame, held.weight)

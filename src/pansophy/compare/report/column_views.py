@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...diagnose.intervals import rate_interval
+from ...diagnose.target_views import PARTS, explained_share, quantile_edges
 from ...plot.style import (
     BLUE,
     GREY,
@@ -21,10 +22,10 @@ from ...plot.style import (
     short_name,
     short_names,
 )
+from ...tables import Column
 from ..evaluation.statistics import student_quantile
 from .formatting import format_number
 
-PARTS = 8  # of a column of numbers
 LEVELS = 8  # of a column of levels, the commonest
 MAX_OUTPUTS = 4  # classes or labels drawn
 MAX_COLUMNS = 12  # columns of a page
@@ -64,18 +65,33 @@ def column_view(c, name) -> ColumnView:
     return cached_view(c, ("column", name), lambda: compute_column_view(c, name))
 
 
-def compute_column_view(c, name) -> ColumnView:
+def columns_of_values(c) -> dict[str, tuple[int, Column]]:
+    """Columns of values by name, with their places in the frame."""
     from .plot_data import columns_in_frame_order
 
     columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
-    places = {k.name: j for j, k in enumerate(columns)}
-    if name not in places:
-        raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
-    column = columns[places[name]]
-    x = np.asarray(c.data.frame.values[:, places[name]], dtype=float)
-    codes, names = level_parts(x, column) if column.levels else parts_by_quantile(x)
+    return {k.name: (j, k) for j, k in enumerate(columns)}
+
+
+def column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
+    """Codes (n,) and names of the parts of one column."""
+    x = np.asarray(c.data.frame.values[:, place], dtype=float)
+    return level_parts(x, column) if column.levels else parts_by_quantile(x)
+
+
+def row_weights(c) -> np.ndarray:
+    w = c.data.weight
+    return np.ones(len(c.data)) if w is None else np.asarray(w, dtype=float)
+
+
+def compute_column_view(c, name) -> ColumnView:
+    known = columns_of_values(c)
+    if name not in known:
+        raise ValueError(f"{name!r} is no column of values; try {', '.join(known)}.")
+    place, column = known[name]
+    codes, names = column_parts(c, place, column)
     outputs, Y, is_share = shown_outputs(c)
-    w = np.ones(len(x)) if c.data.weight is None else np.asarray(c.data.weight, float)
+    w = row_weights(c)
     parts = len(names)
     weight = np.bincount(codes, w, parts)
     mean = np.array([np.bincount(codes, w * v, parts) / weight for v in Y.T])
@@ -88,9 +104,6 @@ def compute_column_view(c, name) -> ColumnView:
     else:
         reach = spread * [student_quantile(0.95, max(n - 1, 1)) for n in rows]
         low, high = mean - reach, mean + reach
-    whole = np.average(Y, axis=0, weights=w)
-    between = (weight * (mean - whole[:, None]) ** 2).sum() / weight.sum()
-    within = np.average((Y - whole) ** 2, axis=0, weights=w).sum()
     return ColumnView(
         column.name,
         c.schema.target,
@@ -100,14 +113,9 @@ def compute_column_view(c, name) -> ColumnView:
         mean,
         low,
         high,
-        adjusted_share(between / within if within > 0 else 0.0, len(x), parts),
+        explained_share(codes, Y, w),
         not column.levels,
     )
-
-
-def adjusted_share(share, n, parts) -> float:
-    """The share of variance between parts, less what chance alone would give."""
-    return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))
 
 
 def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
@@ -118,25 +126,12 @@ def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
         codes = np.searchsorted(values, x)
         names = [format_number(v) for v in values]
     else:
-        edges = np.unique(np.quantile(x[seen], np.linspace(0, 1, PARTS + 1)[1:-1]))
-        edges = without_small_parts(edges, x[seen])
+        edges = quantile_edges(x[seen])
         codes = np.searchsorted(edges, x, side="left")
         inner = [f"to {format_number(v)}" for v in edges]
         names = [*inner, f"over {format_number(edges[-1])}"]
     codes = np.where(seen, codes, len(names))
     return drop_empty_parts(codes, [*names, "missing"])
-
-
-def without_small_parts(edges, x) -> np.ndarray:
-    """Edges that leave at least a few rows in every part."""
-    least = max(5, len(x) // (4 * PARTS))
-    while len(edges) > 1:
-        rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
-        smallest = int(rows.argmin())
-        if rows[smallest] >= least:
-            break
-        edges = np.delete(edges, min(smallest, len(edges) - 1))
-    return edges
 
 
 def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
@@ -159,10 +154,15 @@ def drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
 
 def strongest_views(c) -> list[ColumnView]:
     """Views of the columns that tell most about the target, by themselves."""
-    names = [k.name for k in c.schema.used if k.role != "text"]
-    views = [column_view(c, name) for name in names]
-    views = [v for v in views if len(v.names) > 1]
-    return sorted(views, key=lambda v: -v.strength)[:MAX_COLUMNS]
+    _, Y, _ = shown_outputs(c)
+    w = row_weights(c)
+    strength = {}
+    for name, (place, column) in columns_of_values(c).items():
+        codes, names = column_parts(c, place, column)
+        if len(names) > 1:
+            strength[name] = explained_share(codes, Y, w)
+    best = sorted(strength, key=lambda name: -strength[name])[:MAX_COLUMNS]
+    return [column_view(c, name) for name in best]
 
 
 @draw_styled

@@ -29,7 +29,10 @@ def decision_sections(c) -> list[Section]:
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
             out += [given_costs_section(c, held)] if c.settings.get("costs") else []
             out += [threshold_section(c, held), cost_ratio_section(c, held)]
-        if c.schema.task == "classification":
+        adaptive = c.adaptive_scores
+        if adaptive is not None:
+            out.append(adaptive_section(c, held, adaptive))
+        elif c.schema.task == "classification":
             out.append(prediction_set_section(c, held))
         elif c.schema.task != "multilabel":
             out.append(interval_section(c, held))
@@ -118,7 +121,8 @@ def cost_ratio_section(c, held) -> Section:
 def calibration_halves(c, held):
     """Two halves of the held-out rows: to calibrate on, and to check on.
 
-    Rows of a group stay together; along time the later half is checked.
+    Rows of a group stay together; rows with times that are not folded along time are
+    checked in the later half.
     """
     n = len(held.rows)
     rng = make_rng(c.settings["seed"])
@@ -199,6 +203,31 @@ def interval_section(c, held) -> Section:
         HtmlTable(
             "Intervals", ["promised", "held", "reach"], body, [False, True, True]
         ),
+    )
+
+
+def adaptive_section(c, held, scores) -> Section:
+    """Along time: what intervals or sets made from earlier rows held of later ones."""
+    sets = c.schema.task == "classification"
+    frame = c.data.frame[held.rows]
+    body = []
+    for level in COVERAGE_LEVELS:
+        found = scores.reach(level)
+        if sets:
+            size = scores.sets(held.p, level, frame).sum(1).mean()
+            reach = f"{size:.2f} classes"
+        else:
+            known = np.isfinite(found.quantile)
+            reach = f"± {format_number(found.quantile)}" if known else "too few rows"
+        told = "–" if np.isnan(found.held) else f"{100 * found.held:.1f} %"
+        body.append([f"{100 * level:.0f} %", told, reach])
+    return Section(
+        "Sets that hold the truth" if sets else "Intervals that hold the truth",
+        "Widened by what earlier ones missed (adaptive conformal prediction). Held: "
+        "the share of the rows of later folds, each by what was known before it. The "
+        "level is kept in the long run if answers are fed back with "
+        "`model.update_intervals(table)`; for the next rows alone it is no promise.",
+        HtmlTable("Coverage", ["level", "held", "next"], body, [False, True, True]),
     )
 
 

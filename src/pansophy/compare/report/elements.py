@@ -9,6 +9,8 @@ from typing import NamedTuple
 from ...core.plain_text import plain_text
 from ...plot.style import figure_svg
 
+MAX_COLUMNS_LISTED = 300  # columns of a table in a line each: a page stays light
+
 
 class Figure(NamedTuple):
     """One figure of the page."""

@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...diagnose.columns import date_text
 from ...diagnose.findings import by_severity
 from ...diagnose.notebook_view import sparkline
+from ...diagnose.target_views import drawable_columns
 from ...plot.style import BLUE, GREY, INK, LINE, line_style, short_name, short_names
-from .elements import Figure, HtmlTable, make_figure
+from .elements import MAX_COLUMNS_LISTED, Figure, HtmlTable, make_figure
 from .formatting import format_number
 from .plots import add_hover
+from .target_figures import target_figures
 
 MAX_POINTS = 500  # of the map: more hide each other and make the page heavy
 MAX_MISSING_COLUMNS = 20  # columns with missing values shown
@@ -185,10 +188,10 @@ def draw_missing_values(shares, ax):
 
 
 def column_summaries(overview) -> list[ColumnTableRow]:
-    """Every column in a line."""
+    """The columns in a line each, at most MAX_COLUMNS_LISTED of them."""
     o = getattr(overview, "overview", overview)
     out = []
-    for s in o.columns:
+    for s in o.columns[:MAX_COLUMNS_LISTED]:
         share = s.missing / o.rows if o.rows else 0.0
         gone = f"{100 * share:.1f} %" if s.missing else ""
         counts = s.counts or [k for _, k in s.top]
@@ -201,8 +204,8 @@ def column_summaries(overview) -> list[ColumnTableRow]:
 def usual_values(s) -> str:
     if s.quantiles:
         low, middle, high = (s.quantiles[k] for k in (0, len(s.quantiles) // 2, -1))
-        limits = f"{format_number(low)} to {format_number(high)}"
-        return f"{limits}, middle {format_number(middle)}"
+        show = date_text if s.kind == "date" else format_number
+        return f"{show(low)} to {show(high)}, middle {show(middle)}"
     return ", ".join(f"{short_name(v, 24)} ({k:,})" for v, k in s.top[:3])
 
 
@@ -222,7 +225,10 @@ def exploration_context(e, name=None) -> dict:
         "alarms": [f for f in found if f.severity == "alarm"],
         "findings": found,
         "pictures": [] if o is None else exploration_figures(o),
+        "views": target_figures(e.target_views()),
+        "drawable": len(drawable_columns(e.part, e.goals)) if e.goals else 0,
         "columns": [] if o is None else column_summaries(o),
+        "unlisted": 0 if o is None else max(len(o.columns) - MAX_COLUMNS_LISTED, 0),
         "patterns": None if o is None else missing_pattern_table(o),
         "drift": drift_table(getattr(e, "drift", None)),
     }

@@ -44,6 +44,18 @@ def format_number(x) -> str:
     return f"{x:,.0f}" if abs(x) >= 1e4 else f"{x:.4g}"
 
 
+def format_difference(x) -> str:
+    """Three digits, thousands without a power of ten.
+
+    Examples
+    --------
+    >>> from pansophy.compare.report.formatting import format_difference
+    >>> format_difference(1534.2), format_difference(0.004567)
+    ('1,534', '0.00457')
+    """
+    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.3g}"
+
+
 def format_seconds(t) -> str:
     """`3 ms`, `1.2 s`, `4 min`, `2.5 h`."""
     for most, size, unit in TIME_UNITS:

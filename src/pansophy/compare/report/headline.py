@@ -7,7 +7,9 @@ comparison; the sentences below them say how sure the ranking is.
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
 from ..evaluation.wording import join_names, verb_for
+from ..splits import fold_horizon
 from .formatting import (
+    format_difference,
     format_interval,
     format_like_interval,
     format_number,
@@ -38,16 +40,39 @@ def kept_sentence(c) -> str:
     if c.winner == c.leaderboard[0].method and c.expected is not None:
         mean = c.expected  # without the luck of being picked as the best
     expected = (
-        f"on new rows expect {with_article(c.metric)} of "
+        f"on {new_rows_phrase(c)} expect {with_article(c.metric)} of "
         f"{format_like_interval(mean, score)} (95 % interval {format_interval(score)})"
     )
-    familiar = familiar_clause(c, row)
+    familiar = familiar_clause(c, row) + alarm_clause(c)
+    if c.winner == DUMMY and len(c.leaderboard) == 1:
+        return (
+            "Only the dummy, which ignores all columns, has finished: "
+            f"{expected}{familiar}."
+        )
     if c.winner == DUMMY:
         start = {
             KeepReason.DUMMY_EQUAL: "Nothing is practically better than the dummy",
         }.get(c.keep_reason, "Nothing beats the dummy")
         return f"{start}, which ignores all columns: {expected}{familiar}."
     return f"Keep {c.winner}: {expected}{familiar}."
+
+
+def alarm_clause(c) -> str:
+    """That the score stands and falls with what the alarms are about."""
+    alarms = sum(f.severity == "alarm" for f in c.findings)
+    if not alarms:
+        return ""
+    these = "the alarm" if alarms == 1 else f"the {alarms} alarms"
+    return f", but only if {these} about the table can be explained away"
+
+
+def new_rows_phrase(c) -> str:
+    """Which new rows the score is for; along time, how far ahead they are."""
+    ahead = fold_horizon(c.split.folds, c.split.times(c.data))
+    if not ahead:
+        return "new rows"
+    steps = "one step" if ahead == 1 else f"{ahead:,} steps"
+    return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
 def familiar_clause(c, row) -> str:
@@ -83,12 +108,13 @@ def gain_clause(c, baseline) -> str:
     name = BASELINE_NAMES.get(baseline.method, f"plain {baseline.method}")
     gain = d.mean if c.metrics[0].greater else -d.mean
     low, high = sorted((d.low, d.high) if c.metrics[0].greater else (-d.high, -d.low))
-    span = f"95 % interval {low:.3g} to {high:.3g}"
+    low, high, by = (format_difference(v) for v in (low, high, abs(gain)))
+    span = f"95 % interval {low} to {high}"
     if baseline.significant:
-        return f"better than {name} by {gain:.3g} ({span})"
+        return f"better than {name} by {by} ({span})"
     if gain > 0:
-        return f"not surely better than {name} (by {gain:.3g}, {span})"
-    return f"no better than {name} (worse by {-gain:.3g}, {span})"
+        return f"not surely better than {name} (by {by}, {span})"
+    return f"no better than {name} (worse by {by}, {span})"
 
 
 def next_step_sentence(c) -> str:
@@ -99,10 +125,21 @@ def next_step_sentence(c) -> str:
     if alarms:
         these = "this alarm" if alarms == 1 else f"these {alarms} alarms"
         return f"Next: look into {these} about the table before trusting any number."
+    if c.winner == DUMMY and c.split.times(c.data) is not None:
+        more = 4 * c.settings["folds"]
+        return (
+            f"Next: judge forecasts that look less far ahead (--folds {more}), or get "
+            f"columns that tell about {c.schema.target!r} in advance."
+        )
     if c.winner == DUMMY:
         return (
             "Next: do not use a model of these columns; get columns that tell about "
             f"{c.schema.target!r}, or more rows."
+        )
+    if any(b.method == DUMMY and not b.significant for b in c.baselines):
+        return (
+            "Next: do not rely on it yet; it takes more rows, or columns that tell "
+            f"more about {c.schema.target!r}, to be sure that it beats the dummy."
         )
     open_ = [r.method for r in c.leaderboard if r.standing is Standing.UNDECIDED]
     use = (

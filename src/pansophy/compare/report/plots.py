@@ -3,6 +3,7 @@ leaderboard, of one method from held-out rows."""
 
 import numpy as np
 
+from ...diagnose.columns import date_text
 from ...plot.style import GREY, INK, short_name
 from ..evaluation.ranking import Standing
 from ..model.kept_model import held_out_predictions
@@ -28,6 +29,14 @@ def add_hover(ax, x, y, texts, size=160):
             mark = ax.scatter([a], [b], s=size, alpha=0, lw=0, zorder=5)
             mark.set_gid(f"hover:{said}")
             mark.set_in_layout(False)  # nothing to see, nothing to measure
+
+
+def show_dates(axis):
+    """Few ticks of seconds since 1970, written as dates."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(2))
+    axis.set_major_formatter(lambda seconds, _: date_text(seconds)[:10])
 
 
 def plot_scores(c, ax=None):
@@ -289,9 +298,11 @@ def plot_partial_dependence(c, method=None, column=None, ax=None):
     """The mean prediction as one column changes."""
     from ... import plot
 
-    return plot.partial_dependence(
-        plot_data.partial_dependence_data(c, column, method), ax=ax
-    )
+    found = plot_data.partial_dependence_data(c, column, method)
+    ax = plot.partial_dependence(found, ax=ax)
+    if any(k.name == found.column and k.role == "date" for k in c.schema.used):
+        show_dates(ax.xaxis)
+    return ax
 
 
 def plot_learning_curve(c, method=None, ax=None):

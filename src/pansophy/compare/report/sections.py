@@ -11,7 +11,14 @@ from ..evaluation.wording import join_names
 from ..methods.excluded import SkipKind
 from ..model.kept_model import held_out_predictions
 from . import column_views, plot_data, plots
-from .elements import Figure, HtmlTable, MethodBlock, SkippedGroup, make_figure
+from .elements import (
+    MAX_COLUMNS_LISTED,
+    Figure,
+    HtmlTable,
+    MethodBlock,
+    SkippedGroup,
+    make_figure,
+)
 from .formatting import (
     describe_blend,
     describe_warnings,
@@ -395,11 +402,18 @@ def skipped_groups(c) -> list[SkippedGroup]:
 
 def column_table(c) -> HtmlTable:
     used = {k.name for k in c.schema.used}
+    columns = c.schema.columns
     body = [
         [k.name, k.role if k.name in used else f"{k.role}, left out", k.why]
-        for k in c.schema.columns
+        for k in columns[:MAX_COLUMNS_LISTED]
     ]
-    return HtmlTable("Columns", ["column", "used as", "why"], body, [False] * 3)
+    caption = ""
+    if len(columns) > MAX_COLUMNS_LISTED:
+        caption = (
+            f"The first {MAX_COLUMNS_LISTED} of {len(columns):,}; results.json has all."
+        )
+    head = ["column", "used as", "why"]
+    return HtmlTable("Columns", head, body, [False] * 3, caption)
 
 
 def data_figures(c) -> list[Figure]:

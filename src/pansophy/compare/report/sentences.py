@@ -25,9 +25,10 @@ def setting_sentence(c) -> str:
     s = c.settings
     target = short_name(c.schema.target, 60)
     why = c.schema.why.replace(c.schema.target, target)
+    inputs = "input" if s["inputs"] == 1 else "inputs"
     return (
         f"{task_name(c.schema)} of {target!r} ({why}): {s['rows']} rows, "
-        f"{s['inputs']} inputs, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
+        f"{s['inputs']} {inputs}, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
     )
 
@@ -99,7 +100,7 @@ def selection_bias_sentence(c) -> str:
     if format_number(seen) == expected and tied:
         return (
             f"Having chosen the best from {count} by these rows adds too little luck "
-            "to show. That says nothing about the ties."
+            "to show. That says nothing about those it is not told from."
         )
     if format_number(seen) == expected:
         return (
@@ -157,9 +158,17 @@ def level_sentence(c) -> str:
     """That intervals of predictions promise nothing for later rows, along time."""
     if c.level_promised:
         return ""
-    return (
+    text = (
         "Intervals and sets of predictions do not promise their level for later rows: "
-        "along time what comes may differ from what was seen."
+        "along time what comes may differ from what was seen"
+    )
+    held = c.level_reached(0.9)
+    if held is None:
+        return f"{text}."
+    far = "" if abs(held - 0.9) <= 0.05 else ", which is not near it"
+    return (
+        f"{text}; made from earlier rows, those of 90 % held {100 * held:.0f} % of the "
+        f"later rows here{far}."
     )
 
 

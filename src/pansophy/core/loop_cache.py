@@ -1,0 +1,557 @@
+"""Cache of compiled loops: where machine code comes from, and what may be loaded.
+
+A loop (a function under `core.compiled.compiled`) needs machine code for the types of
+its arguments. It is taken from the first of these that has it:
+
+    1. the loops shipped inside the package, compiled when the wheel was built,
+    2. the user's cache folder, where this machine keeps what it had to compile,
+    3. the compiler, which takes seconds; the result is stored in the user's folder.
+
+**Key.** One file holds one loop for one signature. Its name ends in a hash of all that
+the machine code depends on:
+
+    the versions of Numba, llvmlite and Python;
+    the target: triple, CPU and CPU features; Numba's own settings of the compiler;
+    the argument types;
+    the loop itself: bytecode, constants, defaults, closure, options of the compiler,
+    values of the global names it reads;
+    the same of every loop that it calls, directly or not.
+
+The last line is what Numba's own cache lacks: there an edit to a called file goes
+unnoticed. Comments and line numbers are not part of the key, so that moving a loop
+does not compile it again. What is no loop and no plain value (an intrinsic, a class)
+counts by the content of the file that defines it.
+
+**Levels.** The name of a CPU model is too narrow a key for code that travels. Shipped
+loops are compiled for a level: a set of instructions that many models share, such as
+x86-64-v3 (AVX2 and FMA, 2013). The host takes the highest shipped level all of whose
+features it has; a host below all levels compiles, as does one with another version of
+Python or Numba.
+
+**Safety.** Cache files are pickles, and reading a pickle can run any code. They are
+read from two places only. In the package, a list made at build time holds the SHA-256
+of every file; a file that differs is not read. In the user's folder, the folder and
+the file must belong to the user and be writable by nobody else. The working directory
+and shared temporary folders are never read. A file that is damaged is compiled again.
+
+The folder is `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the platform's
+cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it cannot be
+written, loops are compiled in every process.
+
+This module and `core/_intrinsics.py` are the only ones that use Numba's internals.
+`HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which one is
+gone after an upgrade.
+"""
+
+import contextlib
+import gc
+import hashlib
+import json
+import multiprocessing
+import os
+import pickle
+import platform
+import stat
+import sys
+import tempfile
+import threading
+import time
+import types
+import warnings
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding
+from numba.core import event, serialize, sigutils
+from numba.core.caching import _Cache
+from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+
+HOOKS = (
+    "numba.core.caching._Cache",
+    "numba.core.compiler.CompileResult._reduce",
+    "numba.core.compiler.CompileResult._rebuild",
+    "numba.core.dispatcher.Dispatcher",
+    "numba.core.event.Listener",
+    "numba.core.event.register",
+    "numba.core.serialize.dumps",
+    "numba.core.ccallback.CFunc",
+    "numba.core.sigutils.normalize_signature",
+    "numba.core.codegen.JITCPUCodegen.magic_tuple",
+    "llvmlite.binding.get_host_cpu_features",
+)
+
+PACKAGE = __name__.split(".")[0]
+SHIPPED = Path(__file__).parents[1] / "_compiled_loops"
+MANIFEST = "manifest.json"
+
+# Features that LLVM must report for a level, beyond those of every 64-bit CPU. The
+# first level of which a machine has all is its level.
+X86_64_V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+X86_64_V3 = (*X86_64_V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+X86_64_V4 = (*X86_64_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+LEVELS = {
+    "x86_64": {"x86-64-v4": X86_64_V4, "x86-64-v3": X86_64_V3, "x86-64-v2": X86_64_V2},
+    "aarch64": {"generic": ()},
+    "arm64": {"apple-m1": (), "generic": ()},
+}
+
+
+# Settings of Numba (`NUMBA_OPT=0`, ...) that change the machine code of every loop
+SETTINGS = (
+    "OPT",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+)
+
+
+def host_levels() -> list[str]:
+    """The levels of this machine, highest first.
+
+    Examples
+    --------
+    >>> from pansophy.core.loop_cache import host_levels
+    >>> isinstance(host_levels(), list)
+    True
+    """
+    machine = platform.machine().lower().replace("amd64", "x86_64")
+    features = binding.get_host_cpu_features()
+    return [
+        level
+        for level, needed in LEVELS.get(machine, {}).items()
+        if all(features.get(name) for name in needed)
+    ]
+
+
+def target_name() -> str:
+    """What this process compiles for, with the versions that compile."""
+    triple = binding.get_default_triple()
+    cpu = numba.config.CPU_NAME or binding.get_host_cpu_name()
+    versions = f"{numba.__version__} {llvmlite.__version__}"
+    return f"{triple} {cpu} {versions} {sys.implementation.cache_tag}"
+
+
+# ---- what the machine code of a loop depends on
+
+
+def loop_key(loop, argument_types, target) -> str:
+    """Hash of all that the machine code of a loop for these argument types depends on.
+
+    Parameters
+    ----------
+    loop : Dispatcher or CFunc
+    argument_types : sequence of Numba types
+    target : tuple
+        Triple, CPU name and CPU features.
+    """
+    content = (
+        numba.__version__,
+        llvmlite.__version__,
+        sys.implementation.cache_tag,
+        *target,
+        *(str(getattr(numba.config, name, None)) for name in SETTINGS),
+        ", ".join(type_name(t) for t in argument_types),
+        *sorted(own_digest(part) for part in reachable_loops(loop)),
+    )
+    return hashlib.sha256("\n".join(content).encode()).hexdigest()
+
+
+def type_name(numba_type) -> str:
+    """Name of a Numba type that no other type shares.
+
+    Numba names a NamedTuple without the module of its class.
+    """
+    named_tuple = getattr(numba_type, "instance_class", None)
+    members = getattr(numba_type, "types", None)
+    if named_tuple is None and not isinstance(members, tuple):
+        return str(numba_type)
+    inside = ", ".join(type_name(t) for t in members or ())
+    return f"{numba_type}<{describe_class(named_tuple)}: {inside}>"
+
+
+def reachable_loops(loop) -> list:
+    """A loop and all loops that it calls, directly or through others."""
+    found = {}
+    waiting = [loop]
+    while waiting:
+        part = waiting.pop()
+        if id(part) not in found:
+            found[id(part)] = part
+            waiting.extend(called_loops(part))
+    return list(found.values())
+
+
+def called_loops(loop) -> list:
+    return [v for v in values_read(python_function(loop)) if isinstance(v, Dispatcher)]
+
+
+def python_function(loop):
+    """The Python function that a loop or a compiled callback was made from."""
+    return loop._pyfunc if isinstance(loop, CFunc) else loop.py_func
+
+
+@cache
+def own_digest(loop) -> str:
+    """Hash of a loop without those it calls."""
+    function = python_function(loop)
+    compiler = getattr(loop, "_compiler", loop)
+    options = compiler.targetoptions
+    content = (
+        type(loop).__name__,
+        function.__module__,
+        function.__qualname__,
+        repr(sorted((k, describe_value(v)) for k, v in options.items())),
+        describe_code(function.__code__),
+        describe_value(function.__defaults__),
+        *(describe_value(v) for v in values_read(function)),
+    )
+    return hashlib.sha256("\n".join(content).encode()).hexdigest()
+
+
+def values_read(function) -> list:
+    """Values of the global names and of the enclosing variables a function reads."""
+    names = sorted(all_names(function.__code__))
+    scopes = [function.__globals__]
+    values = [cell.cell_contents for cell in function.__closure__ or ()]
+    for name in names:
+        value = function.__globals__.get(name)
+        if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
+            scopes.append(vars(value))  # a loop may be read as module.loop
+    values += [scope[name] for scope in scopes for name in names if name in scope]
+    return values
+
+
+def all_names(code) -> set:
+    """Names that a code object and those inside it look up."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= all_names(constant)
+    return names
+
+
+def describe_code(code) -> str:
+    """Text of what the compiler reads of a code object; not its place in the file."""
+    constants = [
+        describe_code(c) if isinstance(c, types.CodeType) else describe_value(c)
+        for c in code.co_consts
+    ]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return repr((code.co_code.hex(), code.co_exceptiontable.hex(), constants, names))
+
+
+def describe_value(value) -> str:
+    """Text that changes when a value that a loop reads changes."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"{type(value).__name__}({[describe_value(v) for v in value]})"
+    if isinstance(value, set | frozenset):
+        return f"set({sorted(describe_value(v) for v in value)})"
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.ascontiguousarray(value)
+        content = hashlib.sha256(array.tobytes()).hexdigest()
+        return f"array({array.dtype.str}, {array.shape}, {content})"
+    if isinstance(value, Dispatcher):
+        return f"loop({value.py_func.__module__}.{value.py_func.__qualname__})"
+    if isinstance(value, types.ModuleType):
+        return f"module({value.__name__})"
+    if isinstance(value, type):
+        return describe_class(value)
+    return describe_by_file(value)
+
+
+def describe_class(cls) -> str:
+    if cls is None:
+        return "none"
+    if isinstance(getattr(cls, "_fields", None), tuple):  # a NamedTuple
+        return f"{cls.__module__}.{cls.__qualname__}{cls._fields}"
+    return describe_by_file(cls)
+
+
+def describe_by_file(value) -> str:
+    """Name of a value, and the content of the file that defines it if it is ours."""
+    home = value if hasattr(value, "__module__") else type(value)
+    module = home.__module__ or "builtins"
+    name = getattr(value, "__qualname__", None) or str(value)
+    content = file_digest(module) if module.split(".")[0] == PACKAGE else ""
+    return f"{module}.{name}({content})"
+
+
+@cache
+def file_digest(module: str) -> str:
+    return hashlib.sha256(
+        Path(str(sys.modules[module].__file__)).read_bytes()
+    ).hexdigest()
+
+
+# ---- the two folders
+
+
+def user_folder() -> Path:
+    """Folder in which this machine keeps the loops it compiled.
+
+    Examples
+    --------
+    >>> from pansophy.core.loop_cache import user_folder
+    >>> user_folder().is_absolute()
+    True
+    """
+    chosen = os.environ.get("PANSOPHY_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute() / "loops"
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base).absolute() / PACKAGE / "loops"
+
+
+def is_private(status: os.stat_result) -> bool:
+    """Whether a file or folder is the user's and nobody else may write to it.
+
+    On Windows the profile folder's access rules say so, not the mode bits.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.geteuid() and not others_write
+
+
+def read_user_file(name: str) -> bytes | None:
+    """A pickle from the user's folder, or None if it is absent, damaged or unsafe."""
+    folder = user_folder()
+    try:
+        if not is_private(os.stat(folder)):
+            return None
+        handle = os.open(folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with open(handle, "rb") as file:
+            if not is_private(os.fstat(handle)):
+                return None
+            digest, content = file.read(32), file.read()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+def write_user_file(name: str, content: bytes) -> None:
+    """Store a pickle behind its hash; a folder that can't be written is let alone."""
+    folder = user_folder()
+    draft = None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_private(os.stat(folder)):
+            return
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=".draft-")  # mode 0600
+        with open(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest())
+            file.write(content)
+        os.replace(draft, folder / name)
+    except OSError:
+        if draft is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(draft)
+
+
+@cache
+def shipped_level() -> tuple[str, dict]:
+    """The level whose shipped loops this process uses, and the hashes of its files.
+
+    A user who chose a CPU for Numba wants that one, so that nothing shipped is used.
+    """
+    if numba.config.CPU_NAME is not None:
+        return "", {}
+    for level in host_levels():
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            text = (SHIPPED / level / MANIFEST).read_text("utf-8")
+            return level, json.loads(text)["files"]
+    return "", {}
+
+
+def read_shipped_file(name: str) -> bytes | None:
+    """A pickle from the package, or None if it is not the one that was built."""
+    level, digests = shipped_level()
+    if name not in digests:
+        return None
+    try:
+        content = (SHIPPED / level / name).read_bytes()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == digests[name] else None
+
+
+def pack_user_folder(level: str) -> int:
+    """Copy the loops in the user's folder into the package, as those of a level.
+
+    For builds: the folder holds what one run compiled with `NUMBA_CPU_NAME` set to
+    the level. Returns the number of loops.
+    """
+    target = SHIPPED / level
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.iterdir():
+        old.unlink()
+    digests = {}
+    for path in sorted(user_folder().glob("*.loop")):
+        content = read_user_file(path.name)
+        if content is not None:
+            (target / path.name).write_bytes(content)
+            digests[path.name] = hashlib.sha256(content).hexdigest()
+    made_by = {"numba": numba.__version__, "python": sys.implementation.cache_tag}
+    text = json.dumps({"made_by": made_by, "files": digests}, indent=1)
+    (target / MANIFEST).write_text(text, "utf-8")
+    return len(digests)
+
+
+# ---- Numba's side
+
+
+class LoopCache(_Cache):
+    """What Numba asks before it compiles a loop, and tells afterwards."""
+
+    def __init__(self, loop):
+        self.loop = loop
+        function = python_function(loop)
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        self.enabled = True
+
+    @property
+    def cache_path(self):
+        return str(user_folder())
+
+    def enable(self):
+        self.enabled = True
+
+    def disable(self):
+        self.enabled = False
+
+    def flush(self):
+        """Nothing to forget: a file is found by what it was made of."""
+
+    def file_name(self, signature, target) -> str:
+        argument_types = getattr(signature, "args", signature)
+        key = loop_key(self.loop, argument_types, target)
+        return f"{self.name.replace('<locals>', 'locals')}-{key[:32]}.loop"
+
+    def load_overload(self, sig, target_context):
+        if not self.enabled:
+            return None
+        target_context.refresh()
+        triple, *cpu = target_context.codegen().magic_tuple()
+        level, _ = shipped_level()
+        content = None
+        if level:
+            content = read_shipped_file(self.file_name(sig, (triple, level, "")))
+        if content is None:
+            content = read_user_file(self.file_name(sig, (triple, *cpu)))
+        if content is None:
+            return None
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception:  # made by something that the key does not tell: compile
+            return None
+
+    def save_overload(self, sig, data):
+        if not self.enabled:
+            return
+        if data.lifted or data.library.has_dynamic_globals:
+            warnings.warn(
+                f"{self.name} cannot be kept on disk: it reads an array or a pointer "
+                "that is a global of its module.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        content = serialize.dumps(data._reduce())
+        write_user_file(self.file_name(sig, data.codegen.magic_tuple()), content)
+
+
+def keep_on_disk(loop):
+    """Give a loop this cache; returns the loop."""
+    loop._cache = LoopCache(loop)
+    return loop
+
+
+def compiled_callback(function, signature, **options) -> CFunc:
+    """A compiled function with an address, which C code and loops can call.
+
+    Parameters
+    ----------
+    function : callable
+    signature : Numba signature
+    options
+        Options of `numba.cfunc`.
+    """
+    arguments_and_result = sigutils.normalize_signature(signature)
+    callback = CFunc(function, arguments_and_result, locals={}, options=options)
+    keep_on_disk(callback).compile()
+    return callback
+
+
+NOTICE_AFTER = 2.0  # seconds of compiling before the user is told
+
+
+class CompilationWatch(event.Listener):
+    """Stands by while Numba compiles: no garbage collection, a notice if it is long.
+
+    Numba makes millions of objects that live as long as the process, and each
+    collection walks over all of them. Compilations hold one lock, so that no two
+    threads are in here; they are nested where a loop calls one that is not compiled.
+    """
+
+    def __init__(self):
+        self.depth = 0
+        self.collecting = False
+        self.seconds = 0.0
+        self.count = 0
+        self.began = 0.0
+        self.timer = None
+        self.noticed = False
+
+    def on_start(self, event):
+        self.count += 1
+        if self.depth == 0:
+            self.collecting = gc.isenabled()
+            gc.disable()
+            self.began = time.perf_counter()
+            self.start_timer(event.data["dispatcher"])
+        self.depth += 1
+
+    def on_end(self, event):
+        self.depth -= 1
+        if self.depth > 0:
+            return
+        self.seconds += time.perf_counter() - self.began
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.collecting:
+            gc.enable()
+
+    def start_timer(self, loop):
+        """Let the notice come when the seconds so far and those to come are enough."""
+        if self.noticed or multiprocessing.parent_process() is not None:
+            return
+        name = python_function(loop).__qualname__
+        left = max(NOTICE_AFTER - self.seconds, 0.0)
+        self.timer = threading.Timer(left, self.notice, args=(name,))
+        self.timer.daemon = True
+        self.timer.start()
+
+    def notice(self, name):
+        self.noticed = True
+        folder = user_folder()
+        kept = "once on this machine"
+        if folder.exists() and not os.access(folder, os.W_OK):
+            kept = f"in every process, since {folder} cannot be written"
+        print(f"pansophy: compiling {name} {kept} ...", file=sys.stderr, flush=True)
+
+
+WATCH = CompilationWatch()
+event.register("numba:compile", WATCH)

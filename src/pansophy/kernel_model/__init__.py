@@ -1,0 +1,29 @@
+"""Models of kernel values: logistic regression, perceptron, least-squares machines."""
+
+from .asymmetric_ls_svm import AsymmetricLSSVM
+from .falkon import FalkonClassifier, FalkonRegressor
+from .kernel_logistic_regression import KernelLogisticRegression
+from .kernel_perceptron import KernelPerceptron, perceptron_objective
+from .kernel_tests import KernelTestResult, hsic_test, median_distance, mmd_test
+from .locally_weighted_regression import LocallyWeightedRegression
+from .ls_svm import LSSVMClassifier, LSSVMRegressor
+from .representer import KernelExpansion, representer, rkhs_norm
+
+__all__ = [
+    "AsymmetricLSSVM",
+    "FalkonClassifier",
+    "FalkonRegressor",
+    "KernelExpansion",
+    "KernelLogisticRegression",
+    "KernelPerceptron",
+    "LSSVMClassifier",
+    "KernelTestResult",
+    "LSSVMRegressor",
+    "LocallyWeightedRegression",
+    "hsic_test",
+    "median_distance",
+    "mmd_test",
+    "perceptron_objective",
+    "representer",
+    "rkhs_norm",
+]

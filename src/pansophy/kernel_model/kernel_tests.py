@@ -1,0 +1,150 @@
+"""Tests of equal distribution and of independence by kernels: MMD and HSIC.
+
+    MMD^2 = | mean of phi(x) - mean of phi(z) |^2 = a^T K a                        (1)
+            with a_i = 1/n on the rows of X and -1/m on those of Z
+    HSIC  = tr(K J L J) / n^2,   J = I - 1 1^T / n                                 (2)
+
+for kernels k on X and l on Y. (1) is 0 exactly if the two distributions are equal, and
+(2) if X and Y are independent, for kernels such as the Gaussian. p is the share of
+permutations (of the labels of the rows; of the rows of Y) with a value at least as
+large, the observed one counted: a valid level whatever n. The width of a Gaussian
+kernel is the median distance unless a kernel is given.
+
+Cost      n^2 and n^2 a permutation; memory n^2
+Refs      [Gretton2012] (1); [Gretton2007] (2)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.random import make_rng
+from ..distances.pairwise_metrics import euclidean
+from ..kernels import RBF, AbstractKernel, center, get_kernel
+
+FEW = 500  # rows of which the median distance is taken
+
+
+class KernelTestResult(NamedTuple):
+    """A statistic and its permutation p value."""
+
+    statistic: float
+    pvalue: float
+    kernels: tuple
+
+    def __str__(self):
+        return f"{self.statistic:.4g} (p = {self.pvalue:.3g})"
+
+
+def median_distance(X, rng=None) -> float:
+    """The median of the positive distances between (at most 500) rows; 1 if none.
+
+    Examples
+    --------
+    >>> from pansophy.kernel_model import median_distance
+    >>> median_distance([[0.0], [1.0], [5.0]])
+    4.0
+    """
+    X = np.asarray(X, dtype=float)
+    X = X if len(X) <= FEW else X[make_rng(rng).permutation(len(X))[:FEW]]
+    far = euclidean(X)[np.triu_indices(len(X), 1)]
+    return float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
+
+
+def chosen_kernel(kernel, X, rng) -> AbstractKernel:
+    return RBF(median_distance(X, rng)) if kernel is None else get_kernel(kernel)
+
+
+def permutation_pvalue(observed, values) -> float:
+    """Share of values at least as large as the observed one, itself counted."""
+    slack = 1e-12 * max(1.0, abs(observed))
+    return float((1 + np.sum(values >= observed - slack)) / (len(values) + 1))
+
+
+def mmd_test(
+    X, Z, *, kernel=None, permutations=200, random_state=0
+) -> KernelTestResult:
+    """Whether two samples come from one distribution, eq. (1).
+
+    Parameters
+    ----------
+    X, Z : rows of the same kind
+    kernel : kernel, name or function, optional
+        Gaussian with the median distance by default. A kernel of strings tests texts.
+    permutations : int
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.kernel_model import mmd_test
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
+    >>> mmd_test(X, Z).pvalue < 0.01, mmd_test(X[:30], X[30:]).pvalue > 0.05
+    (True, True)
+    """
+    rng = make_rng(random_state)
+    n, m = len(X), len(Z)
+    if min(n, m) == 0:
+        raise ValueError("mmd_test needs rows in both samples.")
+    objects = isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+    both = [*X, *Z] if objects else np.vstack([X, Z])
+    k = chosen_kernel(kernel, both, rng)
+    values = permuted_mmd(k(both), n, m, permutations, rng)
+    observed = max(float(values[0]), 0.0)
+    return KernelTestResult(observed, permutation_pvalue(observed, values[1:]), (k,))
+
+
+def permuted_mmd(K, n, m, permutations, rng):
+    """a^T K a of eq. (1), first as observed, then for random labels of the rows."""
+    A = np.empty((n + m, permutations + 1))
+    A[:, 0] = np.r_[np.full(n, 1 / n), np.full(m, -1 / m)]
+    for b in range(1, permutations + 1):
+        A[:, b] = rng.permutation(A[:, 0])
+    return np.einsum("ib,ib->b", A, K @ A)
+
+
+def hsic_test(
+    X, Y, *, kernel=None, kernel_y=None, permutations=200, random_state=0
+) -> KernelTestResult:
+    """Whether the rows of X and Y, in pairs, are independent, eq. (2).
+
+    Parameters
+    ----------
+    X, Y : rows, (n, d) and (n, e) or (n,)
+    kernel, kernel_y : kernel, name or function, optional
+        On X and on Y; Gaussian with the median distance by default.
+    permutations : int
+    random_state : seed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.kernel_model import hsic_test
+    >>> x = np.random.default_rng(0).normal(size=80)
+    >>> y = np.random.default_rng(1).normal(size=80)
+    >>> hsic_test(x, x**2).pvalue < 0.01, hsic_test(x, y).pvalue > 0.05
+    (True, True)
+    """
+    if len(X) != len(Y) or len(X) < 2:
+        raise ValueError(
+            f"hsic_test needs pairs of rows, at least 2; X has {len(X)} and Y {len(Y)}."
+        )
+    rng = make_rng(random_state)
+    matrices, used = [], []
+    for rows, asked in ((X, kernel), (Y, kernel_y)):
+        objects = isinstance(asked, AbstractKernel) and not asked.requires_vector_input
+        if not objects:
+            rows = np.asarray(rows, dtype=float)
+            rows = rows[:, None] if rows.ndim == 1 else rows
+        k = chosen_kernel(asked, rows, rng)
+        used.append(k)
+        matrices.append(k(rows))
+    K, L = center(matrices[0]), matrices[1]
+    n = len(K)
+    observed = float(np.sum(K * L)) / n**2
+    values = np.empty(permutations)
+    for b in range(permutations):
+        at = rng.permutation(n)
+        values[b] = np.sum(K * L[np.ix_(at, at)]) / n**2
+    return KernelTestResult(observed, permutation_pvalue(observed, values), tuple(used))

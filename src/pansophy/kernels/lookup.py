@@ -1,0 +1,191 @@
+"""Kernels by name: those of scikit-learn, its kernel objects, and functions.
+
+    "linear"    "poly", "polynomial"    "rbf"    "laplacian"    "sigmoid"    "cosine"
+    "chi2"      "additive_chi2"
+
+with `gamma`, `degree` and `coef0` as in `sklearn.metrics.pairwise`; gamma = None is
+1 / n_features, and 1 where `n_features` is not given (and for "chi2"). An object of
+`sklearn.gaussian_process.kernels` becomes ours part by part; a parameter with the
+bounds "fixed" stays out of theta. What has no counterpart is refused by name.
+"""
+
+from collections.abc import Callable
+
+from ..params import ParameterError
+from .base import AbstractKernel, Constant, White
+from .dot import Cosine, Linear, Polynomial, Sigmoid
+from .given import FunctionKernel
+from .histogram import AdditiveChiSquared, ChiSquared
+from .stationary import RBF, Laplacian, Matern, Periodic, RationalQuadratic
+
+KERNEL_NAMES = (
+    "linear",
+    "poly",
+    "polynomial",
+    "rbf",
+    "laplacian",
+    "sigmoid",
+    "cosine",
+    "chi2",
+    "additive_chi2",
+)
+
+
+def get_kernel(
+    kernel, *, gamma=None, degree=3, coef0=0.0, params=None, n_features=None
+) -> AbstractKernel:
+    """A kernel from a name or a kernel object of scikit-learn's, a function, or itself.
+
+    Parameters
+    ----------
+    kernel : str, kernel, `sklearn.gaussian_process` kernel or callable
+    gamma, degree, coef0 : numbers
+        Of the kernels by name.
+    params : dict, optional
+        Keywords of a function.
+    n_features : int, optional
+        Columns of the rows, for gamma = None and for `ExpSineSquared`.
+
+    Examples
+    --------
+    >>> get_kernel("poly", gamma=1.0, degree=2, coef0=1.0)
+    Polynomial(degree=2, gamma=1.0, coef0=1.0)
+    """
+    if isinstance(kernel, AbstractKernel):
+        return kernel
+    if isinstance(kernel, str):
+        return named_kernel(kernel, gamma, degree, coef0, n_features)
+    if is_sklearn_kernel(kernel):
+        return from_sklearn(kernel, n_features=n_features)
+    if callable(kernel):
+        return FunctionKernel(kernel, params=params)
+    listed = ", ".join(repr(name) for name in KERNEL_NAMES)
+    raise ParameterError(f"kernel must be a kernel or one of {listed}, got {kernel!r}.")
+
+
+def named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
+    """The kernel of a name of `sklearn.metrics.pairwise`."""
+    rate = (1.0 / n_features if n_features else 1.0) if gamma is None else gamma
+    makers: dict[str, Callable] = {
+        "linear": Linear,
+        "rbf": lambda: RBF(gamma=rate),
+        "laplacian": lambda: Laplacian(1.0 / check_rate(rate)),
+        "poly": lambda: Polynomial(whole_degree(degree), rate, float(coef0)),
+        "sigmoid": lambda: Sigmoid(rate, float(coef0)),
+        "cosine": Cosine,
+        "chi2": lambda: ChiSquared(1.0 if gamma is None else gamma),
+        "additive_chi2": AdditiveChiSquared,
+    }
+    maker = makers.get("poly" if name == "polynomial" else name)
+    if maker is None:
+        listed = ", ".join(repr(known) for known in KERNEL_NAMES)
+        raise ParameterError(
+            f"kernel must be a kernel or one of {listed}, got {name!r}."
+        )
+    return maker()
+
+
+def check_rate(gamma):
+    if not gamma > 0:
+        raise ParameterError(f"gamma must be above 0, got {gamma}.")
+    return gamma
+
+
+def whole_degree(degree) -> int:
+    """The degree of a polynomial kernel; a fraction gives no kernel and is refused."""
+    if degree != int(degree):
+        raise ParameterError(
+            f"degree must be a whole number for a polynomial kernel, got {degree}."
+        )
+    return int(degree)
+
+
+def is_sklearn_kernel(kernel) -> bool:
+    """Whether an object is a kernel of `sklearn.gaussian_process` or made like one."""
+    return hasattr(kernel, "hyperparameters") and hasattr(kernel, "clone_with_theta")
+
+
+def from_sklearn(kernel, *, n_features=None) -> AbstractKernel:
+    """A kernel object of `sklearn.gaussian_process.kernels` as one of ours.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import kernels as theirs
+    >>> from pansophy.kernels import from_sklearn
+    >>> from_sklearn(theirs.RBF(0.5) + theirs.WhiteKernel(0.1))
+    Sum(left=RBF(length_scale=0.5), right=White(noise=0.1))
+    """
+    name = type(kernel).__name__
+    known = type(kernel).__module__.startswith("sklearn.")
+    if known and name in ("Sum", "Product"):
+        parts = (from_sklearn(k, n_features=n_features) for k in (kernel.k1, kernel.k2))
+        left, right = parts
+        return left + right if name == "Sum" else left * right
+    if known and name == "Exponentiation":
+        if kernel.exponent != int(kernel.exponent):
+            raise ParameterError(
+                f"a power of a kernel must be whole, got Exponentiation with "
+                f"{kernel.exponent}."
+            )
+        return from_sklearn(kernel.kernel, n_features=n_features) ** int(
+            kernel.exponent
+        )
+    if not known or name not in SIMPLE:
+        raise ParameterError(
+            f"{name} has no counterpart among our kernels: write it with those of "
+            "pansophy.kernels, or give a function of two arrays of rows."
+        )
+    return SIMPLE[name](kernel, n_features)
+
+
+def with_fixed(ours, theirs, **renamed):
+    """Ours without the parameters whose bounds are "fixed" in theirs."""
+    held = [
+        renamed.get(h.name, h.name)
+        for h in theirs.hyperparameters
+        if getattr(theirs, f"hyperparameter_{h.name}").fixed
+    ]
+    held = [name for name in held if name in ours.learnt]
+    return ours.fixed(*held) if held else ours
+
+
+def sine_squared(k, n_features):
+    """`ExpSineSquared` takes one distance of all columns: ours agrees in one column."""
+    if n_features != 1:
+        raise ParameterError(
+            "ExpSineSquared of scikit-learn is a kernel in one column only: use "
+            "Periodic(...) or Periodic(...).on(column)."
+        )
+    return with_fixed(Periodic(k.length_scale, k.periodicity), k, periodicity="period")
+
+
+def dot_product(k, n_features):
+    offset = with_fixed(Constant(k.sigma_0**2), k, sigma_0="value")
+    return Linear().fixed() + offset
+
+
+def pairwise_kernel(k, n_features):
+    if k.pairwise_kernels_kwargs:
+        raise ParameterError(
+            "PairwiseKernel with pairwise_kernels_kwargs has no counterpart here: give "
+            "the kernel of pansophy.kernels."
+        )
+    return with_fixed(get_kernel(k.metric, gamma=k.gamma), k)
+
+
+SIMPLE: dict[str, Callable] = {
+    "ConstantKernel": lambda k, d: with_fixed(
+        Constant(k.constant_value), k, constant_value="value"
+    ),
+    "WhiteKernel": lambda k, d: with_fixed(
+        White(k.noise_level), k, noise_level="noise"
+    ),
+    "RBF": lambda k, d: with_fixed(RBF(k.length_scale), k),
+    "Matern": lambda k, d: with_fixed(Matern(k.length_scale, k.nu), k),
+    "RationalQuadratic": lambda k, d: with_fixed(
+        RationalQuadratic(k.length_scale, k.alpha), k
+    ),
+    "ExpSineSquared": sine_squared,
+    "DotProduct": dot_product,
+    "PairwiseKernel": pairwise_kernel,
+}

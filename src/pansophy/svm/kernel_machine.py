@@ -1,0 +1,426 @@
+"""What the kernel machines share: parameters, the choice of the cache, decision values.
+
+A machine is a problem of `optim/smo.py` (a table of targets, bounds and groups) and a
+kernel. Its decision function is a sum over the support vectors, the rows whose
+multiplier is not 0,
+
+    f(x) = sum_i b_i k(x_i, x) + intercept                                         (1)
+
+Up to `smo.EXACT_ROWS` rows the kernel matrix is computed at once and the solution is
+exact to rounding. Of more rows only blocks exist: as many rows of the matrix as
+`cache_size` allows are kept. They are kept in float32 where that changes no score by
+more than `tol`,
+
+    C max_i k(x_i, x_i) sqrt(n) eps_32 <= tol                                      (2)
+
+and in float64 otherwise; scores and multipliers are always float64.
+
+gamma="scale" is 1 / (d v) with v the variance of all entries of X, weighted by the
+sample weights: a row of weight k counts as k rows, one of weight 0 as none.
+
+Refs      [Cortes1995] [Scholkopf2000] [Chang2011]
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from ..base import Estimator
+from ..core import threads
+from ..core.iterate import Result
+from ..core.overflow import refuse_overflowing_squares
+from ..core.weighted import check_sample_weight
+from ..kernels import AbstractKernel
+from ..optim.smo import EXACT_ROWS, RowCache, solve_dual
+from ..params import (
+    Flag,
+    Natural,
+    NonNegative,
+    Number,
+    Positive,
+    Verbosity,
+    Whole,
+    check_params,
+    number_rule,
+)
+from .kernel_rows import (
+    SINGLE_RANGE,
+    KernelSpec,
+    PrecomputedRows,
+    SubsetRows,
+    TrainingRows,
+    call_kernel,
+    exponent_range,
+    map_kernel_blocks,
+    take_rows,
+)
+
+Nu = Annotated[
+    float, number_rule("a number above 0 and at most 1", 0, 1, open_low=True)
+]
+NO_LIMIT = 1 << 60  # pair steps if max_iter is -1
+SCALE_RATIO = 1e3  # of the scales of two columns, above which fit warns
+NOT_SEPARABLE = 1e12  # |w|^2 max k(x, x) of a hard margin that is rounding error
+
+
+class FitSettings(NamedTuple):
+    """What every dual of a fit is solved with."""
+
+    tol: float
+    max_steps: int
+    shrinking: bool
+    cache: int  # bytes
+
+
+@dataclass(eq=False, repr=False)
+class AbstractKernelMachine(Estimator):
+    """Parameters and helpers of the kernel machines."""
+
+    _tensors = False
+
+    _: KW_ONLY
+    kernel: (
+        Literal["linear", "poly", "rbf", "sigmoid", "precomputed"]
+        | AbstractKernel
+        | Callable
+    ) = "rbf"
+    degree: Natural = 3
+    gamma: Literal["scale", "auto"] | NonNegative = "scale"
+    coef0: Number = 0.0
+    tol: Positive = 1e-3
+    shrinking: Flag = True
+    cache_size: Positive = 200
+    verbose: Verbosity = 0
+    max_iter: Whole = -1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _is_function(self) -> bool:
+        return callable(self.kernel) and not isinstance(self.kernel, AbstractKernel)
+
+    # -- before a fit ------------------------------------------------------------------
+
+    def _check_machine_data(self, X, y, sample_weight, y_kind):
+        """Checked X, y (None without) and weights; function kernels take any X."""
+        if self._precomputed and sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+            return self._check_objects(X, y, sample_weight, y_kind)
+        checks = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
+        checked = self._check_training_data(
+            X, y, y_kind=y_kind, accept_large_sparse=False, **checks
+        )
+        X = checked[0]
+        w = machine_weights(sample_weight, X)
+        if self._precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix. Input is a "
+                f"{X.shape[0]}x{X.shape[1]} matrix."
+            )
+        if not callable(self.kernel) and not self._precomputed:
+            refuse_overflow(self, X)
+            warn_about_scales(self, X)
+        self.shape_fit_ = X.shape
+        return X, (None if y_kind is None else checked[1]), w
+
+    def _check_objects(self, X, y, sample_weight, y_kind):
+        """Rows of any kind for a function kernel: a list, a frame of texts, ..."""
+        check_params(self)
+        check_consistent_length(X, y)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if y_kind is not None:
+            y = column_or_1d(np.asarray(y), warn=True)
+            y = y.astype(float) if y_kind == "number" else y
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
+        return X, y, machine_weights(sample_weight, n)
+
+    def _kernel_spec(self, X, w) -> KernelSpec:
+        """The kernel with its gamma, which is kept as `_gamma`."""
+        self._gamma = 0.0
+        if isinstance(self.kernel, str) and not self._precomputed:
+            self._gamma = kernel_gamma(self.gamma, X, w)
+        return self._spec
+
+    @property
+    def _spec(self) -> KernelSpec:
+        return KernelSpec(self.kernel, self._gamma, self.degree, self.coef0)
+
+    def _settings(self) -> FitSettings:
+        steps = NO_LIMIT if self.max_iter < 0 else max(int(self.max_iter), 1)
+        cache = int(self.cache_size * (1 << 20))
+        return FitSettings(self.tol, steps, bool(self.shrinking), cache)
+
+    def _training_rows(self, X, w, bound):
+        """Blocks of the kernel matrix; `bound` is the largest multiplier."""
+        spec = self._kernel_spec(X, w)
+        if self._precomputed:
+            return PrecomputedRows(X)
+        return TrainingRows(spec, X, block_dtype(spec, X, bound, self.tol))
+
+    # -- after a fit -------------------------------------------------------------------
+
+    def _store_support(self, X, support):
+        """Keep the support vectors; none for a precomputed kernel."""
+        self.support_ = support.astype(np.int32)
+        self._dense = not sp.issparse(X)
+        self._objects = None
+        if self._precomputed:
+            self.support_vectors_ = np.empty((0, 0))
+            return
+        self.support_vectors_ = take_rows(X, support)
+        if self._is_function and not (isinstance(X, np.ndarray) or sp.issparse(X)):
+            self._objects = X  # such a function sees all training rows
+
+    def _check_prediction_rows(self, X):
+        """X for `decision_function`; for precomputed kernels its support columns."""
+        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self)
+            return X
+        X = self._check_new_data(
+            X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
+        )
+        if self._precomputed:
+            return X[:, self.support_]
+        n_vectors = self.n_support_.sum()
+        vectors = self.support_vectors_
+        if hasattr(vectors, "shape") and n_vectors != vectors.shape[0]:
+            raise ValueError(
+                f"The internal representation of {type(self).__name__} was altered: "
+                "n_support_ and support_vectors_ disagree."
+            )
+        return X
+
+    def _expand(self, X, combine, width):
+        """combine(kernel block of X and the support vectors) by blocks of rows."""
+        if self._precomputed:
+            return combine(X)
+        if len(self.support_) == 0:
+            n = X.shape[0] if hasattr(X, "shape") else len(X)
+            return combine(np.zeros((n, 0)))
+        if self._objects is not None:
+            K = call_kernel(self.kernel, X, self._objects)
+            return combine(np.ascontiguousarray(K[:, self.support_]))
+        return map_kernel_blocks(self._spec, X, self.support_vectors_, combine, width)
+
+    def _linear_coef(self, coef):
+        """coef_ of a linear kernel from the rows of `coef`, read-only."""
+        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        coef = coef @ self.support_vectors_
+        (coef.data if sp.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _warn_if_not_converged(self, reason):
+        if reason == "max_iter":
+            warnings.warn(
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider "
+                "pre-processing your data with StandardScaler or MinMaxScaler.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        else:
+            super()._warn_if_not_converged(reason)
+
+    def _run_duals(self, run, X=None, y=None):
+        """`_run_driver` with BLAS on one thread, since blocks run on threads."""
+        with threads.single_blas():
+            result = self._run_driver(run, total=None, X=X, y=y)
+        self.fit_status_ = 0 if result.reason != "max_iter" else 1
+        return result
+
+
+@dataclass(eq=False, repr=False)
+class AbstractKernelSum(AbstractKernelMachine):
+    """Machines of one decision function, eq. (1): regressors and the one class."""
+
+    def _raw_decision(self, X):
+        """Eq. (1), shape (n,)."""
+        X = self._check_prediction_rows(X)
+        coef = to_dense(self.dual_coef_)[0]
+        f = self._expand(X, lambda K: (K @ coef)[:, None], 1)
+        return f.ravel() + self.intercept_[0]
+
+    def _solve_sum(self, X, rows, w, problem, bound, **options):
+        """Solve the dual of the rows `rows`, whose multipliers are at most `bound`."""
+        used = X if len(rows) == self.shape_fit_[0] else take_rows(X, rows)
+        if self._precomputed and used is not X:
+            used = used[:, rows]
+        training = self._training_rows(used, w, bound)
+        settings = self._settings()
+        members = np.arange(training.n)
+
+        def run(task):
+            cache = row_cache(training, members, settings)
+            return solve_with(cache, problem, settings, task=task, **options)
+
+        result = self._run_duals(run)
+        self.n_iter_ = int(result.state.steps)
+        self.dual_objective_ = float(result.state.objective)
+        return result
+
+    def _store_machine(self, X, rows, coef, intercept):
+        """Set the fitted attributes from the multipliers of the rows."""
+        used = np.flatnonzero(coef)
+        self._store_support(X, rows[used])
+        self.n_support_ = np.array([len(used)], dtype=np.int32)
+        dual = coef[used][None, :]
+        self.dual_coef_ = dual if self._dense else sp.csr_array(dual)
+        self.intercept_ = np.array([intercept])
+
+    @property
+    def coef_(self):
+        """Weights of the columns, (1, d), where the kernel is linear."""
+        if not hasattr(self, "dual_coef_"):
+            raise AttributeError("coef_ is only available after fit")
+        return self._linear_coef(self.dual_coef_)
+
+
+def refuse_overflow(model, X):
+    """Refuse rows whose kernels overflow, in scikit-learn's words."""
+    try:
+        refuse_overflowing_squares(model, X)
+    except ValueError as error:
+        raise ValueError(
+            f"The dual coefficients or intercepts are not finite: {error}"
+        ) from error
+
+
+def machine_weights(sample_weight, X):
+    """Checked weights, or None; a negative weight leaves a row out, like 0.
+
+    This is what scikit-learn's kernel machines do, unlike its other models.
+    """
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight)
+    if w.ndim == 1 and w.dtype.kind in "fiu":
+        w = np.maximum(w, 0)  # NaN stays
+        if w.size and not (w != 0).any():
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights."
+            )
+    return check_sample_weight(w, X)
+
+
+def to_dense(coef):
+    return coef.toarray() if sp.issparse(coef) else coef
+
+
+def kernel_gamma(gamma, X, w) -> float:
+    """The number that gamma stands for."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    w = np.ones(X.shape[0]) if w is None else np.asarray(w, dtype=float)
+    count = w.sum() * X.shape[1]
+    mean = float((w @ X).sum()) / count
+    if sp.issparse(X):
+        variance = float((w @ X.multiply(X)).sum()) / count - mean**2
+    else:
+        variance = float(w @ ((X - mean) ** 2).sum(axis=1)) / count
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def largest_diagonal(spec, X) -> float:
+    """max k(x, x)."""
+    if not spec.named:
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        one = lambda i: call_kernel(spec.kernel, take_rows(X, [i]), take_rows(X, [i]))
+        return max(float(one(i)[0, 0]) for i in range(n))
+    if spec.kernel in ("rbf", "sigmoid"):
+        return 1.0
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
+    largest = float(np.max(squares, initial=0.0))
+    if spec.kernel == "linear":
+        return largest
+    return abs(spec.gamma * largest + spec.coef0) ** spec.degree
+
+
+def block_dtype(spec, X, bound, tol):
+    """The type in which kernel rows are kept: float32 where eq. (2) holds."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not spec.named or n <= EXACT_ROWS:
+        return np.float64
+    if exponent_range(spec, X) > SINGLE_RANGE:
+        return np.float64
+    error = bound * largest_diagonal(spec, X) * np.sqrt(n) * 6e-8
+    return np.float32 if error <= tol else np.float64
+
+
+def warn_about_scales(model, X):
+    """Warn if the columns of X differ in scale by more than `SCALE_RATIO`."""
+    if sp.issparse(X) or X.shape[0] < 2:
+        return
+    scale = X.std(axis=0)
+    varied = np.flatnonzero(scale > 1e-12 * np.abs(X).max(axis=0))
+    if len(varied) < 2:
+        return
+    most = varied[np.argmax(scale[varied])]
+    least = varied[np.argmin(scale[varied])]
+    if scale[most] <= SCALE_RATIO * scale[least]:
+        return
+    names = getattr(model, "feature_names_in_", None)
+    a, b = (repr(j if names is None else names[j]) for j in (int(most), int(least)))
+    warnings.warn(
+        f"columns of X differ in scale by {scale[most] / scale[least]:.0e} (column {a} "
+        f"against column {b}): {type(model).__name__} hardly sees the small ones and "
+        "may converge slowly. Scale them, with StandardScaler for instance.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def row_cache(training, members, settings) -> RowCache:
+    """The cache of the kernel matrix of the rows `members`; all of it if small."""
+    n = len(members)
+    whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
+    if whole or isinstance(training, PrecomputedRows):
+        return RowCache(training.square(members))
+    every = n == training.n and (np.diff(members) == 1).all()
+    rows = training if every else SubsetRows(training, members)
+    return RowCache(rows, n, settings.cache, training.dtype)
+
+
+def solve_with(cache, problem, settings, **options) -> Result:
+    """Solve a dual with the settings of a fit."""
+    return solve_dual(
+        problem,
+        cache,
+        tol=settings.tol,
+        max_steps=settings.max_steps,
+        shrinking=settings.shrinking,
+        **options,
+    )
+
+
+def fill_up(bounds, total):
+    """Multipliers of at most `bounds` in order that add up to `total`."""
+    before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
+    return np.clip(total - before, 0.0, bounds)
+
+
+def kept_rows(X, w) -> tuple[Any, np.ndarray]:
+    """The rows of weight above 0: their numbers, and their weights."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if w is None:
+        return np.arange(n), np.ones(n)
+    rows = np.flatnonzero(w)
+    return rows, np.asarray(w, dtype=float)[rows]

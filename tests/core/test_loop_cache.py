@@ -1,0 +1,386 @@
+"""Compiled loops are found again where they may be, and nothing else is ever loaded.
+
+If `test_hook_exists` fails after an upgrade of Numba or llvmlite, the hook that it
+names was moved or removed: find its new home and change `core/loop_cache.py` only.
+"""
+
+import gc
+import hashlib
+import importlib.util
+import json
+import os
+import pickle
+import pkgutil
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+import pansophy
+from pansophy.core import loop_cache
+from pansophy.core.compiled import compiled
+
+POSIX = hasattr(os, "geteuid")
+
+INNER = """
+from pansophy.core.compiled import compiled
+
+SCALE = {scale}
+
+@compiled(inner=True)
+def scaled(v):
+    return SCALE * v
+"""
+OUTER = """
+from pansophy.core.compiled import compiled
+from {inner} import scaled
+
+# {comment}
+@compiled
+def scaled_sum(x):
+    total = 0.0
+    for v in x:
+        total += scaled(v)
+    return total
+"""
+
+
+def find_hook(name):
+    """The object that a dotted name means, or None."""
+    found = importlib.import_module("numba")
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:cut]))
+            break
+        except ImportError:
+            continue
+    for part in parts[cut:]:
+        found = getattr(found, part, None)
+    return found
+
+
+@pytest.mark.parametrize("name", loop_cache.HOOKS)
+def test_hook_exists(name):
+    assert find_hook(name) is not None, (
+        f"Numba {numba.__version__} has no {name}: see core/loop_cache.py"
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache of the user's."""
+    monkeypatch.setenv("PANSOPHY_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "loops"
+
+
+@pytest.fixture
+def load_pair(tmp_path, monkeypatch):
+    """Writes and imports a loop and one that calls it, from two files."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def load(scale=2.0, comment="first"):
+        for name, text in (
+            ("inner_of_pair", INNER.format(scale=scale)),
+            ("outer_of_pair", OUTER.format(inner="inner_of_pair", comment=comment)),
+        ):
+            (tmp_path / f"{name}.py").write_text(text, "utf-8")
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        return importlib.import_module("outer_of_pair").scaled_sum
+
+    yield load
+    sys.modules.pop("inner_of_pair", None)
+    sys.modules.pop("outer_of_pair", None)
+
+
+def hits(loop):
+    return sum(loop.stats.cache_hits.values())
+
+
+def test_second_import_finds_the_loop_on_disk(folder, load_pair):
+    first = load_pair()
+    assert first(np.ones(3)) == 6
+    assert hits(first) == 0
+    again = load_pair()
+    assert again(np.ones(3)) == 6
+    assert hits(again) == 1
+    assert len(list(folder.glob("*.loop"))) == 1
+
+
+def test_edit_of_a_called_file_is_noticed(folder, load_pair):
+    load_pair(scale=2.0)(np.ones(3))
+    edited = load_pair(scale=5.0)
+    assert edited(np.ones(3)) == 15
+    assert hits(edited) == 0
+
+
+def test_edit_of_a_comment_compiles_nothing(folder, load_pair):
+    load_pair()(np.ones(3))
+    edited = load_pair(comment="another\n# and one line more")
+    edited(np.ones(3))
+    assert hits(edited) == 1
+
+
+def test_each_signature_has_its_own_file(folder, load_pair):
+    loop = load_pair()
+    loop(np.ones(3))
+    loop(np.ones(3, np.float32))
+    loop(np.ones(6)[::2])
+    assert len(list(folder.glob("*.loop"))) == 3
+
+
+def test_key_tells_what_the_machine_code_depends_on():
+    def total(x):
+        return x + 1
+
+    def other(x):
+        return x + 2
+
+    double = (numba.float64,)
+    target = ("triple", "cpu", "features")
+    plain = compiled(total)
+    keys = {
+        loop_cache.loop_key(plain, double, target),
+        loop_cache.loop_key(plain, (numba.float32,), target),
+        loop_cache.loop_key(plain, double, ("triple", "cpu", "")),
+        loop_cache.loop_key(plain, double, ("triple", "other", "features")),
+        loop_cache.loop_key(compiled(fastmath={"contract"})(total), double, target),
+        loop_cache.loop_key(compiled(other), double, target),
+    }
+    assert len(keys) == 6
+    assert loop_cache.loop_key(compiled(total), double, target) in keys
+
+
+DIGESTS = """
+import importlib, json, pkgutil, sys, warnings
+warnings.simplefilter("ignore")
+import pansophy
+from pansophy.core import loop_cache
+found = {}
+for info in pkgutil.walk_packages(pansophy.__path__, "pansophy."):
+    name = info.name.rsplit(".", 1)[1]
+    if not name.startswith("_") or name == "__main__":
+        continue
+    module = importlib.import_module(info.name)
+    for name, value in vars(module).items():
+        if isinstance(value, loop_cache.Dispatcher):
+            found[info.name + "." + name] = loop_cache.loop_key(value, (), ("", "", ""))
+print(json.dumps(found))
+"""
+
+
+def test_keys_are_the_same_in_every_process():
+    """No address, no order of a set and no path enters a key of ours."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    first, second = map(json.loads, runs)
+    assert len(first) > 500
+    assert first == second
+
+
+def test_damaged_file_is_compiled_again(folder, load_pair):
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    content = path.read_bytes()
+    for wrong in (b"", content[:40], content[:-1], content[:50] + b"?" + content[51:]):
+        path.write_bytes(wrong)
+        loop = load_pair()
+        assert loop(np.ones(3)) == 6
+        assert hits(loop) == 0
+
+
+class Bomb:
+    """Unpickling leaves a mark: the file was loaded."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def plant_bomb(path, mark):
+    content = pickle.dumps(Bomb(mark))
+    path.write_bytes(hashlib.sha256(content).digest() + content)
+
+
+@pytest.mark.skipif(not POSIX, reason="owner and mode bits are of POSIX systems")
+@pytest.mark.parametrize("what", ["folder", "file", "link"])
+def test_what_others_could_have_written_is_not_read(folder, load_pair, tmp_path, what):
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    mark = tmp_path / "mark"
+    if what == "link":
+        plant_bomb(tmp_path / "bomb", mark)
+        path.unlink()
+        path.symlink_to(tmp_path / "bomb")
+    else:
+        plant_bomb(path, mark)
+        os.chmod(folder if what == "folder" else path, 0o777)
+    assert load_pair()(np.ones(3)) == 6
+    assert not mark.exists()
+
+
+@pytest.mark.skipif(not POSIX, reason="owner and mode bits are of POSIX systems")
+def test_files_of_another_owner_are_not_read(folder, load_pair, monkeypatch, tmp_path):
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    plant_bomb(path, tmp_path / "mark")
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert load_pair()(np.ones(3)) == 6
+    assert not (tmp_path / "mark").exists()
+
+
+def test_new_files_are_the_users_alone(folder, load_pair):
+    load_pair()(np.ones(3))
+    for path in (folder, *folder.iterdir()):
+        assert loop_cache.is_private(os.stat(path))
+
+
+def test_working_directory_is_never_read(monkeypatch, tmp_path):
+    monkeypatch.delenv("PANSOPHY_CACHE_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert tmp_path not in loop_cache.user_folder().parents
+    assert tmp_path not in loop_cache.SHIPPED.parents
+
+
+def test_full_disk_and_read_only_folder_compile(folder, load_pair, monkeypatch):
+    def no_room(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", no_room)
+    assert load_pair()(np.ones(3)) == 6
+    assert not list(folder.iterdir())
+    monkeypatch.setattr(loop_cache.Path, "mkdir", no_room)
+    assert load_pair()(np.ones(3)) == 6
+
+
+# ---- shipped loops
+
+
+@pytest.fixture
+def shipped(folder, load_pair, tmp_path, monkeypatch):
+    """A package that ships the pair for the host's own level."""
+    level = loop_cache.host_levels()[0]
+    monkeypatch.setattr(loop_cache, "SHIPPED", tmp_path / "package")
+    loop = load_pair()
+    triple, *_ = loop.targetctx.codegen().magic_tuple()
+    loop._cache.file_name = lambda signature, target: loop_cache.LoopCache(
+        loop
+    ).file_name(signature, (triple, level, ""))
+    loop(np.ones(3))
+    assert loop_cache.pack_user_folder(level) == 1
+    for path in folder.iterdir():
+        path.unlink()
+    loop_cache.shipped_level.cache_clear()
+    yield tmp_path / "package" / level
+    loop_cache.shipped_level.cache_clear()
+
+
+def test_shipped_loop_is_used_and_the_users_folder_stays_empty(
+    shipped, folder, load_pair
+):
+    loop = load_pair()
+    assert loop(np.ones(3)) == 6
+    assert hits(loop) == 1
+    assert not list(folder.iterdir())
+
+
+def test_shipped_file_that_was_not_built_is_not_read(shipped, load_pair, tmp_path):
+    (path,) = shipped.glob("*.loop")
+    path.write_bytes(pickle.dumps(Bomb(tmp_path / "mark")))
+    loop = load_pair()
+    assert loop(np.ones(3)) == 6
+    assert hits(loop) == 0
+    assert not (tmp_path / "mark").exists()
+
+
+def test_host_below_the_level_compiles(shipped, load_pair, monkeypatch):
+    monkeypatch.setattr(loop_cache, "host_levels", list)
+    loop_cache.shipped_level.cache_clear()
+    loop = load_pair()
+    assert loop(np.ones(3)) == 6
+    assert hits(loop) == 0
+
+
+def test_another_version_of_numba_compiles(shipped, load_pair, monkeypatch):
+    monkeypatch.setattr(numba, "__version__", "0.0.1")
+    loop = load_pair()
+    assert loop(np.ones(3)) == 6
+    assert hits(loop) == 0
+
+
+def test_cpu_chosen_by_the_user_counts(shipped, monkeypatch):
+    monkeypatch.setattr(numba.config, "CPU_NAME", "generic")
+    loop_cache.shipped_level.cache_clear()
+    assert loop_cache.shipped_level() == ("", {})
+
+
+def test_levels_are_nested(monkeypatch):
+    monkeypatch.setattr(loop_cache.platform, "machine", lambda: "x86_64")
+    for has, levels in (
+        (loop_cache.X86_64_V4, ["x86-64-v4", "x86-64-v3", "x86-64-v2"]),
+        (loop_cache.X86_64_V3, ["x86-64-v3", "x86-64-v2"]),
+        (loop_cache.X86_64_V2, ["x86-64-v2"]),
+        ((), []),
+    ):
+        features = dict.fromkeys(has, True) | {"neon": False}
+        monkeypatch.setattr(
+            loop_cache.binding, "get_host_cpu_features", lambda f=features: f
+        )
+        assert loop_cache.host_levels() == levels
+
+
+# ---- while Numba compiles
+
+
+def test_no_garbage_collection_while_compiling(folder, monkeypatch):
+    states = []
+    plain = loop_cache.CompilationWatch.on_end
+
+    def note_state(watch, event):
+        states.append(gc.isenabled())
+        plain(watch, event)
+
+    monkeypatch.setattr(loop_cache.CompilationWatch, "on_end", note_state)
+    before = loop_cache.WATCH.count
+    assert gc.isenabled()
+    compiled(lambda x: x + 1)(1)
+    assert states == [False]
+    assert gc.isenabled()
+    assert loop_cache.WATCH.count == before + 1
+    assert loop_cache.WATCH.depth == 0
+
+
+def test_notice_comes_once_and_only_after_two_seconds(folder, load_pair, capsys):
+    watch = loop_cache.CompilationWatch()
+    loop = load_pair()
+    watch.start_timer(loop)
+    watch.timer.cancel()
+    assert capsys.readouterr().err == ""
+    watch.seconds = 3.0
+    watch.start_timer(loop)
+    watch.timer.join()
+    assert capsys.readouterr().err == (
+        "pansophy: compiling scaled_sum once on this machine ...\n"
+    )
+    watch.timer = None
+    watch.start_timer(loop)
+    assert watch.timer is None
+
+
+def test_every_loop_file_belongs_to_the_package():
+    names = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
+    assert "_compiled_loops" not in names

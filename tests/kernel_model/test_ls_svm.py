@@ -1,0 +1,107 @@
+"""Least-squares machines: worked numbers, the optimality conditions, asymmetry."""
+
+import numpy as np
+import pytest
+
+from pansophy import kernels
+from pansophy.kernel_model import AsymmetricLSSVM, LSSVMClassifier, LSSVMRegressor
+from pansophy.kernels import RBF
+
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+SIGNS = np.array([-1, 1, 1, -1])
+
+
+def test_worked_numbers_of_xor():
+    model = LSSVMClassifier(C=10.0, gamma=1.0).fit(XOR, SIGNS)
+    np.testing.assert_allclose(model.alpha_, 2.001696, atol=1e-6)
+    assert model.intercept_[0] == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(
+        model.decision_function(XOR), 0.799830 * SIGNS, atol=1e-6
+    )
+    # the regression form has y times these
+    regression = LSSVMRegressor(C=10.0, gamma=1.0).fit(XOR, SIGNS)
+    np.testing.assert_allclose(regression.dual_coef_, SIGNS * 2.001696, atol=1e-6)
+
+
+def test_coefficients_are_errors_and_sum_to_zero(rng):
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + rng.standard_normal(40)
+    w = rng.integers(0, 3, 40).astype(float)
+    model = LSSVMRegressor(C=3.0).fit(X, y, sample_weight=w)
+    errors = y - model.predict(X)
+    np.testing.assert_allclose(model.dual_coef_, 3.0 * w * errors, atol=1e-10)
+    assert model.dual_coef_.sum() == pytest.approx(0, abs=1e-10)
+
+
+def test_it_is_kernel_ridge_with_a_free_bias(rng):
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    model = LSSVMRegressor(C=4.0).fit(X, y)
+    K = RBF(gamma=0.5)(X)
+    a = np.linalg.solve(K + np.eye(30) / 4, y - model.intercept_)
+    np.testing.assert_allclose(model.dual_coef_, a, atol=1e-10)
+
+
+def test_three_classes_and_precomputed(rng):
+    X = rng.standard_normal((90, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = LSSVMClassifier(C=100.0, gamma=0.5).fit(X, y)
+    assert model.score(X, y) > 0.9 and model.decision_function(X).shape == (90, 3)
+    K = RBF(gamma=0.5)(X)
+    given = LSSVMClassifier(C=100.0, kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(
+        given.decision_function(K), model.decision_function(X), atol=1e-8
+    )
+    one = LSSVMClassifier(C=100.0, gamma=0.5).fit(X, y == "b")
+    np.testing.assert_allclose(
+        one.decision_function(X), model.decision_function(X)[:, 1], atol=1e-8
+    )
+
+
+def test_asymmetric_with_a_symmetric_kernel_is_ls_svm():
+    model = AsymmetricLSSVM(C=10.0, gamma=1.0).fit(XOR, SIGNS)
+    for coefficients in (model.alpha_, model.beta_):
+        np.testing.assert_allclose(coefficients[:, 0], 2.001696, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(XOR), 0.79983 * SIGNS, atol=1e-6)
+
+
+def test_transposing_swaps_the_two_functions(rng):
+    X = rng.standard_normal((30, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(30) > 0, 1, 0)
+    k = kernels.Asymmetric(RBF(), X)
+    one = AsymmetricLSSVM(C=2.0, kernel=k).fit(X, y)
+    other = AsymmetricLSSVM(C=2.0, kernel=lambda A, B: k(B, A).T).fit(X, y)
+    q = rng.standard_normal((5, 2))
+    np.testing.assert_allclose(one.source_function(q), other.target_function(q))
+    np.testing.assert_allclose(one.target_function(q), other.source_function(q))
+    assert np.abs(one.source_function(q) - one.target_function(q)).max() > 1e-3
+    given = AsymmetricLSSVM(C=2.0, kernel="precomputed").fit(k(X), y)
+    np.testing.assert_allclose(
+        given.decision_function(k(q, X)), one.source_function(q)[:, 0]
+    )
+
+
+def test_the_conditions_of_the_asymmetric_system(rng):
+    X = rng.standard_normal((25, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    k = kernels.Asymmetric(RBF(), X)
+    w = rng.integers(0, 3, 25).astype(float)
+    model = AsymmetricLSSVM(C=2.0, kernel=k).fit(X, y, sample_weight=w)
+    e = 1 - y * model.source_function(X)[:, 0]
+    h = 1 - y * model.target_function(X)[:, 0]
+    np.testing.assert_allclose(model.alpha_[:, 0], 2 * w * e, atol=1e-10)
+    np.testing.assert_allclose(model.beta_[:, 0], 2 * w * h, atol=1e-10)
+    assert y @ model.alpha_[:, 0] == pytest.approx(0, abs=1e-9)
+    assert y @ model.beta_[:, 0] == pytest.approx(0, abs=1e-9)
+
+
+def test_directed_graph_nodes_are_classified():
+    n = 12  # two rings of nodes, each pointing to the next within its ring
+    step = np.kron(np.eye(2), np.roll(np.eye(6), 1, axis=1))
+    A = np.linalg.inv(np.eye(n) - 0.8 * step)  # discounted walks from i to j
+    nodes, y = np.arange(n)[:, None], np.arange(n) // 6
+    hidden = [2, 3, 8, 9]
+    train = np.setdiff1d(np.arange(n), hidden)
+    model = AsymmetricLSSVM(C=10.0, kernel=kernels.Asymmetric(A)).fit(
+        nodes[train], y[train]
+    )
+    assert (model.predict(nodes[hidden]) == y[hidden]).all()

@@ -1,0 +1,79 @@
+"""The usual calls cover every estimator and each kind of table it takes."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pansophy.base import Estimator, Regressor
+from pansophy.testing import (
+    all_estimators,
+    run_usual_calls,
+    usual_calls,
+    usual_fits,
+    usual_names,
+    usual_table,
+)
+
+ESTIMATORS = dict(all_estimators())
+
+
+def test_every_estimator_has_a_name():
+    names = usual_names()
+    assert len(names) == len(set(names))
+    for name, cls in ESTIMATORS.items():
+        assert f"{usual_calls.public_module(cls)}.{name}" in names
+
+
+def test_fits_cover_dtypes_sparse_rows_weights_and_words():
+    fits = usual_fits(ESTIMATORS["LogisticRegression"])
+    assert {f.X.dtype for f in fits} == {np.dtype("f8"), np.dtype("f4")}
+    assert any(sparse.issparse(f.X) for f in fits)
+    assert any("sample_weight" in f.arguments for f in fits)
+    assert {len(np.unique(f.y)) for f in fits} == {2, 3}
+    solvers = {f.estimator.solver for f in fits}
+    assert {"lbfgs", "newton-cholesky", "coordinate", "saga", "liblinear"} <= solvers
+
+
+def test_no_sparse_rows_where_they_are_refused():
+    assert not any(
+        sparse.issparse(f.X) for f in usual_fits(ESTIMATORS["PolynomialRegression"])
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["PoissonRegressor", "MultiTaskLasso", "CategoricalNB"]
+)
+def test_table_is_of_the_kind_an_estimator_takes(name):
+    estimator = ESTIMATORS[name]()
+    X, y = usual_table(estimator)
+    estimator.fit(X, y)
+
+
+def test_words_of_hints():
+    from typing import Annotated, Literal
+
+    hint = Literal["a", "b"] | Annotated[float, "above 0"] | None
+    assert usual_calls.words_of(hint) == ["a", "b"]
+    assert usual_calls.words_of(bool) == [True, False]
+
+
+class Refuses(Regressor, Estimator):
+    def fit(self, X, y):
+        raise ValueError("no.")
+
+
+def test_call_that_is_refused_is_passed_over():
+    usual_calls.run_fit(
+        usual_calls.UsualFit(Refuses(), np.ones((2, 1)), np.ones(2), {})
+    )
+
+
+def test_second_run_compiles_nothing():
+    name = "pansophy.linear_model.Lasso"
+    run_usual_calls(name)
+    assert run_usual_calls(name).compiled == 0
+
+
+def test_functions_are_covered_by_their_examples():
+    report = run_usual_calls("pansophy.metrics_of_nothing.function")
+    assert report.compiled == 0  # a name that is not there is passed over

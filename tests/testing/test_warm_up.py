@@ -1,0 +1,46 @@
+"""Warm-up: processes share the calls, what is found is told, nothing stays behind."""
+
+from pansophy.core import background_warm_up as background
+from pansophy.testing import warm_up
+
+NAMES = ["pansophy.linear_model.LinearRegression", "pansophy.linear_model.Ridge"]
+
+
+def test_every_name_is_reported():
+    seen = []
+    reports = warm_up(NAMES, n_jobs=1, report=seen.append)
+    assert reports == seen
+    assert [r.name for r in reports] == NAMES
+    assert all(r.seconds > 0 for r in reports)
+
+
+def test_processes_share_the_names():
+    reports = warm_up(NAMES, n_jobs=2)
+    assert sorted(r.name for r in reports) == sorted(NAMES)
+
+
+def test_part_of_the_names_is_no_complete_warm_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("PANSOPHY_CACHE_DIR", str(tmp_path))
+    warm_up(NAMES[:1], n_jobs=1)
+    assert not background.completed_mark().exists()
+    assert background.loops_are_missing()
+
+
+def test_command_says_what_was_done():
+    from typer.testing import CliRunner
+
+    from pansophy.cli import app
+
+    result = CliRunner().invoke(app, ["warm", NAMES[1], "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    assert "loops compiled, all others found" in result.output
+
+
+def test_command_refuses_unknown_names():
+    from typer.testing import CliRunner
+
+    from pansophy.cli import app
+
+    result = CliRunner().invoke(app, ["warm", "pansophy.nothing"])
+    assert result.exit_code == 2
+    assert "No public name begins with pansophy.nothing" in result.output

@@ -1,0 +1,74 @@
+"""Builds the wheel with compiled loops inside. `make wheel`.
+
+For each level of CPU (see `core/loop_cache.py`) that is worth shipping, the usual calls
+of all public names are made in fresh processes that compile for that level alone, into
+an empty folder; the loops found there afterwards are packed into the package. A level
+can be built on any machine of the same architecture that can run it, since the calls
+are really made.
+
+    python tools/build_wheel.py                     the levels of LEVELS
+    python tools/build_wheel.py x86-64-v3 --jobs 2  one level
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+# x86-64-v4 would add AVX-512; benchmarks/results.md has what it buys: nothing that
+# shows, so that one level serves all of them
+SHIPPED_LEVELS = {"x86-64-v3", "generic", "apple-m1"}
+PACK = "from pansophy.core.loop_cache import pack_user_folder as p; print(p({!r}))"
+
+
+def build_level(level: str, jobs: int | None) -> int:
+    """Compile all loops for a level and pack them; returns how many there are."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {
+            "NUMBA_CPU_NAME": level,
+            "NUMBA_CPU_FEATURES": "",
+            "PANSOPHY_CACHE_DIR": folder,
+            "PYTHONPATH": str(ROOT / "src"),
+        }
+        warm = [sys.executable, "-m", "pansophy", "warm"]
+        subprocess.run(
+            warm + (["--jobs", str(jobs)] if jobs else []), env=environment, check=True
+        )
+        packed = subprocess.run(
+            [sys.executable, "-c", PACK.format(level)],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return int(packed.stdout)
+
+
+def main():
+    from pansophy.core.loop_cache import SHIPPED, host_levels
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("levels", nargs="*", help="levels to compile for")
+    parser.add_argument("--jobs", type=int, help="processes; one per core if absent")
+    options = parser.parse_args()
+    levels = options.levels or [n for n in host_levels() if n in SHIPPED_LEVELS]
+    unknown = sorted(set(levels) - set(host_levels()))
+    if unknown:
+        sys.exit(f"This machine cannot run code for {', '.join(unknown)}.")
+    shutil.rmtree(SHIPPED, ignore_errors=True)
+    for level in levels:
+        print(f"{level}: {build_level(level, options.jobs)} loops")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", ROOT / "dist", ROOT],
+        check=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
