@@ -647,6 +647,8 @@ def test_verbose_prints_iterations_and_why_they_end(capsys):
     assert len(lines) == model.n_iter_
     assert f"Iteration 0, inertia {model.history_['objective'][0]:.6g}." in lines
     assert f"Converged at iteration {model.n_iter_ - 1}: strict convergence." in said
+    KMeans(4, random_state=0, verbose=2, tol=0).fit(X)
+    assert capsys.readouterr().out.count("Iteration") == model.n_iter_
     KMeans(4, random_state=0, verbose=1, tol=1.0).fit(X)
     assert "within tolerance" in capsys.readouterr().out
 

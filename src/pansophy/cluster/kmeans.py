@@ -179,7 +179,7 @@ def lloyd(
         tol=tol,
         change=kmeans_change,
         watch=("shift", "moved"),
-        task=task,
+        task=task._replace(log=False) if verbose else task,  # one line an iteration
     )
     if verbose and run.reason == "tolerance":
         print(convergence_line(run, tol))

@@ -122,9 +122,9 @@ class NMFData(NamedTuple):
 
 
 def nmf_data(X) -> NMFData:
-    values = X.data if sp.issparse(X) else X.ravel(order="K")
-    power = float(np.vdot(values, values))
-    return NMFData(X, CentredMatrix(X), power, int(np.count_nonzero(values)))
+    values = X.data if sp.issparse(X) else X
+    entries = int(np.count_nonzero(values))
+    return NMFData(X, CentredMatrix(X), mu.squared_entries(X), entries)
 
 
 def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
@@ -141,12 +141,12 @@ def cd_iteration(state, data, s: NMFPenalties, draw) -> NMFState:
     return NMFState(W, H, max(D, 0.0) + nmf_penalty(W, H, s), met + more, rounding)
 
 
-def mu_iteration(state, X, s: NMFPenalties, b) -> NMFState:
+def mu_iteration(state, X, s: NMFPenalties, b, power) -> NMFState:
     """Eq. (2) of `nmf_multiplicative.py`; J is that before the change of H."""
     W = mu.update_left_factor(X, state.W, state.H, b, s.l1_W, s.l2_W)
     if b < 1:
         W[np.finfo(W.dtype).eps > W] = 0.0
-    H, D = mu.update_right_factor(X, W, state.H, b, s.l1_H, s.l2_H)
+    H, D = mu.update_right_factor(X, W, state.H, b, s.l1_H, s.l2_H, power)
     if b <= 1:
         H[np.finfo(H.dtype).eps > H] = 0.0
     return NMFState(W, H, D + nmf_penalty(W, state.H, s))
@@ -191,7 +191,8 @@ def run_nmf(X, W, H, s, b, solver, rng, *, max_iter, tol, shuffle, task=SILENT):
     if solver == "mu":
         total = lambda W, H: mu.total_divergence(X, W, H, b) + nmf_penalty(W, H, s)
         progress = MultiplicativeProgress(total, W, H)
-        step = lambda state: mu_iteration(state, X, s, b)
+        power = mu.squared_entries(X)
+        step = lambda state: mu_iteration(state, X, s, b, power)
     else:
         data = nmf_data(X)
         order = np.arange(k)

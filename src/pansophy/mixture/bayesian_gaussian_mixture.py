@@ -416,7 +416,7 @@ class BayesianGaussianMixture(AbstractMixture):
             initial,
             max_iter=self.max_iter,
             tol=self.tol,
-            task=task,
+            task=task._replace(log=False),  # `verbose_interval` says when to print
         )
         return result._replace(reason="start") if self.max_iter == 0 else result
 

@@ -291,7 +291,7 @@ class GaussianMixture(AbstractMixture):
             max_iter=self.max_iter,
             tol=self.tol,
             on_e_step=on_e_step,
-            task=task,
+            task=task._replace(log=False),  # `verbose_interval` says when to print
         )
         result = with_parameter_path(result, path)
         return result._replace(reason="start") if self.max_iter == 0 else result
