@@ -198,3 +198,12 @@ def test_time_of_large_tables(rng):
         begun = time.process_time()
         explore(table, "y")
         assert time.process_time() - begun < 2 * limit  # of two cores
+
+
+def test_an_empty_list_of_labels_is_not_missing():
+    tags = ["red;big", "", "big", "", "red", "big;red"] * 10
+    table = {"x": list(range(60)), "tags": tags}
+    found = explore(table, "tags", task="multilabel", whole=False)
+    assert "hidden missing" not in {f.kind for f in found.findings}
+    plain = explore(table, "x", whole=False)
+    assert "hidden missing" in {f.kind for f in plain.about("tags")}

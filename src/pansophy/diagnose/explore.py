@@ -309,6 +309,10 @@ def examine_table(
     targets = [g.name for g in goals]
     used = seen.without({*targets, *ignore})
     found = check_columns(seen)
+    if listed:  # an empty text lists no labels
+        found = [
+            f for f in found if f.kind != "hidden missing" or f.column not in targets
+        ]
     part = used.sample(SAMPLE, seed)
     groups = [name for name in (group, time) if name is not None]
     found += check_related(used, Association(part), groups=groups)

@@ -202,7 +202,17 @@ def test_a_signal_beats_the_dummy_and_noise_does_not(simulations):
 
 def test_rows_find_differences_that_folds_do_not(simulations):
     """The whole curve is printed by the tool: half the rows are enough."""
-    ((_, by_rows, by_folds),) = simulations.power_curve(
-        "log loss", (600,), 40, repeats=2
-    )
-    assert by_rows > by_folds + 0.1
+    (point,) = simulations.power_curve("log loss", (600,), 40, repeats=2)
+    assert point.by_rows > point.by_folds + 0.1
+    assert point.by_rows <= point.known_covariance + 0.1  # the limit, but for chance
+
+
+def test_rows_needed_are_found_between_the_sizes_tried(simulations):
+    points = [
+        simulations.PowerPoint(100, 0.2, 0.1, 0.4),
+        simulations.PowerPoint(200, 0.6, 0.2, 0.8),
+        simulations.PowerPoint(400, 1.0, 0.5, 1.0),
+    ]
+    assert simulations.rows_needed(points, "known_covariance") == pytest.approx(200)
+    assert simulations.rows_needed(points, "by_rows") == pytest.approx(200 * 2**0.5)
+    assert np.isnan(simulations.rows_needed(points, "by_folds"))

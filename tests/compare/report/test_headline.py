@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from pansophy.compare.evaluation.ranking import KeepReason, Standing
 from pansophy.compare.methods.excluded import SkipKind, SkippedMethod
-from pansophy.compare.report.headline import headline_sentences
+from pansophy.compare.report.headline import gain_clause, headline_sentences
 from pansophy.compare.report.html import with_code
 from pansophy.compare.report.terminal import render_text, skipped_lines
 from pansophy.diagnose import make_finding
@@ -83,6 +84,27 @@ def test_a_gain_that_may_be_chance_is_not_called_better():
     c = made("classification", n=30, seed=3)
     b = c.baselines[0]
     assert b.significant == ("not surely better" not in headline_sentences(c)[1])
+
+
+@pytest.mark.parametrize("error", [0.05, 0.15, 0.17, 0.19, 0.22, 0.3])
+def test_words_and_intervals_agree(error):
+    """What is called better has an interval above 0, what is not says why."""
+    c = ready("classification")
+    e = c.estimates
+    names = list(e.names)
+    means = e.means.copy()
+    means[names.index("dummy")] = means[names.index(c.winner)] + 0.4
+    wide = e._replace(
+        means=means, covariance=error**2 * np.eye(len(names)), training=0 * e.training
+    )
+    clause = gain_clause(
+        *(lambda one: (one, one.baselines[0]))(replace(c, estimates=wide))
+    )
+    low = float(clause.split("interval ")[1].split(" to ")[0])
+    if clause.startswith("better"):
+        assert low > 0
+    else:
+        assert low <= 0 or "methods were tried" in clause
 
 
 def test_methods_that_were_not_run_take_one_line():

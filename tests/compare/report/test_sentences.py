@@ -42,7 +42,10 @@ def test_luck_is_not_called_small_beside_a_tie():
         r._replace(standing=Standing.TIED) if r.method == "dummy" else r for r in apart
     ]
     told = selection_bias_sentence(replace(c, expected=seen, leaderboard=rows))
-    assert (
-        "clear enough" not in told
-        and "says nothing about those it is not told from" in told
-    )
+    assert "clear enough" not in told and "says nothing about the ties" in told
+    rows = [
+        r._replace(standing=Standing.UNDECIDED) if r.method == "dummy" else r
+        for r in apart
+    ]
+    told = selection_bias_sentence(replace(c, expected=seen, leaderboard=rows))
+    assert "says nothing about those it is not told from" in told

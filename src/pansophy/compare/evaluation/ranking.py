@@ -105,7 +105,7 @@ class BaselineComparison(NamedTuple):
     method: str
     difference: Interval  # score of the kept one less that of `method`
     significant: bool  # better, and more than chance
-    p: float = 1.0  # of being no better, adjusted for the number of methods
+    p: float = 1.0  # of being no better; against the dummy adjusted for the methods
 
 
 class Tradeoff(NamedTuple):
@@ -299,8 +299,8 @@ def standing_of(position, p, below_dummy, equal) -> Standing:
 def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]:
     """A method against the dummy, the last value along time and the linear baseline.
 
-    The test against the dummy is adjusted for the number of methods; that against the
-    linear baseline is a single comparison.
+    The test against the dummy is one-sided and adjusted for the number of methods;
+    those against the others are single comparisons, two-sided as their intervals are.
     """
     names = estimates.names
     out = []
@@ -309,7 +309,7 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
             continue
         d = estimates.difference(name, other)
         gain = d.interval.mean if greater else -d.interval.mean
-        p = d.p / 2 if gain > 0 else 1 - d.p / 2
+        p = d.p if gain > 0 else 1.0
         if other == DUMMY and np.isfinite(estimates.covariance).all():
             at = names.index(DUMMY)
             p = float(p_better_than(estimates, at, greater)[names.index(name)])

@@ -510,7 +510,9 @@ def held_out_scores(comparison, name) -> ConformalScores | AdaptiveScores | None
     p = comparison.trial(name).predictions
     if p is None:
         return None
-    data, split, task = comparison.data, comparison.split, comparison.schema.task
+    data = comparison.data
+    split = comparison.split
+    task = comparison.schema.task
     if split is not None and split.kind == "time-ordered":
         block = design_of(split, data).fold_of[0]
         return fit_adaptive_scores(task, data.y, p, block, data.frame, data.weight)

@@ -6,6 +6,7 @@ comparison; the sentences below them say how sure the ranking is.
 
 from ..evaluation.paired_tests import DUMMY
 from ..evaluation.ranking import KeepReason, Standing
+from ..evaluation.statistics import student_quantile
 from ..evaluation.wording import join_names, verb_for
 from ..splits import fold_horizon
 from .formatting import (
@@ -108,8 +109,16 @@ def gain_clause(c, baseline) -> str:
     name = BASELINE_NAMES.get(baseline.method, f"plain {baseline.method}")
     gain = d.mean if c.metrics[0].greater else -d.mean
     low, high = sorted((d.low, d.high) if c.metrics[0].greater else (-d.high, -d.low))
+    level = 95
+    doubt = ""
+    if baseline.significant and low <= 0:  # the test against the dummy is one-sided
+        level = 90
+        reach = student_quantile(0.9, c.estimates.df) * d.error
+        low, high = gain - reach, gain + reach
+    elif low > 0 and not baseline.significant:
+        doubt = f", not counting that {len(c.leaderboard)} methods were tried"
     low, high, by = (format_difference(v) for v in (low, high, abs(gain)))
-    span = f"95 % interval {low} to {high}"
+    span = f"{level} % interval {low} to {high}{doubt}"
     if baseline.significant:
         return f"better than {name} by {by} ({span})"
     if gain > 0:

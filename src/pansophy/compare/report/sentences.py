@@ -98,9 +98,11 @@ def selection_bias_sentence(c) -> str:
     expected = format_number(c.expected)
     count = len(c.leaderboard)
     if format_number(seen) == expected and tied:
+        undecided = any(r.standing is Standing.UNDECIDED for r in tied)
+        others = "those it is not told from" if undecided else "the ties"
         return (
             f"Having chosen the best from {count} by these rows adds too little luck "
-            "to show. That says nothing about those it is not told from."
+            f"to show. That says nothing about {others}."
         )
     if format_number(seen) == expected:
         return (

@@ -80,7 +80,7 @@ def draw_points(v, ax):
             f"near {format_number(a)}: mean {v.target} {format_number(b)}"
             for a, b in means
         ]
-        add_hover(ax, *means.T, said, size=80)
+        add_hover(ax, means[:, 0], means[:, 1], said, size=80)
     ax.set_xlabel(short_name(v.column, 34))
     ax.set_ylabel(short_name(v.target, 22))
     if not v.dates:
