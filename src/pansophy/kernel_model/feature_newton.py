@@ -85,9 +85,11 @@ def nystroem_features(kernel, X, centers) -> KernelFeatures:
     at = centers[factor.pivots]
     top = factor.L[factor.pivots]  # K_mm = top top^T, T = top^T
     Z = rows[at]
-    n, r = int(rows.shape[0]), len(at)
+    n = int(rows.shape[0])
+    r = len(at)
     # the features of all centres, a sample of those of all rows
-    sample, times = factor.L, n / len(centers)
+    sample = factor.L
+    times = n / len(centers)
     kept: Any = kernel(rows, Z) if n * r <= CACHED else None
 
     def forward(V):

@@ -140,7 +140,8 @@ def hsic_test(
         k = chosen_kernel(asked, rows, rng)
         used.append(k)
         matrices.append(k(rows))
-    K, L = center(matrices[0]), matrices[1]
+    K = center(matrices[0])
+    L = matrices[1]
     n = len(K)
     observed = float(np.sum(K * L)) / n**2
     values = np.empty(permutations)

@@ -281,7 +281,8 @@ class KernelRidge(Regressor, AbstractKernelModel):
         if self.kernel_ is None:
             K = self._gram(X)
             xp = namespace(K)
-            product, diagonal = (lambda P: K @ P), xp.linalg.diagonal(K) + 0
+            product = lambda P: K @ P
+            diagonal = xp.linalg.diagonal(K) + 0
             row = lambda i: K[i, :]
         else:
             kernel = self.kernel_
