@@ -1,4 +1,4 @@
-"""Kernel support vector machines against libsvm (scikit-learn) and scikit-learn-intelex.
+"""Kernel support vector machines against libsvm and scikit-learn-intelex.
 
 Each contender fits and then predicts as many rows as it was fitted to (at most 8,000).
 The quality is the dual objective over n, computed in float64 from the fitted
