@@ -41,7 +41,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize as minimize_scipy
 from scipy.special import expit, log_expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -67,6 +66,7 @@ from .kernel_machine import (
 from .kernel_rows import PrecomputedRows, take_rows
 
 FOLDS = 5  # of the rows that sigmoids are fitted to
+SIGMOID_STEPS = 50  # most Newton steps for a sigmoid
 LEAST_PROBABILITY = 1e-7  # of a side of a pair
 
 
@@ -517,18 +517,28 @@ def fit_sigmoid_of_pair(f, winner, w):
     negative = w[~winner].sum()
     target = np.where(winner, (positive + 1) / (positive + 2), 1 / (negative + 2))
     scale = float(np.abs(f).max(initial=0.0)) or 1.0
+    design = np.column_stack([f / scale, np.ones(len(f))])
+    constant = np.array([0.0, np.log((w @ target) / (w @ (1 - target)))])
 
     def loss(x):
-        slope, offset = x
-        z = slope * f / scale + offset
-        value = -(w * (target * log_expit(z) + (1 - target) * log_expit(-z))).sum()
-        off = w * (expit(z) - target)
-        return value, np.array([off @ f / scale, off.sum()])
+        z = design @ x
+        return -(w @ (target * log_expit(z) + (1 - target) * log_expit(-z)))
 
-    begin = np.array([1.0, np.log((positive + 1) / (negative + 1))])
-    bounds = [(0.0, None), (None, None)]
-    fit = minimize_scipy(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds)
-    return -fit.x[0] / scale, -fit.x[1]
+    x = constant
+    value = loss(x)
+    for _ in range(SIGMOID_STEPS):  # Newton with halved steps; the loss is convex
+        p = expit(design @ x)
+        gradient = design.T @ (w * (p - target))
+        curved = design * (w * p * (1 - p))[:, None]
+        step = np.linalg.solve(design.T @ curved + 1e-12 * np.eye(2), gradient)
+        if abs(gradient @ step) <= 1e-12 * max(value, 1.0):
+            break
+        while loss(x - step) > value and np.abs(step).max() > 1e-12:
+            step = step / 2
+        x = x - step
+        value = loss(x)
+    slope, offset = x if x[0] > 0 else constant
+    return -slope / scale, -offset
 
 
 def couple_pairs(r, k):

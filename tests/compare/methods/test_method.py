@@ -194,7 +194,7 @@ def test_every_skip_has_a_kind():
     assert kinds["QuantileRegressor"] is SkipKind.UNSUITED
     assert kinds["LogisticRegressionCV"] is SkipKind.UNSUITED
     assert kinds["IsolationForest"] is kinds["pansophy.cluster"] is SkipKind.OTHER_TASK
-    _, left = choose_methods(problem("regression")[0], 8000)
+    _, left = choose_methods(problem("regression")[0], 30_000)
     kinds = {skip.name: skip.kind for skip in left}
     assert kinds["Gaussian process"] is SkipKind.OVER_LIMITS
     assert kinds["RBF support vectors"] is SkipKind.OVER_LIMITS
@@ -388,8 +388,8 @@ def test_limits_leave_out_what_is_too_dear():
     reason = reasons_of(left)["RBF support vectors"]
     assert "one fit would take about" in reason and "--time-limit" in reason
     assert "logistic regression" in {m.name for m in run}
-    _, left = choose_methods(schema, 8000)
-    assert "beyond 5,000 rows; name it" in reasons_of(left)["RBF support vectors"]
+    _, left = choose_methods(schema, 30_000)
+    assert "beyond 20,000 rows; name it" in reasons_of(left)["RBF support vectors"]
     assert "RBF support vectors" in {m.name for m in choose_methods(schema, 4000)[0]}
     named, _ = choose_methods(
         schema, 2_000_000, ["RBF support vectors"], FitLimits(60.0)

@@ -45,11 +45,13 @@ NO_TARGET = {
     "HistogramDensity": "models how rows are distributed; it does not predict a target",
     "LocalOutlierFactor": "finds outliers; it does not predict a target",
     "KNNOutlier": "finds outliers; it does not predict a target",
+    "OneClassSVM": "finds outliers; it does not predict a target",
 }
 MIXTURES = "needs rows enough for a mixture of densities"
 EXCLUDED_CLASSIFIERS = {
     "LogisticRegressionCV": SAME_MODEL,
     "SGDClassifier": SAME_MODEL,
+    "NuSVC": SAME_MODEL,
     "RegularizedRiskClassifier": SAME_MODEL,
     "NearestCentroid": "a linear discriminant, which is tried, speaks for it",
     "RidgeClassifier": SCORES_ONLY,
@@ -86,6 +88,7 @@ EXCLUDED_REGRESSORS = {
     "Ridge": TUNED_BY_OTHER,
     "Lasso": TUNED_BY_OTHER,
     "ElasticNet": TUNED_BY_OTHER,
+    "NuSVR": SAME_MODEL,
     "SGDRegressor": SAME_MODEL,
     "RecursiveLeastSquares": SAME_MODEL,
     "BayesianLinearRegression": TUNED_BY_OTHER,
