@@ -44,6 +44,7 @@ REASONS = ("private", "random", "text", "decided", "open")
 PACKAGES = {
     "linear_model": ["sklearn.linear_model"],
     "svm": ["sklearn.svm"],
+    "gaussian_process": ["sklearn.gaussian_process"],
     "naive_bayes": ["sklearn.tests.test_naive_bayes"],
     "discriminant_analysis": ["sklearn.tests.test_discriminant_analysis"],
     "tree": ["sklearn.tree"],

@@ -30,7 +30,7 @@ LAYERS = [
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
-        "kernel_approximation",
+        "kernel_approximation", "gaussian_process",
     },
     {"datasets"},
     {"tables"},

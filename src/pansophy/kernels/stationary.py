@@ -25,7 +25,7 @@ Euclidean distance need not be one. It equals the Gaussian kernel of width l on
 (cos, sin) of 2 pi x_j / p_j.
 
 Three conventions for the width of (1): the length scale l of Gaussian processes (as in
-scikit-learn's `gaussian_process.kernels.RBF`), gamma = 1 / (2 l^2) of support vector
+`sklearn.gaussian_process.kernels.RBF`), gamma = 1 / (2 l^2) of support vector
 machines (`SVC(gamma=)`), and the bandwidth h of exp(-|x - z|^2 / h^2), h = l sqrt(2).
 (1) is also a series of homogeneous polynomial kernels, each of whose truncations
 
