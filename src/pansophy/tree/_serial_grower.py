@@ -67,7 +67,7 @@ def gather_several(plan, data, start, n, line, classes):
                 line[o, i] = v * y[r, o]
 
 
-@compiled(inner=True)
+@compiled(inner=True, forceinline=True)
 def node_of_several(plan, data, start, n, key, sums, own, other):
     """Gather the rows of a node of M sums; its statistics."""
     line, classes = own.gathered, own.classes
