@@ -53,7 +53,7 @@ from .latent_factor_model import (
     impute_from_factors,
     sample_factor_model,
 )
-from .moments import mean_and_total_scatter, refuse_overflow, refuse_table
+from .moments import mean_and_total_scatter, refuse_overflowing_sum, refuse_table
 from .probabilistic_pca import ALLOW_NAN
 
 
@@ -250,7 +250,7 @@ class FactorAnalysis(PrefixedOutput, Transformer, Density, Estimator):
         n, d = X.shape
         with np.errstate(over="ignore", invalid="ignore"):
             T, m = covariance_root(X)
-            refuse_overflow(X, float(np.sum(T * T)), "FactorAnalysis", 1e200)
+            refuse_overflowing_sum(X, float(np.sum(T * T)), "FactorAnalysis", 1e200)
         rng = make_rng(self.random_state)
         psi = self._initial_psi(d)
         k = min(k, len(T))

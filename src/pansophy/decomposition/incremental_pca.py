@@ -28,7 +28,7 @@ from ..core.rows import as_rows, is_dataset
 from ..core.truncated_svd import svd_flip
 from ..params import Count, Flag
 from .abstract_pca import SPARSE, AbstractPCA
-from .moments import refuse_overflow
+from .moments import refuse_overflowing_sum
 
 
 def stack_svd(A):
@@ -154,7 +154,7 @@ class IncrementalPCA(AbstractPCA):
         D = B - c
         with np.errstate(over="ignore"):
             spread = np.sum(D * D, axis=0)
-        refuse_overflow(B, float(spread.sum()), "IncrementalPCA")
+        refuse_overflowing_sum(B, float(spread.sum()), "IncrementalPCA")
         if hasattr(self, "components_"):
             n = self.n_samples_seen_
             m, V, _, _ = self._axes()

@@ -112,7 +112,7 @@ def refuse_table(X, name):
         raise TypeError(f"{name} takes X in memory, got a table on disk.")
 
 
-def refuse_overflow(X, square, name, limit=np.inf):
+def refuse_overflowing_sum(X, square, name, limit=np.inf):
     """Raise if a sum of squares of X is not below the limit."""
     if square < limit:
         return

@@ -52,7 +52,7 @@ from .moments import (
     mean_and_total_scatter,
     prototype_array,
     refuse_nonfinite,
-    refuse_overflow,
+    refuse_overflowing_sum,
 )
 
 WEAK = 1e-5  # S_j / S_1 below which products of rows no longer give an axis
@@ -74,7 +74,7 @@ def axes_by_covariance(X, k, name) -> PrincipalAxes:
     xp = namespace(S)
     d = int(S.shape[0])
     total = float(xp.sum(xp.linalg.diagonal(S)))
-    refuse_overflow(X, total, name)
+    refuse_overflowing_sum(X, total, name)
     if is_foreign(S):
         values, E = xp.linalg.eigh(S)
         values = to_numpy(values)
@@ -92,7 +92,7 @@ def axes_by_svd(X, name) -> PrincipalAxes:
     n, d = X.shape
     _, m, total = mean_and_total_scatter(X)
     refuse_nonfinite(X, m, name)
-    refuse_overflow(X, total, name)
+    refuse_overflowing_sum(X, total, name)
     if n >= d:
         xp = namespace(prototype_array(X))
         device = {"device": X.device} if is_foreign(X) else {}
@@ -120,7 +120,7 @@ def axes_by_lanczos(
     """The k leading axes, randomized or by ARPACK."""
     _, m, total = mean_and_total_scatter(X)
     refuse_nonfinite(X, m, name)
-    refuse_overflow(X, total, name)
+    refuse_overflowing_sum(X, total, name)
     c = asarray(m, like=prototype_array(X))
     if solver == "randomized" or total == 0:  # ARPACK needs something to start on
         S, Vt = truncated_svd(

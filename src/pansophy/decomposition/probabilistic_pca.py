@@ -47,7 +47,7 @@ from .latent_factor_model import (
     impute_from_factors,
     sample_factor_model,
 )
-from .moments import mean_and_total_scatter, refuse_overflow, refuse_table
+from .moments import mean_and_total_scatter, refuse_overflowing_sum, refuse_table
 from .pca import PCA
 
 ALLOW_NAN = {"order": "C", "ensure_all_finite": "allow-nan"}
@@ -101,7 +101,7 @@ def ppca_em(X, k, rng, *, max_iter, tol, task=SILENT):
     n, m, scatter = mean_and_total_scatter(X)
     d = int(X.shape[1])
     trace = scatter / n
-    refuse_overflow(X, trace, "ProbabilisticPCA", 1e200)
+    refuse_overflowing_sum(X, trace, "ProbabilisticPCA", 1e200)
     A = CentredMatrix(X, m.astype(X.dtype))
 
     def square(W):

@@ -28,7 +28,7 @@ from ..params import Count, Natural, NonNegative, ParameterError
 from ..typing import Seed
 from .abstract_pca import SPARSE
 from .moments import mean_and_total_scatter as center_of_rows
-from .moments import prototype_array, refuse_overflow
+from .moments import prototype_array, refuse_overflowing_sum
 
 
 def svd(X, k=None, *, center=False, random_state=None):
@@ -131,7 +131,7 @@ class TruncatedSVD(PrefixedOutput, Transformer, Estimator):
             )
         rng = make_rng(self.random_state)
         total = center_of_rows(X).scatter / X.shape[0]
-        refuse_overflow(X, total, "TruncatedSVD")
+        refuse_overflowing_sum(X, total, "TruncatedSVD")
         if self.algorithm == "randomized":
             U, S, Vt = truncated_svd(
                 X, k, rng, n_iter=self.n_iter, oversample=self.n_oversamples
