@@ -13,19 +13,22 @@ Refs      [Higham2002] ch. 12; [Carson2018]
 """
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from .arrays import is_foreign, namespace
 from .cg import conjugate_gradients
 from .linalg import cholesky, solve_cholesky
 
 ENOUGH = 1000  # rows from which a factor in single precision pays
+BLOCK = 256  # rows converted at a time
+CAST = "same_kind"
 STEPS = 30  # of refinement before double precision is cheaper
 
 
-def solve_shifted(K, shift, B, *, tol=1e-13):
+def solve_shifted(K, shift, B, *, tol=1e-12):
     """X of eq. (1) for a positive semi-definite K and shift >= 0; K is not changed.
 
+    Only the lower triangle of a NumPy matrix is looked at.
     Raises `NotPositiveDefiniteError` if K + diag(shift) is singular to rounding.
 
     Examples
@@ -61,10 +64,12 @@ def refined_solution(K, shift, B, tol):
     if not 0 < top < np.inf:
         return None
     A = np.empty((n, n), np.float32)
-    np.divide(K, top, out=A, casting="same_kind")
+    for i in range(0, n, BLOCK):  # the upper triangle is not read
+        rows = slice(i, min(i + BLOCK, n))
+        np.divide(K[rows, : rows.stop], top, out=A[rows, : rows.stop], casting=CAST)
     A.flat[:: n + 1] += np.asarray(shift / top, np.float32)
     # the transposed view is in column order: LAPACK works in place
-    factor, info = lapack.spotrf(A.T, lower=1, overwrite_a=1, clean=0)
+    factor, info = lapack.spotrf(A.T, lower=0, overwrite_a=1, clean=0)
     if info != 0:
         return None
     column = shift if np.ndim(shift) == 0 else np.asarray(shift)[:, None]
@@ -72,11 +77,18 @@ def refined_solution(K, shift, B, tol):
     def precondition(R):
         size = np.abs(R).max(axis=0, initial=0.0)
         size = np.where(size > 0, size, 1.0)
-        Z = lapack.spotrs(factor, (R / size).astype(np.float32), lower=1)[0]
+        Z = lapack.spotrs(factor, (R / size).astype(np.float32), lower=0)[0]
         return Z.astype(np.float64) * (size / top)
 
+    view = K.T  # in column order, its upper triangle is the lower one of K
+
+    def product(P):
+        if P.shape[1] == 1:
+            return blas.dsymv(1.0, view, P[:, 0], lower=0)[:, None] + column * P
+        return blas.dsymm(1.0, view, P, lower=0) + column * P
+
     run = conjugate_gradients(
-        lambda P: K @ P + column * P,
+        product,
         B,
         precondition=precondition,
         max_iter=STEPS,

@@ -40,7 +40,7 @@ from ..core.iterate import Result, iterate
 from ..core.linalg import NotPositiveDefiniteError, low_rank
 from ..core.mixed_precision import solve_shifted
 from ..kernel_model.abstract_kernel_model import AbstractKernelModel, KernelParameter
-from ..kernels.base import row_slice
+from ..kernels.base import row_slice, symmetric_gram_matrix
 from ..params import (
     Count,
     NonNegative,
@@ -100,7 +100,8 @@ def solve_one_penalty(K, Y, alpha):
             LinAlgWarning,
             stacklevel=2,
         )
-    A = np.asarray(to_numpy(K), np.float64) + alpha * np.eye(K.shape[0])
+    A = np.tril(np.asarray(to_numpy(K), np.float64))
+    A = A + np.tril(A, -1).T + alpha * np.eye(K.shape[0])
     return asarray(scipy.linalg.lstsq(A, to_numpy(Y))[0], like=Y)
 
 
@@ -250,7 +251,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
     def _solve(self, X, Y, S, alpha):
         """u of eq. (2)."""
         if self.solver_ == "cholesky":
-            K = self._gram(X)
+            K = self._lower_gram(X)
             if S is not None:
                 K = S * K * S[:, 0][None, :]
             self.n_iter_ = 1
@@ -275,6 +276,13 @@ class KernelRidge(Regressor, AbstractKernelModel):
 
         state = self._run_driver(run, total=limit, X=X, y=Y).state
         return state.X if self.solver_ == "cg" else state.A
+
+    def _lower_gram(self, X):
+        """k(X, X), of which only the lower triangle counts."""
+        if self.kernel_ is None or not self.kernel_.is_psd:
+            return self._gram(X)
+        rows, _ = self.kernel_.as_rows(X)
+        return symmetric_gram_matrix(self.kernel_, rows, mirrored=False)
 
     def _operator(self, X, S):
         """Products with S K S, its diagonal and its rows, K never made."""

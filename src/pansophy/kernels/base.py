@@ -57,6 +57,7 @@ from ..distances.pairwise_metrics import (
 )
 from ..params import check_count
 
+ON_DEVICE = 1 << 26  # entries of a tile on a device that is used at once
 WIDE = 512  # rows by columns of a tile that is used at once and not kept
 LOOKED_AT = 500  # rows of which the eigenvalues are looked at
 
@@ -359,8 +360,8 @@ def full_diag(X, value):
     return np.full(X.shape[0], value, block_dtype(X))
 
 
-def symmetric_gram_matrix(kernel, X):
-    """k(X, X): the lower half by tiles, mirrored."""
+def symmetric_gram_matrix(kernel, X, *, mirrored=True):
+    """k(X, X): the lower half by tiles, mirrored unless that is not needed."""
     n = int(X.shape[0])
     if is_foreign(X):
         xp = namespace(X)
@@ -368,13 +369,14 @@ def symmetric_gram_matrix(kernel, X):
         K = 0.5 * (K + xp.matrix_transpose(K))
         on = xp.eye(n, dtype=xp.bool, device=X.device)
         return xp.where(on, kernel.diag(X)[:, None], K)
-    K = np.empty((n, n), block_dtype(X))
+    K = (np.empty if mirrored else np.zeros)((n, n), block_dtype(X))
 
     def fill(rows):
         for columns in block_slices(rows.stop, TILE):
             part = kernel.block(X[rows], X[columns])
             K[rows, columns] = part
-            K[columns, rows] = part.T
+            if mirrored:
+                K[columns, rows] = part.T
         square = K[rows, rows]
         square[...] = 0.5 * (square + square.T)
 
@@ -400,8 +402,8 @@ def warn_if_indefinite(kernel, K):
 
 
 def device_step(m) -> int:
-    """Rows of a block with m columns on a device."""
-    return max(1, DEVICE // max(m, 1))
+    """Rows of a block with m columns that is used at once, on a device."""
+    return max(1, ON_DEVICE // max(m, 1))
 
 
 def cross_product(kernel, X, Z, V):
@@ -436,6 +438,8 @@ def symmetric_product(kernel, X, V):
     n = int(X.shape[0])
     if is_foreign(X):
         out = cross_product(kernel, X, X, V)
+        if not kernel.has_white_noise:
+            return out
         return out + white_difference(kernel, X)[:, None] * V
     out = np.zeros((n, V.shape[1]), V.dtype)
 

@@ -45,7 +45,7 @@ import numpy as np
 import scipy.special
 from scipy import sparse
 
-from ..core.arrays import asarray, is_foreign, namespace, to_numpy
+from ..core.arrays import asarray, is_foreign, is_torch, namespace, to_numpy
 from ..distances.pairwise_metrics import as_float_rows, columns_block, squared_block
 from ..params import check_count
 from .base import (
@@ -56,6 +56,9 @@ from .base import (
     full_diag,
 )
 from .dot import inner_products, row_squared_norms
+
+LONGEST = 1e4  # squared length of scaled rows up to which a product has the digits
+LONGEST_SINGLE = 30.0  # the same in single precision
 
 
 def scale_field(kernel, name):
@@ -92,6 +95,29 @@ def scaled_squared_block(X, Z, rate):
     D += row_squared_norms(X)[:, None]
     D += row_squared_norms(Z)[None, :]
     return np.maximum(D, 0.0, out=D)
+
+
+def negative_half_squared(X, Z, rate):
+    """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product.
+
+    What rounding does to the exponent is then its relative error in exp, so that close
+    pairs need no second look as long as the scaled rows are not too long.
+    """
+    if X.shape[1] == 0 or sparse.issparse(X):
+        return -scaled_squared_block(X, Z, rate)
+    xp = namespace(X)
+    rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
+    center = xp.mean(Z, axis=0)
+    A, B = (X - center) * rate, (Z - center) * rate
+    a2 = xp.sum(A * A, axis=1)[:, None]
+    b2 = xp.sum(B * B, axis=1)[:, None]
+    longest = float(xp.max(a2)) + float(xp.max(b2))
+    eps = float(xp.finfo(X.dtype).eps)
+    if not longest <= (LONGEST_SINGLE if eps > 1e-10 else LONGEST):
+        return -squared_block(X, Z, rate)
+    left = xp.concat([2 * A, a2, xp.ones_like(a2)], axis=1)
+    right = xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
+    return left @ xp.matrix_transpose(right)
 
 
 @dataclass(frozen=True)
@@ -213,16 +239,13 @@ class RBF(RadialKernel):
         """1 / (2 l^2)."""
         return 0.5 / np.square(self.length_scale)
 
-    def _half_squared(self, X, Z):
-        """s / 2: the root of 1/2 is part of the rate, which saves a pass."""
-        return scaled_squared_block(X, Z, self._rate(X) * math.sqrt(0.5))
-
     def block(self, X, Z):
-        D = self._half_squared(X, Z)
-        if is_foreign(D):
-            return namespace(D).exp(-D)
-        np.negative(D, out=D)
-        return np.exp(D, out=D)
+        E = negative_half_squared(X, Z, self._rate(X) * math.sqrt(0.5))
+        if is_torch(E):
+            return E.exp_()
+        if is_foreign(E):
+            return namespace(E).exp(E)
+        return np.exp(E, out=E)
 
     def profile(self, s):
         return namespace(s).exp(-0.5 * s)
