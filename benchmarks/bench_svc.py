@@ -142,7 +142,7 @@ CASES = [
         peers=peers(C=100.0),
         quality=dual_objective(100.0),
         tolerance=1e-4,
-        target=1.5,
+        target=1.0,
         rounds=3,
     ),
     Case(

@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_mo
 from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import kernels
+from pansophy.base import InterruptedFitWarning
 from pansophy.svm import SVC, LinearSVC, NuSVC
 
 W18 = np.array([[2.0, 2], [3, 3], [0, 0], [1, 0]])
@@ -506,6 +507,33 @@ def test_probabilities_and_predictions_agree(k):
     np.testing.assert_allclose(model.predict_log_proba(T), np.log(p))
     with pytest.raises(AttributeError, match="predict_proba"):
         SVC().fit(X, y).predict_proba(T)
+
+
+def test_an_earlier_fit_with_probabilities_is_forgotten():
+    X, y = blobs(150, k=3, seed=22)
+    model = SVC(probability=True, random_state=0).fit(X, y)
+    model.set_params(probability=False).fit(X, y)
+    assert not hasattr(model, "probA_")
+    assert (model.predict(X) == SVC().fit(X, y).predict(X)).all()
+
+
+def test_an_interrupted_fit_of_two_classes_is_a_model(small_limits):
+    X, y = blobs(400, seed=23)
+    calls = []
+
+    def kernel(a, b):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return a @ b.T
+
+    with pytest.warns(InterruptedFitWarning):
+        model = SVC(kernel=kernel).fit(X, y)
+    assert model.interrupted_
+    assert model.predict(X).shape == (400,)
+    with pytest.raises(KeyboardInterrupt):
+        calls.clear()
+        SVC(kernel=kernel).fit(*blobs(400, k=3, seed=24))
 
 
 def test_probabilities_are_calibrated():

@@ -78,7 +78,7 @@ fit_status_, history_
 
     def score_samples(self, X):
         """sum_i b_i k(x_i, x): larger inside the region."""
-        return self._raw_decision(X) + self.offset_
+        return self.decision_function(X) + self.offset_
 
     def decision_function(self, X):
         """Signed score: above 0 inside the region, and 0 on its edge.

@@ -158,8 +158,10 @@ class SharedClassBlocks:
         self.blocks: list = []
         self.caches: list = []
         if self.small and not precomputed and 8 * (sizes**2).sum() <= limit:
-            self.blocks = list(
-                threads.run_tasks(partial(training.square, m) for m in members)
+            tasks = [partial(training.square, m) for m in members]
+            several = training.threaded
+            self.blocks = (
+                [*threads.run_tasks(tasks)] if several else [t() for t in tasks]
             )
         if not self.small:
             share = max(limit // len(members), 1 << 20)
@@ -191,12 +193,14 @@ def join_runs(runs) -> Result:
     longest = max(len(run.history["objective"]) for run in runs)
 
     def padded(name):
-        lists = [run.history[name] for run in runs]
-        return [np.pad(h, (0, longest - len(h)), mode="edge") for h in lists if len(h)]
+        """The histories of the runs that made an iteration, (runs, longest)."""
+        lists = [run.history[name] for run in runs if len(run.history[name])]
+        parts = [np.pad(h, (0, longest - len(h)), mode="edge") for h in lists]
+        return np.array(parts).reshape(len(parts), longest)
 
     history = {
-        "objective": np.sum(padded("objective"), axis=0),
-        "violation": np.max(padded("violation"), axis=0),
+        "objective": padded("objective").sum(axis=0),
+        "violation": padded("violation").max(axis=0, initial=0.0),
     }
     reasons = [run.reason for run in runs]
     reason = next((r for r in reasons if r != "tolerance"), "tolerance")
@@ -214,6 +218,8 @@ def solve_all_pairs(tasks, together, task) -> Result:
         runs = threads.run_tasks(partial(run, SILENT) for run in tasks)
     done = []
     for k, run in enumerate(runs):
+        if run.interrupted:  # without the other pairs there is no model
+            raise KeyboardInterrupt
         done.append(run)
         if task.child(f"pair {k}").end():
             break
@@ -259,6 +265,8 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         X, y, w = self._check_machine_data(X, y, sample_weight, "class")
         rows, w = kept_rows(X, w)
         previous = self._previous_coefficients(X, np.asarray(y), rows)
+        for name in ("probA_", "probB_"):
+            vars(self).pop(name, None)  # those of an earlier fit
         self._fit_machines(X, y, rows, w, previous)
         if self.probability is True or self.probability == 1:
             self._fit_sigmoids(X, y, rows, w)
@@ -301,7 +309,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             with threads.single_blas():
                 shared = SharedClassBlocks(training, members, settings.cache)
             make_cache = shared.cache
-            together = shared.small
+            together = shared.small and training.threaded
 
         def run_pair(pair, start, task):
             cache = make_cache(pair)
