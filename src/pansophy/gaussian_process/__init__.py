@@ -5,7 +5,12 @@ from .gaussian_process_regressor import (
     LeaveOneOut,
     draw_normal_samples,
 )
-from .solvers import SOLVERS, AbstractSolver, ExactSolver
+from .solvers import (
+    SOLVERS,
+    AbstractSolver,
+    ExactSolver,
+    NearestNeighborsSolver,
+)
 
 __all__ = [
     "SOLVERS",
@@ -13,5 +18,6 @@ __all__ = [
     "ExactSolver",
     "GaussianProcessRegressor",
     "LeaveOneOut",
+    "NearestNeighborsSolver",
     "draw_normal_samples",
 ]

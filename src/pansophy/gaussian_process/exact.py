@@ -149,6 +149,10 @@ class ExactPosterior(NamedTuple):
             out[cut] -= np.einsum("ij,ij->j", V, V)
         return np.maximum(out, 0.0)  # rounding where nothing is left
 
+    def moments(self, X):
+        """Mean and variance."""
+        return self.mean(X), self.variance(X)
+
     def covariance(self, X):
         """(m, m)."""
         V = solve_triangular(self.L, self.kernel(X, self.X).T)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Regressor, validate_rows
 from ..core.linalg import cholesky
@@ -220,7 +221,7 @@ class GaussianProcessRegressor(Regressor, Estimator):
         data = self._scaled_data(X, y)
         family = self._family(X, data.Y)
         rng = make_rng(self.random_state)
-        choice = choose_solver(self.solver, number_of_rows(X))
+        choice = choose_solver(self.solver, X)
         self._solver = choice.solver
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason
@@ -401,12 +402,17 @@ class GaussianProcessRegressor(Regressor, Estimator):
             )
         X = self._check_new_rows(X)
         posterior, location, scale = self._posterior_and_units(X)
-        mean = squeezed(posterior.mean(X) * scale + location)
+        if return_std:
+            mean, variance = posterior.moments(X)
+        else:
+            mean = posterior.mean(X)
+        mean = squeezed(mean * scale + location)
         if not (return_std or return_cov):
             return mean
         white = 0.0 if noise else self._white_variances(posterior.kernel, X)
+        white = white * getattr(posterior, "inflation", 1.0)
         if return_std:
-            variance = np.maximum(posterior.variance(X) - white, 0.0)
+            variance = np.maximum(variance - white, 0.0)
             return mean, squeezed(np.sqrt(variance)[:, None] * scale)
         cov = posterior.covariance(X)
         cov.flat[:: len(cov) + 1] -= white
@@ -426,7 +432,7 @@ class GaussianProcessRegressor(Regressor, Estimator):
             t = self.n_targets or 1
             prior = PriorProcess(family.at(family.theta), t)
             return prior, np.zeros(t), np.ones(t)
-        if hasattr(self, "L_"):
+        if self.solver_ == "exact":
             family = self._fitted_family()
             A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
             kernel = family.at(family.theta)
@@ -463,7 +469,8 @@ class GaussianProcessRegressor(Regressor, Estimator):
 
     def leave_one_out(self) -> LeaveOneOut:
         """Every training row predicted without it, in closed form (exact solver)."""
-        if not hasattr(self, "L_"):
+        check_is_fitted(self)
+        if self.solver_ != "exact":
             raise ParameterError("leave_one_out needs a fit with solver='exact'.")
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         Y = self.y_train_ if self.y_train_.ndim == 2 else self.y_train_[:, None]
@@ -493,6 +500,9 @@ class PriorProcess(NamedTuple):
 
     def variance(self, X):
         return np.array(self.kernel.diag(X), float)
+
+    def moments(self, X):
+        return self.mean(X), self.variance(X)
 
     def covariance(self, X):
         return self.kernel(X)
