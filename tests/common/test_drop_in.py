@@ -34,6 +34,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 PARTS = "an object of scikit-learn's own; rows, vectors and values are kept instead"
 ATTRIBUTES["Isomap"] = {"nbrs_": PARTS, "kernel_pca_": PARTS}
 ATTRIBUTES["LocallyLinearEmbedding"] = {"nbrs_": PARTS}
+ATTRIBUTES["GaussianProcessClassifier"] = {"base_estimator_": PARTS}
 
 
 def theirs(name, cls):
