@@ -117,11 +117,15 @@ def leave_one_out_moments(L, A, Y):
     return Y - A / precision[:, None], 1.0 / precision
 
 
-def explained_variance_blocks(kernel, X, X_train, L):
-    """L^-1 k(X_train, x) for blocks of new rows: pairs of a slice and (n, b)."""
+def explained_variance_blocks(kernel, X, X_train, L, *, weights=None):
+    """L^-1 k(X_train, x) for blocks of new rows: pairs of a slice and (n, b).
+
+    With `weights` (n,), L^-1 diag(weights) k(X_train, x).
+    """
     n = L.shape[0]
     for cut in block_slices(number_of_rows(X), max(1, BLOCK // max(n, 1))):
         K = kernel(row_slice(X, cut), X_train)
+        K = K if weights is None else K * weights
         yield cut, solve_triangular(L, K.T)
 
 
@@ -148,6 +152,10 @@ class ExactPosterior(NamedTuple):
         for cut, V in explained_variance_blocks(self.kernel, X, self.X, self.L):
             out[cut] -= np.einsum("ij,ij->j", V, V)
         return np.maximum(out, 0.0)  # rounding where nothing is left
+
+    def moments(self, X):
+        """Mean and variance."""
+        return self.mean(X), self.variance(X)
 
     def covariance(self, X):
         """(m, m)."""

@@ -25,17 +25,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ..base import Estimator, Regressor, validate_rows
+from ..base import Regressor
 from ..core.linalg import cholesky
 from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..kernels import RBF, AbstractKernel, Constant, Matern, White
-from ..kernels.base import holds_objects, object_rows, white_difference
-from ..kernels.lookup import is_sklearn_kernel
+from ..kernels.base import white_difference
 from ..params import Count, Flag, Natural, ParameterError, ParameterRule, Positive
 from ..persist.saved_state import IntArray, saved_state
 from ..typing import Seed
+from .abstract_gaussian_process import AbstractGaussianProcess, ProcessKernel
 from .exact import (
     ExactPosterior,
     GPData,
@@ -43,32 +44,16 @@ from .exact import (
     number_of_rows,
 )
 from .kernel_parameters import (
-    BestTheta,
     KernelFamily,
-    descend,
-    descend_from_coarse,
+    SearchOptions,
     kernel_family,
-    parameter_prior,
-    warn_at_bounds,
+    maximize_evidence,
 )
 from .solvers import SOLVERS, AbstractSolver, choose_solver
 
 COARSE_FROM = 1000  # rows from which the search begins on fewer
 COARSE_ROWS = 400
 
-ProcessKernel = Annotated[
-    Any,
-    ParameterRule(
-        'None, "auto", a kernel or a function',
-        lambda v: (
-            v is None
-            or (isinstance(v, str) and v == "auto")
-            or isinstance(v, AbstractKernel)
-            or is_sklearn_kernel(v)
-            or callable(v)
-        ),
-    ),
-]
 NoiseVariances = Annotated[
     Any,
     ParameterRule(
@@ -132,7 +117,7 @@ class LeaveOneOut(NamedTuple):
 
 @saved_state(_likelihood_rows=IntArray("m", low=0, optional=True))
 @dataclass(eq=False, repr=False)
-class GaussianProcessRegressor(Regressor, Estimator):
+class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     """Gaussian-process regression; the module text gives the method.
 
     Parameters
@@ -206,8 +191,6 @@ class GaussianProcessRegressor(Regressor, Estimator):
     solver: SolverParameter = "auto"
     prior: Literal["auto"] | Positive | None = "auto"
 
-    _tensors = False
-
     def fit(self, X, y):
         """Find the kernel's parameters and condition on the data.
 
@@ -220,7 +203,7 @@ class GaussianProcessRegressor(Regressor, Estimator):
         data = self._scaled_data(X, y)
         family = self._family(X, data.Y)
         rng = make_rng(self.random_state)
-        choice = choose_solver(self.solver, number_of_rows(X))
+        choice = choose_solver(self.solver, X)
         self._solver = choice.solver
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason
@@ -254,22 +237,8 @@ class GaussianProcessRegressor(Regressor, Estimator):
 
     # -- preparing -----------------------------------------------------------------
 
-    def _are_objects(self, X) -> bool:
-        """Whether X is a list of objects that the kernel takes, not a table."""
-        kernel: Any = self.kernel
-        if getattr(kernel, "requires_vector_input", True):
-            return False
-        return np.asarray(X).ndim != 2 or holds_objects(np.asarray(X))
-
     def _check_rows_and_targets(self, X, y):
-        if not self._are_objects(X):
-            X, y, _ = self._check_training_data(X, y, y_kind="numbers")
-            X = np.array(X, np.float64, copy=self.copy_X_train or None)
-            refuse_overflowing_squares(self, X)
-        else:
-            X, _ = object_rows(X)
-            places = np.arange(len(X), dtype=float)[:, None]
-            _, y, _ = self._check_training_data(places, y, y_kind="numbers")
+        X, y = self._check_rows(X, y, "numbers")
         y = np.asarray(y, np.float64)
         refuse_overflowing_squares(self, y if y.ndim == 2 else y[:, None], "y")
         t = y.shape[1] if y.ndim == 2 else 1
@@ -313,29 +282,21 @@ class GaussianProcessRegressor(Regressor, Estimator):
 
     def _search(self, family, data, rng):
         """theta of the largest posterior over all starts, and log p(y) there."""
-        prior = parameter_prior(family, self.prior)
-        limits = family.limits()
-        starts = [family.theta]
-        for _ in range(self.n_restarts_optimizer):
-            starts.append(prior.draw(rng, family.bounds))
         n = number_of_rows(data.X)
-        objective = BestTheta(evidence_of_theta(family, self._solver, data), prior)
-        coarse = n >= COARSE_FROM and not callable(self.optimizer)
-        if coarse:
+        coarse = None
+        if n >= COARSE_FROM:
             part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
-            fewer = BestTheta(evidence_of_theta(family, self._solver, part), prior)
-            for start in starts:
-                descend(fewer, start, limits, self.optimizer)
-            starts = [family.theta if fewer.theta is None else fewer.theta]
-            if descend_from_coarse(objective, fewer, limits, n / COARSE_ROWS):
-                starts = []
-        for start in starts:
-            descend(objective, start, limits, self.optimizer)
-        self.n_evaluations_ = objective.n_evaluations
-        if objective.theta is None:
-            return family.theta, None
-        warn_at_bounds(family, objective.theta, objective.slope)
-        return objective.theta, -objective.value - prior.value(objective.theta)
+            coarse = evidence_of_theta(family, self._solver, part)
+        found = maximize_evidence(
+            family,
+            evidence_of_theta(family, self._solver, data),
+            SearchOptions(self.prior, self.optimizer, self.n_restarts_optimizer),
+            rng,
+            coarse=coarse,
+            growth=n / COARSE_ROWS,
+        )
+        self.n_evaluations_ = found.n_evaluations
+        return found.theta, found.value
 
     def log_marginal_likelihood(
         self, theta=None, eval_gradient=False, clone_kernel=True
@@ -401,23 +362,19 @@ class GaussianProcessRegressor(Regressor, Estimator):
             )
         X = self._check_new_rows(X)
         posterior, location, scale = self._posterior_and_units(X)
-        mean = squeezed(posterior.mean(X) * scale + location)
         if not (return_std or return_cov):
-            return mean
+            return squeezed(posterior.mean(X) * scale + location)
         white = 0.0 if noise else self._white_variances(posterior.kernel, X)
+        white = white * getattr(posterior, "inflation", 1.0)
         if return_std:
-            variance = np.maximum(posterior.variance(X) - white, 0.0)
+            mean, variance = posterior.moments(X)
+            mean = squeezed(mean * scale + location)
+            variance = np.maximum(variance - white, 0.0)
             return mean, squeezed(np.sqrt(variance)[:, None] * scale)
+        mean = squeezed(posterior.mean(X) * scale + location)
         cov = posterior.covariance(X)
         cov.flat[:: len(cov) + 1] -= white
         return mean, squeezed(cov[:, :, None] * scale**2)
-
-    def _check_new_rows(self, X):
-        if self._are_objects(X):
-            return object_rows(X)[0]
-        if not hasattr(self, "X_train_"):
-            return validate_rows(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self._check_new_data(X), np.float64)
 
     def _posterior_and_units(self, X):
         """The posterior (the prior before `fit`), and location and scale of y."""
@@ -426,7 +383,7 @@ class GaussianProcessRegressor(Regressor, Estimator):
             t = self.n_targets or 1
             prior = PriorProcess(family.at(family.theta), t)
             return prior, np.zeros(t), np.ones(t)
-        if hasattr(self, "L_"):
+        if self.solver_ == "exact":
             family = self._fitted_family()
             A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
             kernel = family.at(family.theta)
@@ -463,7 +420,8 @@ class GaussianProcessRegressor(Regressor, Estimator):
 
     def leave_one_out(self) -> LeaveOneOut:
         """Every training row predicted without it, in closed form (exact solver)."""
-        if not hasattr(self, "L_"):
+        check_is_fitted(self)
+        if self.solver_ != "exact":
             raise ParameterError("leave_one_out needs a fit with solver='exact'.")
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         Y = self.y_train_ if self.y_train_.ndim == 2 else self.y_train_[:, None]
@@ -493,6 +451,9 @@ class PriorProcess(NamedTuple):
 
     def variance(self, X):
         return np.array(self.kernel.diag(X), float)
+
+    def moments(self, X):
+        return self.mean(X), self.variance(X)
 
     def covariance(self, X):
         return self.kernel(X)

@@ -22,7 +22,7 @@ Shapes    theta (p,)   A (p_ours, p)   bounds (p, 2)
 import contextlib
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -318,3 +318,53 @@ def warn_at_bounds(family, theta, slope):
                         stacklevel=4,
                     )
             at += 1
+
+
+class SearchOptions(NamedTuple):
+    prior: Any = "auto"  # as in `parameter_prior`
+    optimizer: Any = "fmin_l_bfgs_b"
+    n_restarts: int = 0
+
+
+class FoundTheta(NamedTuple):
+    theta: np.ndarray
+    value: float | None  # of the log likelihood; None if there was none anywhere
+    n_evaluations: int
+
+
+def maximize_evidence(
+    family, evidence, options: SearchOptions, rng, *, coarse=None, growth=1.0
+) -> FoundTheta:
+    """theta of the largest log likelihood and prior over all starts.
+
+    Parameters
+    ----------
+    family : KernelFamily
+    evidence : callable
+        (theta, gradient) -> log p(y) and its gradient (None if not asked for).
+    options : SearchOptions
+    rng : Generator
+    coarse : callable, optional
+        `evidence` of fewer rows, where the search begins.
+    growth : float
+        Rows of `evidence` over those of `coarse`.
+    """
+    prior = parameter_prior(family, options.prior)
+    limits = family.limits()
+    starts = [family.theta]
+    starts += [prior.draw(rng, family.bounds) for _ in range(options.n_restarts)]
+    objective = BestTheta(evidence, prior)
+    if coarse is not None and not callable(options.optimizer):
+        fewer = BestTheta(coarse, prior)
+        for start in starts:
+            descend(fewer, start, limits, options.optimizer)
+        starts = [family.theta if fewer.theta is None else fewer.theta]
+        if descend_from_coarse(objective, fewer, limits, growth):
+            starts = []
+    for start in starts:
+        descend(objective, start, limits, options.optimizer)
+    if objective.theta is None:
+        return FoundTheta(family.theta, None, objective.n_evaluations)
+    warn_at_bounds(family, objective.theta, objective.slope)
+    value = -objective.value - prior.value(objective.theta)
+    return FoundTheta(objective.theta, value, objective.n_evaluations)

@@ -4,7 +4,7 @@ A solver gives
 
     training_rows(n, rng)             the rows that decide on the hyper-parameters
     evidence(kernel, data, gradient)  log p(y), and its gradient in theta
-    condition(kernel, data, rng)      the posterior: mean(X), variance(X), covariance(X)
+    condition(kernel, data, rng)      the posterior: mean(X), moments(X), covariance(X)
 
 `choose_solver` takes one for the number of rows, and says why.
 """
@@ -16,13 +16,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..core.linalg import GRADES
+from ..params import ParameterError, check_count
 from .exact import (
     Evidence,
     ExactPosterior,
     exact_evidence,
     factor_covariance,
+    number_of_rows,
     solve_factored,
 )
+from .nearest_neighbors import neighbor_posterior
 
 EXACT_ROWS = 5000  # rows up to which "auto" factors the matrix: seconds, 200 MB
 
@@ -43,7 +46,7 @@ class AbstractSolver(ABC):
 
     @abstractmethod
     def condition(self, kernel, data, rng) -> Any:
-        """The posterior: an object with mean(X), variance(X) and covariance(X)."""
+        """The posterior: mean(X), moments(X) (mean, variance), covariance(X)."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,69 @@ class ExactSolver(AbstractSolver):
         return ExactPosterior(kernel, data.X, A, L, jitter)
 
 
+@dataclass(frozen=True)
+class NearestNeighborsSolver(AbstractSolver):
+    """Predictions from the nearest training rows; see `nearest_neighbors`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=64
+    n_fit : int, default=2000
+        Random rows whose likelihood decides on the hyper-parameters.
+
+    Examples
+    --------
+    >>> from pansophy.gaussian_process import NearestNeighborsSolver
+    >>> NearestNeighborsSolver(n_neighbors=32).name
+    'neighbors'
+    """
+
+    n_neighbors: int = 64
+    n_fit: int = 2000
+
+    name = "neighbors"
+
+    def __post_init__(self):
+        check_count("n_neighbors of NearestNeighborsSolver", self.n_neighbors)
+        check_count("n_fit of NearestNeighborsSolver", self.n_fit)
+
+    def training_rows(self, n, rng):
+        return None if n <= self.n_fit else np.sort(rng.permutation(n)[: self.n_fit])
+
+    def evidence(self, kernel, data, *, gradient=True):
+        return exact_evidence(kernel, data, gradient=gradient)
+
+    def condition(self, kernel, data, rng):
+        if np.ndim(data.X) != 2:
+            raise ParameterError("solver='neighbors' needs rows of numbers.")
+        return neighbor_posterior(kernel, data, self.n_neighbors, rng)
+
+
 class SolverChoice(NamedTuple):
     solver: AbstractSolver
     reason: str
 
 
-SOLVERS: dict[str, type[AbstractSolver]] = {"exact": ExactSolver}
+SOLVERS: dict[str, type[AbstractSolver]] = {
+    "exact": ExactSolver,
+    "neighbors": NearestNeighborsSolver,
+}
 
 
-def choose_solver(solver, n) -> SolverChoice:
-    """The solver that a user asked for, or the one for n rows."""
+def choose_solver(solver, X) -> SolverChoice:
+    """The solver that a user asked for, or the one for the rows of X."""
     if isinstance(solver, AbstractSolver):
         return SolverChoice(solver, "it was given")
     if solver != "auto":
         return SolverChoice(SOLVERS[solver](), "it was asked for")
-    return SolverChoice(ExactSolver(), f"{n} rows are within {EXACT_ROWS}")
+    n = number_of_rows(X)
+    if n <= EXACT_ROWS:
+        return SolverChoice(
+            ExactSolver(), f"a matrix of {n} rows takes {8e-6 * n * n:.3g} MB"
+        )
+    if np.ndim(X) != 2:
+        return SolverChoice(ExactSolver(), "objects have no nearest neighbours")
+    return SolverChoice(
+        NearestNeighborsSolver(),
+        f"{n} rows are more than the {EXACT_ROWS} of an exact factor",
+    )

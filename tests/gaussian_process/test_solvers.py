@@ -1,0 +1,112 @@
+"""Solvers of Gaussian processes against the exact one."""
+
+import numpy as np
+import pytest
+
+from pansophy import persist
+from pansophy.gaussian_process import (
+    SOLVERS,
+    GaussianProcessRegressor,
+    NearestNeighborsSolver,
+)
+from pansophy.gaussian_process import solvers as module
+from pansophy.kernels import RBF, Matern, White
+
+KERNEL = 1.0 * RBF([0.6, 0.9]) + White(0.04)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (500, 2))
+    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.2 * rng.normal(size=500)
+    new = rng.uniform(-1.8, 1.8, (100, 2))
+    return X, y, new
+
+
+def model(solver, **options):
+    options = {"optimizer": None, "random_state": 0, **options}
+    return GaussianProcessRegressor(KERNEL, solver=solver, **options)
+
+
+def test_all_rows_as_neighbours_are_exact(table):
+    X, y, new = table
+    exact = model("exact").fit(X[:60], y[:60])
+    near = model(NearestNeighborsSolver(n_neighbors=60)).fit(X[:60], y[:60])
+    c = near._posterior.inflation
+    for how in ("return_std", "return_cov"):
+        expected, wide = exact.predict(new, **{how: True})
+        mean, found = near.predict(new, **{how: True})
+        assert np.allclose(mean, expected, atol=1e-9)
+        factor = np.sqrt(c) if how == "return_std" else c
+        assert np.allclose(found, factor * wide, atol=1e-9)
+
+
+def test_neighbours_come_near_and_are_calibrated(table):
+    X, y, new = table
+    exact = model("exact").fit(X, y)
+    gaps = []
+    for k in (64, 200):
+        near = model(NearestNeighborsSolver(k)).fit(X, y)
+        gap = near.predict(new) - exact.predict(new)
+        gaps.append(np.sqrt(np.mean(gap**2)))
+    assert gaps[0] < 0.04  # a fifth of the noise
+    assert gaps[1] < 0.5 * gaps[0]
+    held, std = (
+        model("neighbors").fit(X[:400], y[:400]).predict(X[400:], return_std=True)
+    )
+    z = (y[400:] - held) / std
+    assert 0.8 < np.sqrt(np.mean(z**2)) < 1.25
+
+
+def test_hyper_parameters_from_a_subset(table):
+    X, y, new = table
+    part = NearestNeighborsSolver(n_neighbors=40, n_fit=200)
+    fitted = model(part, optimizer="fmin_l_bfgs_b").fit(X, y)
+    again = model(part, optimizer="fmin_l_bfgs_b").fit(X, y)
+    assert len(fitted._likelihood_rows) == 200
+    assert np.array_equal(fitted.predict(new), again.predict(new))
+    value = fitted.log_marginal_likelihood(fitted.kernel_.theta)
+    assert value == pytest.approx(fitted.log_marginal_likelihood_value_)
+    truth = np.sin(2 * new[:, 0]) * np.cos(new[:, 1])
+    assert np.sqrt(np.mean((fitted.predict(new) - truth) ** 2)) < 0.1
+
+
+def test_equal_rows_and_no_noise():
+    X = np.repeat(np.linspace(0, 1, 10), 3)[:, None]
+    y = np.sin(X[:, 0])
+    near = GaussianProcessRegressor(
+        Matern(0.7), optimizer=None, solver=NearestNeighborsSolver(5), random_state=0
+    ).fit(X, y)
+    mean, std = near.predict(X, return_std=True)
+    assert np.allclose(mean, y, atol=1e-4)
+    assert np.all(np.isfinite(std))
+    one = GaussianProcessRegressor(RBF(), solver="neighbors", random_state=0)
+    assert one.fit([[1.0]], [2.0]).predict([[1.0]])[0] == pytest.approx(2.0)
+
+
+def test_auto_says_which_and_why(monkeypatch, table):
+    X, y, _ = table
+    small = model("auto").fit(X, y)
+    assert small.solver_ == "exact"
+    assert "500 rows" in small.solver_reason_
+    monkeypatch.setattr(module, "EXACT_ROWS", 100)
+    large = model("auto").fit(X, y)
+    assert large.solver_ == "neighbors"
+    assert "500 rows" in large.solver_reason_
+    with pytest.raises(ValueError, match="leave_one_out needs"):
+        large.leave_one_out()
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_saved_and_loaded(name, table, tmp_path):
+    X, y, new = table
+    fitted = model(name).fit(X[:80], y[:80])
+    persist.save(fitted, tmp_path / "model")
+    loaded = persist.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict(new), fitted.predict(new))
+
+
+def test_numbers_of_a_solver():
+    with pytest.raises(ValueError, match="n_neighbors of NearestNeighborsSolver"):
+        NearestNeighborsSolver(n_neighbors=0)
