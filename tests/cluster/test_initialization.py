@@ -248,7 +248,7 @@ def test_two_groups_at_any_scale_or_one_sentence(model, rows):
     with pytest.raises(ValueError, match="too little to square: scale X"):
         clone(model).fit(rows * 1e-200)
     for scale in (1e160, 1e200):
-        with pytest.raises(ValueError, match="squares overflow|too large to square"):
+        with pytest.raises(ValueError, match=r"squares overflow|too large to square"):
             clone(model).fit(rows * scale)
     if not isinstance(model, cluster.ClusterImputer):  # which works in float64
         for scale, says in (

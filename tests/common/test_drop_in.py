@@ -36,12 +36,9 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 PARTS = "an object of scikit-learn's own; rows, vectors and values are kept instead"
 ATTRIBUTES["Isomap"] = {"nbrs_": PARTS, "kernel_pca_": PARTS}
 ATTRIBUTES["LocallyLinearEmbedding"] = {"nbrs_": PARTS}
-<<<<<<< HEAD
 SIGMOIDS = "the sigmoids are there with probability=True only"
 ATTRIBUTES["SVC"] = ATTRIBUTES["NuSVC"] = {"probA_": SIGMOIDS, "probB_": SIGMOIDS}
-=======
 ATTRIBUTES["GaussianProcessClassifier"] = {"base_estimator_": PARTS}
->>>>>>> lane-gp
 
 
 def theirs(name, cls):
