@@ -27,7 +27,7 @@ demo: $(VENV)/core.done  ## the main job on a bundled table
 	$(BIN)/pansophy demo --out .demo
 
 test: $(VENV)/dev.done  ## the whole suite
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not gpu"
 
 quick: $(VENV)/dev.done  ## the daily loop: style, contracts, tests of what has changed
 	$(BIN)/python tools/quick.py

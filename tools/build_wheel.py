@@ -24,24 +24,36 @@ sys.path.insert(0, str(ROOT / "src"))
 # x86-64-v4 would add AVX-512; benchmarks/results.md has what it buys: nothing that
 # shows, so that one level serves all of them
 SHIPPED_LEVELS = {"x86-64-v3", "generic", "apple-m1"}
-PACK = "from pansophy.core.loop_cache import pack_user_folder as p; print(p({!r}))"
+PACK = """
+import sys
+from pathlib import Path
+from pansophy.core.loop_cache import pack_user_folder
+print(pack_user_folder(sys.argv[1], Path(sys.argv[2]).read_text().split()))
+"""
 
 
 def build_level(level: str, jobs: int | None) -> int:
-    """Compile all loops for a level and pack them; returns how many there are."""
+    """Compile all loops for a level and pack them; returns how many there are.
+
+    The usual calls are made twice: the first time they compile, the second time they
+    tell which loops Python asks for.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        used = f"{folder}/used"
+        Path(used).touch()
         environment = os.environ | {
             "NUMBA_CPU_NAME": level,
             "NUMBA_CPU_FEATURES": "",
-            "PANSOPHY_CACHE_DIR": folder,
+            "PANSOPHY_CACHE_DIR": os.environ.get("PANSOPHY_BUILD_DIR", folder),
             "PYTHONPATH": str(ROOT / "src"),
         }
         warm = [sys.executable, "-m", "pansophy", "warm"]
-        subprocess.run(
-            warm + (["--jobs", str(jobs)] if jobs else []), env=environment, check=True
-        )
+        warm += ["--jobs", str(jobs)] if jobs else []
+        subprocess.run(warm, env=environment, check=True)
+        environment["PANSOPHY_USED_LOOPS"] = used
+        subprocess.run(warm, env=environment, check=True)
         packed = subprocess.run(
-            [sys.executable, "-c", PACK.format(level)],
+            [sys.executable, "-c", PACK, level, used],
             env=environment,
             check=True,
             capture_output=True,

@@ -281,7 +281,8 @@ def shipped(folder, load_pair, tmp_path, monkeypatch):
         loop
     ).file_name(signature, (triple, level, ""))
     loop(np.ones(3))
-    assert loop_cache.pack_user_folder(level) == 1
+    names = [path.name for path in folder.iterdir()]
+    assert loop_cache.pack_user_folder(level, names) == 1
     for path in folder.iterdir():
         path.unlink()
     loop_cache.shipped_level.cache_clear()
@@ -305,6 +306,16 @@ def test_shipped_file_that_was_not_built_is_not_read(shipped, load_pair, tmp_pat
     assert loop(np.ones(3)) == 6
     assert hits(loop) == 0
     assert not (tmp_path / "mark").exists()
+
+
+def test_only_loops_that_python_asks_for_are_noted(folder, load_pair, monkeypatch):
+    used = folder.parent / "used"
+    monkeypatch.setenv("PANSOPHY_USED_LOOPS", str(used))
+    load_pair()(np.ones(3))
+    assert not used.exists()  # it was compiled
+    load_pair()(np.ones(3))
+    (path,) = folder.glob("*.loop")
+    assert used.read_text().split() == [path.name]
 
 
 def test_host_below_the_level_compiles(shipped, load_pair, monkeypatch):

@@ -388,26 +388,39 @@ def read_shipped_file(name: str) -> bytes | None:
     return content if hashlib.sha256(content).hexdigest() == digests[name] else None
 
 
-def pack_user_folder(level: str) -> int:
-    """Copy the loops in the user's folder into the package, as those of a level.
+def pack_user_folder(level: str, names) -> int:
+    """Copy loops in the user's folder into the package, as those of a level.
 
-    For builds: the folder holds what one run compiled with `NUMBA_CPU_NAME` set to
-    the level. Returns the number of loops.
+    For builds: the folder holds what was compiled with `NUMBA_CPU_NAME` set to the
+    level, and `names` are the files that Python code asked for (see
+    `note_direct_use`). Returns the number of loops.
     """
     target = SHIPPED / level
     target.mkdir(parents=True, exist_ok=True)
     for old in target.iterdir():
         old.unlink()
     digests = {}
-    for path in sorted(user_folder().glob("*.loop")):
-        content = read_user_file(path.name)
+    for name in sorted(set(names)):
+        content = read_user_file(name)
         if content is not None:
-            (target / path.name).write_bytes(content)
-            digests[path.name] = hashlib.sha256(content).hexdigest()
+            (target / name).write_bytes(content)
+            digests[name] = hashlib.sha256(content).hexdigest()
     made_by = {"numba": numba.__version__, "python": sys.implementation.cache_tag}
     text = json.dumps({"made_by": made_by, "files": digests}, indent=1)
     (target / MANIFEST).write_text(text, "utf-8")
     return len(digests)
+
+
+def note_direct_use(name: str) -> None:
+    """Append the name of a file that Python code asked for to a list, for builds.
+
+    Machine code of a loop contains that of the loops it calls, so that these need not
+    be shipped unless Python calls them too.
+    """
+    path = os.environ.get("PANSOPHY_USED_LOOPS")
+    if path and WATCH.depth == 0:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(name + "\n")
 
 
 # ---- Numba's side
@@ -446,13 +459,14 @@ class LoopCache(_Cache):
         target_context.refresh()
         triple, *cpu = target_context.codegen().magic_tuple()
         level, _ = shipped_level()
-        content = None
-        if level:
-            content = read_shipped_file(self.file_name(sig, (triple, level, "")))
+        name = self.file_name(sig, (triple, level, ""))
+        content = read_shipped_file(name) if level else None
         if content is None:
-            content = read_user_file(self.file_name(sig, (triple, *cpu)))
+            name = self.file_name(sig, (triple, *cpu))
+            content = read_user_file(name)
         if content is None:
             return None
+        note_direct_use(name)
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(content))
         except Exception:  # made by something that the key does not tell: compile
