@@ -138,11 +138,11 @@ class RowCache:
         self.columns = np.arange(self.n) if columns is None else columns
         self.evicted = False
         self.computed = 0  # rows computed so far
+        self.capacity: Any = self.n  # rows that the buffer holds
         if self.whole is None:
             self.start_buffer(len(self.columns))
         else:
             self.buffer = self.whole
-            self.capacity = self.n
 
     def start_buffer(self, width):
         """An empty buffer of rows of this width."""
