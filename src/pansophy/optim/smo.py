@@ -75,7 +75,7 @@ CACHE = 200 << 20  # bytes of cached kernel rows
 NEWTON_PERIOD = 16  # iterations between Newton steps of slow runs
 MAX_FREE = 2000  # free variables up to which Newton's system is factored
 EXACT_ROWS = 2000  # rows up to which a solution is refined to rounding error
-ONE_SET_ROWS = 2000  # rows up to which a matrix that exists is one working set
+ONE_SET = 2000  # variables up to which a matrix that exists is one working set
 MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
@@ -138,11 +138,11 @@ class RowCache:
         self.columns = np.arange(self.n) if columns is None else columns
         self.evicted = False
         self.computed = 0  # rows computed so far
+        self.capacity: Any = self.n  # rows that the buffer holds
         if self.whole is None:
             self.start_buffer(len(self.columns))
         else:
             self.buffer = self.whole
-            self.capacity = self.n
 
     def start_buffer(self, width):
         """An empty buffer of rows of this width."""
@@ -222,9 +222,9 @@ class RowCache:
         """
         from . import _smo as loops
 
-        if len(index) == self.n and self.buffer.dtype == np.float64:
-            if self.whole is not None and (np.diff(index) == 1).all():
-                return self.whole
+        every = len(index) == self.n and (np.diff(index) == 1).all()
+        if every and self.whole is not None and self.dtype == np.float64:
+            return self.whole
         if hasattr(self.rows, "square"):
             return self.rows.square(index)
         return loops.gather_square(self.buffer, slots, places)
@@ -370,7 +370,7 @@ class DualSolver:
         self.max_working = min(max(MAX_WORKING, working), cache.capacity)
         if working < WORKING:
             self.max_working = self.working  # a small set that was asked for stays
-        elif cache.whole is not None and cache.n <= ONE_SET_ROWS:
+        elif cache.whole is not None and len(problem.row) <= ONE_SET:
             self.working = len(problem.row)
         self.shrinking = shrinking and cache.whole is None
         self.limit = limit

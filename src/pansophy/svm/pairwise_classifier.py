@@ -266,7 +266,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         rows, w = kept_rows(X, w)
         previous = self._previous_coefficients(X, np.asarray(y), rows)
         for name in ("probA_", "probB_"):
-            vars(self).pop(name, None)  # those of an earlier fit
+            self.__dict__.pop(name, None)  # those of an earlier fit
         self._fit_machines(X, y, rows, w, previous)
         if self.probability is True or self.probability == 1:
             self._fit_sigmoids(X, y, rows, w)
