@@ -234,3 +234,16 @@ def test_descent_stays_in_the_span(rng):
         w -= 0.02 * (X[i] @ w - y[i]) * X[i]
     a = np.linalg.lstsq(X.T, w)[0]
     np.testing.assert_allclose(X.T @ a, w, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [kernels.Spectrum(2), 2.0 * kernels.Subsequence(2)])
+def test_models_of_texts_are_saved(k, tmp_path):
+    import pansophy
+
+    words = ["banana", "ananas", "bandana", "pear", "peach", "peanut"]
+    model = KernelLogisticRegression(kernel=k).fit(words, [0, 0, 0, 1, 1, 1])
+    pansophy.save(model, tmp_path / "model.pan")
+    again = pansophy.load(tmp_path / "model.pan")
+    np.testing.assert_array_equal(
+        again.predict_proba(["panama"]), model.predict_proba(["panama"])
+    )

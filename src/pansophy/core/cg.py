@@ -85,21 +85,28 @@ def conjugate_gradients(
     size = xp.sqrt(dot(B2, B2))
     coefficients: list = []
 
-    def state(X, R, P, rho):
-        residual = float(xp.max(safe(xp.sqrt(dot(R, R)), size)))
-        return LinearCGState(X, R, P, rho, residual, -0.5 * float(xp.sum(X * (B2 + R))))
+    def state(X, R, P, rho, residuals):
+        objective = -0.5 * float(xp.sum(X * (B2 + R)))
+        return LinearCGState(X, R, P, rho, float(xp.max(residuals)), objective)
+
+    def relative_residuals(R):
+        return safe(xp.sqrt(dot(R, R)), size)
 
     def step(s):
         AP = product(s.P)
         a = safe(s.rho, dot(s.P, AP))
         X, R = s.X + a[None, :] * s.P, s.R - a[None, :] * AP
+        left = relative_residuals(R)
+        if float(xp.max(left)) <= tol:  # the last step needs no further direction
+            if tridiagonals:
+                coefficients.append([to_numpy(v) for v in (a, 0 * a, left)])
+            return state(X, R, s.P, s.rho, left)
         Z = M(R)
         rho = dot(R, Z)
         ratio = safe(rho, s.rho)
         if tridiagonals:
-            done = safe(xp.sqrt(dot(R, R)), size)
-            coefficients.append([to_numpy(v) for v in (a, ratio, done)])
-        return state(X, R, Z + ratio[None, :] * s.P, rho)
+            coefficients.append([to_numpy(v) for v in (a, ratio, left)])
+        return state(X, R, Z + ratio[None, :] * s.P, rho, left)
 
     if X0 is None:
         X = xp.zeros_like(B2)
@@ -109,7 +116,7 @@ def conjugate_gradients(
         R = B2 - product(X)
     Z = M(R)
     limit = max_iter or 10 * int(B2.shape[0])
-    start = state(X, R, Z, dot(R, Z))
+    start = state(X, R, Z, dot(R, Z), relative_residuals(R))
     change = lambda old, new: new.residual
     run = iterate(
         step,

@@ -20,6 +20,7 @@ from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
 from ..kernels.base import object_rows
 from ..kernels.lookup import is_sklearn_kernel
 from ..params import ParameterRule
+from ..persist.saved_state import AnyArray, saved_state
 
 SPARSE = {"accept_sparse": "csr"}
 WORDS = ", ".join(repr(name) for name in (*KERNEL_NAMES, "precomputed"))
@@ -40,6 +41,7 @@ KernelParameter = Annotated[
 ]
 
 
+@saved_state(X_fit_=AnyArray("rows", ...))  # numbers, or strings and other objects
 class AbstractKernelModel(Estimator):
     """A model of kernel values; fields `kernel`, `gamma`, `degree`, `coef0`."""
 

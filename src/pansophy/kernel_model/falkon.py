@@ -130,7 +130,7 @@ class AbstractFalkon(AbstractKernelModel):
         )
 
 
-@saved_state(dual_coef_=NumberArray("centers", ...))
+@saved_state(dual_coef_=NumberArray("rows", ...))
 @dataclass(eq=False, repr=False)
 class FalkonRegressor(Regressor, AbstractFalkon):
     """Regression with a kernel for many rows; the module text gives the method.
@@ -253,7 +253,7 @@ class FalkonRegressor(Regressor, AbstractFalkon):
         return tags
 
 
-@saved_state(dual_coef_=NumberArray("centers", ...))
+@saved_state(dual_coef_=NumberArray("rows", ...))
 @dataclass(eq=False, repr=False)
 class FalkonClassifier(Classifier, AbstractFalkon):
     """Classification with a kernel for many rows; the module text gives the method.
