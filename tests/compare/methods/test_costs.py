@@ -175,6 +175,7 @@ def seconds(m, n, d):
         if m.task == "regression"
         and not m.on_request
         and m.name != "dummy"
+        and not m.series  # those need a time
         and m.needs not in EXTERNAL_LIBRARIES
     ],
 )

@@ -441,3 +441,16 @@ def test_ties_do_not_go_by_the_order_of_the_file():
         shares.append(p[:, 1])
     for p in shares:
         assert p[0] < 0.45 and p[1] > 0.55
+
+
+def test_every_path_of_our_own_names_a_class():
+    """Also those of libraries that are not installed here."""
+    import importlib
+
+    from pansophy.compare.methods.portfolio import METHODS
+
+    ours = {m.path for m in METHODS if m.path.startswith("pansophy.")}
+    assert any("Booster" in path for path in ours)
+    for path in sorted(ours):
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), path

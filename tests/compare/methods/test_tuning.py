@@ -212,6 +212,8 @@ def test_all_spaces_name_parameters_that_exist(method):
 
 
 def check_space(method):
+    if method.needs:
+        pytest.importorskip(method.needs)
     rng = np.random.default_rng(0)
     n = 60
     columns = (Column("a", "number", ""), Column("b", "number", ""))

@@ -275,7 +275,7 @@ CLASSES = [
     Method(
         "LightGBM",
         CLASS,
-        OURS + "compare.methods.foreign.BoosterClassifier",
+        OURS + "compare.methods.external_boosters.BoosterClassifier",
         external_booster_parameters("lightgbm"),
         needs="lightgbm",
         space=BOOSTER,
@@ -284,7 +284,7 @@ CLASSES = [
     Method(
         "XGBoost",
         CLASS,
-        OURS + "compare.methods.foreign.BoosterClassifier",
+        OURS + "compare.methods.external_boosters.BoosterClassifier",
         external_booster_parameters("xgboost"),
         needs="xgboost",
         space=BOOSTER,
@@ -293,7 +293,7 @@ CLASSES = [
     Method(
         "CatBoost",
         CLASS,
-        OURS + "compare.methods.foreign.BoosterClassifier",
+        OURS + "compare.methods.external_boosters.BoosterClassifier",
         external_booster_parameters("catboost"),
         native=True,
         needs="catboost",
@@ -439,7 +439,7 @@ NUMBERS = [
     Method(
         "LightGBM",
         NUMBER,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("lightgbm"),
         needs="lightgbm",
         space=BOOSTER,
@@ -448,7 +448,7 @@ NUMBERS = [
     Method(
         "XGBoost",
         NUMBER,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("xgboost"),
         needs="xgboost",
         space=BOOSTER,
@@ -456,7 +456,7 @@ NUMBERS = [
     Method(
         "CatBoost",
         NUMBER,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("catboost"),
         native=True,
         needs="catboost",
@@ -547,7 +547,7 @@ COUNTS = [
     Method(
         "LightGBM",
         COUNT,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("lightgbm", "poisson"),
         needs="lightgbm",
         space=BOOSTER,
@@ -556,7 +556,7 @@ COUNTS = [
     Method(
         "XGBoost",
         COUNT,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("xgboost", "poisson"),
         needs="xgboost",
         space=BOOSTER,
@@ -564,7 +564,7 @@ COUNTS = [
     Method(
         "CatBoost",
         COUNT,
-        OURS + "compare.methods.foreign.BoosterRegressor",
+        OURS + "compare.methods.external_boosters.BoosterRegressor",
         external_booster_parameters("catboost", "poisson"),
         native=True,
         needs="catboost",
