@@ -35,7 +35,9 @@ FASTMATH_ORDERED_NO_NAN = FASTMATH_ORDERED | {"nnan"}
 FASTMATH_FUSED = {"contract", "nsz"}
 
 
-def compiled(function=None, /, *, inner=False, fastmath=False, **options) -> Any:
+def compiled(
+    function=None, /, *, inner=False, alone=False, fastmath=False, **options
+) -> Any:
     """Compiles a loop at its first call; the machine code is kept on disk.
 
     Every compiled function of the package is made by this decorator. It runs without
@@ -46,6 +48,10 @@ def compiled(function=None, /, *, inner=False, fastmath=False, **options) -> Any
     inner : bool
         Whether only other compiled functions call this one. It becomes a part of them
         and needs neither an entry from Python nor a place of its own on disk.
+    alone : bool
+        Whether an inner function is optimised before it becomes a part of others, and
+        once more there. That takes longer; it pays where a loop is lost in a large
+        caller.
     fastmath : bool or set of str
         Which rearrangements of floating-point arithmetic are allowed: one of the sets
         above.
@@ -53,9 +59,11 @@ def compiled(function=None, /, *, inner=False, fastmath=False, **options) -> Any
         Further options of `numba.njit`, such as `inline` and `forceinline`.
     """
     if function is None:
-        return partial(compiled, inner=inner, fastmath=fastmath, **options)
+        return partial(compiled, inner=inner, alone=alone, fastmath=fastmath, **options)
     if inner:
-        options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+        options["no_cpython_wrapper"] = True
+    if inner and not alone:
+        options["pipeline_class"] = InnerCompiler
     options["no_cfunc_wrapper"] = True  # C code does not call loops
     loop = njit(nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
     return loop if inner else keep_on_disk(loop)
