@@ -1,5 +1,6 @@
-"""Gaussian processes: regression and classification with uncertainty."""
+"""Gaussian processes: regression, classification and search with uncertainty."""
 
+from .bayesian_search import bayesian_search, expected_improvement
 from .gaussian_process_classifier import GaussianProcessClassifier
 from .gaussian_process_regressor import (
     GaussianProcessRegressor,
@@ -22,6 +23,8 @@ __all__ = [
     "GaussianProcessRegressor",
     "LeaveOneOut",
     "NearestNeighborsSolver",
+    "bayesian_search",
     "draw_normal_samples",
+    "expected_improvement",
     "expected_sigmoid",
 ]
