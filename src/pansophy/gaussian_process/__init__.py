@@ -12,6 +12,7 @@ from .solvers import (
     SOLVERS,
     AbstractSolver,
     ExactSolver,
+    IterativeSolver,
     NearestNeighborsSolver,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "ExactSolver",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
+    "IterativeSolver",
     "LeaveOneOut",
     "NearestNeighborsSolver",
     "bayesian_search",
