@@ -261,6 +261,32 @@ def test_samples_have_the_covariance():
     assert draw_normal_samples(np.zeros(9), RBF(50.0)(np.ones((9, 1))), rng, 2)[1] > 0
 
 
+def test_components_add_up(table):
+    X, y = table
+    slow = 1.0 * RBF(3.0)
+    fast = 0.3 * Matern(0.5)
+    model = fixed(slow + fast + White(0.1), normalize_y=True).fit(X, y)
+    parts = [model.predict_component(X[:5] + 0.1, k) for k in (slow, fast)]
+    assert np.allclose(sum(parts) + y.mean(), model.predict(X[:5] + 0.1))
+    C = model.kernel_(X)
+    k = slow(X[:5], X)
+    _, std = model.predict_component(X[:5], slow, return_std=True)
+    expected = np.diagonal(slow(X[:5]) - k @ np.linalg.solve(C, k.T))
+    assert np.allclose(std, y.std() * np.sqrt(expected))
+
+
+def test_band_of_a_process():
+    from pansophy import plot
+
+    model = fixed(RBF(), 0.1).fit(X3, Y3)
+    ax = plot.predictive_band(model, X3, Y3)
+    drawn = ax.lines[0].get_xydata()
+    assert np.allclose(drawn[:, 1], model.predict(drawn[:, :1]))
+    low = ax.collections[0].get_paths()[0].vertices[:, 1].min()
+    mean, std = model.predict(drawn[:, :1], return_std=True)
+    assert low == pytest.approx((mean - 1.959964 * std).min(), abs=1e-5)
+
+
 def test_degenerate_tables():
     same = np.zeros((4, 2))
     y = np.array([0.0, 1.0, 2.0, 3.0])

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from pansophy import persist
 from pansophy.gaussian_process import (
     SOLVERS,
     GaussianProcessRegressor,
+    IterativeSolver,
     NearestNeighborsSolver,
 )
 from pansophy.gaussian_process import solvers as module
@@ -105,6 +107,50 @@ def test_saved_and_loaded(name, table, tmp_path):
     persist.save(fitted, tmp_path / "model")
     loaded = persist.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(new), fitted.predict(new))
+
+
+def test_iterative_solver_against_exact(table):
+    X, y, new = table
+    exact = model("exact").fit(X, y)
+    found = model(IterativeSolver(rank=60, tol=1e-10)).fit(X, y)
+    for how in ("return_std", "return_cov"):
+        for a, b in zip(
+            found.predict(new, **{how: True}),
+            exact.predict(new, **{how: True}),
+            strict=True,
+        ):
+            assert np.allclose(a, b, atol=1e-6)
+    theta = KERNEL.theta + 0.1
+    value, slope = found.log_marginal_likelihood(theta, True)
+    expected, gradient = exact.log_marginal_likelihood(theta, True)
+    assert value == pytest.approx(expected, abs=0.01 * len(X))
+    assert np.abs(slope - gradient).max() < 0.1 * np.abs(gradient).max()
+    # many probes: the estimates come as near as one likes
+    many = model(IterativeSolver(rank=60, tol=1e-8, n_probes=2000)).fit(
+        X[:100], y[:100]
+    )
+    few = model("exact").fit(X[:100], y[:100])
+    value, slope = many.log_marginal_likelihood(theta, True)
+    expected, gradient = few.log_marginal_likelihood(theta, True)
+    assert value == pytest.approx(expected, abs=0.3)
+    assert np.allclose(slope, gradient, atol=0.5)
+
+
+def test_iterative_fit_is_repeatable_and_good(table):
+    X, y, _ = table
+    options = {"optimizer": "fmin_l_bfgs_b"}
+    one = model("iterative", **options).fit(X[:200], y[:200])
+    two = model("iterative", **options, n_targets=1).fit(X[:200], y[:200])
+    assert np.array_equal(one.kernel_.theta, two.kernel_.theta)  # fixed probes
+    exact = model("exact", **options).fit(X[:200], y[:200])
+    best = exact.log_marginal_likelihood_value_
+    assert exact.log_marginal_likelihood(one.kernel_.theta) > best - 1.0
+
+
+def test_iterative_solver_warns_of_its_residual(table):
+    X, y, _ = table
+    with pytest.warns(ConvergenceWarning, match="conjugate gradients stopped"):
+        model(IterativeSolver(rank=1, max_iter=2)).fit(X, y)
 
 
 def test_numbers_of_a_solver():

@@ -1,5 +1,6 @@
-"""Gaussian processes: regression and classification with uncertainty."""
+"""Gaussian processes: regression, classification and search with uncertainty."""
 
+from .bayesian_search import bayesian_search, expected_improvement
 from .gaussian_process_classifier import GaussianProcessClassifier
 from .gaussian_process_regressor import (
     GaussianProcessRegressor,
@@ -11,6 +12,7 @@ from .solvers import (
     SOLVERS,
     AbstractSolver,
     ExactSolver,
+    IterativeSolver,
     NearestNeighborsSolver,
 )
 
@@ -20,8 +22,11 @@ __all__ = [
     "ExactSolver",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
+    "IterativeSolver",
     "LeaveOneOut",
     "NearestNeighborsSolver",
+    "bayesian_search",
     "draw_normal_samples",
+    "expected_improvement",
     "expected_sigmoid",
 ]

@@ -395,6 +395,37 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     def _white_variances(self, kernel, X):
         return white_difference(kernel, X) if kernel.has_white_noise else 0.0
 
+    def predict_component(self, X, kernel, return_std=False):
+        """One summand of f at new rows, given all the data (exact solver).
+
+        If f = f_1 + f_2 with kernels k_1 + k_2, f_1 given y has the mean k_1(x, X) a
+        and the covariance of `exact` with k_1 in place of k, but for L and a.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), or a list of objects that the kernel takes
+        kernel : kernel
+            A summand of `kernel_`, with its parameters.
+        return_std : bool, default=False
+
+        Returns
+        -------
+        mean : array of shape (m,) or (m, t)
+            In the units of y, without its mean.
+        std : array of shape (m,) or (m, t)
+        """
+        X = self._check_new_rows(X)
+        check_is_fitted(self)
+        if self.solver_ != "exact":
+            raise ParameterError("predict_component needs a fit with solver='exact'.")
+        family = kernel_family(kernel, X.shape[1] if X.ndim == 2 else None)
+        A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
+        part = ExactPosterior(family.at(family.theta), self.X_train_, A, self.L_)
+        mean = squeezed(part.mean(X) * self._y_train_std)
+        if not return_std:
+            return mean
+        return mean, squeezed(np.sqrt(part.variance(X))[:, None] * self._y_train_std)
+
     def sample_y(self, X, n_samples=1, random_state=0):
         """Functions drawn from the process, at the rows of X; the prior before fit.
 

@@ -25,6 +25,7 @@ from .exact import (
     number_of_rows,
     solve_factored,
 )
+from .iterative import iterative_evidence, iterative_posterior
 from .nearest_neighbors import neighbor_posterior
 
 EXACT_ROWS = 5000  # rows up to which "auto" factors the matrix: seconds, 200 MB
@@ -104,9 +105,62 @@ class NearestNeighborsSolver(AbstractSolver):
         return exact_evidence(kernel, data, gradient=gradient)
 
     def condition(self, kernel, data, rng):
-        if np.ndim(data.X) != 2:
-            raise ParameterError("solver='neighbors' needs rows of numbers.")
+        require_table(data, self.name)
         return neighbor_posterior(kernel, data, self.n_neighbors, rng)
+
+
+@dataclass(frozen=True)
+class IterativeSolver(AbstractSolver):
+    """Conjugate gradients with a preconditioner, no n x n matrix; see `iterative`.
+
+    Parameters
+    ----------
+    rank : int, default=100
+        Columns of the preconditioner.
+    n_probes : int, default=16
+        Random vectors for the determinant and its gradient.
+    tol : float, default=1e-6
+        Relative residual at which conjugate gradients stop.
+    max_iter : int, default=500
+    seed : int, default=0
+        Of the probes, which are the same at every theta.
+
+    Examples
+    --------
+    >>> from pansophy.gaussian_process import IterativeSolver
+    >>> IterativeSolver(rank=50).name
+    'iterative'
+    """
+
+    rank: int = 100
+    n_probes: int = 16
+    tol: float = 1e-6
+    max_iter: int = 500
+    seed: int = 0
+
+    name = "iterative"
+
+    def __post_init__(self):
+        for field in ("rank", "n_probes", "max_iter"):
+            check_count(f"{field} of IterativeSolver", getattr(self, field))
+        check_count("seed of IterativeSolver", self.seed, 0)
+        if not self.tol > 0:
+            raise ParameterError(
+                f"tol of IterativeSolver must be above 0, got {self.tol}."
+            )
+
+    def evidence(self, kernel, data, *, gradient=True):
+        require_table(data, self.name)
+        return iterative_evidence(kernel, data, self, gradient=gradient)
+
+    def condition(self, kernel, data, rng):
+        require_table(data, self.name)
+        return iterative_posterior(kernel, data, self)
+
+
+def require_table(data, name):
+    if np.ndim(data.X) != 2:
+        raise ParameterError(f"solver={name!r} needs rows of numbers.")
 
 
 class SolverChoice(NamedTuple):
@@ -116,6 +170,7 @@ class SolverChoice(NamedTuple):
 
 SOLVERS: dict[str, type[AbstractSolver]] = {
     "exact": ExactSolver,
+    "iterative": IterativeSolver,
     "neighbors": NearestNeighborsSolver,
 }
 

@@ -64,7 +64,11 @@ def plot_predictive_band(model, X, y=None, *, level=0.95, ax=None):
         raise ValueError(f"a band is drawn for one column, got shape {X.shape}.")
     ax = plt.gca() if ax is None else ax
     line = np.linspace(X.min(), X.max(), 200)[:, None]
-    predicted = model.predict_dist(line)
+    if hasattr(model, "predict_dist"):
+        predicted = model.predict_dist(line)
+    else:  # a Gaussian process: Normal, and of no width where it interpolates
+        mean, std = model.predict(line, return_std=True)
+        predicted = PredictiveDistribution(mean, np.maximum(std, 1e-300))
     low, high = predicted.interval(level)
     ax.fill_between(line[:, 0], low, high, alpha=0.25, label=f"{level:.0%}")
     ax.plot(line[:, 0], predicted.mean, label="mean")
