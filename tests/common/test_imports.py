@@ -38,8 +38,8 @@ LAYERS = [
     {"plot"},
     {"compare"},
     {"serve"},
-    {"cli"},
     {"testing"},
+    {"cli"},
     {"__main__"},
 ]  # fmt: skip
 RANK = {name: i for i, layer in enumerate(LAYERS) for name in layer}
