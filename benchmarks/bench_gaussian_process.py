@@ -173,7 +173,7 @@ CASES = [
         },
         quality=negative_evidence,
         tolerance=1e-2,  # a weak prior on the kernel's parameters
-        target=3.0,
+        target=2.0,
         rounds=3,
     ),
     Case(

@@ -35,7 +35,7 @@ import numpy as np
 import scipy.special
 from scipy.linalg import lapack
 
-from ..core.linalg import NotPositiveDefiniteError
+from ..core.linalg import NotPositiveDefiniteError, solve_triangular
 from .exact import Evidence, explained_variance_blocks
 
 TOL = 1e-9  # relative change of f at which the mode is found: its error is squared
@@ -118,11 +118,11 @@ def laplace_gradient(kernel, X, K, state) -> np.ndarray:
     inverse, _ = lapack.dpotri(L, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     R = root[:, None] * inverse * root[None, :]
-    KR = K @ R
-    S = np.diagonal(K) - np.einsum("ij,ji->i", KR, K)
+    V = solve_triangular(L, root[:, None] * K)
+    S = np.diagonal(K) - np.einsum("ij,ij->j", V, V)
     pi = scipy.special.expit(state.f)
     v = -0.5 * S * (pi * (1 - pi) * (1 - 2 * pi))
-    u = v - KR.T @ v
+    u = v - R @ (K @ v)
     # at the mode a = g
     return kernel.contract(X, None, 0.5 * np.outer(g, g) - 0.5 * R + np.outer(u, g))
 
