@@ -130,7 +130,8 @@ def main():
             line += f" {rows[0][0] / rows[1][0]:.2f} {rows[0][1] / rows[1][1]:.2f}"
         print(line)
         if options.loops and method != "total":
-            slowest = sorted(rows[0][2].items(), key=lambda item: -item[1])[:5]
+            seconds_of = tables[0][method][2]
+            slowest = sorted(seconds_of.items(), key=lambda item: -item[1])[:5]
             print("   ", ", ".join(f"{name} {s:.2f} s" for name, s in slowest))
 
 
