@@ -207,6 +207,7 @@ def own_digest(loop) -> str:
         function.__module__,
         function.__qualname__,
         repr(sorted((k, describe_value(v)) for k, v in options.items())),
+        describe_class(compiler.pipeline_class),
         describe_code(function.__code__),
         describe_value(function.__defaults__),
         *(describe_value(v) for v in values_read(function)),
