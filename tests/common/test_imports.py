@@ -307,3 +307,42 @@ def test_loops_are_cached_plain_functions(path):
                 cached = inner or words.get("cache") == "True"
                 assert cached, f"{where}: needs cache=True"
                 assert "parallel" not in words, f"{where}: threads come from core"
+
+
+def inner_loops():
+    """Names of the loops that only loops may call, by the stem of their module."""
+    found = {}
+    for path in ROOT.rglob("_[!_]*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            decorators = getattr(node, "decorator_list", [])
+            if any(
+                isinstance(d, ast.Call) and any(k.arg == "inner" for k in d.keywords)
+                for d in decorators
+            ):
+                found.setdefault(path.stem, set()).add(node.name)
+    return found
+
+
+def test_inner_loops_are_called_by_loops_only():
+    """They have no entry from Python: such a call would crash the process."""
+    inner = inner_loops()
+    assert len(inner) > 10
+    wrong = []
+    for path in modules():
+        if path.name.startswith("_"):
+            continue
+        aliases = {}
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                stem = (node.module or "").split(".")[-1]
+                for name in node.names:
+                    aliases[name.asname or name.name] = name.name
+                    if name.name in inner.get(stem, ()):
+                        wrong.append(f"{path.name} imports {name.name}")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                stem = aliases.get(node.value.id, "")
+                if node.attr in inner.get(stem, ()):
+                    wrong.append(f"{path.name} uses {stem}.{node.attr}")
+    assert not wrong, f"take `inner=True` from their decorators: {wrong}"

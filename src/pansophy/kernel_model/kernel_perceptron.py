@@ -26,7 +26,7 @@ from ..base import Classifier
 from ..core.random import make_rng
 from ..optim.mistake_driven import until_clean
 from ..params import Count, Flag, NonNegative, Number, Positive, Verbosity
-from ..persist.saved_state import NumberArray, saved_state
+from ..persist.saved_state import IntArray, NumberArray, saved_state
 from ..typing import Seed
 from .abstract_kernel_model import AbstractKernelModel, KernelParameter
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
@@ -58,7 +58,10 @@ def learn_from_mistakes(K, y, order, *, eta, max_iter, task):
     return until_clean(one_pass, (coef, scores), max_iter=max_iter, task=task)
 
 
-@saved_state(dual_coef_=NumberArray("rows", ...))
+@saved_state(
+    dual_coef_=NumberArray("rows", ...),
+    support_=IntArray("vectors", low=0, below="rows"),
+)
 @dataclass(eq=False, repr=False)
 class KernelPerceptron(Classifier, AbstractKernelModel):
     """The kernel perceptron; the module text gives the method.

@@ -49,6 +49,7 @@ from ..params import (
     check_params,
     number_rule,
 )
+from ..persist.saved_state import IntArray, saved_state
 from .kernel_rows import (
     SINGLE_RANGE,
     KernelSpec,
@@ -78,6 +79,23 @@ class FitSettings(NamedTuple):
     cache: int  # bytes
 
 
+def support_vectors_agree(model) -> bool:
+    """Whether a loaded machine has as many coefficients and vectors as it says."""
+    if not hasattr(model, "support_"):
+        return True
+    n_vectors = len(model.support_)
+    if model.n_support_.sum() != n_vectors or model.dual_coef_.shape[1] != n_vectors:
+        return False
+    if model.kernel == "precomputed":
+        return n_vectors == 0 or model.support_.max() < model.n_features_in_
+    return model.support_vectors_.shape == (n_vectors, model.n_features_in_)
+
+
+@saved_state(
+    support_=IntArray("vectors", low=0),
+    n_support_=IntArray(None, low=0),
+    check=support_vectors_agree,
+)
 @dataclass(eq=False, repr=False)
 class AbstractKernelMachine(Estimator):
     """Parameters and helpers of the kernel machines."""
