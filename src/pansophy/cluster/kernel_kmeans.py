@@ -45,6 +45,7 @@ from .initialization import (
 
 LIMIT = 1 << 30  # bytes up to which K is kept
 BLOCK = 1 << 21  # entries of K made at a time where it is not
+ROUNDING = 16  # rounding errors of k(x, x) that a squared distance may be off by
 
 
 class KernelKMeansState(NamedTuple):
@@ -291,11 +292,12 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
         def block(x):
             K = x if self._precomputed else self.kernel_(x, self.X_fit_)
             D = np.where(some, self.norms_ - 2.0 * (K @ self.coefficients_), np.inf)
-            return (
-                D + self.kernel_.diag(x)[:, None]
-                if with_self and not self._precomputed
-                else D
-            )
+            if not with_self or self._precomputed:
+                return D
+            own = self.kernel_.diag(x)[:, None]
+            D = D + own
+            # a difference of numbers as large as k(x, x): the rest is rounding error
+            return np.where(D < ROUNDING * np.finfo(D.dtype).eps * own, 0.0, D)
 
         return rows.Rows(X, block=max(1, BLOCK // len(self.coefficients_))).map(block)
 
