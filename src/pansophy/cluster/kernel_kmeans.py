@@ -297,7 +297,8 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             own = self.kernel_.diag(x)[:, None]
             D = D + own
             # a difference of numbers as large as k(x, x): the rest is rounding error
-            return np.where(D < ROUNDING * np.finfo(D.dtype).eps * own, 0.0, D)
+            least = ROUNDING * np.finfo(D.dtype).eps * own
+            return np.where(D < least, 0.0, D)
 
         return rows.Rows(X, block=max(1, BLOCK // len(self.coefficients_))).map(block)
 
