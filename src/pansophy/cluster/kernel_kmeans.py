@@ -298,7 +298,7 @@ class KernelKMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
             D = D + own
             # a difference of numbers as large as k(x, x): the rest is rounding error
             least = ROUNDING * np.finfo(D.dtype).eps * own
-            return np.where(D < least, 0.0, D)
+            return np.where(least > D, 0.0, D)
 
         return rows.Rows(X, block=max(1, BLOCK // len(self.coefficients_))).map(block)
 
