@@ -564,12 +564,8 @@ class DualSolver:
         b = self.problem.row_sums(s.beta, n)
         products[inactive] = self.cache.products(inactive, b)
         self.all_variables()
-        new = self.state_at(s.beta, products, s.objective, s.working, s.steps)
-        if new.violation > self.tol:
-            self.cache.restore()
-        else:
-            self.cache.columns = np.arange(n)
-        return new
+        self.cache.restore()  # before any further step: its rows are too short
+        return self.state_at(s.beta, products, s.objective, s.working, s.steps)
 
     def refine(self, s):
         """Newton and pair steps until the violation is rounding error.
