@@ -134,8 +134,9 @@ def fit_and_predict(cls):
     for method in ("predict", "predict_proba", "transform", "score_samples"):
         if hasattr(model, method):
             answer = getattr(model, method)(fit.X)
-            answer = answer.toarray() if hasattr(answer, "toarray") else answer
-            answers.append(np.asarray(answer, dtype=float).ravel())
+            for part in answer if isinstance(answer, tuple) else (answer,):
+                part = part.toarray() if hasattr(part, "toarray") else part
+                answers.append(np.asarray(part, dtype=float).ravel())
     if not answers:
         answers.append(np.asarray(getattr(model, "labels_", []), dtype=float))
     return np.concatenate(answers), WATCH.count - before, time.perf_counter() - began

@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-# x86-64-v4 would add AVX-512; benchmarks/results.md has what it buys: nothing that
-# shows, so that one level serves all of them
+# x86-64-v4 would add AVX-512, which buys nothing that shows
+# (`python -m benchmarks.shipped_loops speed`), so that one level serves all of x86-64
 SHIPPED_LEVELS = {"x86-64-v3", "generic", "apple-m1"}
 PACK = """
 import sys
