@@ -47,11 +47,18 @@ NO_TARGET = {
     "KNNOutlier": "finds outliers; it does not predict a target",
     "OneClassSVM": "finds outliers; it does not predict a target",
 }
+KERNEL_MODEL = "a support vector machine, which is tried, speaks for it"
 MIXTURES = "needs rows enough for a mixture of densities"
 EXCLUDED_CLASSIFIERS = {
     "LogisticRegressionCV": SAME_MODEL,
     "SGDClassifier": SAME_MODEL,
     "NuSVC": SAME_MODEL,
+    "KernelLogisticRegression": KERNEL_MODEL,
+    "FalkonClassifier": KERNEL_MODEL,
+    "LSSVMClassifier": KERNEL_MODEL,
+    "KernelPerceptron": KERNEL_MODEL,
+    "GaussianProcessClassifier": KERNEL_MODEL,
+    "AsymmetricLSSVM": "its asymmetric kernel must be given",
     "RegularizedRiskClassifier": SAME_MODEL,
     "NearestCentroid": "a linear discriminant, which is tried, speaks for it",
     "RidgeClassifier": SCORES_ONLY,
@@ -89,6 +96,10 @@ EXCLUDED_REGRESSORS = {
     "Lasso": TUNED_BY_OTHER,
     "ElasticNet": TUNED_BY_OTHER,
     "NuSVR": SAME_MODEL,
+    "KernelRidge": KERNEL_MODEL,
+    "FalkonRegressor": KERNEL_MODEL,
+    "LSSVMRegressor": KERNEL_MODEL,
+    "LocallyWeightedRegression": "nearest neighbours, which are tried, speak for it",
     "SGDRegressor": SAME_MODEL,
     "RecursiveLeastSquares": SAME_MODEL,
     "BayesianLinearRegression": TUNED_BY_OTHER,
@@ -129,6 +140,7 @@ EXCLUDED_REGRESSORS = {
 OTHER_TASKS = {
     "feature_selection": "chooses columns; it does not predict a target",
     "feature_extraction": "makes columns; it does not predict a target",
+    "kernel_approximation": "makes columns; it does not predict a target",
     "cluster": "finds groups; it does not predict a target",
     "covariance": "measures how columns vary together; it does not predict a target",
     "decomposition": "makes columns; it does not predict a target",
@@ -159,6 +171,7 @@ REPRESENTED = (
     SAME_MODEL,
     SCORES_ONLY,
     SIMILAR_ENSEMBLE,
+    KERNEL_MODEL,
     NOT_A_COUNT_LOSS,
 )  # by a method that is tried
 

@@ -101,12 +101,9 @@ def external_booster_parameters(library, objective=None):
 
 
 def gaussian_process_parameters(s):
-    from sklearn.gaussian_process import kernels
+    from ...kernels import RBF, Constant, White
 
-    return {
-        "kernel": kernels.ConstantKernel() * kernels.RBF(3.0, (0.1, 1e3))
-        + kernels.WhiteKernel(0.1, (1e-4, 1e1))
-    }
+    return {"kernel": Constant(1.0) * RBF(3.0) + White(0.1)}
 
 
 PENALTY = {"C": ("log", 1e-3, 1e3)}
@@ -429,7 +426,7 @@ NUMBERS = [
     Method(
         "Gaussian process",
         NUMBER,
-        "sklearn.gaussian_process.GaussianProcessRegressor",
+        OURS + "gaussian_process.GaussianProcessRegressor",
         gaussian_process_parameters,
         scale_target=True,
         weighted=False,
