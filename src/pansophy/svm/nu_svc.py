@@ -99,7 +99,8 @@ n_iter_, fit_status_, history_
         margin = (below - above) / 2
         if not margin > 1e-12 * max(abs(above), abs(below)):
             raise ValueError(
-                f"nu={self.nu} leaves no margin between the classes: take a larger nu."
+                f"nu={self.nu} leaves no margin between the classes: take a larger "
+                "nu, or columns in other units if they hardly differ."
             )
         intercept = (above + below) / 2 / margin
         solution = PairSolution(
