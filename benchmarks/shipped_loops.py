@@ -58,7 +58,7 @@ def speed_cases() -> dict:
         "lasso": lambda: Lasso(0.01).fit(Z, t),
         "SGD": lambda: SGDClassifier(max_iter=5, tol=None, **seed).fit(X, y),
         "neighbours in a tree": lambda: neighbors.predict(X[:5_000, :4]),
-        "Gaussian HMM": lambda: GaussianHMM(4, max_iter=5, tol=0.0, **seed).fit(steps),
+        "Gaussian HMM": lambda: GaussianHMM(4, n_iter=5, tol=0.0, **seed).fit(steps),
     }
 
 
