@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import pkgutil
+import pydoc
 import subprocess
 import sys
 
@@ -47,24 +48,9 @@ def scaled_sum(x):
 """
 
 
-def find_hook(name):
-    """The object that a dotted name means, or None."""
-    found = importlib.import_module("numba")
-    parts = name.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:cut]))
-            break
-        except ImportError:
-            continue
-    for part in parts[cut:]:
-        found = getattr(found, part, None)
-    return found
-
-
 @pytest.mark.parametrize("name", loop_cache.HOOKS)
 def test_hook_exists(name):
-    assert find_hook(name) is not None, (
+    assert pydoc.locate(name) is not None, (
         f"Numba {numba.__version__} has no {name}: see core/loop_cache.py"
     )
 

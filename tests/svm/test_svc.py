@@ -432,16 +432,16 @@ def test_cached_rows_give_the_same_model(small_limits, monkeypatch, k, C):
 
 
 def test_float32_rows_only_where_they_are_exact_to_tol():
-    from pansophy.svm.kernel_machine import block_dtype
+    from pansophy.svm.kernel_machine import kernel_row_dtype
     from pansophy.svm.kernel_rows import KernelSpec
 
     X = np.random.default_rng(0).normal(size=(3000, 2))
     spec = KernelSpec("rbf", 0.2)
-    assert block_dtype(spec, X, 1.0, 1e-3) == np.float32
-    assert block_dtype(spec, X, 1e5, 1e-3) == np.float64
-    assert block_dtype(spec, X, 1.0, 1e-7) == np.float64
-    assert block_dtype(KernelSpec("rbf", 50.0), X, 1.0, 1e-3) == np.float64
-    assert block_dtype(KernelSpec("linear"), 1e3 * X, 1.0, 1e-3) == np.float64
+    assert kernel_row_dtype(spec, X, 1.0, 1e-3) == np.float32
+    assert kernel_row_dtype(spec, X, 1e5, 1e-3) == np.float64
+    assert kernel_row_dtype(spec, X, 1.0, 1e-7) == np.float64
+    assert kernel_row_dtype(KernelSpec("rbf", 50.0), X, 1.0, 1e-3) == np.float64
+    assert kernel_row_dtype(KernelSpec("linear"), 1e3 * X, 1.0, 1e-3) == np.float64
 
 
 def test_single_precision_rows_reach_the_optimum(small_limits):

@@ -46,15 +46,15 @@ def test_no_sparse_rows_where_they_are_refused():
 def test_table_is_of_the_kind_an_estimator_takes(name):
     estimator = ESTIMATORS[name]()
     X, y = usual_table(estimator)
-    estimator.fit(X, y)
+    assert estimator.fit(X, y).predict(X).shape == y.shape
 
 
 def test_words_of_hints():
     from typing import Annotated, Literal
 
     hint = Literal["a", "b"] | Annotated[float, "above 0"] | None
-    assert usual_calls.words_of(hint) == ["a", "b"]
-    assert usual_calls.words_of(bool) == [True, False]
+    assert usual_calls.literal_values(hint) == ["a", "b"]
+    assert usual_calls.literal_values(bool) == [True, False]
 
 
 class Refuses(Regressor, Estimator):
@@ -63,9 +63,8 @@ class Refuses(Regressor, Estimator):
 
 
 def test_call_that_is_refused_is_passed_over():
-    usual_calls.run_fit(
-        usual_calls.UsualFit(Refuses(), np.ones((2, 1)), np.ones(2), {})
-    )
+    fit = usual_calls.UsualFit(Refuses(), np.ones((2, 1)), np.ones(2), {})
+    assert usual_calls.run_fit(fit) is None
 
 
 def test_second_run_compiles_nothing():

@@ -168,7 +168,7 @@ def level_view(name, codes, levels, goal, y) -> TargetView:
 
 def number_view(name, x, goal, y) -> TargetView:
     """Of a column of numbers: boxes by class, or points and their means."""
-    codes = quantile_parts(x)
+    codes = quantile_codes(x)
     strength = explained_share(codes, target_numbers(goal, y))
     if goal.kind == "class":
         used = [k for k in range(goal.k) if (y == k).any()]
@@ -208,7 +208,7 @@ def quantile_edges(x) -> np.ndarray:
     return without_small_parts(edges, x)
 
 
-def quantile_parts(x) -> np.ndarray:
+def quantile_codes(x) -> np.ndarray:
     """Codes 0, 1, ... of the parts of numbers: their values if few, else quantiles."""
     values = np.unique(x)
     if len(values) <= PARTS:

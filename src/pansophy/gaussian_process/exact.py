@@ -59,7 +59,7 @@ class CovarianceFactor(NamedTuple):
     jitter: float
 
 
-def factor_covariance(kernel, X, noise, *, max_grade=GRADES) -> CovarianceFactor:
+def jittered_cholesky(kernel, X, noise, *, max_grade=GRADES) -> CovarianceFactor:
     """L of C = k(X, X) + diag(noise), with the least jitter that lets it exist."""
     jitter = 0.0
     for grade in range(-1, max_grade + 1):
@@ -90,7 +90,7 @@ def solve_factored(L, Y):
 
 def exact_evidence(kernel, data, *, gradient=True, max_grade=SEARCH_GRADE) -> Evidence:
     """Eqs. (1) and (2)."""
-    L, _ = factor_covariance(kernel, data.X, data.noise, max_grade=max_grade)
+    L, _ = jittered_cholesky(kernel, data.X, data.noise, max_grade=max_grade)
     A = solve_factored(L, data.Y)
     value = gaussian_log_evidence(L, A, data.Y)
     if not gradient:
@@ -123,13 +123,13 @@ def explained_variance_blocks(kernel, X, X_train, L, *, weights=None):
     With `weights` (n,), L^-1 diag(weights) k(X_train, x).
     """
     n = L.shape[0]
-    for cut in block_slices(number_of_rows(X), max(1, BLOCK // max(n, 1))):
+    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
         K = kernel(row_slice(X, cut), X_train)
         K = K if weights is None else K * weights
         yield cut, solve_triangular(L, K.T)
 
 
-def number_of_rows(X) -> int:
+def sample_count(X) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 

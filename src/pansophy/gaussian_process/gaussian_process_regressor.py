@@ -41,7 +41,7 @@ from .exact import (
     ExactPosterior,
     GPData,
     leave_one_out_moments,
-    number_of_rows,
+    sample_count,
 )
 from .kernel_parameters import (
     KernelFamily,
@@ -208,7 +208,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason
         # the rows of the likelihood; None stands for all
-        part = choice.solver.training_rows(number_of_rows(X), rng)
+        part = choice.solver.training_rows(sample_count(X), rng)
         self._likelihood_rows = part
         chosen = data if part is None else data.take(part)
         theta = family.theta
@@ -258,7 +258,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         return kernel_family(kernel, X.shape[1] if X.ndim == 2 else None)
 
     def _scaled_data(self, X, y) -> GPData:
-        n = number_of_rows(X)
+        n = sample_count(X)
         alpha = np.asarray(self.alpha, float)
         if alpha.ndim == 1 and len(alpha) not in (1, n):
             raise ValueError(
@@ -282,7 +282,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
 
     def _search(self, family, data, rng):
         """theta of the largest posterior over all starts, and log p(y) there."""
-        n = number_of_rows(data.X)
+        n = sample_count(data.X)
         coarse = None
         if n >= COARSE_FROM:
             part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
@@ -478,7 +478,7 @@ class PriorProcess(NamedTuple):
     n_targets: int
 
     def mean(self, X):
-        return np.zeros((number_of_rows(X), self.n_targets))
+        return np.zeros((sample_count(X), self.n_targets))
 
     def variance(self, X):
         return np.array(self.kernel.diag(X), float)

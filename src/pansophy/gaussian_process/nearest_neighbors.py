@@ -26,7 +26,7 @@ import numpy as np
 from ..core.linalg import EPS
 from ..distances.neighbor_search import build_index, k_nearest
 from ..distances.pairwise_metrics import block_slices
-from .exact import ExactPosterior, factor_covariance, solve_factored
+from .exact import ExactPosterior, jittered_cholesky, solve_factored
 
 QUERIES = 512  # new rows whose small systems are solved together
 CALIBRATION_ROWS = 1000
@@ -97,7 +97,7 @@ class NeighborPosterior(NamedTuple):
     def covariance(self, X):
         """(m, m), given the union of the neighbours."""
         J = np.unique(self.neighbors(X, self.k))
-        L, _ = factor_covariance(self.kernel, self.X[J], self.noise[J])
+        L, _ = jittered_cholesky(self.kernel, self.X[J], self.noise[J])
         A = solve_factored(L, self.Y[J])
         joint = ExactPosterior(self.kernel, self.X[J], A, L)
         return self.inflation * joint.covariance(X)

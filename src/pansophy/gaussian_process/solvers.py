@@ -21,8 +21,8 @@ from .exact import (
     Evidence,
     ExactPosterior,
     exact_evidence,
-    factor_covariance,
-    number_of_rows,
+    jittered_cholesky,
+    sample_count,
     solve_factored,
 )
 from .iterative import iterative_evidence, iterative_posterior
@@ -67,7 +67,7 @@ class ExactSolver(AbstractSolver):
         return exact_evidence(kernel, data, gradient=gradient)
 
     def condition(self, kernel, data, rng):
-        L, jitter = factor_covariance(kernel, data.X, data.noise, max_grade=GRADES)
+        L, jitter = jittered_cholesky(kernel, data.X, data.noise, max_grade=GRADES)
         A = solve_factored(L, data.Y)
         return ExactPosterior(kernel, data.X, A, L, jitter)
 
@@ -181,7 +181,7 @@ def choose_solver(solver, X) -> SolverChoice:
         return SolverChoice(solver, "it was given")
     if solver != "auto":
         return SolverChoice(SOLVERS[solver](), "it was asked for")
-    n = number_of_rows(X)
+    n = sample_count(X)
     if n <= EXACT_ROWS:
         return SolverChoice(
             ExactSolver(), f"a matrix of {n} rows takes {8e-6 * n * n:.3g} MB"

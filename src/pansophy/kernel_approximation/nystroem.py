@@ -125,7 +125,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
             self.components_[:] = to_numpy(K)[at]
         else:
             refuse_overflowing_squares(self, X)
-            self.components_ = take_rows(X, at)
+            self.components_ = take_array_rows(X, at)
             with threads.limit_threads(self.n_jobs):
                 inner = to_numpy(self._kernel()(self.components_))
         root = inverse_square_root(inner)
@@ -174,7 +174,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def take_rows(X, at):
+def take_array_rows(X, at):
     """Rows of an array, a sparse matrix or a tensor."""
     if is_foreign(X):
         xp = namespace(X)

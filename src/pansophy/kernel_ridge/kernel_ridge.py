@@ -231,7 +231,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
         sample_weight : array of shape (n,), optional
         """
         X, y, w = self._check_kernel_data(X, y, sample_weight, "numbers")
-        like = X if is_foreign(X) else np.empty(0, float_dtype(X))
+        like = X if is_foreign(X) else np.empty(0, solution_dtype(X))
         Y = asarray(to_numpy(y) if not is_foreign(y) else y, like=like)
         Y2 = Y if Y.ndim == 2 else Y[:, None]
         alpha = np.broadcast_to(np.asarray(self.alpha, float), (int(Y2.shape[1]),))
@@ -320,6 +320,6 @@ class KernelRidge(Regressor, AbstractKernelModel):
         return tags
 
 
-def float_dtype(X):
+def solution_dtype(X):
     """float32 of float32 rows, else float64."""
     return X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64

@@ -69,7 +69,7 @@ def scale_field(kernel, name):
     check_positive_parameter(kernel, name)
 
 
-def column_values(kernel, name, X) -> Any:
+def parameter_by_column(kernel, name, X) -> Any:
     """A parameter as a number, or as an array with one entry for each column of X."""
     value = getattr(kernel, name)
     if not isinstance(value, tuple):
@@ -138,7 +138,7 @@ class RadialKernel(AbstractKernel):
 
     def _rate(self, X) -> Any:
         """1 / l, a float or a NumPy array."""
-        return 1.0 / column_values(self, "length_scale", X)
+        return 1.0 / parameter_by_column(self, "length_scale", X)
 
     def squared_scaled(self, X, Z):
         """s for all pairs of rows."""
@@ -402,7 +402,7 @@ class Laplacian(AbstractKernel):
     def _distances(self, X, Z):
         if X.shape[1] == 0:
             return empty_block(X, Z)
-        rate = 1.0 / column_values(self, "length_scale", X)
+        rate = 1.0 / parameter_by_column(self, "length_scale", X)
         rate = float(rate) if np.ndim(rate) == 0 else asarray(rate, like=X)
         return columns_block(X, Z, 1, rate)
 
@@ -452,7 +452,9 @@ class Periodic(AbstractKernel):
     def _columns(self, X):
         """(l_j, p_j) of every column."""
         d = int(X.shape[1])
-        both = (column_values(self, name, X) for name in ("length_scale", "period"))
+        both = (
+            parameter_by_column(self, name, X) for name in ("length_scale", "period")
+        )
         return list(zip(*(np.broadcast_to(v, d).tolist() for v in both), strict=True))
 
     def _angle(self, X, Z, j, period):

@@ -59,7 +59,7 @@ from .kernel_rows import (
     call_kernel,
     exponent_range,
     map_kernel_blocks,
-    take_rows,
+    take_training_rows,
 )
 
 Nu = Annotated[
@@ -188,7 +188,7 @@ class AbstractKernelMachine(Estimator):
         spec = self._kernel_spec(X, w)
         if self._precomputed:
             return PrecomputedRows(X)
-        return TrainingRows(spec, X, block_dtype(spec, X, bound, self.tol))
+        return TrainingRows(spec, X, kernel_row_dtype(spec, X, bound, self.tol))
 
     # -- after a fit -------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class AbstractKernelMachine(Estimator):
         if self._precomputed:
             self.support_vectors_ = np.empty((0, 0))
             return
-        self.support_vectors_ = take_rows(X, support)
+        self.support_vectors_ = take_training_rows(X, support)
         if self._is_function and not (isinstance(X, np.ndarray) or sp.issparse(X)):
             self._objects = X  # such a function sees all training rows
 
@@ -277,7 +277,7 @@ class AbstractKernelSum(AbstractKernelMachine):
 
     def _solve_sum(self, X, rows, w, problem, bound, **options):
         """Solve the dual of the rows `rows`, whose multipliers are at most `bound`."""
-        used = X if len(rows) == self.shape_fit_[0] else take_rows(X, rows)
+        used = X if len(rows) == self.shape_fit_[0] else take_training_rows(X, rows)
         if self._precomputed and used is not X:
             used = used[:, rows]
         training = self._training_rows(used, w, bound)
@@ -361,7 +361,9 @@ def largest_diagonal(spec, X) -> float:
     """max k(x, x)."""
     if not spec.named:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        one = lambda i: call_kernel(spec.kernel, take_rows(X, [i]), take_rows(X, [i]))
+        one = lambda i: call_kernel(
+            spec.kernel, take_training_rows(X, [i]), take_training_rows(X, [i])
+        )
         return max(float(one(i)[0, 0]) for i in range(n))
     if spec.kernel in ("rbf", "sigmoid"):
         return 1.0
@@ -372,7 +374,7 @@ def largest_diagonal(spec, X) -> float:
     return abs(spec.gamma * largest + spec.coef0) ** spec.degree
 
 
-def block_dtype(spec, X, bound, tol):
+def kernel_row_dtype(spec, X, bound, tol):
     """The type in which kernel rows are kept: float32 where eq. (2) holds."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if not spec.named or n <= EXACT_ROWS:

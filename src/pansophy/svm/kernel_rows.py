@@ -155,7 +155,9 @@ class TrainingRows:
         if self.products is not None:
             return self.products.block(self.spec, index, self.products, columns)
         return call_kernel(
-            self.spec.kernel, take_rows(self.X, index), take_rows(self.X, columns)
+            self.spec.kernel,
+            take_training_rows(self.X, index),
+            take_training_rows(self.X, columns),
         )
 
     def square(self, index):
@@ -216,7 +218,7 @@ class PrecomputedRows:
         return self.K[np.ix_(index, index)]
 
 
-def take_rows(X, index) -> Any:
+def take_training_rows(X, index) -> Any:
     """Rows of an array, CSR matrix or sequence of objects."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
@@ -263,7 +265,7 @@ def map_kernel_blocks(spec, X, support, combine, width):
         step = 512
         for begin in range(0, n, step):
             rows = np.arange(begin, min(begin + step, n))
-            K = call_kernel(spec.kernel, take_rows(X, rows), support)
+            K = call_kernel(spec.kernel, take_training_rows(X, rows), support)
             out[rows] = combine(K)
         return out
     dense_support = prepare_products(spec, support)

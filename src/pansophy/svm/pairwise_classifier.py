@@ -63,7 +63,7 @@ from .kernel_machine import (
     solve_with,
     to_dense,
 )
-from .kernel_rows import PrecomputedRows, take_rows
+from .kernel_rows import PrecomputedRows, take_training_rows
 
 FOLDS = 5  # of the rows that sigmoids are fitted to
 SIGMOID_STEPS = 50  # most Newton steps for a sigmoid
@@ -294,7 +294,9 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         order = np.argsort(codes, kind="stable")
         rows, codes, w = rows[order], codes[order], w[order]
         weights = w * self.class_weight_[codes]
-        used = X[np.ix_(rows, rows)] if self._precomputed else take_rows(X, rows)
+        used = (
+            X[np.ix_(rows, rows)] if self._precomputed else take_training_rows(X, rows)
+        )
         training = self._training_rows(used, w, self._largest_bound(weights))
         members = [np.flatnonzero(codes == c) for c in range(n_classes)]
         pairs = [make_pair(members, i, j) for i, j in combinations(range(n_classes), 2)]
@@ -387,7 +389,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             return f[:, 0]
         if self.decision_function_shape == "ovo":
             return f
-        return class_scores(f, len(self.classes_))
+        return one_vs_rest_scores(f, len(self.classes_))
 
     def predict(self, X):
         """The class of each row."""
@@ -401,7 +403,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         if len(self.classes_) == 2:
             return self.classes_[(f[:, 0] > 0).astype(np.intp)]
         k = len(self.classes_)
-        best = class_scores(f, k) if self.break_ties else count_wins(f, k)
+        best = one_vs_rest_scores(f, k) if self.break_ties else count_wins(f, k)
         return self.classes_[best.argmax(axis=1)]
 
     # -- probabilities -----------------------------------------------------------------
@@ -435,7 +437,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         self.probB_ = np.array([offset for _, offset in fits])
 
     def _rows_of(self, X, rows, columns):
-        part = take_rows(X, rows)
+        part = take_training_rows(X, rows)
         return part[:, columns] if self._precomputed else part
 
     def _probabilities(self, X):
@@ -506,7 +508,7 @@ def count_wins(f, k, *, ties_to_first=False):
     return wins
 
 
-def class_scores(f, k):
+def one_vs_rest_scores(f, k):
     """Eq. (1). A decision value of 0 goes to the first class, as in scikit-learn."""
     sums = np.zeros((len(f), k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):

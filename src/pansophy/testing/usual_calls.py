@@ -107,17 +107,17 @@ def word_choices(cls) -> list[dict]:
     for name, hint in typing.get_type_hints(cls).items():
         if name in SILENT or name.startswith("_"):
             continue
-        found += [{name: word} for word in words_of(hint) if word != "deprecated"]
+        found += [{name: word} for word in literal_values(hint) if word != "deprecated"]
     return found
 
 
-def words_of(hint) -> list:
+def literal_values(hint) -> list:
     """The words among the values that a type hint allows, and both truth values."""
     if hint is bool:
         return [True, False]
     if typing.get_origin(hint) is typing.Literal:
         return list(typing.get_args(hint))
-    return [word for part in typing.get_args(hint) for word in words_of(part)]
+    return [word for part in typing.get_args(hint) for word in literal_values(part)]
 
 
 def usual_fits(cls) -> list[UsualFit]:

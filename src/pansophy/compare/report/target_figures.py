@@ -56,7 +56,7 @@ def view_height(v) -> float:
 
 def draw_target_view(v, ax):
     """Points, boxes or bars."""
-    {"points": draw_points, "bars": draw_bars}.get(v.kind, draw_boxes)(v, ax)
+    {"points": draw_points, "bars": draw_class_shares}.get(v.kind, draw_boxes)(v, ax)
     if v.dates:
         show_dates(ax.xaxis)
 
@@ -111,7 +111,7 @@ def draw_boxes(v, ax):
     pale_grid(ax, "x")
 
 
-def draw_bars(v, ax):
+def draw_class_shares(v, ax):
     """The share of each class within each level."""
     shares = 100 * np.asarray(v.values)
     start = np.zeros(len(v.parts))
