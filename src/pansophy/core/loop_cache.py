@@ -457,7 +457,6 @@ class LoopCache(_Cache):
     def load_overload(self, sig, target_context):
         if not self.enabled:
             return None
-        target_context.refresh()
         triple, *cpu = target_context.codegen().magic_tuple()
         level, _ = shipped_level()
         name = self.file_name(sig, (triple, level, ""))
@@ -468,6 +467,7 @@ class LoopCache(_Cache):
         if content is None:
             return None
         note_direct_use(name)
+        target_context.refresh()
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(content))
         except Exception:  # made by something that the key does not tell: compile

@@ -92,7 +92,7 @@ def explained_by_sums(kind, s, W):
     return -0.5 * W * log_det_covariance(s, W)
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True, alone=True, refcount=True)
 def log_det_covariance(s, W):
     """log det S / FLOOR, S the covariance of m outputs with sums s.
 

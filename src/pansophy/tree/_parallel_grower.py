@@ -319,7 +319,7 @@ def prepare_search(plan, data, nodes, front):
 # ---- the search of the pending nodes
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def node_stats(nodes, v):
     """The statistics by which the splits of a node are judged."""
     node = nodes.node[v]
@@ -610,7 +610,7 @@ def choose_features(plan, nodes, front):
     return again
 
 
-@compiled
+@compiled(refcount=False)
 def grow_parallel(
     plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians, other, role
 ):
