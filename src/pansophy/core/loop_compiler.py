@@ -4,9 +4,8 @@ Numba compiles a function in three steps of about equal cost: typing, writing LL
 and LLVM's own optimisation and machine code. It does so for every function as if Python
 called it. The classes here leave out what loops do not need.
 
-**Functions that only loops call** (`InnerCompiler`, `AloneCompiler`) get no machine code
-of their own: it is made where they are linked into a loop that Python calls. The first
-are not optimised before that either.
+**Functions that only loops call** (`InnerCompiler`) are neither optimised nor made into
+machine code before they are linked into a loop that Python calls.
 
 **Settings that callees share** (`LoopFlags`). While Numba types a call of `min` or of an
 index, it looks up the implementation by all settings of the caller, of which it compares
@@ -35,7 +34,6 @@ HOOKS = (
     "numba.core.codegen.JITCodeLibrary.get_pointer_to_function",
     "numba.core.codegen.JITCodeLibrary._ensure_finalized",
     "numba.core.codegen.JITCodeLibrary._get_module_for_linking",
-    "numba.core.codegen.JITCodeLibrary._optimize_final_module",
 )
 
 
@@ -93,10 +91,11 @@ def holds_array(numba_type) -> bool:
 class InnerLibrary(codegen.JITCodeLibrary):
     """The code of a function that only compiled functions call.
 
-    Numba makes machine code of every function before it is linked into its callers. The
-    code of this one waits for that. Nobody looks up the address of such a function, nor
-    its environment, which Numba needs only to print and to raise exceptions whose text
-    is made at run time.
+    Numba optimises every function and makes machine code of it before it is linked into
+    its callers, where it is optimised again. The code of this one waits for that: less
+    is compiled, and the optimiser sees a loop and what it calls as they were written.
+    Nobody looks up the address of such a function, nor its environment, which Numba
+    needs only to print and to raise exceptions whose text is made at run time.
     """
 
     @property
@@ -108,17 +107,13 @@ class InnerLibrary(codegen.JITCodeLibrary):
         """Nothing: there is no machine code that could ask for the environment."""
 
     def finalize(self):
-        """Link what the function calls."""
+        """Link what the function calls, without optimising."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self.optimise()
         self._final_module.verify()
         self._finalized = True
-
-    def optimise(self):
-        """Nothing: the optimiser sees a loop and what it calls as they were written."""
 
     def get_pointer_to_function(self, name):
         """Zero, as for a name that is not defined."""
@@ -126,25 +121,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
         return 0
 
 
-class AloneLibrary(InnerLibrary):
-    """The same, optimised before it is linked, and once more in its callers."""
-
-    def optimise(self):
-        self._optimize_final_module()
-
-
 class InnerCompiler(LoopCompiler):
     """Compiles into an `InnerLibrary`."""
 
-    library_class = InnerLibrary
-
     def __init__(self, typing_context, context, library, *rest):
         if library is None:
-            library = self.library_class(context.codegen(), "inner")
+            library = InnerLibrary(context.codegen(), "inner")
         super().__init__(typing_context, context, library, *rest)
-
-
-class AloneCompiler(InnerCompiler):
-    """Compiles into an `AloneLibrary`."""
-
-    library_class = AloneLibrary

@@ -133,7 +133,7 @@ def explained_gain(kind, u, wl, wr, node):
     return left + right - node.base
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def split_score(plan, u, wl, node, other):
     """Eqs. (2) to (5) for one split of a node, u and w_l being the left sums."""
     W = node.weight
@@ -154,7 +154,7 @@ def split_score(plan, u, wl, node, other):
     return other_score(plan, u, wl, wr, node)
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def other_score(plan, u, wl, wr, node):
     """The same for the criteria that are not made of squares."""
     W = node.weight

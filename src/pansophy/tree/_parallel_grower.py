@@ -480,7 +480,7 @@ def search_features(
                     top1 = split.gain
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
     """Tile t: fixed-point histograms of the pending nodes and their best splits.
 

@@ -81,7 +81,7 @@ def draw_feature(key, order, f, m):
 # ---- rows kept in a sorted list
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH_NO_NAN)
+@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
 def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     """The best place where one sum is all the criterion needs, eq. (2).
 
@@ -152,7 +152,7 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     return at, top
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
