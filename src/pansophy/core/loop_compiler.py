@@ -13,6 +13,10 @@ index, it looks up the implementation by all settings of the caller, of which it
 that differ in the others (whether they are inlined, say) share the implementations, which
 are compiled once.
 
+**Passes** for what loops never hold (`with` blocks, `literal_unroll`, and closures in
+most) are left out: each costs a walk over the code, and Numba writes down all argument
+types for each.
+
 **Reference counts.** A loop that makes no array and returns none need not count who holds
 those that it was given: its caller does. That halves the code of loops that take many
 arrays. Numba does not see if a count is missing, so that `LoopCompiler` refuses loops
@@ -22,18 +26,41 @@ that return an array all the same.
 which one is gone after an upgrade.
 """
 
+from types import CodeType
+
 from numba import types
-from numba.core import codegen, compiler
+from numba.core import codegen, compiler, untyped_passes
 
 HOOKS = (
     "numba.core.compiler.Compiler",
     "numba.core.compiler.Compiler._compile_core",
+    "numba.core.compiler.Compiler.define_pipelines",
     "numba.core.compiler.Flags",
+    "numba.core.untyped_passes.WithLifting",
+    "numba.core.untyped_passes.FindLiterallyCalls",
+    "numba.core.untyped_passes.LiteralUnroll",
+    "numba.core.untyped_passes.LiteralPropagationSubPipelinePass",
+    "numba.core.untyped_passes.InlineClosureLikes",
+    "numba.core.untyped_passes.MakeFunctionToJitFunction",
     "numba.core.codegen.JITCodeLibrary.codegen",
     "numba.core.codegen.JITCodeLibrary.finalize",
     "numba.core.codegen.JITCodeLibrary.get_pointer_to_function",
     "numba.core.codegen.JITCodeLibrary._ensure_finalized",
     "numba.core.codegen.JITCodeLibrary._get_module_for_linking",
+)
+
+
+# Passes for what no loop has: `with` blocks, `literally` and `literal_unroll`
+UNUSED = (
+    untyped_passes.WithLifting,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+)
+# ... and for functions and comprehensions inside a loop, which few have
+OF_CLOSURES = (
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.MakeFunctionToJitFunction,
 )
 
 
@@ -60,7 +87,7 @@ class LoopFlags(compiler.Flags):
 
 
 class LoopCompiler(compiler.Compiler):
-    """Numba's compiler with `LoopFlags`."""
+    """Numba's compiler with `LoopFlags` and without passes that loops do not need."""
 
     def __init__(
         self, typing_context, context, library, args, return_type, flags, *rest
@@ -69,6 +96,16 @@ class LoopCompiler(compiler.Compiler):
         super().__init__(
             typing_context, context, library, args, return_type, flags, *rest
         )
+
+    def define_pipelines(self):
+        (pipeline,) = super().define_pipelines()
+        constants = self.state.func_id.code.co_consts
+        unused = UNUSED
+        if not any(isinstance(constant, CodeType) for constant in constants):
+            unused += OF_CLOSURES
+        pipeline.passes = [p for p in pipeline.passes if p[0] not in unused]
+        pipeline.finalize()
+        return [pipeline]
 
     def _compile_core(self):
         result = super()._compile_core()
