@@ -38,8 +38,8 @@ The folder is `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the platfor
 cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it cannot be
 written, loops are compiled in every process.
 
-This module and `core/_intrinsics.py` are the only ones that use Numba's internals.
-`HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which one is
+Only this module, `core/loop_compiler.py` and `core/_intrinsics.py` use Numba's
+internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which one is
 gone after an upgrade.
 """
 

@@ -7,20 +7,21 @@ called it. The classes here leave out what loops do not need.
 **Functions that only loops call** (`InnerCompiler`) are neither optimised nor made into
 machine code before they are linked into a loop that Python calls.
 
-**Settings that callees share** (`LoopFlags`). While Numba types a call of `min` or of an
-index, it looks up the implementation by all settings of the caller, of which it compares
-30 each time. The implementation inherits four of them. Compared by these alone, loops
-that differ in the others (whether they are inlined, say) share the implementations, which
-are compiled once.
+**Settings that callees share** (`LoopFlags`). While Numba types a call of `min` or of
+an index, it looks up the implementation by all settings of the caller and compares
+about 30 of them each time. The implementation inherits four. Compared by these alone,
+loops that differ in the others (whether they are inlined, say) share implementations
+that are compiled once.
 
 **Passes** for what loops never hold (`with` blocks, `literal_unroll`, and closures in
 most) are left out: each costs a walk over the code, and Numba writes down all argument
 types for each.
 
-**Reference counts.** A loop that makes no array and returns none need not count who holds
-those that it was given: its caller does. That halves the code of loops that take many
-arrays. Numba does not see if a count is missing, so that `LoopCompiler` refuses loops
-that return an array all the same.
+**Reference counts.** A loop that makes no array and returns none need not count who
+holds those that it was given: its caller does. Loops that take many arrays are smaller
+without, and quicker. Numba does not see if a count is missing, so that `LoopCompiler`
+refuses loops that return an array all the same; one that makes an array does not
+compile.
 
 `HOOKS` lists the internals of Numba used here; `tests/core/test_loop_compiler.py` says
 which one is gone after an upgrade.
