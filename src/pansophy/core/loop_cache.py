@@ -39,8 +39,8 @@ cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it can
 written, loops are compiled in every process.
 
 Only this module, `core/loop_compiler.py` and `core/_intrinsics.py` use Numba's
-internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which one is
-gone after an upgrade.
+internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which
+one is gone after an upgrade.
 """
 
 import contextlib
