@@ -1,5 +1,19 @@
 """Text: tokens, counts, search, distances and language models."""
 
 from .count_vectorizer import CountVectorizer
+from .hashing_vectorizer import HashingVectorizer
+from .tfidf import (
+    TfidfTransformer,
+    TfidfVectorizer,
+    inverse_document_frequency,
+    term_frequency,
+)
 
-__all__ = ["CountVectorizer"]
+__all__ = [
+    "CountVectorizer",
+    "HashingVectorizer",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "inverse_document_frequency",
+    "term_frequency",
+]

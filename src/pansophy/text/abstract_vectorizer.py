@@ -59,7 +59,7 @@ STEPS = ("build_analyzer", "build_tokenizer", "build_preprocessor", "decode")
 
 
 @dataclass(eq=False, repr=False)
-class AbstractVectorizer(Transformer, Estimator):
+class AbstractVectorizer(Transformer, Estimator, auto_wrap_output_keys=None):
     """Parameters and steps of the analysis of documents."""
 
     _: KW_ONLY
@@ -97,7 +97,12 @@ class AbstractVectorizer(Transformer, Estimator):
         if self.preprocessor is not None:
             return self.preprocessor
         accents = self.strip_accents
-        accents = ACCENTS[accents] if isinstance(accents, str) else accents
+        if isinstance(accents, str):
+            if accents not in ACCENTS:
+                raise ParameterError(
+                    f"strip_accents must be one of {sorted(ACCENTS)}, got {accents!r}."
+                )
+            accents = ACCENTS[accents]
         return partial(normalize_text, accents=accents, lower=self.lowercase)
 
     def build_tokenizer(self):
@@ -119,6 +124,8 @@ class AbstractVectorizer(Transformer, Estimator):
         stop = self.stop_words
         if stop is None:
             return None
+        if isinstance(stop, str) and stop != "english":
+            raise ParameterError(f"not a built-in stop list: {stop}")
         return ENGLISH_STOP_WORDS if isinstance(stop, str) else frozenset(stop)
 
     def build_analyzer(self):
@@ -135,6 +142,11 @@ class AbstractVectorizer(Transformer, Estimator):
                 word_ngrams, ngram_range=self.ngram_range, stop_words=stop_words
             )
             return partial(analyze_document, **steps, tokenize=tokenize, grams=grams)
+        if self.analyzer not in ("char", "char_wb"):
+            raise ParameterError(
+                "analyzer must be 'word', 'char', 'char_wb' or callable, got "
+                f"{self.analyzer!r}."
+            )
         grams = partial(
             character_ngrams,
             ngram_range=self.ngram_range,

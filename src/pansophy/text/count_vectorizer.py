@@ -105,7 +105,7 @@ def documents_of_limit(limit, n_documents):
 
 
 @dataclass(eq=False, repr=False)
-class AbstractCountVectorizer(AbstractVectorizer):
+class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
     """Counts of terms and their vocabulary."""
 
     _: KW_ONLY
@@ -215,9 +215,9 @@ class AbstractCountVectorizer(AbstractVectorizer):
         if not hasattr(self, "vocabulary_"):
             check_params(self)
             given = validated_vocabulary(self.vocabulary)
+            self.fixed_vocabulary_ = given is not None
             if given is None:
                 raise NotFittedError("Vocabulary not fitted or provided")
-            self.fixed_vocabulary_ = True
             self.vocabulary_ = given
 
     def inverse_transform(self, X):
@@ -239,7 +239,7 @@ class AbstractCountVectorizer(AbstractVectorizer):
 
 
 @dataclass(eq=False, repr=False)
-class CountVectorizer(AbstractCountVectorizer):
+class CountVectorizer(AbstractCountVectorizer, auto_wrap_output_keys=None):
     r"""Counts of words or of runs of characters in documents, eq. (1).
 
     Names, defaults and results are those of scikit-learn's class of this name.
