@@ -1,5 +1,6 @@
 """Text: tokens, counts, search, distances and language models."""
 
+from .bm25 import BM25
 from .count_vectorizer import CountVectorizer
 from .hashing_vectorizer import HashingVectorizer
 from .tfidf import (
@@ -10,6 +11,7 @@ from .tfidf import (
 )
 
 __all__ = [
+    "BM25",
     "CountVectorizer",
     "HashingVectorizer",
     "TfidfTransformer",

@@ -31,9 +31,11 @@ from ..base import Estimator, Transformer
 from ..params import Flag, ParameterError
 from .token_table import (
     BLOCK,
+    DocumentIds,
     PhraseTable,
     TokenTable,
     blocks_of_texts,
+    concatenate_documents,
     drop_tokens,
     join_lower,
     join_texts,
@@ -66,7 +68,7 @@ class AbstractVectorizer(Transformer, Estimator, auto_wrap_output_keys=None):
     input: Literal["filename", "file", "content"] = "content"
     encoding: str = "utf-8"
     decode_error: Literal["strict", "ignore", "replace"] = "strict"
-    strip_accents: Literal["ascii", "unicode"] | None | Callable = None
+    strip_accents: Literal["ascii", "unicode"] | Callable | None = None
     lowercase: Flag = True
     preprocessor: Callable | None = None
     tokenizer: Callable | None = None
@@ -388,6 +390,15 @@ class Analysis:
         windows = high * (high - low + 1) if self.analyzer != "word" else 1
         for block in blocks_of_texts(self._texts(documents), BLOCK // windows + 1):
             yield self._ids(block)
+
+    def known(self, documents) -> DocumentIds:
+        """Ids of the tokens of documents, -1 where they are not known."""
+        was_fixed = self.is_fixed
+        self.is_fixed = True
+        try:
+            return concatenate_documents(list(self.blocks(documents)))
+        finally:
+            self.is_fixed = was_fixed
 
     def _texts(self, documents):
         """Texts of documents, preprocessed unless that is lower case alone."""

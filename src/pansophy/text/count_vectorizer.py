@@ -228,9 +228,7 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         rows = sparse.csr_array(X)
         rows.eliminate_zeros()
         rows.sort_indices()
-        return [
-            terms[rows.indices[i:j]] for i, j in zip(rows.indptr, rows.indptr[1:])
-        ]
+        return [terms[rows.indices[i:j]] for i, j in zip(rows.indptr, rows.indptr[1:])]
 
     def get_feature_names_out(self, input_features=None):
         """The terms, by column."""

@@ -1,4 +1,4 @@
-"""The hashing trick: counts of tokens in columns chosen by a hash, without a vocabulary.
+"""The hashing trick: counts of tokens in columns chosen by a hash, no vocabulary.
 
 With h a signed 32-bit hash of a token t (MurmurHash3 of its UTF-8 bytes),
 

@@ -12,6 +12,7 @@ and gets an id by a hash table, in order of first appearance. Runs of m to n wor
 Cost      O(characters) time; memory of a block and of the distinct tokens
 """
 
+import itertools
 from functools import cache
 from typing import NamedTuple
 
@@ -207,7 +208,7 @@ class TokenTable:
         starts = a.starts[: len(self) + 1].tolist()
         data = a.arena[: starts[-1]].tobytes()
         whole = data.decode("utf-32-le", "surrogatepass")
-        return [whole[i:j] for i, j in zip(starts, starts[1:])]
+        return [whole[i:j] for i, j in itertools.pairwise(starts)]
 
 
 class PhraseTable:
@@ -256,9 +257,7 @@ class PhraseTable:
         n = len(self)
         out = []
         for prefix, last in zip(a.prefix[:n].tolist(), a.last[:n].tolist()):
-            out.append(
-                tokens[last] if prefix < 0 else f"{out[prefix]} {tokens[last]}"
-            )
+            out.append(tokens[last] if prefix < 0 else f"{out[prefix]} {tokens[last]}")
         return out
 
 
@@ -304,7 +303,9 @@ class IdCounter:
             ids, ends, self._last, self._place, self._documents, indptr, indices, counts
         )
         self._documents += len(ends)
-        self._parts.append(DocumentCounts(indptr, indices[:n].copy(), counts[:n].copy()))
+        self._parts.append(
+            DocumentCounts(indptr, indices[:n].copy(), counts[:n].copy())
+        )
 
     def result(self) -> DocumentCounts:
         """Counts of all documents so far."""
