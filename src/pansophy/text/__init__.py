@@ -1,8 +1,34 @@
 """Text: tokens, counts, search, distances and language models."""
 
-from .bm25 import BM25
+from .bm25 import BM25, SearchResult
+from .cooccurrence import (
+    Cooccurrence,
+    collocations,
+    cooccurrence,
+    pmi,
+    remove_stop_words,
+)
 from .count_vectorizer import CountVectorizer
 from .hashing_vectorizer import HashingVectorizer
+from .language_model import (
+    LanguageModel,
+    bits_per_byte,
+    cross_entropy,
+    generate,
+    perplexity,
+)
+from .ngram_model import NGramModel
+from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+from .spell_corrector import SpellCorrector
+from .string_distances import (
+    Alignment,
+    edit_alignment,
+    edit_distance,
+    edit_distances,
+    jaro_similarity,
+    jaro_winkler_similarity,
+    longest_common_subsequence,
+)
 from .tfidf import (
     TfidfTransformer,
     TfidfVectorizer,
@@ -11,11 +37,33 @@ from .tfidf import (
 )
 
 __all__ = [
+    "Alignment",
     "BM25",
+    "Cooccurrence",
     "CountVectorizer",
+    "FusedRanking",
     "HashingVectorizer",
+    "LanguageModel",
+    "NGramModel",
+    "SearchResult",
+    "SpellCorrector",
     "TfidfTransformer",
     "TfidfVectorizer",
+    "bits_per_byte",
+    "collocations",
+    "cooccurrence",
+    "cross_entropy",
+    "edit_alignment",
+    "edit_distance",
+    "edit_distances",
+    "generate",
     "inverse_document_frequency",
+    "jaro_similarity",
+    "jaro_winkler_similarity",
+    "longest_common_subsequence",
+    "perplexity",
+    "pmi",
+    "reciprocal_rank_fusion",
+    "remove_stop_words",
     "term_frequency",
 ]

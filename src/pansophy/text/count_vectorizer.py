@@ -92,8 +92,9 @@ def validated_vocabulary(vocabulary):
         terms = sorted(vocabulary) if isinstance(vocabulary, set) else vocabulary
         out = {}
         for term in terms:
-            if out.setdefault(term, len(out)) != len(out) - 1:
+            if term in out:
                 raise ValueError(f"Duplicate term in vocabulary: {term!r}")
+            out[term] = len(out)
     if not out:
         raise ValueError("empty vocabulary passed to fit")
     return out

@@ -215,18 +215,31 @@ class PhraseTable:
     """Distinct runs of tokens, with ids in order of first appearance."""
 
     def __init__(self):
-        self._arrays = PhraseArrays(
+        self.arrays = PhraseArrays(
             empty_slots(64),
             np.empty(64, np.int32),
             np.empty(64, np.int32),
             np.zeros(1, np.int64),
         )
 
+    @classmethod
+    def from_parts(cls, prefix, last):
+        """The table of phrases that are given by their parts, in order of their ids."""
+        table = cls()
+        table._reserve(len(prefix))
+        table.arrays.prefix[: len(prefix)] = prefix
+        table.arrays.last[: len(last)] = last
+        table.arrays.size[0] = len(prefix)
+        loops.refill_phrase_slots(
+            table.arrays.slots, table.arrays.prefix, table.arrays.last, len(prefix)
+        )
+        return table
+
     def __len__(self):
-        return int(self._arrays.size[0])
+        return int(self.arrays.size[0])
 
     def _reserve(self, phrases):
-        a = self._arrays
+        a = self.arrays
         used = len(self)
         capacity = used + phrases
         if capacity > len(a.prefix):
@@ -237,7 +250,7 @@ class PhraseTable:
         if 2 * capacity > len(a.slots):
             a = a._replace(slots=empty_slots(capacity))
             loops.refill_phrase_slots(a.slots, a.prefix, a.last, used)
-        self._arrays = a
+        self.arrays = a
 
     def phrases(self, documents, lengths, *, insert=True) -> DocumentIds:
         """Ids of the runs of lengths[0] to lengths[1] tokens of each document."""
@@ -247,13 +260,13 @@ class PhraseTable:
         out = np.empty(len(documents.ids) * (high - low + 1), np.int32)
         ends = np.empty(len(documents.ends), np.int64)
         n = loops.tokens_to_phrases(
-            *documents, np.array([low, high]), self._arrays, insert, out, ends
+            *documents, np.array([low, high]), self.arrays, insert, out, ends
         )
         return DocumentIds(out[:n], ends)
 
     def texts(self, tokens) -> list[str]:
         """The phrases in the order of their ids, tokens joined by spaces."""
-        a = self._arrays
+        a = self.arrays
         n = len(self)
         out = []
         for prefix, last in zip(a.prefix[:n].tolist(), a.last[:n].tolist()):
