@@ -1,6 +1,7 @@
 """Text: tokens, counts, search, distances and language models."""
 
 from .bm25 import BM25, SearchResult
+from .bpe import BPE, Encoding
 from .cooccurrence import (
     Cooccurrence,
     collocations,
@@ -18,6 +19,7 @@ from .language_model import (
     perplexity,
 )
 from .ngram_model import NGramModel
+from .pre_tokenizers import Pieces, split_text
 from .rank_fusion import FusedRanking, reciprocal_rank_fusion
 from .spell_corrector import SpellCorrector
 from .string_distances import (
@@ -39,12 +41,15 @@ from .tfidf import (
 __all__ = [
     "Alignment",
     "BM25",
+    "BPE",
     "Cooccurrence",
     "CountVectorizer",
+    "Encoding",
     "FusedRanking",
     "HashingVectorizer",
     "LanguageModel",
     "NGramModel",
+    "Pieces",
     "SearchResult",
     "SpellCorrector",
     "TfidfTransformer",
@@ -65,5 +70,6 @@ __all__ = [
     "pmi",
     "reciprocal_rank_fusion",
     "remove_stop_words",
+    "split_text",
     "term_frequency",
 ]

@@ -158,6 +158,26 @@ class TokenTable:
         """Add the parts of texts between spaces as tokens; their ids."""
         return self._split(join_texts(texts), ord(" "), insert=True)
 
+    def add_bytes(self, data, ends) -> np.ndarray:
+        """Add pieces of bytes as tokens, data[ends[i - 1]:ends[i]]; their ids.
+
+        A byte is a symbol of its own here, so that a table is of bytes or of texts.
+        """
+        symbols = np.frombuffer(data, np.uint8).astype(np.uint32)
+        self._reserve(len(ends), len(symbols))
+        ids = np.empty(len(ends), np.int32)
+        separator = np.uint32(NO_SEPARATOR)
+        loops.texts_to_ids(
+            symbols, ends, separator, self._arrays, True, ids, np.empty_like(ends)
+        )
+        return ids
+
+    def symbols(self, first=0):
+        """Symbols of the tokens from `first` on, and where each begins and ends."""
+        a = self._arrays
+        bounds = a.starts[first : len(self) + 1]
+        return a.arena[bounds[0] : bounds[-1]], bounds - bounds[0]
+
     def _split(self, texts, separator, insert):
         chars = texts.code_points()
         most = len(texts.ends)
