@@ -5,8 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.compiled import compiled
+from ..persist.saved_state import FloatArray, IntArray, Offsets, saved_state
 
 
+@saved_state(
+    starts=Offsets("terms", "postings", empty=True),
+    documents=IntArray("postings", low=0, dtype=np.int32),
+    frequency=FloatArray("postings", dtype=np.float32),
+)
 class Postings(NamedTuple):
     """Documents of each term; those of t are documents[starts[t]:starts[t + 1]]."""
 

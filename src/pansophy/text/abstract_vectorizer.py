@@ -60,8 +60,20 @@ REPEATED_SPACE = re.compile(r"\s\s+")
 STEPS = ("build_analyzer", "build_tokenizer", "build_preprocessor", "decode")
 
 
+class TextInput:
+    """Role of estimators that are fitted to texts."""
+
+    _takes_texts = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
 @dataclass(eq=False, repr=False)
-class AbstractVectorizer(Transformer, Estimator, auto_wrap_output_keys=None):
+class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
     """Parameters and steps of the analysis of documents."""
 
     _: KW_ONLY
@@ -248,12 +260,6 @@ class AbstractVectorizer(Transformer, Estimator, auto_wrap_output_keys=None):
             (int(self.ngram_range[0]), int(self.ngram_range[1])),
             self.get_stop_words(),
         )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def check_documents(documents):

@@ -52,9 +52,17 @@ from ..params import (
     check_count,
     check_params,
 )
+from ..persist.saved_state import (
+    BoolArray,
+    Each,
+    FloatArray,
+    Part,
+    Whole,
+    saved_state,
+)
 from . import _bm25 as loops
 from ._bm25 import Postings
-from .abstract_vectorizer import AbstractVectorizer, check_documents
+from .abstract_vectorizer import AbstractVectorizer, TextInput, check_documents
 from .count_vectorizer import CountVectorizer, document_matrix
 from .token_table import DocumentIds, IdCounter, concatenate_documents
 
@@ -107,8 +115,25 @@ CACHES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 QUOTED = re.compile(r'"([^"]*)"')
 
 
+def index_is_sound(model) -> bool:
+    """Whether postings and kept words are those of the documents there are."""
+    if not hasattr(model, "segments_"):
+        return True
+    n = len(model.is_live_)
+    known = all(int(p.documents.max(initial=-1)) < n for p in model.segments_)
+    return known and (not model.positions or len(model.tokens_.ends) == n)
+
+
+@saved_state(
+    check=index_is_sound,
+    segments_=Each(Part(Postings)),
+    document_lengths_=FloatArray("documents", low=0.0),
+    is_live_=BoolArray("documents"),
+    tokens_=Part(DocumentIds),
+    n_documents_=Whole(),
+)
 @dataclass(eq=False, repr=False)
-class BM25(Estimator):
+class BM25(TextInput, Estimator):
     """Ranks documents for queries by the words they share, eqs. (1) and (2).
 
     Parameters
@@ -425,12 +450,6 @@ class BM25(Estimator):
         values = np.take_along_axis(values, order, axis=1)
         documents = np.take_along_axis(documents, order, axis=1)
         return documents, np.where(documents < 0, np.nan, values)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def check_query(query) -> str:

@@ -33,9 +33,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.atomic_files import replacing_file, write_text_file
 from ..params import Count, ParameterError, check_params
+from ..persist.saved_state import AnyValue, Each, IntArray, Whole, saved_state
 from . import _bpe as loops
 from ._bpe import MergeTable
-from .abstract_vectorizer import check_documents
+from .abstract_vectorizer import TextInput, check_documents
 from .pre_tokenizers import split_text
 from .token_table import TokenTable, blocks_of_texts
 
@@ -123,8 +124,31 @@ class Encoding(NamedTuple):
     offsets: np.ndarray
 
 
+def merges_are_sound(model) -> bool:
+    """Whether tokens are bytes, with all single ones, and merges are of tokens."""
+    if not hasattr(model, "tokens_"):
+        return True
+    tokens = model.tokens_
+    if not all(type(token) is bytes for token in tokens):
+        return False
+    n = model.n_ordinary_
+    single = {token for token in tokens[:n] if len(token) == 1}
+    if len(single) != 256 or n > len(tokens):
+        return False
+    if model.merges_ is None:
+        return True
+    earlier = model.merges_ < np.arange(256, 256 + len(model.merges_))[:, None]
+    return bool(earlier.all()) and n == 256 + len(model.merges_)
+
+
+@saved_state(
+    check=merges_are_sound,
+    merges_=IntArray("merges", 2, low=0, dtype=np.int32, optional=True),
+    tokens_=Each(AnyValue()),
+    n_ordinary_=Whole(low=256),
+)
 @dataclass(eq=False, repr=False)
-class BPE(Estimator):
+class BPE(TextInput, Estimator):
     """Byte-pair encoding of text.
 
     Parameters
@@ -375,12 +399,6 @@ class BPE(Estimator):
         self.merges_ = None
         self._set_tokens(sorted(ranks, key=ranks.__getitem__))
         return self
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def merge_table(keys, results, ranks) -> MergeTable:

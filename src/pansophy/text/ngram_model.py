@@ -36,8 +36,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..params import Count, OpenFraction, Positive, check_params
+from ..persist.saved_state import FloatArray, IntArray, Part, Whole, saved_state
 from . import _ngram_model as loops
-from .abstract_vectorizer import check_documents
+from .abstract_vectorizer import TextInput, check_documents
 from .language_model import bits_per_byte, perplexity
 from .token_table import DocumentIds, PhraseTable, TokenTable
 
@@ -240,8 +241,28 @@ def smooth_good_turing(ngrams, order) -> Interpolation:
     return with_unseen_contexts(ngrams, a, 1 - used)
 
 
+def ngrams_are_sound(model) -> bool:
+    """Whether runs of words come after their prefixes and are of known words."""
+    if not hasattr(model, "prefix_"):
+        return True
+    n = len(model.vocabulary_)
+    ids = sorted(v for v in model.vocabulary_.values() if type(v) is int)
+    earlier = model.prefix_ < np.arange(len(model.prefix_))
+    known = int(model.last_.max(initial=-1)) < n
+    return bool(earlier.all()) and known and ids == list(range(n)) and n >= 3
+
+
+@saved_state(
+    check=ngrams_are_sound,
+    vocabulary_=Part(dict),
+    prefix_=IntArray("runs", low=-1, dtype=np.int32),
+    last_=IntArray("runs", low=0, dtype=np.int32),
+    a_=FloatArray("runs", low=0.0, high=1.0),
+    b_=FloatArray("runs+1", low=0.0, high=1.0),
+    order=Whole(low=1, high=1000),
+)
 @dataclass(eq=False, repr=False)
-class NGramModel(Estimator):
+class NGramModel(TextInput, Estimator):
     """Language model of the last n - 1 words, eqs. (1) and (2).
 
     Parameters
@@ -442,6 +463,7 @@ class NGramModel(Estimator):
 
     def encode(self, sentence) -> list[int]:
         """Ids of the words of a sentence."""
+        check_is_fitted(self)
         (words,) = self._words([sentence])
         return [self.vocabulary_.get(word, 0) for word in words]
 
@@ -449,12 +471,6 @@ class NGramModel(Estimator):
         """Words of ids."""
         words = list(self.vocabulary_)
         return [words[token] for token in tokens]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 class LookupTables(NamedTuple):

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..params import Count, NonNegative, check_params
+from .abstract_vectorizer import TextInput
 from .ngram_model import NGramModel
 from .string_distances import edit_distances, jaro_winkler_similarity
 
@@ -34,7 +35,7 @@ class Correction(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class SpellCorrector(Estimator):
+class SpellCorrector(TextInput, Estimator):
     """Finds dictionary words near a misspelt one, likeliest first, eq. (1).
 
     Parameters
@@ -147,9 +148,3 @@ class SpellCorrector(Estimator):
             found = self._candidates(word, log_p, 1)
             out.append(found[0].word if found else word)
         return out
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags

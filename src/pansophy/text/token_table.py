@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..persist.saved_state import IntArray, saved_state
 from . import _token_table as loops
 from ._token_table import PhraseArrays, TokenArrays
 
@@ -26,6 +27,18 @@ ASCII = 128
 NO_SEPARATOR = 0x110000  # beyond the code points
 
 
+def are_within(documents) -> bool:
+    """Whether the ends of documents ascend to the number of ids."""
+    ends = documents.ends
+    last = int(ends[-1]) if len(ends) else 0
+    return last == len(documents.ids) and bool((np.diff(ends, prepend=0) >= 0).all())
+
+
+@saved_state(
+    check=are_within,
+    ids=IntArray(None, low=-1, dtype=np.int32),
+    ends=IntArray(None, low=0, dtype=np.int64),
+)
 class DocumentIds(NamedTuple):
     """Tokens of documents: those of document d are ids[ends[d - 1]:ends[d]]."""
 
@@ -98,6 +111,13 @@ def enlarged(array, size, fill=None):
     if fill is not None:
         out[len(array) :] = fill
     return out
+
+
+def bounded_lengths(lengths, ends):
+    """Least and largest length of a run; none is longer than the longest document."""
+    longest = int(np.diff(ends, prepend=0).max(initial=1))
+    low, high = lengths
+    return low, max(low, min(high, longest))
 
 
 def empty_slots(n):
@@ -210,7 +230,7 @@ class TokenTable:
     def windows(self, texts: JoinedTexts, lengths, *, within_words=False, insert=True):
         """Ids of the runs of lengths[0] to lengths[1] characters of each text."""
         chars = texts.code_points()
-        low, high = lengths
+        low, high = bounded_lengths(lengths, texts.ends)
         most = len(chars) * (high - low + 1) + len(texts.ends)
         if insert:
             self._reserve(most, high * most)
@@ -274,7 +294,7 @@ class PhraseTable:
 
     def phrases(self, documents, lengths, *, insert=True) -> DocumentIds:
         """Ids of the runs of lengths[0] to lengths[1] tokens of each document."""
-        low, high = lengths
+        low, high = bounded_lengths(lengths, documents.ends)
         if insert:
             self._reserve(len(documents.ids) * high)
         out = np.empty(len(documents.ids) * (high - low + 1), np.int32)
