@@ -116,8 +116,8 @@ def enlarged(array, size, fill=None):
 def bounded_lengths(lengths, ends):
     """Least and largest length of a run; none is longer than the longest document."""
     longest = int(np.diff(ends, prepend=0).max(initial=1))
-    low, high = lengths
-    return low, max(low, min(high, longest))
+    low = min(lengths[0], longest + 1)
+    return low, max(low, min(lengths[1], longest))
 
 
 def empty_slots(n):
