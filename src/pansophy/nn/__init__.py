@@ -14,32 +14,76 @@ except ImportError as error:
 
 from . import activations, heads, schedules
 from .activations import ACTIVATIONS
+from .augmentation import Augmentation, augment, invariance_score
 from .batches import Batches, SparseRows
 from .checkpoint import read_checkpoint, write_checkpoint
+from .conv import (
+    Conv,
+    ConvTranspose,
+    conv_output_size,
+    convolve_channels,
+    transposed_output_size,
+)
+from .conv_net import ConvNet
+from .dropout import DropConnect, Dropout
+from .feature_extractor import FeatureExtractor, layer_outputs
+from .fine_tuning import fine_tune, freeze, unfreeze
 from .heads import HEADS
+from .locally_connected import LocallyConnected
 from .mlp import MLP, glorot_uniform
+from .model_size import count_flops, count_parameters
+from .normalisation import BatchNorm, GroupNorm, LayerNorm
 from .optimisers import SGD, Adam, TorchOptimiser
+from .pooling import AvgPool, MaxPool
+from .saliency import saliency
 from .stopping import EarlyStopping
 from .train import Net, Training, TrainingState, train
+from .weight_sharing import tie
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
+    "Augmentation",
+    "AvgPool",
+    "BatchNorm",
     "Batches",
+    "Conv",
+    "ConvNet",
+    "ConvTranspose",
+    "DropConnect",
+    "Dropout",
     "TorchOptimiser",
     "EarlyStopping",
+    "FeatureExtractor",
+    "GroupNorm",
     "HEADS",
+    "LayerNorm",
+    "LocallyConnected",
     "MLP",
+    "MaxPool",
     "Net",
     "SGD",
     "SparseRows",
     "TrainingState",
     "Training",
     "activations",
+    "augment",
+    "conv_output_size",
+    "convolve_channels",
+    "count_flops",
+    "count_parameters",
+    "fine_tune",
+    "freeze",
     "glorot_uniform",
     "heads",
+    "invariance_score",
+    "layer_outputs",
     "read_checkpoint",
+    "saliency",
     "schedules",
+    "tie",
     "train",
+    "transposed_output_size",
+    "unfreeze",
     "write_checkpoint",
 ]

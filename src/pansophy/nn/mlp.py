@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .heads import HEADS
+from .heads import HEADS, positive_total
 
 
 def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
@@ -133,8 +133,3 @@ class MLP(nn.Module):
             if i:
                 D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
         return {"loss": J.div_(total)}
-
-
-def positive_total(total: Tensor) -> Tensor:
-    """A divisor for a batch whose weights may all be 0."""
-    return torch.where(total > 0, total, torch.ones_like(total))
