@@ -282,9 +282,8 @@ class AbstractNet(Estimator):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    parts = [
-                        net(*part) for part in tensor_blocks(inputs, block, device)
-                    ]
+                    blocks = tensor_blocks(inputs, block, device)
+                    parts = [net(*part) for part in blocks]
                     found.append(torch.cat(parts).double().cpu().numpy())
         return np.stack(found)
 
@@ -396,7 +395,7 @@ class AbstractNetRegressor(Regressor, AbstractNet):
         return (2 * k, "gaussian") if self.loss == "gaussian" else (k, "identity")
 
     def predict(self, X, return_std=False):
-        """The mean of each row; with `return_std` its standard deviation too, eq. (2)."""
+        """The mean of each row, with `return_std` its standard deviation, eq. (2)."""
         F = self._raw_outputs(X)
         k = len(self.target_mean_)
         means = F[:, :, :k]
