@@ -18,23 +18,37 @@ from .batches import Batches, SparseRows
 from .checkpoint import read_checkpoint, write_checkpoint
 from .heads import HEADS
 from .mlp import MLP, glorot_uniform
-from .optimisers import SGD, Adam, TorchOptimiser
+from .optimisers import (
+    SGD,
+    Adam,
+    AdamW,
+    Lion,
+    Muon,
+    ParameterGroups,
+    TorchOptimiser,
+)
 from .stopping import EarlyStopping
 from .train import Net, Training, TrainingState, train
+from .weight_average import WeightAverage
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
+    "AdamW",
     "Batches",
-    "TorchOptimiser",
     "EarlyStopping",
     "HEADS",
+    "Lion",
     "MLP",
+    "Muon",
     "Net",
+    "ParameterGroups",
     "SGD",
     "SparseRows",
-    "TrainingState",
+    "TorchOptimiser",
     "Training",
+    "TrainingState",
+    "WeightAverage",
     "activations",
     "glorot_uniform",
     "heads",

@@ -7,6 +7,21 @@ import torch
 
 FLOPS_PER_THREAD = 12e6  # operations that are worth a thread: a tenth of a millisecond
 
+# dense peaks in FLOP/s by a part of the device's name: (bfloat16, float32 on tensor
+# cores switched off), as the makers state them; the first name that fits counts
+PEAK_FLOPS = {
+    "H200": (989e12, 67e12),
+    "H100 PCIe": (756e12, 51e12),
+    "H100": (989e12, 67e12),
+    "B200": (2250e12, 80e12),
+    "A100": (312e12, 19.5e12),
+    "L40S": (362e12, 91.6e12),
+    "L4": (121e12, 30.3e12),
+    "A10": (125e12, 31.2e12),
+    "RTX 4090": (165e12, 82.6e12),
+    "RTX 3090": (71e12, 35.6e12),
+}
+
 _lock = threading.Lock()
 _runs: list[int] = []  # the threads before the first of the runs now going on
 
@@ -19,6 +34,17 @@ def resolve_device(device) -> torch.device:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError('device is "cuda", but torch finds no CUDA device.')
     return device
+
+
+def peak_flops(device: torch.device, amp: bool) -> float | None:
+    """Most operations per second of a device, or None where it is not known."""
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    for part, (bfloat16, float32) in PEAK_FLOPS.items():
+        if part in name:
+            return bfloat16 if amp else float32
+    return None
 
 
 @contextmanager
