@@ -1,5 +1,6 @@
 """Device, threads and random numbers of a training run."""
 
+import os
 import threading
 from contextlib import contextmanager
 
@@ -60,6 +61,21 @@ def seeded_torch(device, seed):
             yield
         finally:
             cudnn.deterministic, cudnn.benchmark = old
+
+
+@contextmanager
+def deterministic_torch(wanted: bool):
+    """Inside, torch refuses operations whose bits depend on the order of threads."""
+    if not wanted:
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
 
 
 @contextmanager

@@ -208,7 +208,8 @@ class Muon(NamedTuple):
 
     def step(self, p: FlatParameters, state: dict, scale: float) -> None:
         eta = self.lr * scale
-        n, mu = p.n_matrix, self.momentum
+        n = p.n_matrix
+        mu = self.momentum
         u = state["u"].lerp_(p.g[:n], 1 - mu)
         if self.nesterov:
             u = torch.lerp(p.g[:n], u, mu)

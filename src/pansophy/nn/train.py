@@ -15,6 +15,8 @@ name). What else a net may do:
   `has_manual_gradients` is true;
 - say by `batch_weight(batch)` what a batch counts in means over batches (tokens that
   are not padding, say); otherwise it counts by its rows;
+- say by `capturable = True` that every step does the same, so that on a GPU a step may
+  be recorded as a CUDA graph (`nn.step_capture`);
 - say by `flops(rows)` the operations of a step on so many rows, for threads and MFU.
 
 Why a resumed run is the same run: a step depends on parameters, optimiser state, the
@@ -39,7 +41,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -52,10 +54,17 @@ from ..params import check_count
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
-from .devices import limit_threads, peak_flops, resolve_device, seeded_torch
+from .devices import (
+    deterministic_torch,
+    limit_threads,
+    peak_flops,
+    resolve_device,
+    seeded_torch,
+)
 from .gradient_step import GradientStep, LossTotals
 from .optimisers import Adam, Optimiser
 from .schedules import Schedule, TrainingProgress
+from .step_capture import CapturedStep, why_not_captured
 from .stopping import EarlyStopping, StoppingState
 from .weight_average import AveragedWeights, WeightAverage
 
@@ -86,6 +95,7 @@ class TrainingState(NamedTuple):
     step: int
     seen: int  # rows
     optimiser: dict[str, Tensor]  # by "name/pack/slot"
+    execution: str = "kernel by kernel"  # or "CUDA graph", and why not
 
 
 def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
@@ -126,6 +136,13 @@ class Training:
         Averages of the weights are validated, evaluated and left in the net.
     amp : bool
         bfloat16 arithmetic where torch deems it safe; losses must be float32.
+    compile : {"auto", "none", "graph", "inductor"}
+        "graph" launches a step as one CUDA graph, "inductor" has `torch.compile`
+        generate its kernels (and records a graph of them if the net is capturable),
+        "auto" takes graphs for nets that are capturable. Where that cannot be,
+        `TrainingState.execution` tells why.
+    deterministic : bool
+        Only operations of torch that give the same bits every time, or an error.
     device : str
         "auto" takes a CUDA device if there is one.
     seed : int, Generator, RandomState or None
@@ -160,6 +177,8 @@ class Training:
     clip_value: float | None = None
     average: WeightAverage | None = None
     amp: bool = False
+    compile: Literal["auto", "none", "graph", "inductor"] = "auto"
+    deterministic: bool = False
     device: Any = "auto"
     seed: Any = None
     shuffle: bool = True
@@ -180,7 +199,8 @@ class Training:
         self.device = resolve_device(self.device)
         rng = make_rng(self.seed)
         threads = limit_threads(self.net, self.device, self.batch_size)
-        with threads, seeded_torch(self.device, draw_seed(rng)):
+        exact = deterministic_torch(self.deterministic)
+        with exact, threads, seeded_torch(self.device, draw_seed(rng)):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
@@ -195,15 +215,7 @@ class Training:
     def _prepare(self, rng):
         check_count("accumulate", self.accumulate)
         net = self.net.to(self.device)
-        self.totals = LossTotals()
-        self.take_step = GradientStep(
-            net,
-            self.optimiser,
-            self.totals,
-            clip=self.clip,
-            clip_value=self.clip_value,
-            amp=self.amp,
-        )
+        self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
         order = rng if self.shuffle else None
         self.batches = Batches(self.data, self.batch_size, order, self.device)
@@ -223,6 +235,39 @@ class Training:
         self.size = sum(p.numel() for p in net.parameters())
         self.last_finite_weights = self._evaluated_weights()
         self.copied_at = self.step
+
+    def _make_step(self, net):
+        """The step of this run: plain, compiled, or recorded as a CUDA graph."""
+        if self.compile not in ("auto", "none", "graph", "inductor"):
+            raise ValueError(
+                'compile must be "auto", "none", "graph" or "inductor", got '
+                f"{self.compile!r}."
+            )
+        inductor = self.compile == "inductor"
+        self.totals = LossTotals()
+        step = GradientStep(
+            net,
+            self.optimiser,
+            self.totals,
+            clip=self.clip,
+            clip_value=self.clip_value,
+            amp=self.amp,
+            losses=torch.compile(net.losses) if inductor else None,
+        )
+        self.execution = "torch.compile" if inductor else "kernel by kernel"
+        if self.compile == "none":
+            return step
+        why_not = why_not_captured(
+            net,
+            step,
+            self.device,
+            asked=self.compile == "graph",
+            accumulate=self.accumulate,
+        )
+        if why_not is None:
+            return CapturedStep(step, self.device)
+        self.execution += f": {why_not}"
+        return step
 
     def _windows(self) -> list[int]:
         """How many batches each step of an epoch takes."""
@@ -363,8 +408,15 @@ class Training:
     def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
         value = rule.signed(self.history.get(rule.monitor, [math.inf])[-1])
-        slots = self._optimiser_tensors()
-        return TrainingState(self.net, value, self.epoch, self.step, self.seen, slots)
+        return TrainingState(
+            self.net,
+            value,
+            self.epoch,
+            self.step,
+            self.seen,
+            self._optimiser_tensors(),
+            getattr(self.take_step, "execution", self.execution),
+        )
 
     def _optimiser_tensors(self):
         return {
