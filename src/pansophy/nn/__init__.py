@@ -33,39 +33,63 @@ from .locally_connected import LocallyConnected
 from .mlp import MLP, glorot_uniform
 from .model_size import count_flops, count_parameters
 from .normalisation import BatchNorm, GroupNorm, LayerNorm
-from .optimisers import SGD, Adam, TorchOptimiser
+from .numeric_embeddings import (
+    PeriodicEmbedding,
+    PiecewiseLinearEmbedding,
+    quantile_bins,
+)
+from .optimisers import (
+    SGD,
+    Adam,
+    AdamW,
+    Lion,
+    Muon,
+    ParameterGroups,
+    TorchOptimiser,
+)
 from .pooling import AvgPool, MaxPool
 from .saliency import saliency
 from .stopping import EarlyStopping
+from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
+from .weight_average import WeightAverage
 from .weight_sharing import tie
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
+    "AdamW",
     "Augmentation",
     "AvgPool",
     "BatchNorm",
     "Batches",
+    "CategoryEmbedding",
     "Conv",
     "ConvNet",
     "ConvTranspose",
     "DropConnect",
     "Dropout",
-    "TorchOptimiser",
     "EarlyStopping",
     "FeatureExtractor",
     "GroupNorm",
     "HEADS",
     "LayerNorm",
+    "Lion",
     "LocallyConnected",
     "MLP",
     "MaxPool",
+    "Muon",
     "Net",
+    "ParameterGroups",
+    "PeriodicEmbedding",
+    "PiecewiseLinearEmbedding",
     "SGD",
     "SparseRows",
-    "TrainingState",
+    "TabularResNet",
+    "TorchOptimiser",
     "Training",
+    "TrainingState",
+    "WeightAverage",
     "activations",
     "augment",
     "conv_output_size",
@@ -78,6 +102,7 @@ __all__ = [
     "heads",
     "invariance_score",
     "layer_outputs",
+    "quantile_bins",
     "read_checkpoint",
     "saliency",
     "schedules",

@@ -66,7 +66,9 @@ def number_embedding(kind, bins, width, *, activation=True) -> nn.Module | None:
         return PeriodicEmbedding(len(bins), width, activation=activation)
     if kind == "piecewise":
         return PiecewiseLinearEmbedding(bins, width, activation=activation)
-    raise ValueError(f'embedding must be "piecewise", "periodic" or None, got {kind!r}.')
+    raise ValueError(
+        f'embedding must be "piecewise", "periodic" or None, got {kind!r}.'
+    )
 
 
 class ResidualBlock(nn.Module):
