@@ -24,14 +24,34 @@ from .attention import (
     attend,
     causal_mask,
 )
+from .augmentation import Augmentation, augment, invariance_score
 from .batches import Batches, SparseRows
 from .bptt import TimeGradients, bptt, clip_gradients, gradient_by_lag
 from .checkpoint import read_checkpoint, write_checkpoint
+from .conv import (
+    Conv,
+    ConvTranspose,
+    conv_output_size,
+    convolve_channels,
+    transposed_output_size,
+)
+from .conv_net import ConvNet
 from .decoding import TokenModel, beam_search, decode
+from .dropout import DropConnect, Dropout
+from .feature_extractor import FeatureExtractor, layer_outputs
+from .fine_tuning import fine_tune, freeze, unfreeze
 from .heads import HEADS
+from .locally_connected import LocallyConnected
 from .mlp import MLP, glorot_uniform
-from .normalisation import LayerNorm, RMSNorm
-from .optimisers import SGD, Adam, TorchOptimiser
+from .model_size import count_flops, count_parameters
+from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from .numeric_embeddings import (
+    PeriodicEmbedding,
+    PiecewiseLinearEmbedding,
+    quantile_bins,
+)
+from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
+from .pooling import AvgPool, MaxPool
 from .positions import (
     LearnedPositions,
     PositionalEncoding,
@@ -39,7 +59,9 @@ from .positions import (
     sinusoidal_positions,
 )
 from .recurrent import GRU, LSTM, RNN
+from .saliency import saliency
 from .stopping import EarlyStopping
+from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
 from .transformer import (
     CLASSIC,
@@ -49,25 +71,46 @@ from .transformer import (
     TransformerDecoder,
     TransformerEncoder,
 )
+from .weight_average import WeightAverage
+from .weight_sharing import tie
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
+    "AdamW",
+    "Augmentation",
+    "AvgPool",
+    "BatchNorm",
     "Batches",
     "BlockOptions",
     "CLASSIC",
+    "CategoryEmbedding",
+    "Conv",
+    "ConvNet",
+    "ConvTranspose",
     "CrossAttention",
+    "DropConnect",
+    "Dropout",
     "EarlyStopping",
+    "FeatureExtractor",
     "GRU",
+    "GroupNorm",
     "HEADS",
     "KeyValueCache",
     "LSTM",
     "LayerNorm",
     "LearnedPositions",
+    "Lion",
+    "LocallyConnected",
     "MLP",
     "MODERN",
+    "MaxPool",
     "MultiHeadAttention",
+    "Muon",
     "Net",
+    "ParameterGroups",
+    "PeriodicEmbedding",
+    "PiecewiseLinearEmbedding",
     "PositionalEncoding",
     "RMSNorm",
     "RNN",
@@ -77,6 +120,7 @@ __all__ = [
     "SIMILARITIES",
     "SelfAttention",
     "SparseRows",
+    "TabularResNet",
     "TimeGradients",
     "TokenModel",
     "TorchOptimiser",
@@ -85,19 +129,34 @@ __all__ = [
     "Transformer",
     "TransformerDecoder",
     "TransformerEncoder",
+    "WeightAverage",
     "activations",
     "attend",
+    "augment",
     "beam_search",
     "bptt",
     "causal_mask",
     "clip_gradients",
+    "conv_output_size",
+    "convolve_channels",
+    "count_flops",
+    "count_parameters",
     "decode",
+    "fine_tune",
+    "freeze",
     "glorot_uniform",
     "gradient_by_lag",
     "heads",
+    "invariance_score",
+    "layer_outputs",
+    "quantile_bins",
     "read_checkpoint",
+    "saliency",
     "schedules",
     "sinusoidal_positions",
+    "tie",
     "train",
+    "transposed_output_size",
+    "unfreeze",
     "write_checkpoint",
 ]
