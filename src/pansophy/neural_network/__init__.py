@@ -1,5 +1,6 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
+from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
+__all__ = ["ConvClassifier", "ConvRegressor", "MLPClassifier", "MLPRegressor"]
