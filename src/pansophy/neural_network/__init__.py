@@ -2,5 +2,14 @@
 
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
 
-__all__ = ["ConvClassifier", "ConvRegressor", "MLPClassifier", "MLPRegressor"]
+__all__ = [
+    "ConvClassifier",
+    "ConvRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "NeuralODEClassifier",
+    "NeuralODEDynamics",
+    "NeuralODERegressor",
+]

@@ -47,7 +47,7 @@ from .locally_connected import LocallyConnected
 from .mamba import Mamba
 from .mlp import MLP, glorot_uniform
 from .model_size import count_flops, count_parameters
-from .neural_ode import MLPField, NeuralODE, ResidualNet
+from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
 from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
@@ -110,6 +110,7 @@ __all__ = [
     "Dropout",
     "EarlyStopping",
     "FeatureExtractor",
+    "FlowNet",
     "GRU",
     "GroupNorm",
     "HEADS",

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from .activations import ACTIVATIONS
 from .mlp import glorot_uniform
 from .field_gradients import MLPFieldPass
+from .heads import HEADS, weighted_mean_loss
 from .ode import ODESolution, odeint
 
 
@@ -63,9 +64,14 @@ class MLPField(nn.Module):
         self.weights = nn.ParameterList([own(W) for W in coefs])
         self.biases = nn.ParameterList([own(0 * b) for b in intercepts])
         self.time_weight = own(np.zeros(sizes[1])) if time else None
-        self.activation = ACTIVATIONS[activation]
+        self.activation_name = activation
 
     has_manual_gradients = True
+
+    @property
+    def activation(self):
+        """g."""
+        return ACTIVATIONS[self.activation_name]
 
     def forward(self, t, y: Tensor) -> Tensor:
         """f(t, y)."""
@@ -168,3 +174,46 @@ class ResidualNet(nn.Module):
         for j in range(self.n):
             h = torch.add(h, self.blocks[j % len(self.blocks)](h), alpha=self.scale)
         return h
+
+
+class FlowNet(nn.Module):
+    """Rows to scores by a flow: a linear map, eq. (2), and a linear map.
+
+    The flow has `width` columns, which may be more than those of x.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+    width : int
+        Columns of the flow.
+    hidden : sequence of int
+        Hidden layers of its field.
+    activation : str
+    time : bool
+        Whether the field depends on t.
+    head : str
+        One of `nn.HEADS`.
+    method, options : of `NeuralODE`
+    """
+
+    def __init__(
+        self, n_features, n_outputs, *, width=16, hidden=(32,), activation="tanh",
+        time=True, head="softmax", method="rk4", **options,
+    ):  # fmt: skip
+        super().__init__()
+        self.head = head
+        self.input = nn.Linear(n_features, width)
+        seed = int(torch.randint(2**31, ()))
+        field = MLPField(width, hidden, activation=activation, time=time, rng=seed)
+        self.flow = NeuralODE(field, method=method, **options)
+        self.output = nn.Linear(width, n_outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Scores F."""
+        return self.output(self.flow(self.input(x)))
+
+    def losses(self, batch) -> dict[str, Tensor]:
+        """Weighted mean loss of a batch (x, Y) or (x, Y, w)."""
+        x, Y, *rest = batch
+        w = rest[0] if rest else None
+        return {"loss": weighted_mean_loss(HEADS[self.head], Y, self.forward(x), w)}

@@ -109,6 +109,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "ConvClassifier": SINGLE_PRECISION,
     "ConvRegressor": SINGLE_PRECISION,
+    "NeuralODEClassifier": SINGLE_PRECISION,
+    "NeuralODERegressor": SINGLE_PRECISION,
     "CoTraining": NO_LABEL | NO_TURN,
     "TransductiveSVM": NO_LABEL | NO_TURN,
     "SelfTrainingClassifier": NO_TURN,
@@ -177,9 +179,12 @@ EXPECTED: dict[str, dict[str, str]] = {
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), "dropout": 0.0}
+SMALL_FLOW = {"max_iter": 20, "method": "euler", "n_steps": 1, "width": 8}
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"max_iter": 15, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
