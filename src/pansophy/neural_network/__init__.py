@@ -2,5 +2,13 @@
 
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
-__all__ = ["ConvClassifier", "ConvRegressor", "MLPClassifier", "MLPRegressor"]
+__all__ = [
+    "ConvClassifier",
+    "ConvRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "TabularResNetClassifier",
+    "TabularResNetRegressor",
+]
