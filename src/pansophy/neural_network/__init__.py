@@ -3,6 +3,7 @@
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
 from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
+from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
 __all__ = [
     "ConvClassifier",
@@ -12,4 +13,6 @@ __all__ = [
     "NeuralODEClassifier",
     "NeuralODEDynamics",
     "NeuralODERegressor",
+    "TabularResNetClassifier",
+    "TabularResNetRegressor",
 ]

@@ -82,12 +82,6 @@ DIRECT = {
         "n_iter_ of a direct solver is None, as in scikit-learn"
     )
 }
-SINGLE_PRECISION = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "nets compute in float32 and batches are drawn by rows: a weight of k is k "
-        "repetitions in expectation, and to six digits where all rows are one batch"
-    )
-}
 INFEASIBLE = "the class weights of the check leave one class too little for nu = 0.5"
 DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
 EXPECTED: dict[str, dict[str, str]] = {
@@ -185,6 +179,14 @@ QUICK: dict[str, dict] = {
     "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
     "NeuralODEClassifier": SMALL_FLOW,
     "NeuralODERegressor": SMALL_FLOW,
+EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
+SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+QUICK: dict[str, dict] = {
+    "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
+    "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
+    "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
