@@ -120,8 +120,8 @@ class NeuralODEClassifier(AbstractNetClassifier):
     learning_rate : {"cosine", "constant"}, default="cosine"
     learning_rate_init : float, default=0.01
         The highest rate.
-    max_iter : int, default=100
-        Epochs, over which the rate falls.
+    n_epochs : int, default=100
+        Passes over the rows, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
     validation_fraction : float, default=0.1
@@ -131,6 +131,8 @@ class NeuralODEClassifier(AbstractNetClassifier):
         Nets from different seeds, whose answers are averaged.
     mc_dropout : int, default=0
         Must be 0: the flow has no dropout.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
     verbose : bool or int, default=False
     device : {"auto", "cpu", "cuda"}, default="auto"
@@ -156,7 +158,7 @@ class NeuralODEClassifier(AbstractNetClassifier):
     >>> from sklearn.datasets import make_moons
     >>> from pansophy.neural_network import NeuralODEClassifier
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
-    >>> model = NeuralODEClassifier(random_state=0, device="cpu", max_iter=40)
+    >>> model = NeuralODEClassifier(random_state=0, device="cpu", n_epochs=40)
     >>> bool(model.fit(X, y).score(X, y) > 0.95)
     True
     """
@@ -170,7 +172,7 @@ class NeuralODEClassifier(AbstractNetClassifier):
     n_steps: Count = 4
     rtol: Positive = 1e-4
     learning_rate_init: Positive = 0.01
-    max_iter: Count = 100
+    n_epochs: Count = 100
 
     _check_inputs = check_flow_table
     _learn_inputs = learn_column_scaling
@@ -223,8 +225,8 @@ class NeuralODERegressor(AbstractNetRegressor):
     learning_rate : {"cosine", "constant"}, default="cosine"
     learning_rate_init : float, default=0.01
         The highest rate.
-    max_iter : int, default=100
-        Epochs, over which the rate falls.
+    n_epochs : int, default=100
+        Passes over the rows, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
     validation_fraction : float, default=0.1
@@ -234,6 +236,8 @@ class NeuralODERegressor(AbstractNetRegressor):
         Nets from different seeds, whose answers are averaged.
     mc_dropout : int, default=0
         Must be 0: the flow has no dropout.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
     verbose : bool or int, default=False
     device : {"auto", "cpu", "cuda"}, default="auto"
@@ -260,7 +264,7 @@ class NeuralODERegressor(AbstractNetRegressor):
     >>> import numpy as np
     >>> from pansophy.neural_network import NeuralODERegressor
     >>> X = np.linspace(-2, 2, 200)[:, None]
-    >>> model = NeuralODERegressor(random_state=0, device="cpu", max_iter=60)
+    >>> model = NeuralODERegressor(random_state=0, device="cpu", n_epochs=60)
     >>> bool(model.fit(X, np.sin(2 * X[:, 0])).score(X, np.sin(2 * X[:, 0])) > 0.95)
     True
     """
@@ -274,7 +278,7 @@ class NeuralODERegressor(AbstractNetRegressor):
     n_steps: Count = 4
     rtol: Positive = 1e-4
     learning_rate_init: Positive = 0.01
-    max_iter: Count = 100
+    n_epochs: Count = 100
 
     _check_inputs = check_flow_table
     _learn_inputs = learn_column_scaling
@@ -353,8 +357,8 @@ class NeuralODEDynamics(Estimator):
         Windows per step.
     learning_rate_init : float, default=0.01
         The highest rate; it falls to 0 along a half cosine.
-    max_iter : int, default=200
-        Epochs.
+    n_epochs : int, default=200
+        Passes over the windows.
     rtol : float, default=1e-6
         Tolerance of `predict`, which is solved adaptively.
     random_state : int, RandomState, Generator or None, default=None
@@ -379,7 +383,7 @@ class NeuralODEDynamics(Estimator):
     >>> from pansophy.neural_network import NeuralODEDynamics
     >>> t = np.linspace(0, 10, 200)
     >>> X = np.c_[np.cos(t), -np.sin(t)]
-    >>> model = NeuralODEDynamics(max_iter=20, random_state=0, device="cpu").fit(X, t)
+    >>> model = NeuralODEDynamics(n_epochs=20, random_state=0, device="cpu").fit(X, t)
     >>> bool(abs(model.predict(X[0], t[:50]) - X[:50]).max() < 0.1)
     True
     """
@@ -392,7 +396,7 @@ class NeuralODEDynamics(Estimator):
     weight_decay: NonNegative = 0.0
     batch_size: Count = 64
     learning_rate_init: Positive = 0.01
-    max_iter: Count = 200
+    n_epochs: Count = 200
     rtol: Positive = 1e-6
     random_state: Seed = None
     verbose: Verbosity = False
@@ -444,12 +448,12 @@ class NeuralODEDynamics(Estimator):
 
     def _train(self, net, windows, rng) -> Result:
         batch = min(self.batch_size, len(windows[0]))
-        steps = self.max_iter * -(-len(windows[0]) // batch)
+        steps = self.n_epochs * -(-len(windows[0]) // batch)
         return self._run_driver(
             lambda task: nn.train(
                 net,
                 windows,
-                epochs=self.max_iter,
+                epochs=self.n_epochs,
                 batch_size=batch,
                 optimiser=nn.Adam(self.learning_rate_init, decay=self.weight_decay),
                 schedule=warmup_cosine(int(WARM_UP * steps)),
@@ -457,7 +461,7 @@ class NeuralODEDynamics(Estimator):
                 seed=rng,
                 task=task,
             ),
-            total=self.max_iter,
+            total=self.n_epochs,
             X=windows[0],
             snapshot=lambda state: {"field_": detached_net(state.net.field)},
         )

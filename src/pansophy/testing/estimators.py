@@ -101,10 +101,6 @@ EXPECTED: dict[str, dict[str, str]] = {
             "the weights reach the reducer only if it takes any, and PCA does not"
         )
     },
-    "ConvClassifier": SINGLE_PRECISION,
-    "ConvRegressor": SINGLE_PRECISION,
-    "NeuralODEClassifier": SINGLE_PRECISION,
-    "NeuralODERegressor": SINGLE_PRECISION,
     "CoTraining": NO_LABEL | NO_TURN,
     "TransductiveSVM": NO_LABEL | NO_TURN,
     "SelfTrainingClassifier": NO_TURN,
@@ -172,19 +168,21 @@ EXPECTED: dict[str, dict[str, str]] = {
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
-SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), "dropout": 0.0}
-SMALL_FLOW = {"max_iter": 20, "method": "euler", "n_steps": 1, "width": 8}
-QUICK: dict[str, dict] = {
-    "ConvClassifier": {"max_iter": 15, "convs_per_block": 1, **SMALL_CONV},
-    "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
-    "NeuralODEClassifier": SMALL_FLOW,
-    "NeuralODERegressor": SMALL_FLOW,
 EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
 SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_FLOW = {
+    "n_epochs": 30,
+    "method": "euler",
+    "n_steps": 1,
+    "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
+    "dtype": "float64",
+}
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
     "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
     "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
     "AdaBoostClassifier": FEW,
