@@ -11,7 +11,7 @@ and the one before it (proportional and integral control),
 
 with q the power of h in the error estimate; times inside a step are interpolated.
 Implicit stages k = f(t, u + h gamma k) are solved by Newton's method with one matrix
-I - h gamma J for all stages of a step; J is that of the whole state as one vector, so
+I - h gamma J for all stages of a step, made anew where it converges slowly; J is that of the whole state as one vector, so
 they suit systems of up to some hundred numbers.
 
 Gradients
@@ -385,6 +385,7 @@ class AutogradStepper:
         with torch.no_grad():
             step = detached(scale)
             k = guess.detach().clone()
+            before = math.inf
             for _ in range(NEWTON_ITERATIONS):
                 v = u + step * k
                 change = newton.solve(self.evaluate(detached(time), v) - k)
@@ -395,6 +396,9 @@ class AutogradStepper:
                     return None
                 if size < 1e-3:
                     break
+                if size > 0.1 * before:  # the matrix of the step's start is too old
+                    newton = NewtonMatrix(self.evaluate, time, u + step * k, step)
+                before = size
             else:
                 return None
         if not torch.is_grad_enabled():

@@ -84,13 +84,13 @@ def scan(
     dtype = b.dtype
     exact = torch.float32 if dtype in HALF else dtype
     a, b = torch.broadcast_tensors(a.to(exact), b.to(exact))
+    if b.shape[1] == 0:
+        return b.to(dtype)
     if log_a:
         a = a.exp()
     if h0 is None:
         h0 = torch.zeros_like(b[:, 0])
     h0 = torch.as_tensor(h0).to(b).expand_as(b[:, 0])
-    if b.shape[1] == 0:
-        return b.to(dtype)
     if reverse:
         a, b = a.flip(1), b.flip(1)
     if method == "auto":
