@@ -125,7 +125,7 @@ class Mamba(nn.Module):
         """Eq. (2) on the convolved channels (batch, L, .)."""
         channels = functional.silu(channels)
         u, B, C = channels.split((self.inner, self.n_states, self.n_states), dim=-1)
-        delta = functional.softplus(dt.float() + self.dt_bias)
+        delta = functional.softplus(dt.to(self.dt_bias.dtype) + self.dt_bias)
         if mask is not None:
             delta = delta.masked_fill(~mask[..., None], 0.0)
             u = u.masked_fill(~mask[..., None], 0.0)
@@ -159,10 +159,9 @@ class Mamba(nn.Module):
         """The state before the first step."""
         like = self.kernel
         inputs = like.new_zeros(batch, self.channels, like.shape[-1] - 1)
-        h = like.new_zeros(
-            batch, self.heads, self.head_size, self.n_states, dtype=torch.float32
-        )
-        return MambaState(inputs, h)
+        exact = torch.promote_types(like.dtype, torch.float32)
+        shape = (batch, self.heads, self.head_size, self.n_states)
+        return MambaState(inputs, like.new_zeros(shape, dtype=exact))
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
         """One step: y_t (batch, width) and the state after it."""

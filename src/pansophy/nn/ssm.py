@@ -402,8 +402,8 @@ class S4(StateSpaceLayer):
         P = Pair(self.P[..., 0], self.P[..., 1])
         Q = Pair(P.re, -P.im)
         B = Pair(self.B[..., 0], self.B[..., 1])
-        j = torch.arange(length // 2 + 1, device=self.C.device)
-        z = torch.polar(torch.ones_like(j, dtype=P.re.dtype), -2 * math.pi / length * j)
+        j = torch.arange(length // 2 + 1, dtype=P.re.dtype, device=P.re.device)
+        z = torch.polar(torch.ones_like(j), -2 * math.pi / length * j)
         delta = self.log_dt.exp()[:, None]
         rho = delta / 2 * (1 + z)
         cauchy = CauchySums(self.log_decay, self.frequency, 1 - z, rho)
