@@ -16,7 +16,7 @@ import torch
 
 from pansophy import nn
 
-SYMBOLS, WIDTH, ROWS = 8, 16, 256
+SYMBOLS, WIDTH, ROWS = 8, 16, 512
 
 
 class LastStep(torch.nn.Module):
@@ -40,10 +40,8 @@ class LastStep(torch.nn.Module):
 
 LAYERS = {
     "LSTM": lambda: nn.LSTM(WIDTH, WIDTH),
-    "S4D": lambda: nn.StateSpaceBlock(nn.S4D(WIDTH, 8, dt_min=1e-4, dt_max=1e-2)),
-    "Mamba": lambda: nn.StateSpaceBlock(
-        nn.Mamba(WIDTH, n_states=4, head_size=8, dt_min=1e-4, dt_max=1e-2)
-    ),
+    "S4D": lambda: nn.S4D(WIDTH, 8, dt_min=1e-4, dt_max=1e-2),
+    "Mamba": lambda: nn.Mamba(WIDTH, n_states=8, head_size=16, dt_min=1e-4, dt_max=1e-3),
 }
 
 
@@ -51,7 +49,7 @@ def sequences(n, length, rng):
     """Noise with a symbol in the first step."""
     y = rng.integers(SYMBOLS, size=n)
     X = np.zeros((n, length, SYMBOLS + 1))
-    X[:, :, -1] = rng.standard_normal((n, length))
+    X[:, :, -1] = 0.1 * rng.standard_normal((n, length))
     X[np.arange(n), 0, y] = 1.0
     return X.astype(np.float32), y
 
