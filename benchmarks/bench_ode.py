@@ -1,4 +1,4 @@
-"""Neural ODEs against diffrax and torchdiffeq; growth of scans and Mamba with length."""
+"""Neural ODEs against diffrax and torchdiffeq; growth of scans and Mamba."""
 
 import numpy as np
 

@@ -73,7 +73,9 @@ def check_ssd():
                 )
                 limit = 1e-4 if dtype == torch.float32 else 5e-2
                 word = "ok" if worst < limit else "WRONG"
-                rows.append(f"| ssd {method} | {sizes} {dtype} | {worst:.1e} | {word} |")
+                rows.append(
+                    f"| ssd {method} | {sizes} {dtype} | {worst:.1e} | {word} |"
+                )
     return rows
 
 
@@ -131,8 +133,8 @@ def time_ssd(dtype):
         time = milliseconds(both)
         first = milliseconds(only_forward)
         rows.append(
-            f"| ssd {method} | {SIZES} {dtype} | {first:.3f} | {time:.3f} | {floor:.3f} "
-            f"| **{time / floor:.2f}** |"
+            f"| ssd {method} | {SIZES} {dtype} | {first:.3f} | {time:.3f} "
+            f"| {floor:.3f} | **{time / floor:.2f}** |"
         )
     return rows
 
@@ -158,7 +160,8 @@ def time_layer():
         peak = torch.cuda.max_memory_allocated() / 2**30
         torch.cuda.reset_peak_memory_stats()
         rows.append(
-            f"| Mamba {method} | width 768, 8 x 8192 | | {time:.2f} | | {peak:.0f} GiB |"
+            f"| Mamba {method} | width 768, 8 x 8192 | | {time:.2f} | "
+            f"| {peak:.0f} GiB |"
         )
     return rows
 
@@ -190,8 +193,8 @@ def main():
         "# State-space layers on a CUDA device",
         "",
         f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}. Times in "
-        f"milliseconds, medians of {ROUNDS}; the ratio is that of forward + backward to "
-        "the copy. Made by `python -m benchmarks.gpu_state_space`.",
+        f"milliseconds, medians of {ROUNDS}; the ratio is that of forward + backward "
+        "to the copy. Made by `python -m benchmarks.gpu_state_space`.",
         "",
         "| kernel | sizes | worst difference | |",
         "|---|---|---|---|",

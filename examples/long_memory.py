@@ -41,7 +41,9 @@ class LastStep(torch.nn.Module):
 LAYERS = {
     "LSTM": lambda: nn.LSTM(WIDTH, WIDTH),
     "S4D": lambda: nn.S4D(WIDTH, 8, dt_min=1e-4, dt_max=1e-2),
-    "Mamba": lambda: nn.Mamba(WIDTH, n_states=8, head_size=16, dt_min=1e-4, dt_max=1e-3),
+    "Mamba": lambda: nn.Mamba(
+        WIDTH, n_states=8, head_size=16, dt_min=1e-4, dt_max=1e-3
+    ),
 }
 
 
@@ -60,7 +62,7 @@ def accuracy(net, X, y):
     return float((scores.argmax(1) == y).mean())
 
 
-def recall(name, length=400, epochs=12):
+def recall(name, length=250, epochs=18):
     """Accuracy on new sequences after training a net with this layer."""
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
@@ -71,7 +73,7 @@ def recall(name, length=400, epochs=12):
 
 
 if __name__ == "__main__":
-    length = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    length = int(sys.argv[1]) if len(sys.argv) > 1 else 250
     print(f"recall of one of {SYMBOLS} symbols after {length} steps of noise")
     for name in LAYERS:
         begun = time.perf_counter()

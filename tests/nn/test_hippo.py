@@ -1,4 +1,4 @@
-"""HiPPO-LegS: the printed matrix, its eigenvalues, and a history told from the state."""
+"""HiPPO-LegS: the printed matrix, its eigenvalues, and a history from its state."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,9 @@ def test_coefficients_are_legendre_projections():
     s = (np.arange(L) + 0.5) / L
     u = np.cos(5 * s) + s**2
     c = legs_coefficients(u, N)
-    P = np.polynomial.legendre.legvander(2 * s - 1, N - 1) * np.sqrt(2 * np.arange(N) + 1)
+    P = np.polynomial.legendre.legvander(2 * s - 1, N - 1) * np.sqrt(
+        2 * np.arange(N) + 1
+    )
     assert np.abs(c - P.T @ u / L).max() < 2e-3
 
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import (
+from pansophy.nn import (  # noqa: E402
     MLPField,
     ResidualNet,
     SpectralNorm,
@@ -30,7 +30,10 @@ def test_absolute_value_has_constant_one():
 def test_bound_is_the_product_and_holds():
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        torch.nn.Linear(5, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3), torch.nn.Sigmoid()
+        torch.nn.Linear(5, 8),
+        torch.nn.Tanh(),
+        torch.nn.Linear(8, 3),
+        torch.nn.Sigmoid(),
     )
     norms = [float(np.linalg.norm(net[i].weight.detach().numpy(), 2)) for i in (0, 2)]
     bound = lipschitz_bound(net)
@@ -80,7 +83,9 @@ def test_normalised_layer_has_norm_one_whatever_its_scale():
             outputs.append(wrapped(x))
         assert lipschitz_bound(wrapped) == pytest.approx(1, abs=1e-4)
     torch.testing.assert_close(outputs[99], outputs[-1], rtol=1e-4, atol=1e-5)
-    net = torch.nn.Sequential(wrapped, torch.nn.ReLU(), SpectralNorm(torch.nn.Linear(4, 2)))
+    net = torch.nn.Sequential(
+        wrapped, torch.nn.ReLU(), SpectralNorm(torch.nn.Linear(4, 2))
+    )
     for _ in range(100):
         net(x)
     assert lipschitz_bound(net) <= 1 + 1e-3
@@ -97,7 +102,9 @@ def test_gradient_goes_through_the_norm():
     value = lambda: wrapped(x).square().sum()
     (g,) = torch.autograd.grad(value(), wrapped.layer.weight)
     # homogeneous of degree 0: the derivative along the weight itself is 0
-    assert float((g * wrapped.layer.weight).sum().detach()) == pytest.approx(0, abs=1e-9)
+    assert float((g * wrapped.layer.weight).sum().detach()) == pytest.approx(
+        0, abs=1e-9
+    )
     assert float(g.abs().max()) > 1e-3
 
 

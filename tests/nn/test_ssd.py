@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import ssd, ssm_scan
-from pansophy.nn.triton_support import has_triton
+from pansophy.nn import ssd, ssm_scan  # noqa: E402
+from pansophy.nn.triton_support import has_triton  # noqa: E402
 
 
 def parts(n, length, heads, P, N, dtype=torch.float64, device="cpu"):
@@ -111,7 +111,9 @@ def test_bad_input():
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not has_triton(), reason="Triton is not here")
-@pytest.mark.parametrize("sizes", [(1, 5, 2, 16, 16), (2, 130, 3, 32, 16), (1, 64, 1, 16, 64)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 5, 2, 16, 16), (2, 130, 3, 32, 16), (1, 64, 1, 16, 64)]
+)
 def test_triton_equals_the_recurrence(sizes):
     device = "cuda" if torch.cuda.is_available() else "cpu"
     make = lambda: parts(*sizes, torch.float32, device)

@@ -7,7 +7,7 @@ from scipy.linalg import expm
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import (
+from pansophy.nn import (  # noqa: E402
     S4,
     S4D,
     Mamba,
@@ -16,8 +16,8 @@ from pansophy.nn import (
     ssm_kernel,
     ssm_scan,
 )
-from pansophy.nn.ssm import Pair, discretize_diagonal
-from pansophy.state_space import discretize
+from pansophy.nn.ssm import Pair, discretize_diagonal  # noqa: E402
+from pansophy.state_space import discretize  # noqa: E402
 
 X9 = discretize([[0, 1], [-2, -3]], [0, 1], 0.1, "bilinear")
 KERNEL = [0.004329, 0.011788, 0.017105, 0.020745, 0.023080]
@@ -29,12 +29,14 @@ def test_worked_example_in_both_modes():
     A, B = X9
     K = ssm_kernel(A, B, [1.0, 0.0], 5)
     assert K.tolist() == pytest.approx(KERNEL, abs=5e-7)
-    y, x = ssm_scan(A, B, [1.0, 0.0], INPUT)
+    y, _ = ssm_scan(A, B, [1.0, 0.0], INPUT)
     assert y.tolist() == pytest.approx(OUTPUT, abs=5e-7)
     u = torch.tensor(INPUT, dtype=torch.float64)
     assert causal_convolution(u, K).tolist() == pytest.approx(OUTPUT, abs=5e-7)
     unrolled = [
-        float((A @ A @ B)[0, 0] * INPUT[0] + (A @ B)[0, 0] * INPUT[1] + B[0, 0] * INPUT[2])
+        float(
+            (A @ A @ B)[0, 0] * INPUT[0] + (A @ B)[0, 0] * INPUT[1] + B[0, 0] * INPUT[2]
+        )
     ]
     assert y[2:3].tolist() == pytest.approx(unrolled, abs=1e-14)
 
@@ -73,7 +75,9 @@ def test_diagonal_discretisation_equals_the_dense_one(method):
     values = np.array([-0.5 + 3j, -1e-6 + 1e-3j, -20 + 0.1j])
     pair = Pair(torch.tensor(values.real), torch.tensor(values.imag))
     for delta in (1e-3, 0.1, 1.0):
-        A, B = discretize_diagonal(pair, torch.tensor(delta, dtype=torch.float64), method)
+        A, B = discretize_diagonal(
+            pair, torch.tensor(delta, dtype=torch.float64), method
+        )
         for i, value in enumerate(values):
             block = np.array([[value.real, -value.imag], [value.imag, value.real]])
             dense, drive = discretize(block, [1.0, 0.0], delta, method)
@@ -91,7 +95,10 @@ def test_diagonal_discretisation_equals_the_dense_one(method):
 
 def dense_system(layer, h):
     """A, B, C of channel h of an S4D as complex matrices over both conjugates."""
-    A, B = (Pair(p.re.detach().double(), p.im.detach().double()) for p in layer.discretized())
+    A, B = (
+        Pair(p.re.detach().double(), p.im.detach().double())
+        for p in layer.discretized()
+    )
     a = A.re[h].numpy() + 1j * A.im[h].numpy()
     b = B.re[h].numpy() + 1j * B.im[h].numpy()
     c = layer.C[h].detach().double().numpy() @ [1, 1j]
@@ -145,7 +152,9 @@ def layer(request):
 
 
 def sequences(n=2, length=37):
-    return torch.randn(n, length, 4, dtype=torch.float64, generator=torch.manual_seed(1))
+    return torch.randn(
+        n, length, 4, dtype=torch.float64, generator=torch.manual_seed(1)
+    )
 
 
 def test_steps_equal_the_whole_sequence(layer):
@@ -167,7 +176,9 @@ def test_no_look_into_the_future(layer):
     assert float(g[:, 20].abs().max()) > 1e-6
     changed = x.detach().clone()
     changed[:, 21:] += 100.0
-    torch.testing.assert_close(layer(changed)[:, :21], y[:, :21].detach(), atol=1e-10, rtol=0)
+    torch.testing.assert_close(
+        layer(changed)[:, :21], y[:, :21].detach(), atol=1e-10, rtol=0
+    )
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
@@ -242,7 +253,10 @@ def test_bfloat16_input():
     y = layer(x.bfloat16())
     assert y.dtype == torch.bfloat16
     exact = layer(x)
-    assert float((y.float() - exact).detach().abs().max() / exact.detach().abs().max()) < 0.02
+    assert (
+        float((y.float() - exact).detach().abs().max() / exact.detach().abs().max())
+        < 0.02
+    )
 
 
 def test_bad_input():

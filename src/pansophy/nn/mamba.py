@@ -93,7 +93,8 @@ class Mamba(nn.Module):
         self.inner = expand * self.width
         if self.inner % head_size:
             raise ValueError(
-                f"head_size must divide the {self.inner} inner channels, got {head_size}."
+                f"head_size must divide the {self.inner} inner channels, got "
+                f"{head_size}."
             )
         self.head_size, self.n_states = head_size, n_states
         self.heads = self.inner // head_size

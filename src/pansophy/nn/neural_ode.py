@@ -25,9 +25,9 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .mlp import glorot_uniform
 from .field_gradients import MLPFieldPass
 from .heads import HEADS, weighted_mean_loss
+from .mlp import glorot_uniform
 from .ode import ODESolution, odeint
 
 

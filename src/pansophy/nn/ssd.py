@@ -69,7 +69,8 @@ def ssd(
     --------
     >>> import torch
     >>> from pansophy.nn import ssd
-    >>> x, B, C = torch.randn(1, 100, 2, 4), torch.randn(1, 100, 3), torch.randn(1, 100, 3)
+    >>> x, B = torch.randn(1, 100, 2, 4), torch.randn(1, 100, 3)
+    >>> C = torch.randn(1, 100, 3)
     >>> log_a = -torch.rand(1, 100, 2)
     >>> y, h = ssd(x, log_a, B, C)
     >>> torch.allclose(y, ssd(x, log_a, B, C, method="loop")[0], atol=1e-4)
@@ -78,7 +79,9 @@ def ssd(
     n, length, heads, P = x.shape
     N = B.shape[-1]
     if log_a.shape != (n, length, heads):
-        raise ValueError(f"log_a must have shape {(n, length, heads)}, got {log_a.shape}.")
+        raise ValueError(
+            f"log_a must have shape {(n, length, heads)}, got {log_a.shape}."
+        )
     if B.shape != (n, length, N) or C.shape != B.shape:
         raise ValueError(f"B and C must have shape {(n, length, 'N')}.")
     exact = torch.float32 if x.dtype in HALF else x.dtype
@@ -97,7 +100,7 @@ def ssd(
     if method == "loop":
         y, h = loop_ssd(*parts)
     elif method == "chunked":
-        y, h = chunked_ssd(*parts, chunk)
+        y, h = chunked_ssd(*parts, chunk=chunk)
     else:
         raise ValueError(
             f'method must be "auto", "loop", "chunked" or "triton", got {method!r}.'

@@ -8,7 +8,7 @@ def has_triton() -> bool:
     """Whether Triton imports and there is a device, or its interpreter, to run it."""
     try:
         import triton
-        import triton.language  # noqa: F401
+        import triton.language
     except Exception:  # a broken installation is none
         return False
     import torch

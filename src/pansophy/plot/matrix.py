@@ -8,7 +8,7 @@ from .style import draw_styled
 
 @draw_styled
 def matrix(values, *, labels=None, ax=None):
-    """Entries by colour, negative and positive apart; small matrices show their numbers.
+    """Entries by colour; small matrices show their numbers.
 
     Parameters
     ----------
