@@ -1,4 +1,4 @@
-"""Recall over hundreds of steps, where an LSTM is at chance (`examples/long_memory`)."""
+"""Recall over hundreds of steps (`examples/long_memory`): an LSTM is at chance."""
 
 import importlib.util
 from pathlib import Path

@@ -23,7 +23,7 @@ Refs      [Gu2023] selection; [Dao2024] heads and (4)
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -86,7 +86,8 @@ class Mamba(nn.Module):
 
     def __init__(
         self, width: int, *, n_states: int = 16, expand: int = 2, head_size: int = 16,
-        convolution: int = 4, dt_min=1e-3, dt_max=1e-1, method="auto", generator=None,
+        convolution: int = 4, dt_min=1e-3, dt_max=1e-1, method: Any = "auto",
+        generator=None,
     ):  # fmt: skip
         super().__init__()
         self.width = int(width)
@@ -170,7 +171,7 @@ class Mamba(nn.Module):
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
         channels = (window * self.kernel[:, 0]).sum(-1) + self.kernel_bias
         parts = self._selective(z, channels[:, None], dt)
-        exact = [p.to(state.h.dtype) for p in parts[:5]]
-        y, h = loop_ssd(*exact, state.h)
+        u, log_a, B, C, gain = (p.to(state.h.dtype) for p in parts[:5])
+        y, h = loop_ssd(u, log_a, B, C, gain, state.h)
         y = self._output(y.to(x.dtype), parts)[:, 0]
         return y, MambaState(window[:, :, 1:], h)
