@@ -52,6 +52,43 @@ class Rivals(torch.nn.Module):
         }
 
 
+class GradientPenalty(torch.nn.Module):
+    """A critic whose loss takes a gradient inside, as in a Wasserstein GAN."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.critic = torch.nn.Sequential(
+            torch.nn.Linear(5, 8, dtype=torch.float64),
+            torch.nn.Tanh(),
+            torch.nn.Linear(8, 1, bias=False, dtype=torch.float64),
+        )
+
+    def losses(self, batch):
+        with torch.enable_grad():  # validation runs without gradients
+            X = batch[0].detach().requires_grad_()
+            (slope,) = torch.autograd.grad(
+                self.critic(X).sum(), X, create_graph=self.training
+            )
+            penalty = (slope.norm(dim=1) - 1).square().mean()
+        return {"penalty": penalty}
+
+
+class LazyRegulariser(AutoEncoder):
+    """A name that occurs in every other step only."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def losses(self, batch):
+        losses = super().losses(batch)
+        self.calls += self.training
+        if self.calls % 2 == 0:
+            losses["size"] = 1e-4 * self.code.weight.square().sum()
+        return losses
+
+
 class Case(NamedTuple):
     make: object
     data: object  # rng -> tuple of arrays
@@ -95,6 +132,8 @@ NETS = {
         smooth=False,
     ),
     "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
+    "gradient penalty": Case(GradientPenalty, lambda r: (rows(r),)),
+    "lazy regulariser": Case(LazyRegulariser, lambda r: (rows(r),), smooth=False),
     "rivals": Case(
         Rivals,
         lambda r: (rows(r),),
@@ -141,13 +180,17 @@ def test_same_seed_same_run(case, rng):
         assert not same(first.state.net, other.state.net)
 
 
-def test_resumed_run_is_the_same_run(case, rng, tmp_path):
+@pytest.mark.parametrize(
+    "more", [{}, {"accumulate": 2, "average": nn.WeightAverage()}], ids=["", "averaged"]
+)
+def test_resumed_run_is_the_same_run(case, more, rng, tmp_path):
     data = case.data(rng)
     options = {
         "batch_size": 5,
         "schedule": nn.schedules.warmup_cosine(3),
         "valid": data,
     }
+    options |= more
     whole = run(case, data, epochs=6, **options, checkpoint=tmp_path / "whole")
     file = tmp_path / "part"
     # a schedule is a function of the planned length, so the plan is the same: the
@@ -185,7 +228,7 @@ def autograd(net, batch):
     return losses, [p.grad.clone() for p in net.parameters()]
 
 
-BY_HAND = [n for n, case in NETS.items() if getattr(case.make(), "by_hand", False)]
+BY_HAND = [n for n, c in NETS.items() if getattr(c.make(), "has_manual_gradients", 0)]
 SMOOTH = [n for n, case in NETS.items() if case.smooth]
 
 

@@ -1,5 +1,18 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
+from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
+from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
+__all__ = [
+    "ConvClassifier",
+    "ConvRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "NeuralODEClassifier",
+    "NeuralODEDynamics",
+    "NeuralODERegressor",
+    "TabularResNetClassifier",
+    "TabularResNetRegressor",
+]

@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .heads import HEADS
+from .heads import HEADS, positive_total
 
 
 def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
@@ -76,6 +76,8 @@ class MLP(nn.Module):
         self.activation, self.head = ACTIVATIONS[activation], HEADS[head]
         self.alpha, self.dropout = float(alpha), float(dropout)
 
+    capturable = True  # every step does the same
+
     @property
     def has_manual_gradients(self) -> bool:
         """Whether `gradients` may replace autograd."""
@@ -118,7 +120,9 @@ class MLP(nn.Module):
         if rest:
             w = rest[0]
             J = torch.dot(rest[0], value)
-            total = float(positive_total(w.sum()))
+            total = positive_total(w.sum())
+            if X.device.type == "cpu":
+                total = float(total)  # elsewhere the CPU would wait for the device
             D.mul_((w / total)[:, None])  # (3)
         else:
             total = len(X)
@@ -126,15 +130,14 @@ class MLP(nn.Module):
             D.div_(total)
         for i in range(len(layers) - 1, -1, -1):
             W, b = layers[i]
-            torch.addmm(W, H[i].t(), D, beta=alpha / total, out=W.grad)  # (4)
+            if isinstance(total, Tensor):
+                torch.mm(H[i].t(), D, out=W.grad)
+                W.grad.addcmul_(W, alpha / total)
+            else:
+                torch.addmm(W, H[i].t(), D, beta=alpha / total, out=W.grad)  # (4)
             torch.sum(D, 0, out=b.grad)
             if alpha:
                 J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=alpha / 2)
             if i:
                 D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
         return {"loss": J.div_(total)}
-
-
-def positive_total(total: Tensor) -> Tensor:
-    """A divisor for a batch whose weights may all be 0."""
-    return torch.where(total > 0, total, torch.ones_like(total))

@@ -27,6 +27,7 @@ from .label_curve import label_curve
 from .label_grid import label_grid
 from .learning_curve import learning_curve
 from .losses import losses
+from .matrix import matrix
 from .message_passing import message_passing
 from .network_graph import network_graph
 from .partial_dependence import partial_dependence
@@ -89,6 +90,7 @@ __all__ = [
     "kalman",
     "label_curve",
     "losses",
+    "matrix",
     "message_passing",
     "partial_sums",
     "poles",

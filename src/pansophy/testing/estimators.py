@@ -168,7 +168,23 @@ EXPECTED: dict[str, dict[str, str]] = {
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
+EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
+SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_FLOW = {
+    "n_epochs": 30,
+    "method": "euler",
+    "n_steps": 1,
+    "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
+    "dtype": "float64",
+}
 QUICK: dict[str, dict] = {
+    "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
+    "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
+    "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
+    "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
