@@ -12,12 +12,17 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from . import activations, heads, schedules
-from .activations import ACTIVATIONS
+from . import activations, heads, init, schedules
+from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
+from .approximation_curve import approximation_curve
+from .backward import backward
 from .batches import Batches, SparseRows
+from .check_graph import check_graph
 from .checkpoint import read_checkpoint, write_checkpoint
 from .heads import HEADS
-from .mlp import MLP, glorot_uniform
+from .init import glorot_uniform
+from .mlp import MLP
+from .neuron import Neuron
 from .optimisers import (
     SGD,
     Adam,
@@ -27,33 +32,56 @@ from .optimisers import (
     ParameterGroups,
     TorchOptimiser,
 )
+from .sequential import Sequential
 from .stopping import EarlyStopping
 from .train import Net, Training, TrainingState, train
+from .training_report import (
+    learning_rate_range_test,
+    saturation_report,
+    training_report,
+)
 from .weight_average import WeightAverage
+from .weight_symmetries import canonicalize, count_equivalent_weights
+from .xor_network import xor_network
 
 __all__ = [
     "ACTIVATIONS",
     "Adam",
     "AdamW",
     "Batches",
+    "ELU",
     "EarlyStopping",
     "HEADS",
+    "LeakyReLU",
     "Lion",
     "MLP",
+    "Maxout",
     "Muon",
     "Net",
+    "Neuron",
     "ParameterGroups",
     "SGD",
+    "Sequential",
     "SparseRows",
     "TorchOptimiser",
     "Training",
     "TrainingState",
     "WeightAverage",
     "activations",
+    "approximation_curve",
+    "backward",
+    "canonicalize",
+    "check_graph",
+    "count_equivalent_weights",
     "glorot_uniform",
     "heads",
+    "init",
+    "learning_rate_range_test",
     "read_checkpoint",
+    "saturation_report",
     "schedules",
     "train",
+    "training_report",
     "write_checkpoint",
+    "xor_network",
 ]
