@@ -12,13 +12,15 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from . import activations, heads, init, schedules
+from . import activations, heads, init, parallel, schedules
+from .activation_checkpointing import checkpoint_activations
 from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
 from .approximation_curve import approximation_curve
 from .backward import backward
 from .batches import Batches, SparseRows
 from .check_graph import check_graph
 from .checkpoint import read_checkpoint, write_checkpoint
+from .data_sources import FileRows, ParquetRows, RaggedRows
 from .heads import HEADS
 from .init import glorot_uniform
 from .mlp import MLP
@@ -51,6 +53,7 @@ __all__ = [
     "Batches",
     "ELU",
     "EarlyStopping",
+    "FileRows",
     "HEADS",
     "LeakyReLU",
     "Lion",
@@ -60,6 +63,8 @@ __all__ = [
     "Net",
     "Neuron",
     "ParameterGroups",
+    "ParquetRows",
+    "RaggedRows",
     "SGD",
     "Sequential",
     "SparseRows",
@@ -72,11 +77,13 @@ __all__ = [
     "backward",
     "canonicalize",
     "check_graph",
+    "checkpoint_activations",
     "count_equivalent_weights",
     "glorot_uniform",
     "heads",
     "init",
     "learning_rate_range_test",
+    "parallel",
     "read_checkpoint",
     "saturation_report",
     "schedules",

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from .optimisers import ParameterPack, pack_parameters
+from .parallel import pack_sharded
 
 
 class LossTotals:
@@ -43,7 +44,7 @@ class LossTotals:
         """The mean of each loss that occurred, and a fresh start."""
         names = [name for name, rows in self.rows.items() if rows]
         means = {name: float(self.sums[name]) / self.rows[name] for name in names}
-        if reduce is not None:
+        if reduce is not None:  # over processes
             means = reduce({n: (means[n], self.rows[n]) for n in names})
         for name in self.sums:
             self.sums[name].zero_()  # the same tensors: a CUDA graph adds to them
@@ -66,28 +67,33 @@ class GradientStep:
         Whether to compute in bfloat16; losses must come out as float32.
     losses : function of a batch or None
         In place of `net.losses`, as when it is compiled.
-    reduce : function of a list of packs and a weight, or None
-        Makes the gradient that of all processes.
+    processes : nn.parallel.Processes or None
+        The others of a run; gradients are then those of all their rows.
+    sharded : bool
+        Whether the processes hold parts of the parameters.
     """
 
     def __init__(
         self, net, optimiser, totals, *, clip=None, clip_value=None, amp=False,
-        losses=None, reduce=None,
+        losses=None, processes=None, sharded=False,
     ):  # fmt: skip
         self.net, self.totals = net, totals
         self.by_name = isinstance(optimiser, dict)
         self.clip, self.clip_value = clip, clip_value
         self.amp = amp
         self.losses = losses or net.losses
-        self.reduce = reduce
+        self.processes, self.sharded = processes, sharded
         rules = optimiser if self.by_name else {"": optimiser}
         named = {name: parameters_of_loss(net, name) for name in rules}
         refuse_shared_parameters(named)
         self.packs: dict[str, list[ParameterPack]] = {
-            name: pack_parameters(named[name], rule) for name, rule in rules.items()
+            name: pack_sharded(named[name], rule)
+            if sharded
+            else pack_parameters(named[name], rule)
+            for name, rule in rules.items()
         }
         own = getattr(net, "has_manual_gradients", False)
-        self.manual = own and not amp and not self.by_name and losses is None
+        self.manual = own and not (amp or self.by_name or sharded or losses)
 
     def __call__(self, batches, scale) -> None:
         with torch.set_grad_enabled(not self.manual):
@@ -97,9 +103,21 @@ class GradientStep:
                 compute = self._manual_gradients if self.manual else self._backward
                 if not self.manual or len(batches) > 1:
                     self._zero_gradients("")
-                for batch, rows, share in with_shares(batches):
+                for batch, rows, share in self._with_shares(batches):
                     compute(batch, rows, share)
                 self._move("", batches, scale)
+
+    def _with_shares(self, batches):
+        """(batch, rows, share in the gradient) of each batch, eq. (1)."""
+        total = sum(rows for _, rows in batches)
+        factor = 1.0
+        if self.sharded:  # whose gradients are means over processes
+            device = next(self.net.parameters()).device
+            everywhere = self.processes.total(total, device)
+            factor = total * self.processes.size / everywhere if everywhere else 0.0
+        for batch, rows in batches:
+            part = rows / total if len(batches) > 1 and total else 1.0
+            yield batch, rows, part * factor
 
     def _manual_gradients(self, batch, rows, share):
         """Gradients by the net itself."""
@@ -123,7 +141,7 @@ class GradientStep:
     def _step_by_name(self, batches, scale):
         deferred: dict[str, list] = {}
         moved: list[str] = []
-        for batch, rows, share in with_shares(batches):
+        for batch, rows, share in self._with_shares(batches):
             with self.autocast():
                 losses = self.losses(batch)
             if unknown := sorted(losses.keys() - self.packs.keys()):
@@ -177,33 +195,36 @@ class GradientStep:
 
     def _zero_gradients(self, name):
         for pack in self.packs[name]:
+            if self.sharded:
+                pack.flat.collect()  # drops what is left of an earlier backward pass
             pack.flat.g.zero_()
 
     @torch.no_grad()
     def _move(self, name, batches, scale):
         """Clip the gradient of a name and let its optimisers step."""
         packs = self.packs[name]
-        if self.reduce is not None:
-            self.reduce(packs, sum(rows for _, rows in batches))
+        if self.sharded:
+            for pack in packs:
+                pack.flat.collect()
+        elif self.processes is not None:
+            weight = sum(rows for _, rows in batches)
+            self.processes.reduce_gradients(packs, weight)
         if self.clip_value is not None:
             for pack in packs:
                 pack.flat.g.clamp_(-self.clip_value, self.clip_value)
         if self.clip is not None:
             norms = [torch.linalg.vector_norm(pack.flat.g) for pack in packs]
             norm = torch.linalg.vector_norm(torch.stack(norms))
+            if self.sharded:
+                norm = self.processes.total(float(norm) ** 2, norm.device) ** 0.5
+                norm = torch.tensor(norm, dtype=norms[0].dtype, device=norms[0].device)
             factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
             for pack in packs:
                 pack.flat.g.mul_(factor)
         for pack in packs:
             pack.rule.step(pack.flat, pack.state, scale)
-
-
-def with_shares(batches):
-    """(batch, rows, k_j / K) of each batch, eq. (1)."""
-    total = sum(rows for _, rows in batches)
-    for batch, rows in batches:
-        if rows:
-            yield batch, rows, rows / total if len(batches) > 1 else 1.0
+            if self.sharded:
+                pack.flat.scatter()
 
 
 def parameters_of_loss(net, name) -> dict[str, torch.nn.Parameter]:
