@@ -119,7 +119,7 @@ def test_processes_must_have_been_started():
         joined_processes("data")
     with pytest.raises(ValueError, match="parallel must be"):
         joined_processes("all")
-    assert joined_processes("auto") is None
+    assert not joined_processes("auto").several
 
 
 if __name__ == "__main__":

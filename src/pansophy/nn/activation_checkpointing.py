@@ -43,7 +43,7 @@ def checkpoint_activations(net, blocks=None):
             "the net has no list or sequence of modules: name the blocks to checkpoint."
         )
     for block in blocks:
-        if not getattr(block.forward, "is_recomputed", False):
+        if getattr(block.forward, "__name__", "") != "recomputing":
             block.forward = recomputed(block.forward)
     return net
 
@@ -51,10 +51,9 @@ def checkpoint_activations(net, blocks=None):
 def recomputed(forward):
     """A forward function that is called again in the backward pass."""
 
-    def call(*arguments, **options):
+    def recomputing(*arguments, **options):
         if not torch.is_grad_enabled():
             return forward(*arguments, **options)
         return checkpoint(forward, *arguments, use_reentrant=False, **options)
 
-    call.is_recomputed = True
-    return call
+    return recomputing

@@ -11,7 +11,7 @@ page-locked memory if they go to a GPU. The position of the stream, which checkp
 hold, is that of the batches taken from it, not of those read ahead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,8 @@ class Batches:
 
     def _read_pass(self, skip):
         """A pass of a source that has an order of its own."""
-        for batch in self.source.read_pass(self.rng, self.batch_size, skip):
+        source: Any = self.source
+        for batch in source.read_pass(self.rng, self.batch_size, skip):
             rows = first_length(batch)
             if self.part is None:
                 yield self._placed(batch), rows
@@ -170,14 +171,14 @@ class Batches:
     def _parts(self, order, begin):
         """This process's part of each batch."""
         order = np.arange(begin, self.n) if order is None else order
-        i, k = self.part
+        i, k = self.part or (0, 1)
         for at in range(0, len(order), self.batch_size):
             rows = order[at : at + self.batch_size]
             own = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
             shown = own if len(own) else rows[:1]
             yield self._placed(self.source.take(shown)), len(own)
 
-    def stream(self) -> Iterator[tuple[Any, int]]:
+    def stream(self) -> Generator[tuple[Any, int], None, None]:
         """Batches without end, pass after pass, from the present position."""
         if self.prefetch:
             yield from self._stream_ahead()

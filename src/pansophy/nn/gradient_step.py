@@ -13,7 +13,6 @@ A graph is kept for a second backward pass only while another tensor of the same
 of `losses` still needs it.
 """
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor
 
 from .optimisers import ParameterPack, pack_parameters
-from .parallel import pack_sharded
+from .parallel import SingleProcess, pack_sharded
 
 
 class LossTotals:
@@ -40,12 +39,11 @@ class LossTotals:
         self.sums[name].add_(value, alpha=rows)
         self.rows[name] = self.rows.get(name, 0) + rows
 
-    def means(self, reduce: Callable[[dict], dict] | None = None) -> dict[str, float]:
-        """The mean of each loss that occurred, and a fresh start."""
+    def means(self, processes) -> dict[str, float]:
+        """The mean of each loss that occurred in any process, and a fresh start."""
         names = [name for name, rows in self.rows.items() if rows]
-        means = {name: float(self.sums[name]) / self.rows[name] for name in names}
-        if reduce is not None:  # over processes
-            means = reduce({n: (means[n], self.rows[n]) for n in names})
+        parts = {n: (float(self.sums[n]) / self.rows[n], self.rows[n]) for n in names}
+        means = processes.mean_losses(parts)
         for name in self.sums:
             self.sums[name].zero_()  # the same tensors: a CUDA graph adds to them
             self.rows[name] = 0
@@ -67,8 +65,8 @@ class GradientStep:
         Whether to compute in bfloat16; losses must come out as float32.
     losses : function of a batch or None
         In place of `net.losses`, as when it is compiled.
-    processes : nn.parallel.Processes or None
-        The others of a run; gradients are then those of all their rows.
+    processes : of `nn.parallel`
+        The processes of the run; gradients are those of all their rows.
     sharded : bool
         Whether the processes hold parts of the parameters.
     """
@@ -82,7 +80,8 @@ class GradientStep:
         self.clip, self.clip_value = clip, clip_value
         self.amp = amp
         self.losses = losses or net.losses
-        self.processes, self.sharded = processes, sharded
+        self.processes = processes or SingleProcess()
+        self.sharded = sharded
         rules = optimiser if self.by_name else {"": optimiser}
         named = {name: parameters_of_loss(net, name) for name in rules}
         refuse_shared_parameters(named)
@@ -206,7 +205,7 @@ class GradientStep:
         if self.sharded:
             for pack in packs:
                 pack.flat.collect()
-        elif self.processes is not None:
+        else:
             weight = sum(rows for _, rows in batches)
             self.processes.reduce_gradients(packs, weight)
         if self.clip_value is not None:

@@ -32,33 +32,63 @@ from torch import Tensor
 from .optimisers import Muon, ParameterPack, TorchOptimiser
 
 
+class SingleProcess:
+    """A process that trains alone."""
+
+    rank = 0
+    size = 1
+    prefix = ""  # of what is its own in a checkpoint
+    several = False
+
+    def shared(self, value):
+        """The value of process 0, in every process."""
+        return value
+
+    def gathered(self, value) -> list:
+        """The values of all processes, in order, in every process."""
+        return [value]
+
+    def total(self, value: float, device) -> float:
+        """The sum of a number over all processes."""
+        return value
+
+    def mean_losses(self, parts: dict[str, tuple[float, float]]) -> dict[str, float]:
+        """Means over the rows of all processes from (mean, rows) of each."""
+        return {name: mean for name, (mean, _) in parts.items()}
+
+    def share_weights(self, net) -> None:
+        """Give every process the parameters and buffers of process 0."""
+
+    def reduce_gradients(self, packs: list[ParameterPack], weight: float) -> None:
+        """Make flat gradients those of all processes, eq. (1)."""
+
+
 class Processes:
     """The processes that train one net, as one of them sees them."""
+
+    several = True
 
     def __init__(self):
         self.rank = dist.get_rank()
         self.size = dist.get_world_size()
+        self.prefix = f"process {self.rank}/"
 
     def shared(self, value):
-        """The value of process 0, in every process."""
         box = [value]
         dist.broadcast_object_list(box, src=0)
         return box[0]
 
     def gathered(self, value) -> list:
-        """The values of all processes, in order, in every process."""
         values: list[Any] = [None] * self.size
         dist.all_gather_object(values, value)
         return values
 
     def total(self, value: float, device) -> float:
-        """The sum of a number over all processes."""
         box = torch.tensor(float(value), dtype=torch.float64, device=device)
         dist.all_reduce(box)
         return float(box)
 
     def mean_losses(self, parts: dict[str, tuple[float, float]]) -> dict[str, float]:
-        """Means over the rows of all processes from (mean, rows) of each."""
         sums: dict[str, list[float]] = {}
         for own in self.gathered(parts):
             for name, (mean, rows) in own.items():
@@ -69,13 +99,11 @@ class Processes:
 
     @torch.no_grad()
     def share_weights(self, net) -> None:
-        """Give every process the parameters and buffers of process 0."""
         for tensor in net.state_dict().values():
             dist.broadcast(tensor, src=0)
 
     @torch.no_grad()
     def reduce_gradients(self, packs: list[ParameterPack], weight: float) -> None:
-        """Make flat gradients those of all processes, eq. (1)."""
         if not packs:
             return
         total = self.total(weight, packs[0].flat.g.device)
@@ -86,8 +114,10 @@ class Processes:
             dist.all_reduce(g.mul_(weight / total if total else 0.0))
 
 
-def joined_processes(parallel: Literal["auto", "none", "data", "fsdp"]):
-    """The processes of a run, or None if it runs alone."""
+def joined_processes(
+    parallel: Literal["auto", "none", "data", "fsdp"],
+) -> SingleProcess | Processes:
+    """The processes of a run, or one that is alone."""
     if parallel not in ("auto", "none", "data", "fsdp"):
         raise ValueError(
             f'parallel must be "auto", "none", "data" or "fsdp", got {parallel!r}.'
@@ -99,8 +129,9 @@ def joined_processes(parallel: Literal["auto", "none", "data", "fsdp"]):
             "the script with torchrun and call torch.distributed.init_process_group."
         )
     if parallel == "none" or not ready:
-        return None
-    return Processes() if dist.get_world_size() > 1 or parallel == "fsdp" else None
+        return SingleProcess()
+    several = dist.get_world_size() > 1 or parallel == "fsdp"
+    return Processes() if several else SingleProcess()
 
 
 class ShardedParameters:

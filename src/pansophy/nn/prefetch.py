@@ -7,7 +7,7 @@ item would have been taken, and closing the generator ends the thread.
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 
@@ -18,7 +18,7 @@ class _End:
         self.error = error
 
 
-def prefetched(items: Iterable, depth: int = 2) -> Iterator[Any]:
+def prefetched(items: Iterable, depth: int = 2) -> Generator[Any, None, None]:
     """The items of an iterable, made by a thread up to `depth` ahead.
 
     Examples

@@ -174,7 +174,7 @@ def why_not_captured(net, step: GradientStep, device, *, asked: bool, accumulate
         return "the net does not say that it is capturable"
     if accumulate > 1:
         return "batches are accumulated"
-    if step.processes is not None:
+    if step.processes.several:
         return "several processes train together"
     if any(isinstance(rule, TorchOptimiser) for rule in rules) or not FUSED:
         return "the optimiser keeps state outside its tensors"

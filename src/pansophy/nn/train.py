@@ -216,13 +216,16 @@ class Training:
         self.device = resolve_device(self.device)
         self.processes = joined_processes(self.parallel)
         rng = make_rng(self.seed)
-        if self.processes is not None:  # all draw the same orders
+        if self.processes.several:  # all draw the same orders
             state = self.processes.shared(rng.bit_generator.state)
             rng.bit_generator.state = state
-        own = 0 if self.processes is None else self.processes.rank
         threads = limit_threads(self.net, self.device, self.batch_size)
         exact = deterministic_torch(self.deterministic)
-        with exact, threads, seeded_torch(self.device, draw_seed(rng) + own):
+        with (
+            exact,
+            threads,
+            seeded_torch(self.device, draw_seed(rng) + self.processes.rank),
+        ):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
@@ -237,7 +240,8 @@ class Training:
 
     def _warn_of_overfitting(self, reason):
         """Warn if a run stopped by held-out losses had long been overfitting."""
-        if reason == "tolerance" and self.stop.monitor == "valid_loss":
+        by_loss = self.stop is not None and self.stop.monitor == "valid_loss"
+        if reason == "tolerance" and by_loss:
             losses = self.history["loss"], self.history["valid_loss"]
             if advice := overfitting_advice(*losses):
                 warnings.warn(advice, OverfittingWarning, stacklevel=4)
@@ -245,10 +249,9 @@ class Training:
     def _prepare(self, rng):
         check_count("accumulate", self.accumulate)
         net = self.net.to(self.device)
-        part = None
-        if self.processes is not None:
-            self.processes.share_weights(net)
-            part = (self.processes.rank, self.processes.size)
+        self.processes.share_weights(net)
+        several = self.processes.several
+        part = (self.processes.rank, self.processes.size) if several else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
         order = rng if self.shuffle else None
@@ -397,11 +400,8 @@ class Training:
                 self.averaged.after_step(self.step)
         if self.averaged is not None:
             self.averaged.after_epoch(self.epoch + 1)
-        if self.processes is None:
-            means = self.totals.means()  # waits for the device
-        else:
-            means = self.totals.means(self.processes.mean_losses)
-            rows = int(self.processes.total(rows, self.device))
+        means = self.totals.means(self.processes)  # waits for the device
+        rows = int(self.processes.total(rows, self.device))
         self.seen += rows
         seconds = time.perf_counter() - begun
         return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
@@ -437,15 +437,11 @@ class Training:
                         parts = [v() if callable(v) else v for v in parts]
                     total = total + sum(v.detach().double() for v in parts) * weight
                     count += weight
-                total = float(total)
-                if self.processes is not None:
-                    total = self.processes.total(total, self.device)
-                    count = self.processes.total(count, self.device)
+                total = self.processes.total(float(total), self.device)
+                count = self.processes.total(count, self.device)
                 values["valid_loss"] = total / count
             if self.evaluate is not None:
-                found = self.evaluate(self.net)
-                alone = self.processes is None
-                values.update(found if alone else self.processes.shared(found))
+                values.update(self.processes.shared(self.evaluate(self.net)))
         return values
 
     def _update_stopping(self):
@@ -504,43 +500,40 @@ class Training:
             for key, value in self.averaged.average.items():
                 tensors[f"average/{key}"] = value
         own = self._own_tensors()
-        if self.processes is None:
-            tensors.update(own)
-        else:  # each process has random numbers, and may have a part of the rest
-            host = {key: value.cpu() for key, value in own.items()}
-            for rank, part in enumerate(self.processes.gathered(host)):
-                tensors |= {f"process {rank}/{k}": v for k, v in part.items()}
+        if self.processes.several:  # objects travel by way of the host
+            own = {key: value.cpu() for key, value in own.items()}
+        for part in self.processes.gathered(own):
+            tensors |= part
         names = (*CHECKPOINTED_COUNTERS, "tag")
         facts = {name: getattr(self, name) for name in names}
         facts["stopping"] = self.stopping.to_json()
         facts["averaged"] = self.averaged.n if self.averaged else 0
         facts["batches"] = self.batches.state_dict()
-        facts["processes"] = 1 if self.processes is None else self.processes.size
-        if self.processes is None or self.processes.rank == 0:
+        facts["processes"] = self.processes.size
+        if self.processes.rank == 0:
             write_checkpoint(self.checkpoint, tensors, facts)
-        if self.processes is not None:
-            self.processes.shared(None)  # none goes on before the file is there
+        self.processes.shared(None)  # none goes on before the file is there
 
     def _own_tensors(self) -> dict[str, Tensor]:
         """What is this process's own: optimiser states and random numbers."""
+        mine = self.processes.prefix
         tensors = {
-            f"optimiser/{key}": value
+            f"{mine}optimiser/{key}": value
             for key, value in self._optimiser_tensors().items()
         }
-        tensors["random/cpu"] = torch.get_rng_state()
+        tensors[f"{mine}random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
+            tensors[f"{mine}random/cuda"] = torch.cuda.get_rng_state(self.device)
         return tensors
 
     def _load(self):
         tensors, facts = read_checkpoint(self.checkpoint)
-        alone = self.processes is None
-        if facts.get("processes", 1) != (1 if alone else self.processes.size):
+        if facts["processes"] != self.processes.size:
             raise ValueError(
-                f"{self.checkpoint} was written by {facts['processes']} processes, "
-                "and is resumed by as many."
+                f"{self.checkpoint} was written by {facts['processes']} processes and "
+                f"cannot be resumed by {self.processes.size}."
             )
-        mine = "" if alone else f"process {self.processes.rank}/"
+        mine = self.processes.prefix
         if facts["tag"] != self.tag:
             raise ValueError(
                 f"{self.checkpoint} belongs to another run: its data or parameters "
