@@ -221,11 +221,8 @@ class Training:
             rng.bit_generator.state = state
         threads = limit_threads(self.net, self.device, self.batch_size)
         exact = deterministic_torch(self.deterministic)
-        with (
-            exact,
-            threads,
-            seeded_torch(self.device, draw_seed(rng) + self.processes.rank),
-        ):
+        seed = draw_seed(rng) + self.processes.rank
+        with exact, threads, seeded_torch(self.device, seed):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
