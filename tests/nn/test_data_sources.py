@@ -116,6 +116,21 @@ def zip_first(stream, n):
     return found
 
 
+def test_images_of_a_folder_are_read_when_they_are_taken(tmp_path, rng):
+    Image = pytest.importorskip("PIL.Image")
+    pixels = rng.integers(0, 256, (5, 6, 4), dtype=np.uint8)
+    paths = [tmp_path / f"{i}.png" for i in range(5)]
+    for path, image in zip(paths, pixels):
+        Image.fromarray(image).save(path)
+
+    def read(paths):
+        return np.stack([np.asarray(Image.open(p)) for p in paths])
+
+    rows = nn.FileRows(paths, read, np.arange(5))
+    X, y = rows.take(np.array([3, 1]))
+    assert np.array_equal(X, pixels[[3, 1]]) and y.tolist() == [3, 1]
+
+
 def test_files_must_match_their_labels():
     with pytest.raises(ValueError, match="2 paths, but 3 aligned"):
         nn.FileRows(["a", "b"], None, [1, 2, 3])

@@ -7,8 +7,9 @@ that of all processes together: each takes its part of every batch, so that
     g = sum_r (k_r / K) g_r,   K = sum_r k_r                                    (1)
 
 over processes r with k_r rows is the gradient of the whole batch, and a run does the
-same steps whatever the number of processes (but for random numbers inside the net,
-which differ from process to process, and for rounding).
+same steps whatever the number of processes (but for rounding, and for what is each
+process's own: random numbers inside the net and batch statistics of normalisation, of
+which those of process 0 are saved).
 
 data   every process holds the whole net; a step adds up the flat gradient vectors
 fsdp   every process holds a part of each parameter, its gradient and its optimiser's

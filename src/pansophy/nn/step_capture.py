@@ -45,9 +45,7 @@ class CapturedStep:
         self.step = step
         self.packs = step.packs
         self.autocast = step.autocast
-        dtype = next(step.net.parameters()).dtype
-        wide = torch.float64 if dtype == torch.float64 else torch.float32
-        self.scale = torch.ones((), dtype=wide, device=device)
+        self.scale = torch.ones((), device=device)  # torch's fused Adam reads float32
         self.last_scale = 1.0
         self.recorded: dict[Any, RecordedStep] = {}
         self.failure: str | None = None
@@ -60,22 +58,22 @@ class CapturedStep:
         return "CUDA graph"
 
     def __call__(self, batches, scale) -> None:
-        if scale != self.last_scale:
-            self.scale.fill_(scale)
-            self.last_scale = scale
         ((batch, rows),) = batches
         parts = batch_tensors(batch)
         if self.failure or parts is None:
             self.failure = self.failure or "batches are not tuples or dicts of tensors"
-            self.step(batches, self.scale)
+            self.step(batches, scale)
             return
+        if scale != self.last_scale:
+            self.scale.fill_(scale)
+            self.last_scale = scale
         key = (rows, *((t.shape, t.dtype) for t in parts))
         recorded = self.recorded.get(key)
         if recorded is None:
             if len(self.recorded) < GRAPHS:
                 recorded = self._record(batch, parts, rows)
             if recorded is None:
-                self.step(batches, self.scale)
+                self.step(batches, scale if self.failure else self.scale)
                 return
             self.recorded[key] = recorded
         torch._foreach_copy_(recorded.buffers, parts)
@@ -100,7 +98,9 @@ class CapturedStep:
             torch.cuda.current_stream(self.scale.device).wait_stream(side)
             state.put_back()
             before = dict(totals.rows)
-            with torch.cuda.graph(graph, stream=side):
+            # other threads may go on reading batches into page-locked memory
+            mode = "thread_local"
+            with torch.cuda.graph(graph, stream=side, capture_error_mode=mode):
                 self.step(batches, self.scale)
             counted = {
                 name: k - before.get(name, 0)
@@ -172,6 +172,8 @@ def why_not_captured(net, step: GradientStep, device, *, asked: bool, accumulate
         return "a CUDA graph needs a CUDA device"
     if not asked and not getattr(net, "capturable", False):
         return "the net does not say that it is capturable"
+    if any(p.dtype == torch.float64 for p in net.parameters()):
+        return "parameters are float64"
     if accumulate > 1:
         return "batches are accumulated"
     if step.processes.several:

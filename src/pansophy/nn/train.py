@@ -151,7 +151,7 @@ class Training:
     compile : {"auto", "none", "graph", "inductor"}
         "graph" launches a step as one CUDA graph, "inductor" has `torch.compile`
         generate its kernels (and records a graph of them if the net is capturable),
-        "auto" takes graphs for nets that are capturable. Where that cannot be,
+        "auto" takes graphs for float32 nets that are capturable. Where that cannot be,
         `TrainingState.execution` tells why.
     deterministic : bool
         Only operations of torch that give the same bits every time, or an error.
