@@ -36,8 +36,9 @@ class LossTotals:
             on_mps = value.device.type == "mps"  # which has no float64
             exact = torch.float32 if on_mps else torch.float64
             self.sums[name] = torch.zeros((), dtype=exact, device=value.device)
+            self.rows[name] = 0
         self.sums[name].add_(value, alpha=rows)
-        self.rows[name] = self.rows.get(name, 0) + rows
+        self.rows[name] += rows
 
     def means(self, processes) -> dict[str, float]:
         """The mean of each loss that occurred in any process, and a fresh start."""
@@ -95,16 +96,27 @@ class GradientStep:
         self.manual = own and not (amp or self.by_name or sharded or losses)
 
     def __call__(self, batches, scale) -> None:
-        with torch.set_grad_enabled(not self.manual):
-            if self.by_name:
-                self._step_by_name(batches, scale)
-            else:
-                compute = self._manual_gradients if self.manual else self._backward
-                if not self.manual or len(batches) > 1:
-                    self._zero_gradients("")
-                for batch, rows, share in self._with_shares(batches):
-                    compute(batch, rows, share)
-                self._move("", batches, scale)
+        """One step; called in the mode of `grad_mode`."""
+        if self.by_name:
+            self._step_by_name(batches, scale)
+            return
+        if self.manual and len(batches) == 1:  # gradients overwrite those before
+            ((batch, rows),) = batches
+            self._count(self.net.gradients(batch), rows)
+        else:
+            compute = self._manual_gradients if self.manual else self._backward
+            self._zero_gradients("")
+            for batch, rows, share in self._with_shares(batches):
+                compute(batch, rows, share)
+        self._move("", batches, scale)
+
+    def grad_mode(self):
+        """Gradients on for autograd, off for a net that computes its own."""
+        return torch.set_grad_enabled(not self.manual)
+
+    def _count(self, values, rows):
+        for name, value in values.items():
+            self.totals.add(name, value, rows)
 
     def _with_shares(self, batches):
         """(batch, rows, share in the gradient) of each batch, eq. (1)."""
@@ -121,9 +133,8 @@ class GradientStep:
     def _manual_gradients(self, batch, rows, share):
         """Gradients by the net itself."""
         flat = [pack.flat for pack in self.packs[""]]
-        before = [] if share == 1 else [p.g.clone() for p in flat]
-        for name, value in self.net.gradients(batch).items():
-            self.totals.add(name, value, rows)
+        before = [p.g.clone() for p in flat]
+        self._count(self.net.gradients(batch), rows)
         for p, g in zip(flat, before):
             p.g.mul_(share).add_(g)
 
@@ -198,28 +209,36 @@ class GradientStep:
                 pack.flat.collect()  # drops what is left of an earlier backward pass
             pack.flat.g.zero_()
 
-    @torch.no_grad()
-    def _move(self, name, batches, scale):
-        """Clip the gradient of a name and let its optimisers step."""
-        packs = self.packs[name]
+    def _join_gradients(self, packs, batches):
+        """Gradients of the rows of all processes."""
         if self.sharded:
             for pack in packs:
                 pack.flat.collect()
         else:
             weight = sum(rows for _, rows in batches)
             self.processes.reduce_gradients(packs, weight)
+
+    def _clip_norm(self, packs):
+        """Shorten the gradient in all packs to the norm `clip`, if it is longer."""
+        norms = [torch.linalg.vector_norm(pack.flat.g) for pack in packs]
+        norm = torch.linalg.vector_norm(torch.stack(norms))
+        if self.sharded:
+            total = self.processes.total(float(norm) ** 2, norm.device)
+            norm = torch.tensor(total**0.5, dtype=norm.dtype, device=norm.device)
+        factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
+        for pack in packs:
+            pack.flat.g.mul_(factor)
+
+    def _move(self, name, batches, scale):
+        """Clip the gradient of a name and let its optimisers step."""
+        packs = self.packs[name]
+        if self.sharded or self.processes.several:
+            self._join_gradients(packs, batches)
         if self.clip_value is not None:
             for pack in packs:
                 pack.flat.g.clamp_(-self.clip_value, self.clip_value)
         if self.clip is not None:
-            norms = [torch.linalg.vector_norm(pack.flat.g) for pack in packs]
-            norm = torch.linalg.vector_norm(torch.stack(norms))
-            if self.sharded:
-                norm = self.processes.total(float(norm) ** 2, norm.device) ** 0.5
-                norm = torch.tensor(norm, dtype=norms[0].dtype, device=norms[0].device)
-            factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
-            for pack in packs:
-                pack.flat.g.mul_(factor)
+            self._clip_norm(packs)
         for pack in packs:
             pack.rule.step(pack.flat, pack.state, scale)
             if self.sharded:

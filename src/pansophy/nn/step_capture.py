@@ -44,7 +44,7 @@ class CapturedStep:
     def __init__(self, step: GradientStep, device):
         self.step = step
         self.packs = step.packs
-        self.autocast = step.autocast
+        self.autocast, self.grad_mode = step.autocast, step.grad_mode
         self.scale = torch.ones((), device=device)  # torch's fused Adam reads float32
         self.last_scale = 1.0
         self.recorded: dict[Any, RecordedStep] = {}
@@ -80,7 +80,7 @@ class CapturedStep:
         recorded.graph.replay()
         counted = self.step.totals.rows
         for name, k in recorded.rows.items():
-            counted[name] = counted.get(name, 0) + k
+            counted[name] += k
 
     def _record(self, batch, parts, rows) -> RecordedStep | None:
         """The graph of a step on batches like this one, or None if it cannot be."""
@@ -141,7 +141,7 @@ class StepState:
             tensor.copy_(value)
         for name, total in self.totals.sums.items():
             total.copy_(self.sums.get(name, torch.zeros_like(total)))
-        self.totals.rows = dict(self.rows)
+        self.totals.rows = {name: self.rows.get(name, 0) for name in self.totals.sums}
         torch.cuda.set_rng_state(self.random, self.device)
         torch.set_rng_state(self.random_cpu)
 

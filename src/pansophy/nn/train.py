@@ -251,6 +251,7 @@ class Training:
         part = (self.processes.rank, self.processes.size) if several else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
+        self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
         self.batches = Batches(self.data, self.batch_size, order, self.device, part)
         self.valid_batches = None
@@ -379,22 +380,21 @@ class Training:
         """Steps of one epoch; the mean losses over its rows, and its speed."""
         self.net.train()
         begun = time.perf_counter()
-        total = self.epochs * len(self.epoch_windows)
         rows = 0
-        for window in self.epoch_windows:
-            batches = [next(stream) for _ in range(window)]
-            scale = self.stopping.rate
-            if self.schedule is not None:
-                scale *= self.schedule(
-                    TrainingProgress(self.step, self.epoch, self.seen, total)
-                )
-            rows += sum(k for _, k in batches)
-            self.take_step([(b, self._weight(b, k)) for b, k in batches], scale)
-            self.step += 1
-            if self.after_step is not None:
-                self.after_step(self.net)
-            if self.averaged is not None:
-                self.averaged.after_step(self.step)
+        take_step = self.take_step
+        with take_step.grad_mode():
+            for window in self.epoch_windows:
+                batches = [next(stream) for _ in range(window)]
+                for _, k in batches:
+                    rows += k
+                if self.batch_weight is not None:
+                    batches = [(b, self._weight(b, k)) for b, k in batches]
+                take_step(batches, self._rate_factor())
+                self.step += 1
+                if self.after_step is not None:
+                    self.after_step(self.net)
+                if self.averaged is not None:
+                    self.averaged.after_step(self.step)
         if self.averaged is not None:
             self.averaged.after_epoch(self.epoch + 1)
         means = self.totals.means(self.processes)  # waits for the device
@@ -403,10 +403,19 @@ class Training:
         seconds = time.perf_counter() - begun
         return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
 
+    def _rate_factor(self) -> float:
+        """Factor on the rate of the next step."""
+        if self.schedule is None:
+            return self.stopping.rate
+        total = self.epochs * len(self.epoch_windows)
+        now = TrainingProgress(self.step, self.epoch, self.seen, total)
+        return self.stopping.rate * self.schedule(now)
+
     def _weight(self, batch, rows):
         """What a batch counts in means: its rows, unless the net says otherwise."""
-        own = getattr(self.net, "batch_weight", None)
-        return rows if own is None or not rows else own(batch)
+        if self.batch_weight is None or not rows:
+            return rows
+        return self.batch_weight(batch)
 
     def _speed(self, rows, seconds) -> dict[str, float]:
         """Rows and operations per second of an epoch, and their share of the peak."""
