@@ -12,8 +12,10 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from . import activations, heads, schedules
-from .activations import ACTIVATIONS
+from . import activations, heads, init, parallel, schedules
+from .activation_checkpointing import checkpoint_activations
+from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
+from .approximation_curve import approximation_curve
 from .attention import (
     SIMILARITIES,
     CrossAttention,
@@ -25,8 +27,10 @@ from .attention import (
     causal_mask,
 )
 from .augmentation import Augmentation, augment, invariance_score
+from .backward import backward
 from .batches import Batches, SparseRows
 from .bptt import TimeGradients, bptt, clip_gradients, gradient_by_lag
+from .check_graph import check_graph
 from .checkpoint import read_checkpoint, write_checkpoint
 from .conv import (
     Conv,
@@ -36,18 +40,21 @@ from .conv import (
     transposed_output_size,
 )
 from .conv_net import ConvNet
+from .data_sources import FileRows, ParquetRows, RaggedRows
 from .decoding import TokenModel, beam_search, decode
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
 from .heads import HEADS
 from .hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .init import glorot_uniform
 from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
 from .mamba import Mamba
-from .mlp import MLP, glorot_uniform
+from .mlp import MLP
 from .model_size import count_flops, count_parameters
 from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
+from .neuron import Neuron
 from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
@@ -66,19 +73,18 @@ from .positions import (
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
 from .scan import scan
+from .sequential import Sequential
 from .ssd import ssd
-from .ssm import (
-    S4,
-    S4D,
-    StateSpaceBlock,
-    causal_convolution,
-    ssm_kernel,
-    ssm_scan,
-)
+from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
 from .stopping import EarlyStopping
 from .tableaus import TABLEAUS
 from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
+from .training_report import (
+    learning_rate_range_test,
+    saturation_report,
+    training_report,
+)
 from .transformer import (
     CLASSIC,
     MODERN,
@@ -89,6 +95,8 @@ from .transformer import (
 )
 from .weight_average import WeightAverage
 from .weight_sharing import tie
+from .weight_symmetries import canonicalize, count_equivalent_weights
+from .xor_network import xor_network
 
 __all__ = [
     "ACTIVATIONS",
@@ -108,8 +116,10 @@ __all__ = [
     "CrossAttention",
     "DropConnect",
     "Dropout",
+    "ELU",
     "EarlyStopping",
     "FeatureExtractor",
+    "FileRows",
     "FlowNet",
     "GRU",
     "GroupNorm",
@@ -117,6 +127,7 @@ __all__ = [
     "KeyValueCache",
     "LSTM",
     "LayerNorm",
+    "LeakyReLU",
     "LearnedPositions",
     "Lion",
     "LocallyConnected",
@@ -125,17 +136,21 @@ __all__ = [
     "MODERN",
     "Mamba",
     "MaxPool",
+    "Maxout",
     "MultiHeadAttention",
     "Muon",
     "Net",
     "NeuralODE",
+    "Neuron",
     "ODESolution",
     "ParameterGroups",
+    "ParquetRows",
     "PeriodicEmbedding",
     "PiecewiseLinearEmbedding",
     "PositionalEncoding",
     "RMSNorm",
     "RNN",
+    "RaggedRows",
     "Residual",
     "ResidualNet",
     "Rotary",
@@ -144,6 +159,7 @@ __all__ = [
     "SGD",
     "SIMILARITIES",
     "SelfAttention",
+    "Sequential",
     "SparseRows",
     "SpectralNorm",
     "StateSpaceBlock",
@@ -160,15 +176,21 @@ __all__ = [
     "TransformerEncoder",
     "WeightAverage",
     "activations",
+    "approximation_curve",
     "attend",
     "augment",
+    "backward",
     "beam_search",
     "bptt",
+    "canonicalize",
     "causal_convolution",
     "causal_mask",
+    "check_graph",
+    "checkpoint_activations",
     "clip_gradients",
     "conv_output_size",
     "convolve_channels",
+    "count_equivalent_weights",
     "count_flops",
     "count_parameters",
     "decode",
@@ -178,16 +200,20 @@ __all__ = [
     "gradient_by_lag",
     "heads",
     "hippo_legs",
+    "init",
     "invariance_score",
     "layer_outputs",
+    "learning_rate_range_test",
     "legs_coefficients",
     "lipschitz_bound",
     "lipschitz_estimate",
     "odeint",
+    "parallel",
     "quantile_bins",
     "read_checkpoint",
     "reconstruct_history",
     "saliency",
+    "saturation_report",
     "scan",
     "schedules",
     "sinusoidal_positions",
@@ -196,7 +222,9 @@ __all__ = [
     "ssm_scan",
     "tie",
     "train",
+    "training_report",
     "transposed_output_size",
     "unfreeze",
     "write_checkpoint",
+    "xor_network",
 ]

@@ -5,6 +5,7 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive_distribution import plot_predictive_band
+from .activations import activations
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
@@ -51,6 +52,7 @@ from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
 from .trace import trace
+from .training import learning_rates, training_curves, training_report
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
@@ -58,6 +60,7 @@ from .voronoi import voronoi
 predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
+    "activations",
     "bias_variance",
     "calibration",
     "concentration",
@@ -66,6 +69,7 @@ __all__ = [
     "gain",
     "importance",
     "learning_curve",
+    "learning_rates",
     "partial_dependence",
     "precision_recall",
     "quality_time",
@@ -105,6 +109,8 @@ __all__ = [
     "som",
     "silhouette",
     "state_diagram",
+    "training_curves",
+    "training_report",
     "tree",
     "trellis",
     "validation_curve",
