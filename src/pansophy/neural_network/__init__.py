@@ -2,5 +2,14 @@
 
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 
-__all__ = ["ConvClassifier", "ConvRegressor", "MLPClassifier", "MLPRegressor"]
+__all__ = [
+    "ConvClassifier",
+    "ConvRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "SequenceClassifier",
+    "SequenceRegressor",
+    "SequenceTagger",
+]

@@ -60,6 +60,7 @@ from .positions import (
 )
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
+from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
 from .stopping import EarlyStopping
 from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
@@ -76,6 +77,7 @@ from .weight_sharing import tie
 
 __all__ = [
     "ACTIVATIONS",
+    "ARCHITECTURES",
     "Adam",
     "AdamW",
     "Augmentation",
@@ -114,11 +116,13 @@ __all__ = [
     "PositionalEncoding",
     "RMSNorm",
     "RNN",
+    "RaggedRows",
     "Residual",
     "Rotary",
     "SGD",
     "SIMILARITIES",
     "SelfAttention",
+    "SequenceNet",
     "SparseRows",
     "TabularResNet",
     "TimeGradients",

@@ -36,6 +36,7 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
+from .dropout import Dropout
 
 State = tuple[Tensor, ...]
 
@@ -71,7 +72,8 @@ class RecurrentLayer(nn.Module):
     ):
         super().__init__()
         self.d, self.h, self.layers, self.gates = d, h, layers, gates
-        self.bias, self.bidirectional, self.dropout = bias, bidirectional, dropout
+        self.bias, self.bidirectional = bias, bidirectional
+        self.dropout = Dropout(dropout)
         self.weights = nn.ParameterDict()
         width = 2 * h if bidirectional else h
         bound = 1 / math.sqrt(h)
@@ -165,8 +167,7 @@ class RecurrentLayer(nn.Module):
         zeros = self.init_state(len(X), X.device, X.dtype)
         found = []
         for layer in range(self.layers):
-            if layer and self.dropout:
-                X = nn.functional.dropout(X, self.dropout, self.training)
+            X = self.dropout(X) if layer else X
             parts = []
             for k, way in enumerate(self.directions):
                 columns = slice(k * self.h, (k + 1) * self.h)

@@ -36,6 +36,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .attention import KeyValueCache, MultiHeadAttention
+from .dropout import Dropout
 from .normalisation import LayerNorm, RMSNorm
 from .positions import LearnedPositions, PositionalEncoding, Rotary
 from .recurrent import step_mask
@@ -125,6 +126,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, d, heads, hidden, options: BlockOptions, *, memory=False):
         super().__init__()
         self.options = options
+        self.dropout = Dropout(options.dropout)
         rotary = Rotary(d // heads) if options.positions == "rotary" else None
         common = {"bias": options.bias, "backend": options.backend}
         self.attention = MultiHeadAttention(
@@ -151,7 +153,7 @@ class TransformerBlock(nn.Module):
         """Eq. (1) or (2); f may hand on a state."""
         norm = self.norms[name]
         y, state = f(norm(x) if self.options.norm_first else x)
-        y = functional.dropout(y, self.options.dropout, self.training)
+        y = self.dropout(y)
         return (x + y if self.options.norm_first else norm(x + y)), state
 
     def forward(
@@ -180,6 +182,7 @@ class TransformerStack(nn.Module):
     def __init__(self, d, heads, layers, hidden, options, *, memory=False):
         super().__init__()
         self.options, self.width = options, d
+        self.dropout = Dropout(options.dropout)
         self.positions = {
             "sinusoidal": lambda: PositionalEncoding(d),
             "learned": lambda: LearnedPositions(options.max_length, d),
@@ -195,7 +198,7 @@ class TransformerStack(nn.Module):
         start = 0 if states is None else states[0].own.length
         if self.positions is not None:
             X = self.positions(X, start)
-        X = functional.dropout(X, self.options.dropout, self.training)
+        X = self.dropout(X)
         new = []
         for i, block in enumerate(self.blocks):
             X, state = block(X, state=None if states is None else states[i], **masks)

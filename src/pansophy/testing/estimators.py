@@ -109,6 +109,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
     "ConvClassifier": SINGLE_PRECISION,
     "ConvRegressor": SINGLE_PRECISION,
+    "SequenceClassifier": SINGLE_PRECISION,
+    "SequenceRegressor": SINGLE_PRECISION,
     "CoTraining": NO_LABEL | NO_TURN,
     "TransductiveSVM": NO_LABEL | NO_TURN,
     "SelfTrainingClassifier": NO_TURN,
@@ -180,6 +182,8 @@ SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), "dropout": 0.0}
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"max_iter": 15, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
+    "SequenceClassifier": {"hidden_size": 16, "max_iter": 20},
+    "SequenceRegressor": {"hidden_size": 16, "max_iter": 30},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
