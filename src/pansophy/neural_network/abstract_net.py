@@ -413,7 +413,8 @@ class AbstractNetClassifier(Classifier, AbstractNet):
 
     def predict(self, X):
         """The most probable class of each row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        P = self.predict_proba(X)
+        return self.classes_[P.argmax(axis=1)]
 
 
 @dataclass(eq=False, repr=False)
@@ -427,6 +428,7 @@ class AbstractNetRegressor(Regressor, AbstractNet):
 
     def _learn_target(self, y, w):
         Y = np.asarray(y, float).reshape(len(y), -1)
+        refuse_overflowing_squares(self, Y, "y")
         self.single_output_ = np.ndim(y) == 1
         self.target_mean_ = np.average(Y, axis=0, weights=w)
         spread = np.sqrt(np.average((Y - self.target_mean_) ** 2, axis=0, weights=w))

@@ -124,7 +124,7 @@ def check_sequences(model, X, y, sample_weight):
 
 def check_new_sequences(model, X) -> Ragged:
     """Sequences to predict, if they fit the model."""
-    check_is_fitted(model, "nets_")
+    check_is_fitted(model, "series_length_")
     X = listed_arrays(host_array(model, X))
     if not has_sequence_form(X) and model.series_length_ is not None:
         return as_ragged(np.asarray(model._check_new_data(X)))

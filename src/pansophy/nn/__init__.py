@@ -67,6 +67,7 @@ from .train import Net, Training, TrainingState, train
 from .transformer import (
     CLASSIC,
     MODERN,
+    STANDARD,
     BlockOptions,
     Transformer,
     TransformerDecoder,
@@ -122,6 +123,7 @@ __all__ = [
     "SGD",
     "SIMILARITIES",
     "SelfAttention",
+    "STANDARD",
     "SequenceNet",
     "SparseRows",
     "TabularResNet",

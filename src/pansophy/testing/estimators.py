@@ -179,11 +179,17 @@ EXPECTED: dict[str, dict[str, str]] = {
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), "dropout": 0.0}
+SMALL_SEQUENCE = {
+    "architecture": "rnn",
+    "learning_rate_init": 0.03,
+    "batch_size": 100,
+    "dropout": 0.05,
+}
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"max_iter": 15, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
-    "SequenceClassifier": {"hidden_size": 16, "max_iter": 20},
-    "SequenceRegressor": {"hidden_size": 16, "max_iter": 30},
+    "SequenceClassifier": {"hidden_size": 8, "max_iter": 15, **SMALL_SEQUENCE},
+    "SequenceRegressor": {"hidden_size": 16, "max_iter": 40, **SMALL_SEQUENCE},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
