@@ -48,7 +48,8 @@ X, y = waves()
 
 @pytest.mark.parametrize("architecture", nn.ARCHITECTURES)
 def test_every_architecture_learns_ragged_sequences(architecture):
-    model = SequenceClassifier(architecture, learning_rate_init=0.02, **FAST)
+    options = {"learning_rate_init": 0.02, **FAST}
+    model = SequenceClassifier(architecture, **options)
     inside, outside, a, b = train_test_split(X, y, test_size=40, random_state=0)
     assert model.fit(inside, a).score(outside, b) > 0.9
     P = model.predict_proba(outside)
@@ -89,7 +90,9 @@ def test_table_of_series():
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 2
     table = rng.normal(size=(200, 6)) + np.linspace(0, 2, 6) * labels[:, None]
-    model = SequenceClassifier("rnn", learning_rate_init=0.02, **FAST).fit(table, labels)
+    model = SequenceClassifier("rnn", learning_rate_init=0.02, **FAST).fit(
+        table, labels
+    )
     assert model.n_features_in_ == 6 and model.series_length_ == 6
     assert model.score(table, labels) > 0.8
     as_list = [row[:, None] for row in table]
@@ -155,7 +158,9 @@ def test_class_weight_moves_answers():
     few, labels = X[rare], y[rare]
     options = {**FAST, "max_iter": 4}
     plain = SequenceClassifier("gru", **options).fit(few, labels)
-    fair = SequenceClassifier("gru", class_weight="balanced", **options).fit(few, labels)
+    fair = SequenceClassifier("gru", class_weight="balanced", **options).fit(
+        few, labels
+    )
     assert (fair.predict_proba(few)[:, 1] > plain.predict_proba(few)[:, 1]).all()
 
 
@@ -270,7 +275,7 @@ def test_bad_sequences_are_named(bad, words):
 def test_bad_targets_and_parameters_are_named():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SequenceClassifier(**FAST).fit(X, y[:5])
-    with pytest.raises(ValueError, match="architecture .* one of rnn, gru"):
+    with pytest.raises(ValueError, match=r"architecture .* one of rnn, gru"):
         SequenceClassifier("cnn", **FAST).fit(X, y)
     model = SequenceClassifier("rnn", **{**FAST, "max_iter": 1}).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but SequenceClassifier"):
@@ -317,7 +322,9 @@ def test_tagger_answers_in_the_form_of_its_input(tmp_path):
     for output in ("softmax", "crf"):
         model = SequenceTagger("gru", output=output, **FAST).fit(T, tags)
         found = model.predict(T)
-        assert isinstance(found, Ragged) and found.lengths.tolist() == T.lengths.tolist()
+        assert (
+            isinstance(found, Ragged) and found.lengths.tolist() == T.lengths.tolist()
+        )
         lists = model.predict(STEPS)
         assert all(np.array_equal(a, b) for a, b in zip(found, lists, strict=True))
         P = model.predict_proba(T)
@@ -362,7 +369,7 @@ def test_tagger_names_bad_labels():
     model = SequenceTagger("rnn", **{**FAST, "max_iter": 1})
     with pytest.raises(ValueError, match="X has 120 sequences, but y has 3"):
         model.fit(STEPS, TAGS[:3])
-    with pytest.raises(ValueError, match="sequence 2 of X has .* steps, but y has"):
+    with pytest.raises(ValueError, match=r"sequence 2 of X has .* steps, but y has"):
         model.fit(STEPS, [*TAGS[:2], TAGS[2][:-1], *TAGS[3:]])
     with pytest.raises(ValueError, match="requires y"):
         model.fit(STEPS, None)
@@ -410,7 +417,12 @@ def test_japanese_vowels():
     (train, a), (test, b) = parts
     assert (len(train), len(test)) == (270, 370)
     model = SequenceClassifier(
-        "gru", bidirectional=True, pool="mean", dropout=0.2, random_state=0, device="cpu"
+        "gru",
+        bidirectional=True,
+        pool="mean",
+        dropout=0.2,
+        random_state=0,
+        device="cpu",
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

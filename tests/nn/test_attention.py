@@ -178,9 +178,7 @@ def test_printed_additive_form_ignores_the_query():
     torch.testing.assert_close(a, a[:1].expand_as(a), atol=1e-14, rtol=0)
     W = [torch.randn(5, 4, dtype=F64) for _ in range(2)]
     b = masked_softmax(nn.SIMILARITIES["additive"](q, k, *W, torch.randn(5, dtype=F64)))
-    assert not torch.allclose(
-        b, b[:1].expand_as(b), atol=1e-3
-    )
+    assert not torch.allclose(b, b[:1].expand_as(b), atol=1e-3)
 
 
 def test_additive_similarity_by_hand():

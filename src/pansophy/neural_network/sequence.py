@@ -56,7 +56,8 @@ Architecture = Annotated[
         f"one of {', '.join(nn.ARCHITECTURES)}", lambda v: v in nn.ARCHITECTURES
     ),
 ]
-Pool = Literal["last", "sum", "mean"]
+Pool = Literal["auto", "last", "sum", "mean"]
+RECURRENT = ("rnn", "gru", "lstm")  # whose last output has seen all steps in order
 
 
 # -- input -------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def read_sequences(model, X) -> Ragged:
             f"Input X of {type(model).__name__} contains NaN or infinity: the first is "
             f"in sequence {i}."
         )
-    return X.with_values(values)
+    return X.with_values(np.ascontiguousarray(values))
 
 
 def check_sequences(model, X, y, sample_weight):
@@ -155,6 +156,13 @@ def scaled_sequences(model, X: Ragged) -> Ragged:
     """Sequences centred and scaled by the training steps, in the precision of X."""
     values = X.values.reshape(len(X.values), -1)
     return X.with_values(((values - model.mean_) / model.scale_).astype(values.dtype))
+
+
+def chosen_pool(model) -> str:
+    """The parameter `pool`, "auto" resolved."""
+    if model.pool != "auto":
+        return model.pool
+    return "last" if model.architecture in RECURRENT else "mean"
 
 
 def build_sequence_net(model, n_outputs, head, pool):
@@ -222,8 +230,9 @@ class SequenceClassifier(AbstractNetClassifier):
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
     n_layers : int, default=1
-    pool : {"last", "sum", "mean"}, default="last"
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
         How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
         each of them, and otherwise those not later.
@@ -304,7 +313,7 @@ class SequenceClassifier(AbstractNetClassifier):
     _: KW_ONLY
     hidden_size: Count = 64
     n_layers: Count = 1
-    pool: Pool = "last"
+    pool: Pool = "auto"
     bidirectional: Flag = False
     n_heads: Count = 4
     dropout: FractionBelowOne = 0.0
@@ -352,7 +361,7 @@ class SequenceClassifier(AbstractNetClassifier):
         return (scaled_sequences(self, inputs[0]),)
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, self.pool)
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
     def _training_options(self, n, valid):
         return {**super()._training_options(n, valid), "clip": self.clip}
@@ -372,8 +381,9 @@ class SequenceRegressor(AbstractNetRegressor):
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
     n_layers : int, default=1
-    pool : {"last", "sum", "mean"}, default="last"
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
         How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
         each of them, and otherwise those not later.
@@ -451,7 +461,7 @@ class SequenceRegressor(AbstractNetRegressor):
     _: KW_ONLY
     hidden_size: Count = 64
     n_layers: Count = 1
-    pool: Pool = "last"
+    pool: Pool = "auto"
     bidirectional: Flag = False
     n_heads: Count = 4
     dropout: FractionBelowOne = 0.0
@@ -498,7 +508,7 @@ class SequenceRegressor(AbstractNetRegressor):
         return (scaled_sequences(self, inputs[0]),)
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, self.pool)
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
     def _training_options(self, n, valid):
         return {**super()._training_options(n, valid), "clip": self.clip}
