@@ -27,7 +27,7 @@ from pansophy.neural_network import (  # noqa: E402
     SequenceTagger,
 )
 
-FAST = {"hidden_size": 16, "max_iter": 12, "random_state": 0, "device": "cpu"}
+FAST = {"hidden_size": 16, "n_epochs": 12, "random_state": 0, "device": "cpu"}
 
 
 def waves(n=160, seed=0):
@@ -120,7 +120,7 @@ def test_splitters_searches_and_pipelines():
 def test_answers_do_not_depend_on_neighbours():
     """Batches of unequal length: one sequence alone has the same answer."""
     for architecture in nn.ARCHITECTURES:
-        model = SequenceClassifier(architecture, **{**FAST, "max_iter": 1}).fit(X, y)
+        model = SequenceClassifier(architecture, **{**FAST, "n_epochs": 1}).fit(X, y)
         P = model.predict_proba(X)
         for i in (0, 3, 7):
             assert model.predict_proba(X[[i]])[0] == pytest.approx(P[i], abs=1e-12)
@@ -139,7 +139,7 @@ def test_whole_weights_are_repeated_sequences():
     """All sequences in one batch: float32 is all that differs."""
     w = np.arange(len(X)) % 3
     again = np.repeat(np.arange(len(X)), w)
-    options = {**FAST, "max_iter": 5, "learning_rate": "constant"}
+    options = {**FAST, "n_epochs": 5, "learning_rate": "constant"}
     for model, target in (
         (SequenceClassifier("gru", **options), y),
         (SequenceClassifier("gru", class_weight="balanced", **options), y),
@@ -156,7 +156,7 @@ def test_whole_weights_are_repeated_sequences():
 def test_class_weight_moves_answers():
     rare = np.r_[np.flatnonzero(y == "lag"), np.flatnonzero(y == "lead")[:8]]
     few, labels = X[rare], y[rare]
-    options = {**FAST, "max_iter": 4}
+    options = {**FAST, "n_epochs": 4}
     plain = SequenceClassifier("gru", **options).fit(few, labels)
     fair = SequenceClassifier("gru", class_weight="balanced", **options).fit(
         few, labels
@@ -169,7 +169,7 @@ def test_regressor():
     lists = [rng.normal(size=(rng.integers(3, 12), 1)) for _ in range(250)]
     target = np.array([x.max() for x in lists])
     model = SequenceRegressor(
-        "gru", learning_rate_init=0.02, **{**FAST, "max_iter": 30}
+        "gru", learning_rate_init=0.02, **{**FAST, "n_epochs": 30}
     ).fit(lists[:200], target[:200])
     assert model.score(lists[200:], target[200:]) > 0.8
     two = np.stack([target, -5 * target + 1], 1)
@@ -186,7 +186,7 @@ def test_early_stopping_warm_start_and_partial_fit():
         X[:100], y[:100], validation=(X[100:], y[100:])
     )
     assert len(given.history_["valid_loss"]) == given.n_iter_
-    warm = SequenceClassifier("gru", warm_start=True, **{**FAST, "max_iter": 3})
+    warm = SequenceClassifier("gru", warm_start=True, **{**FAST, "n_epochs": 3})
     warm.fit(X, y)
     first = warm.loss_
     warm.fit(X, y)
@@ -225,10 +225,10 @@ def test_interrupted_training_leaves_a_usable_model(monkeypatch):
 
 
 def test_resumed_run_is_the_same_run(tmp_path):
-    options = {**FAST, "max_iter": 4, "dropout": 0.2, "learning_rate": "constant"}
+    options = {**FAST, "n_epochs": 4, "dropout": 0.2, "learning_rate": "constant"}
     whole = SequenceClassifier("gru", **options).fit(X, y)
     file = tmp_path / "run"
-    short = {**options, "max_iter": 2}
+    short = {**options, "n_epochs": 2}
     SequenceClassifier("gru", checkpoint=file, **short).fit(X, y)
     rest = SequenceClassifier("gru", checkpoint=file, resume=True, **options).fit(X, y)
     assert np.array_equal(rest.predict_proba(X), whole.predict_proba(X))
@@ -241,7 +241,7 @@ def test_resumed_run_is_the_same_run(tmp_path):
 def test_saved_and_loaded_without_pickle(tmp_path):
     for architecture in nn.ARCHITECTURES:
         model = SequenceClassifier(
-            architecture, n_estimators=2, **{**FAST, "max_iter": 1}
+            architecture, n_estimators=2, **{**FAST, "n_epochs": 1}
         ).fit(X, y)
         persist.save(model, tmp_path / "model")
         again = persist.load(tmp_path / "model")
@@ -277,7 +277,7 @@ def test_bad_targets_and_parameters_are_named():
         SequenceClassifier(**FAST).fit(X, y[:5])
     with pytest.raises(ValueError, match=r"architecture .* one of rnn, gru"):
         SequenceClassifier("cnn", **FAST).fit(X, y)
-    model = SequenceClassifier("rnn", **{**FAST, "max_iter": 1}).fit(X, y)
+    model = SequenceClassifier("rnn", **{**FAST, "n_epochs": 1}).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but SequenceClassifier"):
         model.predict([np.ones((2, 3))])
     with pytest.raises(ValueError, match="at least one sequence"):
@@ -309,7 +309,7 @@ def test_tagger_beats_single_steps(architecture, output):
     single = LogisticRegression().fit(*flat)
     alone = single.score(np.concatenate(STEPS[90:]), np.concatenate(TAGS[90:]))
     model = SequenceTagger(
-        architecture, output=output, learning_rate_init=0.01, **{**FAST, "max_iter": 20}
+        architecture, output=output, learning_rate_init=0.01, **{**FAST, "n_epochs": 20}
     ).fit(STEPS[:90], TAGS[:90])
     assert model.score(STEPS[90:], TAGS[90:]) > alone + 0.02
     if output == "crf":
@@ -346,7 +346,7 @@ def test_tagger_answers_in_the_form_of_its_input(tmp_path):
 
 def test_tagger_in_searches_with_weights_and_validation():
     T, tags = Ragged.from_list(STEPS), Ragged.from_list(TAGS)
-    quick = SequenceTagger("rnn", learning_rate_init=0.02, **{**FAST, "max_iter": 6})
+    quick = SequenceTagger("rnn", learning_rate_init=0.02, **{**FAST, "n_epochs": 6})
     search = GridSearchCV(quick, {"output": ["softmax", "crf"]}, cv=2).fit(T, tags)
     assert search.best_score_ > 0.75
     w = np.arange(len(T)) % 3
@@ -366,7 +366,7 @@ def test_tagger_in_searches_with_weights_and_validation():
 
 
 def test_tagger_names_bad_labels():
-    model = SequenceTagger("rnn", **{**FAST, "max_iter": 1})
+    model = SequenceTagger("rnn", **{**FAST, "n_epochs": 1})
     with pytest.raises(ValueError, match="X has 120 sequences, but y has 3"):
         model.fit(STEPS, TAGS[:3])
     with pytest.raises(ValueError, match=r"sequence 2 of X has .* steps, but y has"):

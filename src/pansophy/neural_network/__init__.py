@@ -2,7 +2,9 @@
 
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
 from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
+from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
 __all__ = [
     "ConvClassifier",
@@ -12,4 +14,9 @@ __all__ = [
     "SequenceClassifier",
     "SequenceRegressor",
     "SequenceTagger",
+    "NeuralODEClassifier",
+    "NeuralODEDynamics",
+    "NeuralODERegressor",
+    "TabularResNetClassifier",
+    "TabularResNetRegressor",
 ]

@@ -1,7 +1,7 @@
 """What the deep estimators share: training, prediction, ensembles, dropout passes.
 
 A model is one net, or several trained from different seeds (a deep ensemble), fitted by
-`nn.train` with AdamW and a rate that falls along a half cosine over `max_iter` epochs.
+`nn.train` with AdamW and a rate that falls along a half cosine over `n_epochs` epochs.
 With M nets and T passes with dropout left on, the M T answers of a row are mixed:
 
     class     p = mean_i p_i                                                       (1)
@@ -10,8 +10,9 @@ With M nets and T passes with dropout left on, the M T answers of a row are mixe
 where s_i^2 is the variance that a net with a Gaussian loss predicts, 0 with the squared
 one: the first part of s^2 is the noise of the data, the second the doubt of the model.
 
-Nets compute in float32 (a training step twice as fast as in float64); predictions are
-computed in the precision of X. Numbers to predict are centred and scaled for training.
+Nets are trained in float32 unless `dtype` says otherwise (a step in float64 takes two
+to four times as long); predictions are computed in the precision of X. Numbers to
+predict are centred and scaled for training.
 Rows of weight k count as k rows in the loss, and rows of weight 0 are left out.
 
 Refs      [Lakshminarayanan2017] ensembles; [Gal2016] dropout; [Loshchilov2019] AdamW
@@ -69,20 +70,20 @@ class NetRows(NamedTuple):
         w = None if self.w is None else self.w[index]
         return NetRows(tuple(a[index] for a in self.inputs), self.Y[index], w)
 
-    def arrays(self):
-        """What `nn.train` takes, in float32."""
+    def arrays(self, dtype):
+        """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
-        parts = tuple(map(single_precision, parts))
+        parts = tuple(in_precision(a, dtype) for a in parts)
         return nn.RaggedRows(*parts) if isinstance(parts[0], Ragged) else parts
 
 
-def single_precision(a):
-    """float64 as float32; anything else as it is."""
-    if a.dtype != np.float64:
+def in_precision(a, dtype):
+    """Floating-point numbers as `dtype`; anything else as it is."""
+    if a.dtype.kind != "f":
         return a
     if isinstance(a, Ragged):
-        return a.astype(np.float32)
-    return np.ascontiguousarray(a, np.float32)
+        return a.astype(dtype)
+    return np.ascontiguousarray(a, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -99,7 +100,7 @@ class AbstractNet(Estimator):
     batch_size: Literal["auto"] | Count = "auto"
     learning_rate: Literal["cosine", "constant"] = "cosine"
     learning_rate_init: Positive = 0.001
-    max_iter: Count = 30
+    n_epochs: Count = 30
     early_stopping: Flag = False
     validation_fraction: FractionBelowOne = 0.1
     n_iter_no_change: Count = 10
@@ -107,6 +108,7 @@ class AbstractNet(Estimator):
     mc_dropout: Natural = 0
     random_state: Seed = None
     verbose: Verbosity = False
+    dtype: Literal["float32", "float64"] = "float32"
     device: DeviceName = "auto"
     checkpoint: str | Path | None = None
     resume: Flag = False
@@ -129,7 +131,8 @@ class AbstractNet(Estimator):
         nets = []
         for _ in range(self.n_estimators):
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
-                nets.append(self._build_net(*self._outputs()))
+                net = self._build_net(*self._outputs())
+            nets.append(net.to(getattr(torch, self.dtype)))
         self._optimiser_states = None
         self._train(nets, rows, held, rng, one_pass=one_pass)
         return self
@@ -197,9 +200,9 @@ class AbstractNet(Estimator):
 
     def _train(self, nets, rows, held, rng, *, one_pass=False):
         """Train the nets one after the other and store them."""
-        data = rows.arrays()
-        valid = None if held is None else held.arrays()
-        options = self._training_options(len(rows.inputs[0]), valid)
+        data = rows.arrays(self.dtype)
+        valid = None if held is None else held.arrays(self.dtype)
+        options = self._training_options(nets[0], len(rows.inputs[0]), valid)
         if one_pass:
             options |= {"epochs": 1, "schedule": None, "stop": None}
         states = (one_pass and self._optimiser_states) or [None] * len(nets)
@@ -234,17 +237,17 @@ class AbstractNet(Estimator):
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
-    def _training_options(self, n, valid) -> dict:
+    def _training_options(self, net, n, valid) -> dict:
         batch = self._batch_size(n)
-        steps = self.max_iter * math.ceil(n / batch)
+        steps = self.n_epochs * math.ceil(n / batch)
         cosine = self.learning_rate == "cosine"
         stop = None
         if valid is not None:
             stop = nn.EarlyStopping("valid_loss", patience=self.n_iter_no_change)
         return {
-            "epochs": self.max_iter,
+            "epochs": self.n_epochs,
             "batch_size": batch,
-            "optimiser": nn.Adam(self.learning_rate_init, decay=self.weight_decay),
+            "optimiser": self._optimiser(net),
             "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
             "device": self.device,
             "valid": valid,
@@ -252,6 +255,16 @@ class AbstractNet(Estimator):
             "checkpoint": self.checkpoint,
             "resume": bool(self.resume),
         }
+
+    def _optimiser(self, net):
+        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
+        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
+        learns = {name for name, p in net.named_parameters() if p.requires_grad}
+        listed = learns.intersection(getattr(net, "undecayed", ()))
+        if not listed:
+            return rule
+        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
+        return nn.ParameterGroups(names, rule)
 
     def _batch_size(self, n):
         """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""
@@ -291,7 +304,8 @@ class AbstractNet(Estimator):
         for net in self.nets_:
             net = copy.deepcopy(net)
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
-                net.output = torch.nn.Linear(net.output.in_features, n_outputs)
+                output = torch.nn.Linear(net.output.in_features, n_outputs)
+            net.output = output.to(net.output.weight.dtype)
             net.head = head
             nn.freeze(net)
             nets.append(nn.unfreeze(net, *{"output", *layers}))
@@ -311,7 +325,7 @@ class AbstractNet(Estimator):
     def _raw_outputs(self, X):
         """Scores of every net and pass: (nets * passes, n, outputs), float64."""
         inputs = self.net_inputs(X)
-        double = any(a.dtype == np.float64 for a in inputs)
+        double = "float64" in (self.dtype, *(str(a.dtype) for a in inputs))
         dtype = torch.float64 if double else torch.float32
         device = resolve_device(self.device)
         passes = max(self.mc_dropout, 1)
@@ -324,20 +338,21 @@ class AbstractNet(Estimator):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    found.append(self._net_outputs(net, inputs, device))
+                    found.append(self._net_outputs(net, inputs, device, dtype))
         return np.stack(found)
 
-    def _net_outputs(self, net, inputs, device) -> np.ndarray:
+    def _net_outputs(self, net, inputs, device, dtype) -> np.ndarray:
         """Scores of all rows by one pass of one net, float64."""
         block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
-        parts = [net(*part) for part in tensor_blocks(inputs, block, device)]
+        parts = [net(*part) for part in tensor_blocks(inputs, block, device, dtype)]
         return torch.cat(parts).double().cpu().numpy()
 
 
-def tensor_blocks(inputs, block, device):
-    """Arrays cut into blocks of rows, as tensors on a device."""
+def tensor_blocks(inputs, block, device, dtype):
+    """Arrays cut into blocks of rows, as tensors; numbers in this precision."""
     for i in range(0, len(inputs[0]), block):
-        yield [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
+        part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
+        yield [a.to(dtype) if a.is_floating_point() else a for a in part]
 
 
 def optimiser_arrays(state) -> dict:
@@ -413,8 +428,8 @@ class AbstractNetClassifier(Classifier, AbstractNet):
 
     def predict(self, X):
         """The most probable class of each row."""
-        P = self.predict_proba(X)
-        return self.classes_[P.argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 @dataclass(eq=False, repr=False)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from .. import nn
-from ..core import arrays
+from ..base import host_array
 from ..core.weighted import check_sample_weight
 from ..params import Count, Flag, ParameterRule, Positive
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
@@ -29,6 +29,9 @@ from .image_files import image_paths, is_image_folder, read_images
 from .mlp import FractionBelowOne, LayerSizes
 
 STRENGTHS = nn.Augmentation._fields
+LARGEST_PIXEL = (
+    1e15  # its square, summed over an image, is far below the largest float32
+)
 
 
 def are_positive_counts(value):
@@ -83,9 +86,8 @@ def flat_images(model, X, *, reset):
     if is_image_folder(X):
         paths, classes = image_paths(X)
         X = read_images(paths, given)
-    elif arrays.is_foreign(X):
-        X = arrays.to_numpy(X)
-    shape = np.shape(X)
+    X = host_array(model, X)
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     if len(shape) not in (3, 4):
         return X, None, classes
     found = (*shape[1:], 1)[:3]
@@ -111,6 +113,12 @@ def check_images(model, X, y, sample_weight):
         flat, y, y_kind=model._y_kind, sample_weight=sample_weight, **pixel_types(flat)
     )
     model.image_shape_ = shape or flat_image_shape(flat.shape[1], model.image_shape)
+    largest = max(abs(float(flat.max())), abs(float(flat.min())))
+    if largest > LARGEST_PIXEL:
+        raise ValueError(
+            f"X of {type(model).__name__} holds values up to {largest:.0e}, too large "
+            "for float32: divide them."
+        )
     if w is not None:
         w = check_sample_weight(w, len(flat))
     return (as_channels(flat, model.image_shape_),), y, w
@@ -207,7 +215,7 @@ default="relu"
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.003
         The highest rate.
-    max_iter : int, default=30
+    n_epochs : int, default=30
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
@@ -223,6 +231,8 @@ default="relu"
         Seed of the weights, held-out rows, order, dropout and augmentation.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training; predictions have that of X, at least this.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train and predict; "auto" takes a GPU if there is one.
     checkpoint : path or None, default=None
@@ -253,7 +263,7 @@ default="relu"
     >>> from sklearn.datasets import load_digits
     >>> from pansophy.neural_network import ConvClassifier
     >>> digits = load_digits()
-    >>> model = ConvClassifier((8, 16), max_iter=5, random_state=0, device="cpu")
+    >>> model = ConvClassifier((8, 16), n_epochs=5, random_state=0, device="cpu")
     >>> model = model.fit(digits.images[:1000], digits.target[:1000])
     >>> bool(model.score(digits.images[1000:], digits.target[1000:]) > 0.9)
     True
@@ -336,7 +346,7 @@ default="relu"
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.003
         The highest rate.
-    max_iter : int, default=30
+    n_epochs : int, default=30
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
@@ -352,6 +362,8 @@ default="relu"
         Seed of the weights, held-out rows, order, dropout and augmentation.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training; predictions have that of X, at least this.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train and predict; "auto" takes a GPU if there is one.
     checkpoint : path or None, default=None

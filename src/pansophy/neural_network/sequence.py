@@ -10,8 +10,9 @@ labels of a sequence together (crf):
 Sequences may have unequal lengths and come as a `Ragged`, a list of arrays (T_i, d), a
 dataframe after groupby, an array (n, T, d), or a table (n, T) whose rows are series of
 one column. Columns are centred and scaled by what the training steps have; padding
-changes no answer. The layers are in `nn.recurrent` and `nn.transformer`, pool and loss
-in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in `abstract_net`.
+changes no answer. The layers are in `nn.recurrent`, `nn.transformer`, `nn.ssm` and
+`nn.mamba`, pool and loss in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in
+`abstract_net`.
 
 Shapes    X n sequences of (T_i, d)   y (n,), (n, outputs), or n sequences of labels
 Refs      [Elman1990] [Hochreiter1997] [Cho2014] [Vaswani2017]; [Huang2015] (1)
@@ -197,18 +198,18 @@ def sequence_blocks(X: Ragged):
         yield part, X[part]
 
 
-def padded_tensors(X: Ragged, device):
+def padded_tensors(X: Ragged, device, dtype):
     """Padded values and lengths as tensors."""
-    padded = torch.from_numpy(X.padded()[0]).to(device)
+    padded = torch.from_numpy(X.padded()[0]).to(device, dtype)
     return padded, torch.from_numpy(X.lengths).to(device)
 
 
-def pooled_outputs(net, X: Ragged, device) -> np.ndarray:
+def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
     """Scores of a net for each sequence, (n, outputs), float64."""
     found = []
     order = []
     for part, block in sequence_blocks(X):
-        found.append(net(*padded_tensors(block, device)).double().cpu().numpy())
+        found.append(net(*padded_tensors(block, device, dtype)).double().cpu().numpy())
         order.append(part)
     F = np.concatenate(found)
     out = np.empty_like(F)
@@ -225,7 +226,7 @@ class SequenceClassifier(AbstractNetClassifier):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
@@ -235,7 +236,7 @@ class SequenceClassifier(AbstractNetClassifier):
         "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
-        each of them, and otherwise those not later.
+        each of them, and otherwise those not later; a state-space net only looks back.
     n_heads : int, default=4
         Heads of a transformer.
     dropout : float, default=0
@@ -253,7 +254,7 @@ class SequenceClassifier(AbstractNetClassifier):
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.005
         The highest rate.
-    max_iter : int, default=50
+    n_epochs : int, default=50
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the sequences, stop by their loss, keep the best epoch.
@@ -265,6 +266,8 @@ class SequenceClassifier(AbstractNetClassifier):
         Nets from different seeds, whose answers are averaged: a deep ensemble.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
@@ -304,7 +307,7 @@ class SequenceClassifier(AbstractNetClassifier):
     >>> X = [rng.normal(size=(rng.integers(5, 15), 1)) for _ in y]
     >>> for x, up in zip(X, y):  # class 1 rises, class 0 falls
     ...     x += np.linspace(-3, 3, len(x))[:, None] * (1 if up else -1)
-    >>> model = SequenceClassifier("gru", hidden_size=16, max_iter=10, random_state=0)
+    >>> model = SequenceClassifier("gru", hidden_size=16, n_epochs=10, random_state=0)
     >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.9)
     True
     """
@@ -320,7 +323,7 @@ class SequenceClassifier(AbstractNetClassifier):
     clip: Positive | None = 1.0
     warm_start: Flag = False
     learning_rate_init: Positive = 0.005
-    max_iter: Count = 50
+    n_epochs: Count = 50
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the net.
@@ -363,11 +366,11 @@ class SequenceClassifier(AbstractNetClassifier):
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
-        return pooled_outputs(net, inputs[0], device)
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -376,7 +379,7 @@ class SequenceRegressor(AbstractNetRegressor):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
@@ -386,7 +389,7 @@ class SequenceRegressor(AbstractNetRegressor):
         "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
-        each of them, and otherwise those not later.
+        each of them, and otherwise those not later; a state-space net only looks back.
     n_heads : int, default=4
         Heads of a transformer.
     dropout : float, default=0
@@ -404,7 +407,7 @@ class SequenceRegressor(AbstractNetRegressor):
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.005
         The highest rate.
-    max_iter : int, default=50
+    n_epochs : int, default=50
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the sequences, stop by their loss, keep the best epoch.
@@ -416,6 +419,8 @@ class SequenceRegressor(AbstractNetRegressor):
         Nets from different seeds, whose answers are averaged: a deep ensemble.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
@@ -452,7 +457,7 @@ class SequenceRegressor(AbstractNetRegressor):
     >>> from pansophy.neural_network import SequenceRegressor
     >>> X = np.random.default_rng(0).normal(size=(200, 8, 2))
     >>> y = X[:, :, 0].mean(axis=1)
-    >>> model = SequenceRegressor("gru", hidden_size=16, max_iter=25, random_state=0)
+    >>> model = SequenceRegressor("gru", hidden_size=16, n_epochs=25, random_state=0)
     >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.9)
     True
     """
@@ -468,7 +473,7 @@ class SequenceRegressor(AbstractNetRegressor):
     clip: Positive | None = 1.0
     warm_start: Flag = False
     learning_rate_init: Positive = 0.005
-    max_iter: Count = 50
+    n_epochs: Count = 50
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the net.
@@ -510,11 +515,11 @@ class SequenceRegressor(AbstractNetRegressor):
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
-        return pooled_outputs(net, inputs[0], device)
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -523,7 +528,7 @@ class SequenceTagger(AbstractNet):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     output : {"softmax", "crf"}, default="softmax"
         Labels of the steps on their own, or all of a sequence together, eq. (1).
@@ -548,7 +553,7 @@ class SequenceTagger(AbstractNet):
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.005
         The highest rate.
-    max_iter : int, default=50
+    n_epochs : int, default=50
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the sequences, stop by their loss, keep the best epoch.
@@ -560,6 +565,8 @@ class SequenceTagger(AbstractNet):
         Nets from different seeds, whose scores are averaged.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
@@ -589,7 +596,7 @@ class SequenceTagger(AbstractNet):
     >>> rng = np.random.default_rng(0)
     >>> X = [rng.normal(size=(rng.integers(4, 9), 1)) for _ in range(100)]
     >>> y = [np.where(x[:, 0].cumsum() > 0, "up", "down") for x in X]
-    >>> model = SequenceTagger("gru", hidden_size=16, max_iter=20, random_state=0)
+    >>> model = SequenceTagger("gru", hidden_size=16, n_epochs=20, random_state=0)
     >>> bool(model.fit(X[:80], y[:80]).score(X[80:], y[80:]) > 0.85)
     True
     """
@@ -605,7 +612,7 @@ class SequenceTagger(AbstractNet):
     clip: Positive | None = 1.0
     warm_start: Flag = False
     learning_rate_init: Positive = 0.005
-    max_iter: Count = 50
+    n_epochs: Count = 50
 
     _y_kind = None
 
@@ -681,15 +688,15 @@ class SequenceTagger(AbstractNet):
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, None)
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
+    def _net_outputs(self, net, inputs, device, dtype):
         """Scores of all steps, end to end, (steps, k)."""
         (X,) = inputs
         parts, order = [], []
         for part, block in sequence_blocks(X):
-            padded, lengths = padded_tensors(block, device)
+            padded, lengths = padded_tensors(block, device, dtype)
             mask = step_mask(lengths, padded.shape[1])
             parts.append(net(padded, lengths)[mask].double().cpu().numpy())
             order.append(part)

@@ -41,15 +41,20 @@ from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
 from .heads import HEADS
+from .hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
+from .mamba import Mamba
 from .mlp import MLP, glorot_uniform
 from .model_size import count_flops, count_parameters
+from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
 from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
     PiecewiseLinearEmbedding,
     quantile_bins,
 )
+from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
 from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
 from .pooling import AvgPool, MaxPool
 from .positions import (
@@ -60,8 +65,12 @@ from .positions import (
 )
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
+from .scan import scan
 from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
+from .ssd import ssd
+from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
 from .stopping import EarlyStopping
+from .tableaus import TABLEAUS
 from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
 from .transformer import (
@@ -81,6 +90,7 @@ __all__ = [
     "ARCHITECTURES",
     "Adam",
     "AdamW",
+    "AdjointWarning",
     "Augmentation",
     "AvgPool",
     "BatchNorm",
@@ -96,6 +106,7 @@ __all__ = [
     "Dropout",
     "EarlyStopping",
     "FeatureExtractor",
+    "FlowNet",
     "GRU",
     "GroupNorm",
     "HEADS",
@@ -106,11 +117,15 @@ __all__ = [
     "Lion",
     "LocallyConnected",
     "MLP",
+    "MLPField",
     "MODERN",
+    "Mamba",
     "MaxPool",
     "MultiHeadAttention",
     "Muon",
     "Net",
+    "NeuralODE",
+    "ODESolution",
     "ParameterGroups",
     "PeriodicEmbedding",
     "PiecewiseLinearEmbedding",
@@ -119,13 +134,20 @@ __all__ = [
     "RNN",
     "RaggedRows",
     "Residual",
+    "ResidualNet",
     "Rotary",
+    "S4",
+    "S4D",
     "SGD",
     "SIMILARITIES",
-    "SelfAttention",
     "STANDARD",
+    "SelfAttention",
     "SequenceNet",
     "SparseRows",
+    "SpectralNorm",
+    "StateSpaceBlock",
+    "StiffODEWarning",
+    "TABLEAUS",
     "TabularResNet",
     "TimeGradients",
     "TokenModel",
@@ -141,6 +163,7 @@ __all__ = [
     "augment",
     "beam_search",
     "bptt",
+    "causal_convolution",
     "causal_mask",
     "clip_gradients",
     "conv_output_size",
@@ -153,13 +176,23 @@ __all__ = [
     "glorot_uniform",
     "gradient_by_lag",
     "heads",
+    "hippo_legs",
     "invariance_score",
     "layer_outputs",
+    "legs_coefficients",
+    "lipschitz_bound",
+    "lipschitz_estimate",
+    "odeint",
     "quantile_bins",
     "read_checkpoint",
+    "reconstruct_history",
     "saliency",
+    "scan",
     "schedules",
     "sinusoidal_positions",
+    "ssd",
+    "ssm_kernel",
+    "ssm_scan",
     "tie",
     "train",
     "transposed_output_size",

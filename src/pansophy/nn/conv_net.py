@@ -31,6 +31,7 @@ from .heads import HEADS, weighted_mean_loss
 from .normalisation import BatchNorm, channel_norm
 from .pooling import AvgPool, MaxPool
 
+FARTHEST = 1e6  # standard deviations; what is beyond would only overflow
 POOLING = {"max": MaxPool, "average": AvgPool}
 
 
@@ -179,6 +180,7 @@ class ConvNet(nn.Module):
     def standardise(self, x: Tensor) -> Tensor:
         """Images of any number type as the first convolution takes them."""
         x = (x.to(self.pixel_mean.dtype) - self.pixel_mean) / self.pixel_scale
+        x = x.clamp(-FARTHEST, FARTHEST)
         return x.contiguous(memory_format=torch.channels_last)
 
     def features(self, x: Tensor, w: Tensor | None = None) -> Tensor:

@@ -6,7 +6,7 @@ The net is cut at a layer, and the activations there are columns for any other m
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -14,10 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..params import check_params
+from ..params import ParameterRule, check_params
 from .model_size import fitted_nets
 
 BLOCK = 1024  # rows that go through a net at once
+TrainedNet = Annotated[
+    Any,
+    ParameterRule(
+        "a fitted estimator with nets or a torch module",
+        lambda v: isinstance(v, nn.Module) or hasattr(v, "nets_"),
+    ),
+]
 
 
 @contextmanager
@@ -76,6 +83,8 @@ def net_and_inputs(model, X) -> list[tuple[nn.Module, tuple]]:
         made = tuple(a.to(like.dtype) if a.is_floating_point() else a for a in made)
         return [(model, made)]
     inputs = tuple(torch.from_numpy(a) for a in model.net_inputs(X))
+    dtype = next(nets[0].parameters()).dtype
+    inputs = tuple(a.to(dtype) if a.is_floating_point() else a for a in inputs)
     return [(net, inputs) for net in nets]
 
 
@@ -104,12 +113,12 @@ class FeatureExtractor(PrefixedOutput, Transformer, Estimator):
     >>> from pansophy.nn import FeatureExtractor
     >>> images = np.random.default_rng(0).random((20, 4, 4))
     >>> y = np.arange(20) % 2
-    >>> net = ConvClassifier(n_filters=(3,), max_iter=2, device="cpu").fit(images, y)
+    >>> net = ConvClassifier(n_filters=(3,), n_epochs=2, device="cpu").fit(images, y)
     >>> FeatureExtractor(net).fit_transform(images).shape
     (20, 128)
     """
 
-    model: Any = None
+    model: TrainedNet | None = None
     layer: str | None = None
 
     _tensors = False
@@ -148,6 +157,5 @@ class FeatureExtractor(PrefixedOutput, Transformer, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.requires_fit = False
         tags.input_tags.three_d_array = self.model is not None
         return tags

@@ -60,9 +60,8 @@ class ColumnLinear(nn.Module):
 
     def forward(self, e: Tensor) -> Tensor:
         # one product per column
-        return torch.baddbmm(
-            self.bias[:, None], e.transpose(0, 1), self.weight
-        ).transpose(0, 1)
+        v = torch.baddbmm(self.bias[:, None], e.transpose(0, 1), self.weight)
+        return v.transpose(0, 1)
 
 
 class PiecewiseLinearEmbedding(nn.Module):

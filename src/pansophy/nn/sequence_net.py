@@ -28,7 +28,10 @@ from ..core.ragged import Ragged
 from .crf_output import ChainOutput
 from .dropout import Dropout
 from .heads import HEADS, weighted_mean_loss
+from .mamba import Mamba
+from .normalisation import RMSNorm
 from .recurrent import GRU, LSTM, RNN, last_steps, step_mask
+from .ssm import S4D, StateSpaceBlock
 from .transformer import BlockOptions, TransformerEncoder
 
 
@@ -80,11 +83,68 @@ def transformer_layer(size: LayerSize) -> nn.Module:
     return ProjectedLayer(size.d, encoder)
 
 
+class StateSpaceNet(nn.Module):
+    """A linear map, residual blocks of state-space layers, and a norm."""
+
+    def __init__(self, d, blocks):
+        super().__init__()
+        self.width = blocks[0].width
+        self.projection = nn.Linear(d, self.width)
+        self.blocks = nn.ModuleList(blocks)
+        self.last_norm = RMSNorm(self.width)
+
+    def init_state(self, n: int):
+        """The states of all blocks before the first step."""
+        return tuple(block.init_state(n) for block in self.blocks)
+
+    def step(self, x: Tensor, state):
+        """One step x (n, d): the output (n, width) and the state after it."""
+        x, new = self.projection(x), []
+        for block, old in zip(self.blocks, state, strict=True):
+            x, after = block.step(x, old)
+            new.append(after)
+        return self.last_norm(x), tuple(new)
+
+    def forward(self, X, lengths=None, state=None, *, return_state=False):
+        """Outputs (n, T, width), 0 where a sequence has ended; whole sequences only."""
+        if state is not None or return_state:
+            raise ValueError("the state of a state-space net goes through `step`.")
+        mask = None if lengths is None else step_mask(lengths, X.shape[1])
+        X = self.projection(X)
+        for block in self.blocks:
+            X = block(X, mask)
+        X = self.last_norm(X)
+        return X if mask is None else X.masked_fill(~mask[:, :, None], 0.0), None
+
+
+def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
+    """A row of `ARCHITECTURES` for layers of the form `make(width)`."""
+
+    def made(size):
+        if size.bidirectional:
+            raise ValueError("a state-space net looks back only: bidirectional=False.")
+        blocks = [
+            StateSpaceBlock(make(size.hidden), dropout=size.dropout)
+            for _ in range(size.layers)
+        ]
+        return StateSpaceNet(size.d, blocks)
+
+    return made
+
+
+def mamba_layer(width: int) -> Mamba:
+    """Mamba with the largest heads up to 16 channels that divide the inner ones."""
+    head = next(h for h in (16, 8, 4, 2, 1) if 2 * width % h == 0)
+    return Mamba(width, head_size=head)
+
+
 ARCHITECTURES: dict[str, Callable[[LayerSize], nn.Module]] = {
     "rnn": recurrent_layer(RNN),
     "gru": recurrent_layer(GRU),
     "lstm": recurrent_layer(LSTM),
     "transformer": transformer_layer,
+    "s4d": state_space_layer(S4D),
+    "mamba": state_space_layer(mamba_layer),
 }
 
 POOLS = ("last", "sum", "mean")

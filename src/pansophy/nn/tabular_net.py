@@ -133,6 +133,12 @@ class TabularResNet(nn.Module):
         self.norm = LayerNorm(hidden_size)
         self.output = nn.Linear(hidden_size, n_outputs)
 
+    @property
+    def undecayed(self) -> list[str]:
+        """Parameters that are no matrices of a layer: embeddings, biases by column."""
+        listed = ("categories.table.weight", "numbers.map.bias", "numbers.frequencies")
+        return [name for name, _ in self.named_parameters() if name in listed]
+
     def flops(self, n: int) -> float:
         """Operations of a training step on n rows: three passes."""
         matrices = [p for p in self.parameters() if p.ndim > 1]

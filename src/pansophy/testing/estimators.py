@@ -82,12 +82,6 @@ DIRECT = {
         "n_iter_ of a direct solver is None, as in scikit-learn"
     )
 }
-SINGLE_PRECISION = {
-    "check_sample_weight_equivalence_on_dense_data": (
-        "nets compute in float32 and batches are drawn by rows: a weight of k is k "
-        "repetitions in expectation, and to six digits where all rows are one batch"
-    )
-}
 INFEASIBLE = "the class weights of the check leave one class too little for nu = 0.5"
 DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
 EXPECTED: dict[str, dict[str, str]] = {
@@ -107,10 +101,6 @@ EXPECTED: dict[str, dict[str, str]] = {
             "the weights reach the reducer only if it takes any, and PCA does not"
         )
     },
-    "ConvClassifier": SINGLE_PRECISION,
-    "ConvRegressor": SINGLE_PRECISION,
-    "SequenceClassifier": SINGLE_PRECISION,
-    "SequenceRegressor": SINGLE_PRECISION,
     "CoTraining": NO_LABEL | NO_TURN,
     "TransductiveSVM": NO_LABEL | NO_TURN,
     "SelfTrainingClassifier": NO_TURN,
@@ -178,18 +168,31 @@ EXPECTED: dict[str, dict[str, str]] = {
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
-SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), "dropout": 0.0}
+EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
+SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_FLOW = {
+    "n_epochs": 30,
+    "method": "euler",
+    "n_steps": 1,
+    "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
+    "dtype": "float64",
+}
 SMALL_SEQUENCE = {
     "architecture": "rnn",
     "learning_rate_init": 0.03,
     "batch_size": 100,
-    "dropout": 0.05,
+    "dtype": "float64",
 }
 QUICK: dict[str, dict] = {
-    "ConvClassifier": {"max_iter": 15, "convs_per_block": 1, **SMALL_CONV},
-    "ConvRegressor": {"max_iter": 20, "convs_per_block": 1, **SMALL_CONV},
-    "SequenceClassifier": {"hidden_size": 8, "max_iter": 15, **SMALL_SEQUENCE},
-    "SequenceRegressor": {"hidden_size": 16, "max_iter": 40, **SMALL_SEQUENCE},
+    "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
+    "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
+    "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
+    "SequenceRegressor": {"hidden_size": 16, "n_epochs": 40, **SMALL_SEQUENCE},
+    "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
+    "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,

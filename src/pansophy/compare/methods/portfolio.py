@@ -82,6 +82,12 @@ def network_parameters(s):
     }
 
 
+def tabular_network_parameters(s):
+    """From 2000 rows on, some of them decide when to stop."""
+    stop = s.split == "plain" and s.n >= 2000
+    return {"early_stopping": stop}
+
+
 def external_booster_parameters(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
@@ -136,6 +142,13 @@ NET = {
     "learning_rate_init": ("log", 1e-4, 3e-2),
     "hidden_layer_sizes": ("choice", (100,), (200,), (100, 100), (50, 50)),
     "dropout": ("linear", 0.0, 0.4),
+}
+TABULAR_NET = {
+    "learning_rate_init": ("log", 3e-4, 1e-2),
+    "weight_decay": ("log", 1e-4, 1.0),
+    "hidden_size": ("choice", 64, 128, 256),
+    "n_blocks": ("log int", 1, 4),
+    "dropout": ("linear", 0.0, 0.5),
 }
 SVM_SPACE = {"C": ("log", 1e-2, 1e3), "gamma": ("log", 1e-4, 1.0)}
 
@@ -257,6 +270,16 @@ CLASSES = [
         multilabel="native",
         space=NET,
         **SCALED,
+    ),
+    Method(
+        "residual network",
+        CLASS,
+        NETS + "TabularResNetClassifier",
+        tabular_network_parameters,
+        native=True,
+        needs="deep",
+        space=TABULAR_NET,
+        **EACH,
     ),
     Method(
         "RBF support vectors",
@@ -412,6 +435,15 @@ NUMBERS = [
         scale_target=True,
         space=NET,
         **SCALED,
+    ),
+    Method(
+        "residual network",
+        NUMBER,
+        NETS + "TabularResNetRegressor",
+        tabular_network_parameters,
+        native=True,
+        needs="deep",
+        space=TABULAR_NET,
     ),
     Method(
         "RBF support vectors",
