@@ -236,7 +236,7 @@ class SequenceClassifier(AbstractNetClassifier):
         "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
-        each of them, and otherwise those not later; a state-space net only looks back.
+        each of them, and otherwise those not later.
     n_heads : int, default=4
         Heads of a transformer.
     dropout : float, default=0
@@ -389,7 +389,7 @@ class SequenceRegressor(AbstractNetRegressor):
         "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
-        each of them, and otherwise those not later; a state-space net only looks back.
+        each of them, and otherwise those not later.
     n_heads : int, default=4
         Heads of a transformer.
     dropout : float, default=0

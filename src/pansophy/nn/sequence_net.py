@@ -30,7 +30,14 @@ from .dropout import Dropout
 from .heads import HEADS, weighted_mean_loss
 from .mamba import Mamba
 from .normalisation import RMSNorm
-from .recurrent import GRU, LSTM, RNN, last_steps, step_mask
+from .recurrent import (
+    GRU,
+    LSTM,
+    RNN,
+    last_steps,
+    reverse_sequences,
+    step_mask,
+)
 from .ssm import S4D, StateSpaceBlock
 from .transformer import BlockOptions, TransformerEncoder
 
@@ -117,17 +124,37 @@ class StateSpaceNet(nn.Module):
         return X if mask is None else X.masked_fill(~mask[:, :, None], 0.0), None
 
 
+class BothDirections(nn.Module):
+    """A layer, and another that reads each sequence from its own last step."""
+
+    def __init__(self, ahead, back):
+        super().__init__()
+        self.ahead, self.back = ahead, back
+        self.width = ahead.width + back.width
+
+    def forward(self, X, lengths=None, state=None, *, return_state=False):
+        """Outputs of both side by side, (n, T, width)."""
+        if state is not None or return_state:
+            raise ValueError("a bidirectional layer takes and gives no state.")
+        A, _ = self.ahead(X, lengths, return_state=False)
+        B, _ = self.back(reverse_sequences(X, lengths), lengths, return_state=False)
+        return torch.cat([A, reverse_sequences(B, lengths)], -1), None
+
+
 def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for layers of the form `make(width)`."""
 
-    def made(size):
-        if size.bidirectional:
-            raise ValueError("a state-space net looks back only: bidirectional=False.")
+    def one_way(size):
         blocks = [
             StateSpaceBlock(make(size.hidden), dropout=size.dropout)
             for _ in range(size.layers)
         ]
         return StateSpaceNet(size.d, blocks)
+
+    def made(size):
+        if not size.bidirectional:
+            return one_way(size)
+        return BothDirections(one_way(size), one_way(size))
 
     return made
 
