@@ -10,8 +10,9 @@ Steps behind the end of a sequence count nowhere. The loss of a batch is the mea
 sequences, weighted; of nets for each step, the mean over steps, which have the weight
 of their sequence, so that a batch of two lengths is the weighted mean of both.
 
-`ARCHITECTURES` lists the sequence layers by name. A layer is a module with `width` and
-`forward(X, lengths, state, return_state=) -> H, state`.
+`ARCHITECTURES` lists the sequence layers by name. A layer is a module with `width`,
+`causal` (whether outputs depend on no later step) and `forward(X, lengths, state,
+return_state=) -> H, state`.
 
 Shapes    X (n, T, d)   lengths (n,)   H (n, T, width)   F (n, k) or (n, T, k)
 Refs      [Elman1990]; [Graves2005] bidirectional
@@ -59,7 +60,7 @@ class ProjectedLayer(nn.Module):
     def __init__(self, d, layer):
         super().__init__()
         self.projection = nn.Linear(d, layer.width)
-        self.layer, self.width = layer, layer.width
+        self.layer, self.width, self.causal = layer, layer.width, layer.causal
 
     def forward(self, X, lengths=None, state=None, *, return_state=True):
         return self.layer(self.projection(X), lengths, state, return_state=return_state)
@@ -95,7 +96,7 @@ class StateSpaceNet(nn.Module):
 
     def __init__(self, d, blocks):
         super().__init__()
-        self.width = blocks[0].width
+        self.width, self.causal = blocks[0].width, True
         self.projection = nn.Linear(d, self.width)
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = RMSNorm(self.width)
@@ -130,7 +131,7 @@ class BothDirections(nn.Module):
     def __init__(self, ahead, back):
         super().__init__()
         self.ahead, self.back = ahead, back
-        self.width = ahead.width + back.width
+        self.width, self.causal = ahead.width + back.width, False
 
     def forward(self, X, lengths=None, state=None, *, return_state=False):
         """Outputs of both side by side, (n, T, width)."""
@@ -238,7 +239,10 @@ class SequenceNet(nn.Module):
 
     def forward(self, X: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Raw scores F (n, k), or (n, T, k) for each step."""
-        H, _ = self.layer(X, lengths, return_state=False)
+        # what follows the last step of a sequence is not looked at, and a layer that
+        # only looks back does not feel it: no need for the mask
+        ahead = self.pool == "last" and getattr(self.layer, "causal", False)
+        H, _ = self.layer(X, None if ahead else lengths, return_state=False)
         if self.pool is not None:
             H = pool_steps(H, lengths, self.pool, self.ways)
         return self.output(self.dropout(H))
