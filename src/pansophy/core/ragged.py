@@ -196,7 +196,8 @@ class Ragged:
 
     def __repr__(self):
         lengths = self.lengths if len(self) else np.zeros(1, int)
-        low, high = lengths.min(), lengths.max()
+        low = lengths.min()
+        high = lengths.max()
         steps = f"{low} to {high}" if low != high else f"{low}"
         columns = f"{self.n_columns} column" + "s" * (self.n_columns != 1)
         return (

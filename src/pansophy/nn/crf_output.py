@@ -39,7 +39,9 @@ class LogPartition(torch.autograd.Function):
     def forward(ctx, F, T, lengths, w):
         scores, transitions = (a.detach().cpu().double().numpy() for a in (F, T))
         each = lengths.cpu().numpy()
-        total, dF, dT = 0.0, np.zeros_like(scores), np.zeros_like(transitions)
+        total = 0.0
+        dF = np.zeros_like(scores)
+        dT = np.zeros_like(transitions)
         weights = np.ones(len(each)) if w is None else w.detach().cpu().double().numpy()
         for value in np.unique(weights):  # statistics are summed over sequences
             kept = weights == value

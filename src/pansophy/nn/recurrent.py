@@ -211,7 +211,8 @@ class RecurrentLayer(nn.Module):
         for t in range(X.shape[1]):
             new = self.cell(A[:, t], state, W_h, b_h)
             if here is None:
-                state, h = new, new[0]
+                state = new
+                h = new[0]
             else:
                 on = here[:, t, None]
                 state = tuple(torch.where(on, s, old) for s, old in zip(new, state))
@@ -232,7 +233,8 @@ class RecurrentLayer(nn.Module):
             block = X[rows, begin : begin + truncate]
             old = tuple(s[rows].detach() for s in state)
             H, new = self.forward(block, left[rows], old)
-            state = tuple(s.index_copy(0, rows, q) for s, q in zip(state, new))
+            after = zip(state, new or (), strict=True)
+            state = tuple(s.index_copy(0, rows, q) for s, q in after)
             full = H.new_zeros((n, *H.shape[1:]))
             parts.append(full.index_copy(0, rows, H))
         return torch.cat(parts, 1), state

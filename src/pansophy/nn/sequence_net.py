@@ -60,7 +60,9 @@ class ProjectedLayer(nn.Module):
     def __init__(self, d, layer):
         super().__init__()
         self.projection = nn.Linear(d, layer.width)
-        self.layer, self.width, self.causal = layer, layer.width, layer.causal
+        self.layer = layer
+        self.width = layer.width
+        self.causal = layer.causal
 
     def forward(self, X, lengths=None, state=None, *, return_state=True):
         return self.layer(self.projection(X), lengths, state, return_state=return_state)
@@ -96,7 +98,8 @@ class StateSpaceNet(nn.Module):
 
     def __init__(self, d, blocks):
         super().__init__()
-        self.width, self.causal = blocks[0].width, True
+        self.width = blocks[0].width
+        self.causal = True
         self.projection = nn.Linear(d, self.width)
         self.blocks = nn.ModuleList(blocks)
         self.last_norm = RMSNorm(self.width)
@@ -131,7 +134,8 @@ class BothDirections(nn.Module):
     def __init__(self, ahead, back):
         super().__init__()
         self.ahead, self.back = ahead, back
-        self.width, self.causal = ahead.width + back.width, False
+        self.width = ahead.width + back.width
+        self.causal = False
 
     def forward(self, X, lengths=None, state=None, *, return_state=False):
         """Outputs of both side by side, (n, T, width)."""

@@ -147,7 +147,8 @@ class TransformerBlock(nn.Module):
         self.norms = nn.ModuleDict({n: options.make_norm(d) for n in used})
         if options.zero_init:
             last = [self.attention.W_o, self.feed_forward.W_2]
-            last += [self.cross_attention.W_o] if memory else []
+            if self.cross_attention is not None:
+                last.append(self.cross_attention.W_o)
             for layer in last:
                 nn.init.zeros_(layer.weight)
 
