@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.model_selection import GridSearchCV, train_test_split
 
-from pansophy.core.ragged import Ragged
+from pansophy import Ragged
 from pansophy.neural_network import SequenceClassifier, SequenceTagger
 
 rng = np.random.default_rng(0)

@@ -39,7 +39,7 @@ class Ragged:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.core.ragged import Ragged
+    >>> from pansophy import Ragged
     >>> X = Ragged.from_list([np.zeros((3, 2)), np.ones((1, 2))])
     >>> X
     Ragged(2 sequences of 1 to 3 steps, 2 columns, float64)
