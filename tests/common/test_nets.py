@@ -10,6 +10,7 @@ torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import nn  # noqa: E402
 from pansophy.nn.optimisers import flatten_parameters  # noqa: E402
+from pansophy.nn.sequence_net import LayerSize  # noqa: E402
 
 
 def random_mlp(head="softmax", activation="relu", **options):
@@ -100,6 +101,21 @@ def rows(rng):
     return rng.normal(size=(12, 5))
 
 
+def padded_sequences(rng):
+    """Twelve sequences of one to four steps, and their lengths."""
+    lengths = rng.integers(1, 5, 12)
+    lengths[0] = 4
+    X = rng.normal(size=(12, 4, 5))
+    X[np.arange(4) >= lengths[:, None]] = 0.0
+    return X, lengths
+
+
+def seeded_sequence_net(architecture, pool, head="softmax"):
+    torch.manual_seed(2)
+    layer = nn.ARCHITECTURES[architecture](LayerSize(5, 16))
+    return nn.SequenceNet(layer, 3, pool=pool, head=head).double()
+
+
 NETS = {
     "mlp softmax": Case(
         lambda: random_mlp(), lambda r: (rows(r), r.integers(0, 3, 12)), smooth=False
@@ -130,6 +146,20 @@ NETS = {
         lambda: random_mlp(dropout=0.05),
         lambda r: (rows(r), r.integers(0, 3, 12)),
         smooth=False,
+    ),
+    "lstm over padded sequences": Case(
+        lambda: seeded_sequence_net("lstm", "last"),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, 12), r.uniform(0.5, 2, 12)),
+        nn.Adam(3e-2),
+    ),
+    "transformer with labels of steps": Case(
+        lambda: seeded_sequence_net("transformer", None),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, (12, 4))),
+    ),
+    "gru with a chain of labels": Case(
+        lambda: seeded_sequence_net("gru", None, "crf"),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, (12, 4))),
+        nn.Adam(3e-2),
     ),
     "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
     "gradient penalty": Case(GradientPenalty, lambda r: (rows(r),)),

@@ -39,7 +39,7 @@ class Ragged:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.core.ragged import Ragged
+    >>> from pansophy import Ragged
     >>> X = Ragged.from_list([np.zeros((3, 2)), np.ones((1, 2))])
     >>> X
     Ragged(2 sequences of 1 to 3 steps, 2 columns, float64)
@@ -196,7 +196,8 @@ class Ragged:
 
     def __repr__(self):
         lengths = self.lengths if len(self) else np.zeros(1, int)
-        low, high = lengths.min(), lengths.max()
+        low = lengths.min()
+        high = lengths.max()
         steps = f"{low} to {high}" if low != high else f"{low}"
         columns = f"{self.n_columns} column" + "s" * (self.n_columns != 1)
         return (

@@ -3,6 +3,7 @@
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
 from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
+from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
 __all__ = [
@@ -10,6 +11,9 @@ __all__ = [
     "ConvRegressor",
     "MLPClassifier",
     "MLPRegressor",
+    "SequenceClassifier",
+    "SequenceRegressor",
+    "SequenceTagger",
     "NeuralODEClassifier",
     "NeuralODEDynamics",
     "NeuralODERegressor",

@@ -73,6 +73,7 @@ from .positions import (
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
 from .scan import scan
+from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
 from .sequential import Sequential
 from .ssd import ssd
 from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
@@ -88,6 +89,7 @@ from .training_report import (
 from .transformer import (
     CLASSIC,
     MODERN,
+    STANDARD,
     BlockOptions,
     Transformer,
     TransformerDecoder,
@@ -100,6 +102,7 @@ from .xor_network import xor_network
 
 __all__ = [
     "ACTIVATIONS",
+    "ARCHITECTURES",
     "Adam",
     "AdamW",
     "AdjointWarning",
@@ -158,7 +161,9 @@ __all__ = [
     "S4D",
     "SGD",
     "SIMILARITIES",
+    "STANDARD",
     "SelfAttention",
+    "SequenceNet",
     "Sequential",
     "SparseRows",
     "SpectralNorm",

@@ -158,6 +158,7 @@ def torch_attention(q, k, v, mask, causal):
             q, k, v, is_causal=causal and L > 1
         )
     mask = joint_mask(L, S, mask, causal, q.device)
+    assert mask is not None  # one of the two is given
     alive = mask.any(-1, keepdim=True)
     # a query without keys sees all of them and is put to 0 afterwards: torch's
     # kernels differ in what they answer, and some answer NaN

@@ -112,7 +112,7 @@ def next_token(logits: Tensor, *, temperature=1.0, top_k=None, top_p=None) -> Te
     return torch.multinomial(kept.softmax(-1), 1)[:, 0]
 
 
-def take_rows(state, rows: Tensor):
+def take_rows(state, rows: Tensor) -> Any:
     """The state of these sequences: every tensor indexed by its first dimension."""
     if state is None:
         return None
@@ -152,7 +152,8 @@ def decode(
         advance.eval()  # type: ignore[attr-defined]
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     done = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
-    tokens, found = prompt, []
+    tokens = prompt
+    found = []
     with seeded_torch(prompt.device, seed):
         for _ in range(check_count("max_new", max_new)):
             logits, state = advance(tokens, state)

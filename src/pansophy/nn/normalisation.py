@@ -184,7 +184,8 @@ class RMSNorm(nn.Module):
 
     def __init__(self, features, *, gain=True, eps=EPS):
         super().__init__()
-        self.features, self.eps = int(features), float(eps)
+        self.features = int(features)
+        self.eps = float(eps)
         self.weight = nn.Parameter(torch.ones(features)) if gain else None
 
     def forward(self, x: Tensor) -> Tensor:

@@ -36,6 +36,7 @@ import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
+from .dropout import Dropout
 
 State = tuple[Tensor, ...]
 
@@ -71,7 +72,8 @@ class RecurrentLayer(nn.Module):
     ):
         super().__init__()
         self.d, self.h, self.layers, self.gates = d, h, layers, gates
-        self.bias, self.bidirectional, self.dropout = bias, bidirectional, dropout
+        self.bias, self.bidirectional = bias, bidirectional
+        self.dropout = Dropout(dropout)
         self.weights = nn.ParameterDict()
         width = 2 * h if bidirectional else h
         bound = 1 / math.sqrt(h)
@@ -91,6 +93,11 @@ class RecurrentLayer(nn.Module):
     @property
     def directions(self):
         return ("", "r") if self.bidirectional else ("",)
+
+    @property
+    def causal(self) -> bool:
+        """Whether an output depends on no later step."""
+        return not self.bidirectional
 
     @property
     def width(self) -> int:
@@ -165,8 +172,7 @@ class RecurrentLayer(nn.Module):
         zeros = self.init_state(len(X), X.device, X.dtype)
         found = []
         for layer in range(self.layers):
-            if layer and self.dropout:
-                X = nn.functional.dropout(X, self.dropout, self.training)
+            X = self.dropout(X) if layer else X
             parts = []
             for k, way in enumerate(self.directions):
                 columns = slice(k * self.h, (k + 1) * self.h)
@@ -205,7 +211,8 @@ class RecurrentLayer(nn.Module):
         for t in range(X.shape[1]):
             new = self.cell(A[:, t], state, W_h, b_h)
             if here is None:
-                state, h = new, new[0]
+                state = new
+                h = new[0]
             else:
                 on = here[:, t, None]
                 state = tuple(torch.where(on, s, old) for s, old in zip(new, state))
@@ -226,7 +233,8 @@ class RecurrentLayer(nn.Module):
             block = X[rows, begin : begin + truncate]
             old = tuple(s[rows].detach() for s in state)
             H, new = self.forward(block, left[rows], old)
-            state = tuple(s.index_copy(0, rows, q) for s, q in zip(state, new))
+            after = zip(state, new or (), strict=True)
+            state = tuple(s.index_copy(0, rows, q) for s, q in after)
             full = H.new_zeros((n, *H.shape[1:]))
             parts.append(full.index_copy(0, rows, H))
         return torch.cat(parts, 1), state

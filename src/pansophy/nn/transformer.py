@@ -15,7 +15,8 @@ An encoder lets every step see every step of its sequence; a causal one, and a d
 let it see those not later than itself. Without positions an encoder is equivariant to
 the order of the steps.
 
-`CLASSIC` is the block of 2017: norm after, ReLU, sinusoidal positions. `MODERN` is what
+`STANDARD` has the norm before, GELU and sinusoidal positions. `CLASSIC` is the block of
+2017: norm after, ReLU, sinusoidal positions. `MODERN` is what
 small language models were found to train fastest with: RMS norm before, rotary
 positions, normalised queries and keys, squared ReLU, no biases, and projections back
 into the residual stream that begin at 0, so that a new net is the identity.
@@ -36,6 +37,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .attention import KeyValueCache, MultiHeadAttention
+from .dropout import Dropout
 from .normalisation import LayerNorm, RMSNorm
 from .positions import LearnedPositions, PositionalEncoding, Rotary
 from .recurrent import step_mask
@@ -86,6 +88,7 @@ class BlockOptions:
         return LayerNorm(d) if self.norm == "layer" else RMSNorm(d, gain=self.bias)
 
 
+STANDARD = BlockOptions()
 CLASSIC = BlockOptions(norm_first=False, feed_forward="relu")
 MODERN = BlockOptions(
     norm="rms",
@@ -125,6 +128,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, d, heads, hidden, options: BlockOptions, *, memory=False):
         super().__init__()
         self.options = options
+        self.dropout = Dropout(options.dropout)
         rotary = Rotary(d // heads) if options.positions == "rotary" else None
         common = {"bias": options.bias, "backend": options.backend}
         self.attention = MultiHeadAttention(
@@ -143,7 +147,8 @@ class TransformerBlock(nn.Module):
         self.norms = nn.ModuleDict({n: options.make_norm(d) for n in used})
         if options.zero_init:
             last = [self.attention.W_o, self.feed_forward.W_2]
-            last += [self.cross_attention.W_o] if memory else []
+            if self.cross_attention is not None:
+                last.append(self.cross_attention.W_o)
             for layer in last:
                 nn.init.zeros_(layer.weight)
 
@@ -151,7 +156,7 @@ class TransformerBlock(nn.Module):
         """Eq. (1) or (2); f may hand on a state."""
         norm = self.norms[name]
         y, state = f(norm(x) if self.options.norm_first else x)
-        y = functional.dropout(y, self.options.dropout, self.training)
+        y = self.dropout(y)
         return (x + y if self.options.norm_first else norm(x + y)), state
 
     def forward(
@@ -180,6 +185,7 @@ class TransformerStack(nn.Module):
     def __init__(self, d, heads, layers, hidden, options, *, memory=False):
         super().__init__()
         self.options, self.width = options, d
+        self.dropout = Dropout(options.dropout)
         self.positions = {
             "sinusoidal": lambda: PositionalEncoding(d),
             "learned": lambda: LearnedPositions(options.max_length, d),
@@ -195,7 +201,7 @@ class TransformerStack(nn.Module):
         start = 0 if states is None else states[0].own.length
         if self.positions is not None:
             X = self.positions(X, start)
-        X = functional.dropout(X, self.options.dropout, self.training)
+        X = self.dropout(X)
         new = []
         for i, block in enumerate(self.blocks):
             X, state = block(X, state=None if states is None else states[i], **masks)
@@ -326,7 +332,8 @@ class Transformer(nn.Module):
     source, target : int
         Sizes of the two vocabularies.
     d, heads, layers, hidden, options
-        As those of `TransformerEncoder`, for encoder and decoder.
+        As those of `TransformerEncoder`, for encoder and decoder. Positions that are
+        added reach the attention to the memory, rotary ones do not.
 
     Examples
     --------
@@ -340,7 +347,7 @@ class Transformer(nn.Module):
     """
 
     def __init__(
-        self, source, target, d=64, heads=4, layers=2, hidden=None, *, options=MODERN
+        self, source, target, d=64, heads=4, layers=2, hidden=None, *, options=STANDARD
     ):
         super().__init__()
         self.source_embedding = nn.Embedding(source, d)

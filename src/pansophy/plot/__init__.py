@@ -4,8 +4,11 @@ Each function takes plain results and arrays, draws on the axes given or on new 
 and gives the axes back.
 """
 
+predictive_band = draw_styled(plot_predictive_band)
+
 from ..linear_model.predictive_distribution import plot_predictive_band
 from .activations import activations
+from .attention import attention
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
@@ -20,6 +23,7 @@ from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .gain import gain
+from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -35,6 +39,7 @@ from .partial_dependence import partial_dependence
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
 from .poles import poles
+from .positions import positions
 from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
@@ -57,58 +62,59 @@ from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
 
-predictive_band = draw_styled(plot_predictive_band)
-
 __all__ = [
     "activations",
+    "attention",
+    "autocorrelation",
     "bias_variance",
+    "biplot",
     "calibration",
     "concentration",
     "confusion_matrix",
-    "decision_regions",
-    "gain",
-    "importance",
-    "learning_curve",
-    "learning_rates",
-    "partial_dependence",
-    "precision_recall",
-    "quality_time",
-    "residuals",
-    "roc",
-    "score_intervals",
-    "autocorrelation",
-    "rejection_envelope",
-    "rank_histogram",
-    "trace",
-    "biplot",
     "covariance_ellipses",
     "dbscan",
+    "decision_regions",
     "dendrogram",
     "descent_path",
-    "embedding",
     "elbow",
-    "network_graph",
-    "label_grid",
+    "embedding",
+    "gain",
+    "gradient_lag",
     "growth_curve",
+    "importance",
     "impurity",
     "kalman",
     "label_curve",
+    "label_grid",
+    "learning_curve",
+    "learning_rates",
     "losses",
     "matrix",
     "message_passing",
+    "network_graph",
+    "partial_dependence",
     "partial_sums",
     "poles",
+    "positions",
+    "precision_recall",
     "predictive_band",
+    "quality_time",
+    "rank_histogram",
     "reachability",
     "regimes",
     "regularization_path",
+    "rejection_envelope",
+    "residuals",
+    "roc",
+    "score_intervals",
     "scree",
     "search_points",
     "shap_bar",
     "shap_beeswarm",
-    "som",
     "silhouette",
+    "som",
     "state_diagram",
+    "trace",
     "training_curves",
     "training_report",
     "tree",
