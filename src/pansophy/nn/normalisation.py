@@ -168,5 +168,5 @@ def channel_norm(kind: str | None, channels: int) -> nn.Module | None:
     if kind == "group":
         return GroupNorm(channels, next(g for g in (8, 4, 2, 1) if channels % g == 0))
     raise ValueError(
-        f'normalisation is "batch", "group", "layer" or None, got {kind!r}.'
+        f'normalisation must be "batch", "group", "layer" or None, got {kind!r}.'
     )
