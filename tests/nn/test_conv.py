@@ -10,7 +10,7 @@ from pansophy import nn, signal  # noqa: E402
 from pansophy.nn.conv import same_padding  # noqa: E402
 
 FILTER = [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
-ROWS = "100001 010010 001100 100010 010010 001010".split()
+ROWS = ["100001", "010010", "001100", "100010", "010010", "001010"]
 IMAGE = [[int(c) for c in row] for row in ROWS]
 TABLE = [[35, 19, 25, 6], [13, 22, 16, 53], [4, 3, 7, 10], [9, 8, 1, 3]]
 
@@ -119,9 +119,16 @@ def test_transposed_parity_with_torch_and_sizes(ndim):
     assert ours(x).shape[2:] == ours.output_size(SHAPES[ndim])
 
 
-@pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2)])
+@pytest.mark.parametrize(
+    ("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2)]
+)
 def test_transposed_convolution_is_the_adjoint(stride, padding, dilation):
-    options = {"stride": stride, "padding": padding, "dilation": dilation, "bias": False}
+    options = {
+        "stride": stride,
+        "padding": padding,
+        "dilation": dilation,
+        "bias": False,
+    }
     conv = nn.Conv(3, 5, 3, **options).double()
     back = nn.ConvTranspose(5, 3, 3, **options).double()
     back.weight.data = conv.weight.data

@@ -20,7 +20,11 @@ def test_frozen_weights_and_running_means_are_bitwise_unchanged(rng):
     start = new.weight.detach().clone()
     options = {"epochs": 3, "batch_size": 8, "device": "cpu", "seed": 0}
     result = nn.fine_tune(
-        net, images(rng), replace={"output": new}, optimiser=nn.Adam(decay=0.1), **options
+        net,
+        images(rng),
+        replace={"output": new},
+        optimiser=nn.Adam(decay=0.1),
+        **options,
     )
     after = result.state.net.state_dict()
     for name, value in before.items():

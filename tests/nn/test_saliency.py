@@ -37,9 +37,7 @@ def test_integrated_gradients_are_complete(trained, baseline):
     model, X = trained
     start = X.mean(0) if baseline == "image" else np.zeros(X.shape[1:])
     given = start if baseline == "image" else 0.0
-    found = nn.saliency(
-        model, X, 1, method="integrated", baseline=given, steps=64
-    )
+    found = nn.saliency(model, X, 1, method="integrated", baseline=given, steps=64)
     assert found.shape == X.shape
     at, before = (model._raw_outputs(Z)[0][:, 1] for Z in (X, start[None]))
     total = found.reshape(len(X), -1).sum(1)

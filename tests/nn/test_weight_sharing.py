@@ -44,7 +44,11 @@ def test_groups_of_entries_are_one_weight_each(rng):
     nn.tie(net, "weight", groups=groups)
     assert nn.count_parameters(net) == 4
     found = net.weight.detach()
-    assert float(found[0, 0]) == float(found[0, 2]) == float((before[0, 0] + before[0, 2]) / 2)
+    assert (
+        float(found[0, 0])
+        == float(found[0, 2])
+        == float((before[0, 0] + before[0, 2]) / 2)
+    )
     x = torch.as_tensor(rng.normal(size=(4, 3)))
     net(x).sum().backward()
     shared = net.parametrizations.weight.original

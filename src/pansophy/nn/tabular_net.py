@@ -9,9 +9,11 @@ embedding v_j of each number (`numeric_embeddings`) and u_j of each category, co
 being a category that is missing or new. Blocks then correct a hidden state,
 
     h_0 = W h + b,   h_l = h_{l-1} + dropout(B g(dropout(A norm(h_{l-1}))))        (2)
-    F = V g(norm(h_L)) + c                                                         (3)
+    F = V g(norm(h_L)) + U h + c                                                   (3)
 
-with layer normalisation, so that the answer for a row does not depend on its batch.
+with layer normalisation, so that the answer for a row does not depend on its batch. V
+and B begin at 0: training starts from the linear model U h + c, and what bends is what
+the rows ask for, which keeps the net tame where rows are few.
 
 Cost      O(rows (d T width + hidden^2 blocks))
 Shapes    x (rows, d), NaN where missing   z (rows, c) of int   F (rows, outputs)
@@ -81,6 +83,8 @@ class ResidualBlock(nn.Module):
         self.second = nn.Linear(hidden, width)
         self.dropout = Dropout(dropout)
         self.activation = activation
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
 
     def forward(self, h: Tensor) -> Tensor:
         inner = ACTIVATIONS[self.activation].value(self.first(self.norm(h)))
@@ -132,6 +136,10 @@ class TabularResNet(nn.Module):
         )
         self.norm = LayerNorm(hidden_size)
         self.output = nn.Linear(hidden_size, n_outputs)
+        self.linear = nn.Linear(width, n_outputs, bias=False)
+        for layer in (self.output, self.linear):
+            nn.init.zeros_(layer.weight)
+        nn.init.zeros_(self.output.bias)
 
     @property
     def undecayed(self) -> list[str]:
@@ -157,10 +165,12 @@ class TabularResNet(nn.Module):
         return torch.cat(parts, 1)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        h = self.input(self.features(x, z))
+        features = self.features(x, z)
+        h = self.input(features)
         for block in self.blocks:
             h = block(h)
-        return self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
+        deep = self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
+        return deep + self.linear(features)
 
     def losses(self, batch) -> dict[str, Tensor]:
         """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w)."""

@@ -18,6 +18,7 @@ from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
+from .feature_maps import feature_maps, filters
 from .gain import gain
 from .growth_curve import growth_curve
 from .importance import importance
@@ -41,6 +42,7 @@ from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
+from .saliency import saliency
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -50,6 +52,7 @@ from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
 from .trace import trace
+from .training_curves import training_curves
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
@@ -82,6 +85,8 @@ __all__ = [
     "descent_path",
     "embedding",
     "elbow",
+    "feature_maps",
+    "filters",
     "network_graph",
     "label_grid",
     "growth_curve",
@@ -96,6 +101,7 @@ __all__ = [
     "reachability",
     "regimes",
     "regularization_path",
+    "saliency",
     "scree",
     "search_points",
     "shap_bar",
@@ -103,6 +109,7 @@ __all__ = [
     "som",
     "silhouette",
     "state_diagram",
+    "training_curves",
     "tree",
     "trellis",
     "validation_curve",
