@@ -63,7 +63,6 @@ EXCEPTIONS = {
     ("semi_supervised", "linear_model"): "the default learner",
     ("semi_supervised", "decomposition"): "features from all rows",
     ("state_space", "signal"): "a linear system is a convolution",
-    ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",

@@ -2,6 +2,7 @@
 
 from .conv import ConvClassifier, ConvRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
 __all__ = [
@@ -9,6 +10,9 @@ __all__ = [
     "ConvRegressor",
     "MLPClassifier",
     "MLPRegressor",
+    "SequenceClassifier",
+    "SequenceRegressor",
+    "SequenceTagger",
     "TabularResNetClassifier",
     "TabularResNetRegressor",
 ]

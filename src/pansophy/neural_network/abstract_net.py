@@ -36,11 +36,20 @@ from ..core.iterate import Result
 from ..core.labels import class_codes
 from ..core.numerics import softmax
 from ..core.overflow import refuse_overflowing_squares
+from ..core.ragged import Ragged
 from ..core.random import draw_seed, make_rng
 from ..core.weighted import check_sample_weight
 from ..nn.devices import resolve_device, seeded_torch
 from ..nn.schedules import warmup_cosine
-from ..params import Count, Flag, Natural, NonNegative, Positive, Verbosity
+from ..params import (
+    Count,
+    Flag,
+    Natural,
+    NonNegative,
+    Positive,
+    Verbosity,
+    check_params,
+)
 from ..typing import Seed
 from .mlp import DeviceName, FractionBelowOne
 from .run_tag import run_tag
@@ -61,12 +70,20 @@ class NetRows(NamedTuple):
         w = None if self.w is None else self.w[index]
         return NetRows(tuple(a[index] for a in self.inputs), self.Y[index], w)
 
-    def arrays(self, dtype) -> tuple:
+    def arrays(self, dtype):
         """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
-        return tuple(
-            np.ascontiguousarray(a, dtype) if a.dtype.kind == "f" else a for a in parts
-        )
+        parts = tuple(as_precision(a, dtype) for a in parts)
+        return nn.RaggedRows(*parts) if isinstance(parts[0], Ragged) else parts
+
+
+def as_precision(a, dtype):
+    """Numbers as `dtype`; bytes, codes and labels as they are."""
+    if a.dtype.kind != "f":
+        return a
+    if isinstance(a, Ragged):
+        return a.astype(dtype)
+    return np.ascontiguousarray(a, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -100,10 +117,12 @@ class AbstractNet(Estimator):
 
     # -- fitting ---------------------------------------------------------------
 
-    def _fit(self, X, y, sample_weight, validation=None):
+    def _fit(
+        self, X, y, sample_weight, validation=None, *, classes=None, one_pass=False
+    ):
         inputs, y, w = self._check_inputs(X, y, sample_weight)
-        refuse_overflowing_squares(self, inputs[0])
-        rows = self._learn_rows(inputs, y, w)
+        refuse_overflowing_squares(self, getattr(inputs[0], "values", inputs[0]))
+        rows = self._learn_rows(inputs, y, w, classes)
         rng = make_rng(self.random_state)
         rows, held = self._hold_out(rows, validation, rng)
         rows = NetRows(self._learn_inputs(rows.inputs, rows.w), rows.Y, rows.w)
@@ -114,16 +133,34 @@ class AbstractNet(Estimator):
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
                 net = self._build_net(*self._outputs())
             nets.append(net.to(getattr(torch, self.dtype)))
-        self._train(nets, rows, held, rng)
+        self._optimiser_states = None
+        self._train(nets, rows, held, rng, one_pass=one_pass)
         return self
 
-    def _learn_rows(self, inputs, y, w) -> NetRows:
+    def _continue_fit(self, X, y, sample_weight, validation=None, *, one_pass=False):
+        """Train the fitted nets further, on rows of the same columns and classes."""
+        check_params(self)
+        given = (X, y) if sample_weight is None else (X, y, sample_weight)
+        rows = self._given_rows(given, "training data")
+        rows = rows._replace(w=self._row_weights(y, rows.w))
+        rng = make_rng(self.random_state)
+        rows, held = self._hold_out(rows, validation, rng)
+        if held is not None:
+            held = held._replace(inputs=self._encode_inputs(held.inputs))
+        rows = rows._replace(inputs=self._encode_inputs(rows.inputs))
+        nets = [copy.deepcopy(net) for net in self.nets_]
+        self._train(nets, rows, held, rng, one_pass=one_pass)
+        return self
+
+    def _learn_rows(self, inputs, y, w, classes=None) -> NetRows:
         """Rows of weight above 0, their targets as the net takes them."""
         w = self._row_weights(y, w)
         rows = NetRows(inputs, y, w)
         if w is not None and not (w > 0).all():
             rows = rows.take(np.flatnonzero(w > 0))
         self._learn_target(rows.Y, rows.w)
+        if classes is not None:
+            self.classes_ = np.unique(classes)
         return rows._replace(Y=self._encode_target(rows.Y))
 
     def _row_weights(self, y, w):
@@ -139,35 +176,40 @@ class AbstractNet(Estimator):
             return rows, self._given_rows(validation)
         if not self.early_stopping:
             return rows, None
-        strata = rows.Y if rows.Y.ndim == 1 else None
+        strata = rows.Y if getattr(rows.Y, "ndim", 0) == 1 else None
         if strata is not None and np.bincount(strata)[np.unique(strata)].min() < 2:
             strata = None
         inside, outside = train_test_split(
-            np.arange(len(rows.Y)),
+            np.arange(len(rows.inputs[0])),
             test_size=self.validation_fraction,
             random_state=draw_seed(rng),
             stratify=strata,
         )
         return rows.take(np.sort(inside)), rows.take(np.sort(outside))
 
-    def _given_rows(self, validation):
+    def _given_rows(self, validation, what="validation"):
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
             raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
         X, y, *w = validation
         inputs = self._check_new_inputs(X)
         n = len(inputs[0])
         if len(y) != n:
-            raise ValueError(f"validation has {n} rows, but {len(y)} targets.")
+            raise ValueError(f"{what} has {n} rows, but {len(y)} targets.")
         weight = check_sample_weight(w[0], n) if w else None
         return NetRows(inputs, self._encode_target(np.asarray(y)), weight)
 
-    def _train(self, nets, rows, held, rng):
+    def _train(self, nets, rows, held, rng, *, one_pass=False):
         """Train the nets one after the other and store them."""
         data = rows.arrays(self.dtype)
         valid = None if held is None else held.arrays(self.dtype)
-        options = self._training_options(nets[0], len(rows.Y), valid)
+        options = self._training_options(len(rows.inputs[0]), valid)
+        options["optimiser"] = self._optimiser(nets[0])
+        if one_pass:
+            options |= {"epochs": 1, "schedule": None, "stop": None}
+        states = (one_pass and self._optimiser_states) or [None] * len(nets)
         if self.checkpoint is not None:
-            options["tag"] = run_tag(self, rows.inputs[0].shape, data)
+            parts = data.parts() if isinstance(data, nn.RaggedRows) else data
+            options["tag"] = run_tag(self, rows.inputs[0].shape, parts)
         trained = []
 
         def run(task):
@@ -176,15 +218,18 @@ class AbstractNet(Estimator):
                 if self.checkpoint is not None and len(nets) > 1:
                     path = Path(self.checkpoint)
                     options["checkpoint"] = path.with_name(f"{path.name}.{i}")
+                options["optimiser_state"] = states[i]
                 results.append(nn.train(net, data, seed=rng, task=task, **options))
                 trained.append(detached_net(results[-1].state.net))
                 if results[-1].reason in ("interrupted", "callback"):
                     break
+            if one_pass:
+                self._optimiser_states = [optimiser_arrays(r.state) for r in results]
             return joined_result(results)
 
         self._run_driver(
             run,
-            total=self.n_epochs * len(nets),
+            total=options["epochs"] * len(nets),
             X=rows.inputs[0],
             y=rows.Y,
             snapshot=lambda state: {"nets_": [*trained, detached_net(state.net)]},
@@ -193,7 +238,7 @@ class AbstractNet(Estimator):
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
-    def _training_options(self, net, n, valid) -> dict:
+    def _training_options(self, n, valid) -> dict:
         batch = self._batch_size(n)
         steps = self.n_epochs * math.ceil(n / batch)
         cosine = self.learning_rate == "cosine"
@@ -203,7 +248,6 @@ class AbstractNet(Estimator):
         return {
             "epochs": self.n_epochs,
             "batch_size": batch,
-            "optimiser": self._optimiser(net),
             "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
             "device": self.device,
             "valid": valid,
@@ -285,7 +329,6 @@ class AbstractNet(Estimator):
         dtype = torch.float64 if double else torch.float32
         device = resolve_device(self.device)
         passes = max(self.mc_dropout, 1)
-        block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
         found = []
         for net in self.nets_:
             net = copy.deepcopy(net).to(device, dtype).eval()
@@ -295,10 +338,15 @@ class AbstractNet(Estimator):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    blocks = tensor_blocks(inputs, block, device, dtype)
-                    parts = [net(*part) for part in blocks]
-                    found.append(torch.cat(parts).double().cpu().numpy())
+                    found.append(self._net_outputs(net, inputs, device))
         return np.stack(found)
+
+    def _net_outputs(self, net, inputs, device) -> np.ndarray:
+        """Scores of all rows by one pass of one net, float64."""
+        block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
+        dtype = next(net.parameters()).dtype
+        parts = [net(*part) for part in tensor_blocks(inputs, block, device, dtype)]
+        return torch.cat(parts).double().cpu().numpy()
 
 
 def tensor_blocks(inputs, block, device, dtype):
@@ -306,6 +354,11 @@ def tensor_blocks(inputs, block, device, dtype):
     for i in range(0, len(inputs[0]), block):
         part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
         yield [a.to(dtype) if a.is_floating_point() else a for a in part]
+
+
+def optimiser_arrays(state) -> dict:
+    """An optimiser's state as arrays, to go on from."""
+    return {k: v.cpu().numpy().copy() for k, v in state.optimiser.items()}
 
 
 def detached_net(net):

@@ -8,13 +8,18 @@ channels of a group (group). Batch normalisation at prediction uses the running 
 
     m <- (1 - a) m + a mean,     v <- (1 - a) v + a var n / (n - 1)                (2)
 
-so that the answer for a row does not depend on the rows next to it. Two departures from
+so that the answer for a row does not depend on the rows next to it. Root-mean-square
+normalisation leaves out the mean and the offset,
+
+    y = gain * x / sqrt(mean(x^2) + eps)                                           (3)
+
+Two departures from
 torch: a training batch with a single value per channel (a last batch of one row) has no
 variance and is normalised by the running ones instead of being refused, and rows may
 have weights, which enter mean and variance as repeated rows would.
 
 Shapes    x (rows, channels, ...)   gain, offset (channels,)   w (rows,)
-Refs      [Ioffe2015] batch; [Ba2016] layer; [Wu2018] group
+Refs      [Ioffe2015] batch; [Ba2016] layer; [Wu2018] group; [Zhang2019] RMS
 """
 
 import torch
@@ -155,6 +160,38 @@ class LayerNorm(nn.Module):
 
     def extra_repr(self):
         return f"{len(self.weight)}"
+
+
+class RMSNorm(nn.Module):
+    """Root-mean-square normalisation over the last dimension, eq. (3).
+
+    Parameters
+    ----------
+    features : int
+        Size of the last dimension.
+    gain : bool, default=True
+        Whether a gain is learnt.
+    eps : float, default=1e-5
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn import RMSNorm
+    >>> y = RMSNorm(2)(torch.tensor([[3.0, 4.0]])).detach()
+    >>> y.square().mean().round(decimals=3)
+    tensor(1.)
+    """
+
+    def __init__(self, features, *, gain=True, eps=EPS):
+        super().__init__()
+        self.features, self.eps = int(features), float(eps)
+        self.weight = nn.Parameter(torch.ones(features)) if gain else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, (self.features,), self.weight, self.eps)
+
+    def extra_repr(self):
+        return f"{self.features}"
 
 
 def channel_norm(kind: str | None, channels: int) -> nn.Module | None:

@@ -176,6 +176,8 @@ QUICK: dict[str, dict] = {
     "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
     "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
     "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
+    "SequenceClassifier": {"hidden_size": 16, "n_epochs": 20, **EXACT},
+    "SequenceRegressor": {"hidden_size": 16, "n_epochs": 30, **EXACT},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
