@@ -1,6 +1,7 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
 from .conv import ConvClassifier, ConvRegressor
+from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
 from .mlp import MLPClassifier, MLPRegressor
 from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
@@ -8,6 +9,8 @@ from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 __all__ = [
     "ConvClassifier",
     "ConvRegressor",
+    "FTTransformerClassifier",
+    "FTTransformerRegressor",
     "MLPClassifier",
     "MLPRegressor",
     "SequenceClassifier",

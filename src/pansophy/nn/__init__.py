@@ -40,6 +40,7 @@ from .decoding import TokenModel, beam_search, decode
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
+from .ft_transformer import FTTransformer
 from .heads import HEADS
 from .locally_connected import LocallyConnected
 from .mlp import MLP, glorot_uniform
@@ -94,6 +95,7 @@ __all__ = [
     "DropConnect",
     "Dropout",
     "EarlyStopping",
+    "FTTransformer",
     "FeatureExtractor",
     "GRU",
     "GroupNorm",

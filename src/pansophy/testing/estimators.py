@@ -171,9 +171,14 @@ FEW = {"n_estimators": 10}
 EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
 SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_TRANSFORMER = {
+    "n_blocks": 1, "hidden_size": 8, "n_heads": 2, "learning_rate_init": 0.01, **EXACT
+}  # fmt: skip
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "FTTransformerClassifier": {"n_epochs": 20, **SMALL_TRANSFORMER},
+    "FTTransformerRegressor": {"n_epochs": 30, **SMALL_TRANSFORMER},
     "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
     "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
     "SequenceClassifier": {"hidden_size": 16, "n_epochs": 20, **EXACT},
