@@ -1,4 +1,4 @@
-"""Convolution layers: worked numbers, sizes, parity with torch, adjoint, equivariance."""
+"""Convolution layers: worked numbers, sizes, parity with torch, equivariance."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Convolutional nets: shapes by the calculators, counts, weights, learning, gradients."""
+"""Convolutional nets: shapes by the calculators, counts, learning, gradients."""
 
 import numpy as np
 import pytest

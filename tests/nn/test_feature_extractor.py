@@ -33,7 +33,7 @@ def test_a_pipeline_equals_the_two_steps_by_hand(trained):
     by_hand = LogisticRegression().fit(features, y).predict_proba(features)
     pipeline = make_pipeline(nn.FeatureExtractor(model), LogisticRegression())
     assert np.array_equal(pipeline.fit(X, y).predict_proba(X), by_hand)
-    assert list(extractor.get_feature_names_out())[0] == "featureextractor0"
+    assert extractor.get_feature_names_out()[0] == "featureextractor0"
 
 
 def test_clones_and_cross_validation_keep_the_trained_net(trained):
@@ -56,11 +56,10 @@ def test_features_of_a_torch_module_and_of_the_last_layer(trained):
     found = nn.FeatureExtractor(net).fit_transform(X)
     np.testing.assert_array_equal(found, wanted)
     model, images, _ = trained
-    scores = np.concatenate(
-        [net.output(torch.from_numpy(part)).detach().numpy() for net, part in zip(
-            model.nets_, np.split(nn.FeatureExtractor(model).fit_transform(images), 2, 1)
-        )]
-    )  # fmt: skip
+    parts = np.split(nn.FeatureExtractor(model).fit_transform(images), 2, axis=1)
+    with torch.no_grad():
+        pairs = zip(model.nets_, map(torch.from_numpy, parts), strict=True)
+        scores = np.concatenate([net.output(part).numpy() for net, part in pairs])
     raw = model._raw_outputs(images).reshape(scores.shape)
     np.testing.assert_allclose(scores, raw, atol=1e-5)
 

@@ -11,7 +11,7 @@ from pansophy import nn  # noqa: E402
 
 def slow_local(x, layer):
     """The definition, place by place."""
-    rows, channels, h, w = x.shape
+    rows, channels = x.shape[:2]
     kh, kw = layer.kernel_size
     mh, mw = layer.size
     weight = layer.weight.numpy().reshape(mh, mw, layer.out_channels, channels, kh, kw)

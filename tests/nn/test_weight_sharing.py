@@ -60,7 +60,7 @@ def test_groups_of_entries_are_one_weight_each(rng):
 
 
 def test_what_cannot_be_tied_is_refused():
-    with pytest.raises(ValueError, match="no parameter 'c.weight'"):
+    with pytest.raises(ValueError, match=r"no parameter 'c.weight'"):
         nn.tie(Twins(), "a.weight", "c.weight")
     with pytest.raises(ValueError, match="has shape"):
         nn.tie(Twins(), "a.weight", "b.bias")

@@ -1,8 +1,8 @@
 """FT-transformer: classifier and regressor for tables.
 
 Numbers and categories become tokens that attend to each other (`nn.ft_transformer`),
-trained as `abstract_net` says. Scales, quantiles and levels come from the training rows;
-missing values and categories that training never saw are inputs like others
+trained as `abstract_net` says. Scales, quantiles and levels come from the training
+rows; missing values and categories that training never saw are inputs like others
 (`table_inputs`).
 
 Shapes    X (n, d)   y (n,) or (n, outputs)
@@ -115,7 +115,8 @@ default="from_dtype"
     >>> from pansophy.neural_network import FTTransformerClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = FTTransformerClassifier(
-    ...     hidden_size=16, n_epochs=20, learning_rate_init=0.01, random_state=0, device="cpu"
+    ...     hidden_size=16, n_epochs=20, learning_rate_init=0.01, random_state=0,
+    ...     device="cpu",
     ... )
     >>> bool(model.fit(X, y).score(X, y) > 0.9)
     True
@@ -249,7 +250,8 @@ default="from_dtype"
     >>> X = np.random.default_rng(0).uniform(-2, 2, (300, 2))
     >>> y = np.abs(X[:, 0]) + X[:, 1]
     >>> model = FTTransformerRegressor(
-    ...     hidden_size=16, n_epochs=20, learning_rate_init=0.01, random_state=0, device="cpu"
+    ...     hidden_size=16, n_epochs=20, learning_rate_init=0.01, random_state=0,
+    ...     device="cpu",
     ... )
     >>> bool(model.fit(X, y).score(X, y) > 0.9)
     True
