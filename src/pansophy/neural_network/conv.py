@@ -23,7 +23,7 @@ import numpy as np
 from .. import nn
 from ..base import host_array
 from ..core.weighted import check_sample_weight
-from ..params import Count, Flag, ParameterRule, Positive
+from ..params import Count, Flag, ParameterRule, Positive, check_params
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
 from .image_files import image_paths, is_image_folder, read_images
 from .mlp import FractionBelowOne, LayerSizes
@@ -102,6 +102,7 @@ def flat_images(model, X, *, reset):
 
 def check_images(model, X, y, sample_weight):
     """Training images as (n, channels, h, w), y and weights; sets `image_shape_`."""
+    check_params(model)
     flat, shape, classes = flat_images(model, X, reset=True)
     if classes is not None and y is None:
         y = np.array(classes)

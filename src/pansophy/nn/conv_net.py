@@ -180,14 +180,16 @@ class ConvNet(nn.Module):
     def standardise(self, x: Tensor) -> Tensor:
         """Images of any number type as the first convolution takes them."""
         x = (x.to(self.pixel_mean.dtype) - self.pixel_mean) / self.pixel_scale
-        x = x.clamp(-FARTHEST, FARTHEST)
-        return x.contiguous(memory_format=torch.channels_last)
+        return x.clamp_(-FARTHEST, FARTHEST)
 
     def features(self, x: Tensor, w: Tensor | None = None) -> Tensor:
         """What the dense layers see: (rows, units)."""
         x = self.standardise(x)
         if self.augmentation is not None and self.training:
             x = self.augmentation(x)
+        # a copy: `contiguous` would leave images of one channel in an order that
+        # convolutions take for channels first
+        x = x.clone(memory_format=torch.channels_last)
         for block, pool in zip(self.blocks, self.pools):
             for part in block:
                 x = part(x, w)

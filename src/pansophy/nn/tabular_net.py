@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
 from .dropout import Dropout
-from .heads import HEADS, weighted_mean_loss
+from .heads import HEADS, positive_total, weighted_mean_loss
 from .normalisation import LayerNorm
 from .numeric_embeddings import PeriodicEmbedding, PiecewiseLinearEmbedding
 
@@ -108,6 +108,8 @@ class TabularResNet(nn.Module):
     dropout : float, default=0.1
     activation : str, default="relu"
     head : str, default="softmax"
+    alpha : float, default=0
+        Penalty on the squared entries of all matrices, over the weight of a batch.
 
     Examples
     --------
@@ -121,10 +123,11 @@ class TabularResNet(nn.Module):
     def __init__(
         self, bins, levels, n_outputs, *, n_blocks=2, hidden_size=128,
         embedding="piecewise", embedding_size=8, dropout=0.1, activation="relu",
-        head="softmax",
+        head="softmax", alpha=0.0,
     ):  # fmt: skip
         super().__init__()
         self.head, self.activation = head, activation
+        self.alpha = float(alpha)
         self.numbers = number_embedding(embedding, bins, embedding_size)
         self.categories = CategoryEmbedding(levels, embedding_size) if levels else None
         embedded = len(levels) + (len(bins) if self.numbers is not None else 0)
@@ -176,4 +179,9 @@ class TabularResNet(nn.Module):
         """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w)."""
         x, z, Y, *rest = batch
         w = rest[0] if rest else None
-        return {"loss": weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)}
+        loss = weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)
+        if self.alpha and self.training:  # a held-out loss is of the data alone
+            rows = len(x) if w is None else positive_total(w.sum())
+            squares = sum(p.square().sum() for p in self.parameters() if p.ndim > 1)
+            loss = loss + self.alpha / 2 * squares / rows
+        return {"loss": loss}
