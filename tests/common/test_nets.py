@@ -100,6 +100,18 @@ def rows(rng):
     return rng.normal(size=(12, 5))
 
 
+def seeded(make):
+    torch.manual_seed(0)
+    return make().double()
+
+
+def mixed_rows(r):
+    """Numbers, one of them missing, a category and classes."""
+    numbers = r.normal(size=(12, 3))
+    numbers[0, 0] = np.nan
+    return numbers, r.integers(0, 3, (12, 1)), r.integers(0, 3, 12)
+
+
 NETS = {
     "mlp softmax": Case(
         lambda: random_mlp(), lambda r: (rows(r), r.integers(0, 3, 12)), smooth=False
@@ -129,6 +141,48 @@ NETS = {
     "mlp with dropout": Case(
         lambda: random_mlp(dropout=0.05),
         lambda r: (rows(r), r.integers(0, 3, 12)),
+        smooth=False,
+    ),
+    "convolution": Case(
+        lambda: seeded(lambda: nn.ConvNet((1, 4, 4), 3, n_filters=(4,))),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), r.integers(0, 3, 12)),
+        smooth=False,
+    ),
+    "convolution, smooth": Case(
+        lambda: seeded(
+            lambda: nn.ConvNet(
+                (1, 4, 4),
+                2,
+                n_filters=(4,),
+                activation="tanh",
+                head="gaussian",
+                normalisation="group",
+                pooling="average",
+            )
+        ),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), np.ones((12, 1)), r.uniform(1, 2, 12)),
+    ),
+    "residual net for tables": Case(
+        lambda: seeded(
+            lambda: nn.TabularResNet(
+                [[-1.0, 0.0, 1.0]] * 3,
+                [3],
+                3,
+                hidden_size=16,
+                dropout=0.0,
+                activation="tanh",
+            )
+        ),
+        mixed_rows,
+        smooth=False,
+    ),
+    "FT-transformer": Case(
+        lambda: seeded(
+            lambda: nn.FTTransformer(
+                [[-1.0, 0.0, 1.0]] * 3, [3], 3, hidden_size=8, n_heads=2, dropout=0.0
+            )
+        ),
+        mixed_rows,
         smooth=False,
     ),
     "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
