@@ -28,8 +28,8 @@ def ours(payload):
 
     model = ConvClassifier(
         FILTERS, hidden_layer_sizes=(), convs_per_block=1, dropout=0.0,
-        weight_decay=0.0, learning_rate="constant", learning_rate_init=RATE, n_epochs=EPOCHS,
-        batch_size=BATCH, random_state=0, device="cpu",
+        weight_decay=0.0, learning_rate="constant", learning_rate_init=RATE,
+        n_epochs=EPOCHS, batch_size=BATCH, random_state=0, device="cpu",
     )  # fmt: skip
     return model.fit(*payload).predict_proba
 

@@ -16,9 +16,8 @@ X, X_new, y, y_new = train_test_split(
 # -- the plain model, and the net ---------------------------------------------------
 flat = X.reshape(len(X), -1) / 16
 linear = LogisticRegression().fit(flat, y)
-print(
-    f"logistic regression  {linear.score(X_new.reshape(len(X_new), -1) / 16, y_new):.3f}"
-)
+plain = linear.score(X_new.reshape(len(X_new), -1) / 16, y_new)
+print(f"logistic regression  {plain:.3f}")
 
 model = ConvClassifier((8, 16), n_epochs=8, random_state=0, device="cpu").fit(X, y)
 print(f"convolutional net    {model.score(X_new, y_new):.3f}")
@@ -28,9 +27,8 @@ for layer in model.nets_[0].layer_shapes():
 
 # -- how much a shift by one pixel changes --------------------------------------------
 shifted = lambda images: np.roll(images, 1, axis=2)
-print(
-    f"predictions that a shift leaves: {nn.invariance_score(model, X_new, shifted):.3f}"
-)
+before = nn.invariance_score(model, X_new, shifted)
+print(f"predictions that a shift leaves: {before:.3f}")
 augmented = ConvClassifier(
     (8, 16), n_epochs=8, augment={"shift": 1.5}, random_state=0, device="cpu"
 ).fit(X, y)
@@ -44,10 +42,8 @@ ensemble = ConvClassifier(
 p = ensemble.predict_proba(X_new)
 sure = p.max(1) > 0.9
 right = ensemble.predict(X_new) == y_new
-print(
-    f"sure of {sure.mean():.0%} of the digits, of which {right[sure].mean():.1%} are right"
-)
-print(f"of the others {right[~sure].mean():.1%}")
+print(f"sure of {sure.mean():.0%} of the digits: {right[sure].mean():.1%} are right")
+print(f"of the others, {right[~sure].mean():.1%}")
 
 # -- the net as a feature extractor ----------------------------------------------------
 features = nn.FeatureExtractor(model).fit(X)
