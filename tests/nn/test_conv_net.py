@@ -24,7 +24,7 @@ def bars(n, rng, size=8):
     [
         {},
         {"n_filters": (4,), "pool_size": 3, "kernel_size": 5},
-        {"convs_per_block": 2, "pooling": "average", "normalisation": "group"},
+        {"n_filters": ((4, 4), 6), "pooling": "average", "normalisation": "group"},
         {"global_pooling": True, "hidden_layer_sizes": (7, 5), "normalisation": None},
         {"pool_size": 20, "kernel_size": 4, "normalisation": "layer"},
     ],

@@ -158,12 +158,12 @@ def learn_pixel_scaling(model, inputs, w):
 def build_conv_net(model, n_outputs, head):
     """The net of an estimator's parameters."""
     h, w, channels = model.image_shape_
+    filters = np.atleast_1d(model.n_filters).tolist()
     net = nn.ConvNet(
         (channels, h, w),
         n_outputs,
-        n_filters=np.atleast_1d(model.n_filters).tolist(),
+        n_filters=[(k,) * model.convs_per_block for k in filters],
         kernel_size=model.kernel_size,
-        convs_per_block=model.convs_per_block,
         pool_size=model.pool_size,
         pooling=model.pooling,
         global_pooling=bool(model.global_pooling),
@@ -174,8 +174,9 @@ def build_conv_net(model, n_outputs, head):
         activation=model.activation,
         dropout=model.dropout,
         head=head,
-        augmentation=nn.Augmentation(**model.augment) if model.augment else None,
     )
+    if model.augment:
+        net.augmentation = nn.Augmentation(**model.augment)
     net.set_pixel_scaling(model.pixel_mean_, model.pixel_scale_)
     return net
 

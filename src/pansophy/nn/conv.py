@@ -30,7 +30,7 @@ Refs      [LeCun1998]; [Dumoulin2016] sizes; [He2015] initial weights
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -90,7 +90,9 @@ def padding_pairs(padding: Padding, sizes, kernel, stride, dilation):
     return [(p, p) for p in per_dimension("padding", padding, len(sizes), 0)]
 
 
-def conv_output_size(input_size, kernel_size, stride=1, padding=0, dilation=1):
+def conv_output_size(
+    input_size, kernel_size, stride=1, padding: Padding = 0, dilation=1
+) -> Any:
     """Size of what a convolution or pooling layer gives, eq. (2).
 
     Parameters

@@ -1,5 +1,7 @@
 """Saliency maps: images, and how much each pixel moves the score of a class."""
 
+from typing import Any
+
 import numpy as np
 
 from .feature_maps import image_panels
@@ -8,7 +10,9 @@ from .trace import panel_axes
 
 
 @draw_styled
-def saliency(model, images, target=None, *, method="integrated", ax=None, **options):
+def saliency(
+    model, images, target=None, *, method: Any = "integrated", ax=None, **options
+):
     """Images above, their saliency below: red raises the score, blue lowers it.
 
     Parameters

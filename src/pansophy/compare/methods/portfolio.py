@@ -88,7 +88,7 @@ def tabular_network_parameters(s):
         return {
             "embedding": None,
             "hidden_size": 64,
-            "alpha": 2.0,
+            "alpha": 4.0,
             "weight_decay": 0.0,
             "learning_rate_init": 0.003,
             "n_epochs": 40,
