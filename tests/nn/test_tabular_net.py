@@ -59,12 +59,12 @@ def test_a_residual_net_begins_as_zero_and_penalises_matrices_in_training_only()
     batch = (x.float(), z, torch.zeros(6, dtype=torch.int64))
     assert bool((net(*batch[:2]) == 0).all())
     plain = net.eval().losses(batch)["loss"]
-    assert float(plain) == pytest.approx(np.log(2), rel=1e-6)
+    assert float(plain.detach()) == pytest.approx(np.log(2), rel=1e-6)
     squares = sum(
         float(p.detach().square().sum()) for p in net.parameters() if p.ndim > 1
     )
     penalised = net.train().losses(batch)["loss"]
-    assert float(penalised) == pytest.approx(np.log(2) + squares / 6, rel=1e-5)
+    assert float(penalised.detach()) == pytest.approx(np.log(2) + squares / 6, rel=1e-5)
 
 
 def test_unknown_embeddings_are_refused():
