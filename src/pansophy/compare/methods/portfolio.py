@@ -83,7 +83,7 @@ def network_parameters(s):
 
 
 def tabular_network_parameters(s):
-    """Few rows: plain numbers, a strong penalty, few epochs. Many: some decide when."""
+    """Few rows: plain numbers and a strong penalty. Many: some decide when to stop."""
     if s.n < 2000:
         return {
             "embedding": None,
@@ -91,7 +91,7 @@ def tabular_network_parameters(s):
             "alpha": 4.0,
             "weight_decay": 0.0,
             "learning_rate_init": 0.003,
-            "n_epochs": 40,
+            "n_epochs": 150 if s.n < 500 else 60,
         }
     return {"early_stopping": s.split == "plain", "n_epochs": 50}
 
