@@ -3,6 +3,7 @@
 from .conv import ConvClassifier, ConvRegressor
 from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
 from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
@@ -13,6 +14,9 @@ __all__ = [
     "FTTransformerRegressor",
     "MLPClassifier",
     "MLPRegressor",
+    "NeuralODEClassifier",
+    "NeuralODEDynamics",
+    "NeuralODERegressor",
     "SequenceClassifier",
     "SequenceRegressor",
     "SequenceTagger",

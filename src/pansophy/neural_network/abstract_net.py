@@ -73,12 +73,12 @@ class NetRows(NamedTuple):
     def arrays(self, dtype):
         """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
-        parts = tuple(as_precision(a, dtype) for a in parts)
+        parts = tuple(in_precision(a, dtype) for a in parts)
         return nn.RaggedRows(*parts) if isinstance(parts[0], Ragged) else parts
 
 
-def as_precision(a, dtype):
-    """Numbers as `dtype`; bytes, codes and labels as they are."""
+def in_precision(a, dtype):
+    """Floating-point numbers as `dtype`; anything else as it is."""
     if a.dtype.kind != "f":
         return a
     if isinstance(a, Ragged):
@@ -202,8 +202,7 @@ class AbstractNet(Estimator):
         """Train the nets one after the other and store them."""
         data = rows.arrays(self.dtype)
         valid = None if held is None else held.arrays(self.dtype)
-        options = self._training_options(len(rows.inputs[0]), valid)
-        options["optimiser"] = self._optimiser(nets[0])
+        options = self._training_options(nets[0], len(rows.inputs[0]), valid)
         if one_pass:
             options |= {"epochs": 1, "schedule": None, "stop": None}
         states = (one_pass and self._optimiser_states) or [None] * len(nets)
@@ -238,7 +237,7 @@ class AbstractNet(Estimator):
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
-    def _training_options(self, n, valid) -> dict:
+    def _training_options(self, net, n, valid) -> dict:
         batch = self._batch_size(n)
         steps = self.n_epochs * math.ceil(n / batch)
         cosine = self.learning_rate == "cosine"
@@ -248,6 +247,7 @@ class AbstractNet(Estimator):
         return {
             "epochs": self.n_epochs,
             "batch_size": batch,
+            "optimiser": self._optimiser(net),
             "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
             "device": self.device,
             "valid": valid,
@@ -338,13 +338,12 @@ class AbstractNet(Estimator):
             # the same masks at every call: a prediction is not a lottery
             with seeded_torch(device, 0), torch.no_grad():
                 for _ in range(passes):
-                    found.append(self._net_outputs(net, inputs, device))
+                    found.append(self._net_outputs(net, inputs, device, dtype))
         return np.stack(found)
 
-    def _net_outputs(self, net, inputs, device) -> np.ndarray:
+    def _net_outputs(self, net, inputs, device, dtype) -> np.ndarray:
         """Scores of all rows by one pass of one net, float64."""
         block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
-        dtype = next(net.parameters()).dtype
         parts = [net(*part) for part in tensor_blocks(inputs, block, device, dtype)]
         return torch.cat(parts).double().cpu().numpy()
 

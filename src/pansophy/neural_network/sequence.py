@@ -10,8 +10,9 @@ labels of a sequence together (crf):
 Sequences may have unequal lengths and come as a `Ragged`, a list of arrays (T_i, d), a
 dataframe after groupby, an array (n, T, d), or a table (n, T) whose rows are series of
 one column. Columns are centred and scaled by what the training steps have; padding
-changes no answer. The layers are in `nn.recurrent` and `nn.transformer`, pool and loss
-in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in `abstract_net`.
+changes no answer. The layers are in `nn.recurrent`, `nn.transformer`, `nn.ssm` and
+`nn.mamba`, pool and loss in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in
+`abstract_net`.
 
 Shapes    X n sequences of (T_i, d)   y (n,), (n, outputs), or n sequences of labels
 Refs      [Elman1990] [Hochreiter1997] [Cho2014] [Vaswani2017]; [Huang2015] (1)
@@ -56,7 +57,8 @@ Architecture = Annotated[
         f"one of {', '.join(nn.ARCHITECTURES)}", lambda v: v in nn.ARCHITECTURES
     ),
 ]
-Pool = Literal["last", "sum", "mean"]
+Pool = Literal["auto", "last", "sum", "mean"]
+RECURRENT = ("rnn", "gru", "lstm")  # whose last output has seen all steps in order
 
 
 # -- input -------------------------------------------------------------------------
@@ -101,7 +103,7 @@ def read_sequences(model, X) -> Ragged:
             f"Input X of {type(model).__name__} contains NaN or infinity: the first is "
             f"in sequence {i}."
         )
-    return X.with_values(values)
+    return X.with_values(np.ascontiguousarray(values))
 
 
 def check_sequences(model, X, y, sample_weight):
@@ -124,7 +126,7 @@ def check_sequences(model, X, y, sample_weight):
 
 def check_new_sequences(model, X) -> Ragged:
     """Sequences to predict, if they fit the model."""
-    check_is_fitted(model, "nets_")
+    check_is_fitted(model, "series_length_")
     X = listed_arrays(host_array(model, X))
     if not has_sequence_form(X) and model.series_length_ is not None:
         return as_ragged(np.asarray(model._check_new_data(X)))
@@ -155,6 +157,13 @@ def scaled_sequences(model, X: Ragged) -> Ragged:
     """Sequences centred and scaled by the training steps, in the precision of X."""
     values = X.values.reshape(len(X.values), -1)
     return X.with_values(((values - model.mean_) / model.scale_).astype(values.dtype))
+
+
+def chosen_pool(model) -> str:
+    """The parameter `pool`, "auto" resolved."""
+    if model.pool != "auto":
+        return model.pool
+    return "last" if model.architecture in RECURRENT else "mean"
 
 
 def build_sequence_net(model, n_outputs, head, pool):
@@ -189,18 +198,18 @@ def sequence_blocks(X: Ragged):
         yield part, X[part]
 
 
-def padded_tensors(X: Ragged, device):
+def padded_tensors(X: Ragged, device, dtype):
     """Padded values and lengths as tensors."""
-    padded = torch.from_numpy(X.padded()[0]).to(device)
+    padded = torch.from_numpy(X.padded()[0]).to(device, dtype)
     return padded, torch.from_numpy(X.lengths).to(device)
 
 
-def pooled_outputs(net, X: Ragged, device) -> np.ndarray:
+def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
     """Scores of a net for each sequence, (n, outputs), float64."""
     found = []
     order = []
     for part, block in sequence_blocks(X):
-        found.append(net(*padded_tensors(block, device)).double().cpu().numpy())
+        found.append(net(*padded_tensors(block, device, dtype)).double().cpu().numpy())
         order.append(part)
     F = np.concatenate(found)
     out = np.empty_like(F)
@@ -217,13 +226,14 @@ class SequenceClassifier(AbstractNetClassifier):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
     n_layers : int, default=1
-    pool : {"last", "sum", "mean"}, default="last"
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
         How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
         each of them, and otherwise those not later.
@@ -256,12 +266,12 @@ class SequenceClassifier(AbstractNetClassifier):
         Nets from different seeds, whose answers are averaged: a deep ensemble.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; predictions have that of X, at least this.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train and predict; "auto" takes a GPU if there is one.
     checkpoint : path or None, default=None
@@ -306,7 +316,7 @@ class SequenceClassifier(AbstractNetClassifier):
     _: KW_ONLY
     hidden_size: Count = 64
     n_layers: Count = 1
-    pool: Pool = "last"
+    pool: Pool = "auto"
     bidirectional: Flag = False
     n_heads: Count = 4
     dropout: FractionBelowOne = 0.0
@@ -354,13 +364,13 @@ class SequenceClassifier(AbstractNetClassifier):
         return (scaled_sequences(self, inputs[0]),)
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, self.pool)
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
-        return pooled_outputs(net, inputs[0], device)
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -369,13 +379,14 @@ class SequenceRegressor(AbstractNetRegressor):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
     n_layers : int, default=1
-    pool : {"last", "sum", "mean"}, default="last"
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
         How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
         each of them, and otherwise those not later.
@@ -408,12 +419,12 @@ class SequenceRegressor(AbstractNetRegressor):
         Nets from different seeds, whose answers are averaged: a deep ensemble.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; predictions have that of X, at least this.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train and predict; "auto" takes a GPU if there is one.
     checkpoint : path or None, default=None
@@ -455,7 +466,7 @@ class SequenceRegressor(AbstractNetRegressor):
     _: KW_ONLY
     hidden_size: Count = 64
     n_layers: Count = 1
-    pool: Pool = "last"
+    pool: Pool = "auto"
     bidirectional: Flag = False
     n_heads: Count = 4
     dropout: FractionBelowOne = 0.0
@@ -502,13 +513,13 @@ class SequenceRegressor(AbstractNetRegressor):
         return (scaled_sequences(self, inputs[0]),)
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, self.pool)
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
-        return pooled_outputs(net, inputs[0], device)
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -517,7 +528,7 @@ class SequenceTagger(AbstractNet):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer"}, default="lstm"
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
     output : {"softmax", "crf"}, default="softmax"
         Labels of the steps on their own, or all of a sequence together, eq. (1).
@@ -554,12 +565,12 @@ class SequenceTagger(AbstractNet):
         Nets from different seeds, whose scores are averaged.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the weights, held-out sequences, order and dropout.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; predictions have that of X, at least this.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train and predict; "auto" takes a GPU if there is one.
     checkpoint : path or None, default=None
@@ -677,15 +688,15 @@ class SequenceTagger(AbstractNet):
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, None)
 
-    def _training_options(self, n, valid):
-        return {**super()._training_options(n, valid), "clip": self.clip}
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
 
-    def _net_outputs(self, net, inputs, device):
+    def _net_outputs(self, net, inputs, device, dtype):
         """Scores of all steps, end to end, (steps, k)."""
         (X,) = inputs
         parts, order = [], []
         for part, block in sequence_blocks(X):
-            padded, lengths = padded_tensors(block, device)
+            padded, lengths = padded_tensors(block, device, dtype)
             mask = step_mask(lengths, padded.shape[1])
             parts.append(net(padded, lengths)[mask].double().cpu().numpy())
             order.append(part)

@@ -42,15 +42,20 @@ from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
 from .ft_transformer import FTTransformer
 from .heads import HEADS
+from .hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
+from .mamba import Mamba
 from .mlp import MLP, glorot_uniform
 from .model_size import count_flops, count_parameters
+from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
 from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
     PiecewiseLinearEmbedding,
     quantile_bins,
 )
+from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
 from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
 from .pooling import AvgPool, MaxPool
 from .positions import (
@@ -61,13 +66,18 @@ from .positions import (
 )
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
+from .scan import scan
 from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
+from .ssd import ssd
+from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
 from .stopping import EarlyStopping
+from .tableaus import TABLEAUS
 from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
 from .transformer import (
     CLASSIC,
     MODERN,
+    STANDARD,
     BlockOptions,
     Transformer,
     TransformerDecoder,
@@ -81,6 +91,7 @@ __all__ = [
     "ARCHITECTURES",
     "Adam",
     "AdamW",
+    "AdjointWarning",
     "Augmentation",
     "AvgPool",
     "BatchNorm",
@@ -97,6 +108,7 @@ __all__ = [
     "EarlyStopping",
     "FTTransformer",
     "FeatureExtractor",
+    "FlowNet",
     "GRU",
     "GroupNorm",
     "HEADS",
@@ -107,11 +119,15 @@ __all__ = [
     "Lion",
     "LocallyConnected",
     "MLP",
+    "MLPField",
     "MODERN",
+    "Mamba",
     "MaxPool",
     "MultiHeadAttention",
     "Muon",
     "Net",
+    "NeuralODE",
+    "ODESolution",
     "ParameterGroups",
     "PeriodicEmbedding",
     "PiecewiseLinearEmbedding",
@@ -120,12 +136,20 @@ __all__ = [
     "RNN",
     "RaggedRows",
     "Residual",
+    "ResidualNet",
     "Rotary",
+    "S4",
+    "S4D",
     "SGD",
     "SIMILARITIES",
+    "STANDARD",
     "SelfAttention",
     "SequenceNet",
     "SparseRows",
+    "SpectralNorm",
+    "StateSpaceBlock",
+    "StiffODEWarning",
+    "TABLEAUS",
     "TabularResNet",
     "TimeGradients",
     "TokenModel",
@@ -141,6 +165,7 @@ __all__ = [
     "augment",
     "beam_search",
     "bptt",
+    "causal_convolution",
     "causal_mask",
     "clip_gradients",
     "conv_output_size",
@@ -153,13 +178,23 @@ __all__ = [
     "glorot_uniform",
     "gradient_by_lag",
     "heads",
+    "hippo_legs",
     "invariance_score",
     "layer_outputs",
+    "legs_coefficients",
+    "lipschitz_bound",
+    "lipschitz_estimate",
+    "odeint",
     "quantile_bins",
     "read_checkpoint",
+    "reconstruct_history",
     "saliency",
+    "scan",
     "schedules",
     "sinusoidal_positions",
+    "ssd",
+    "ssm_kernel",
+    "ssm_scan",
     "tie",
     "train",
     "transposed_output_size",

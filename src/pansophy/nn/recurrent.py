@@ -95,6 +95,11 @@ class RecurrentLayer(nn.Module):
         return ("", "r") if self.bidirectional else ("",)
 
     @property
+    def causal(self) -> bool:
+        """Whether an output depends on no later step."""
+        return not self.bidirectional
+
+    @property
     def width(self) -> int:
         """Columns of the output."""
         return self.h * len(self.directions)

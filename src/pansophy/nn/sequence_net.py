@@ -10,8 +10,9 @@ Steps behind the end of a sequence count nowhere. The loss of a batch is the mea
 sequences, weighted; of nets for each step, the mean over steps, which have the weight
 of their sequence, so that a batch of two lengths is the weighted mean of both.
 
-`ARCHITECTURES` lists the sequence layers by name. A layer is a module with `width` and
-`forward(X, lengths, state, return_state=) -> H, state`.
+`ARCHITECTURES` lists the sequence layers by name. A layer is a module with `width`,
+`causal` (whether outputs depend on no later step) and `forward(X, lengths, state,
+return_state=) -> H, state`.
 
 Shapes    X (n, T, d)   lengths (n,)   H (n, T, width)   F (n, k) or (n, T, k)
 Refs      [Elman1990]; [Graves2005] bidirectional
@@ -28,7 +29,17 @@ from ..core.ragged import Ragged
 from .crf_output import ChainOutput
 from .dropout import Dropout
 from .heads import HEADS, weighted_mean_loss
-from .recurrent import GRU, LSTM, RNN, last_steps, step_mask
+from .mamba import Mamba
+from .normalisation import RMSNorm
+from .recurrent import (
+    GRU,
+    LSTM,
+    RNN,
+    last_steps,
+    reverse_sequences,
+    step_mask,
+)
+from .ssm import S4D, StateSpaceBlock
 from .transformer import BlockOptions, TransformerEncoder
 
 
@@ -49,7 +60,7 @@ class ProjectedLayer(nn.Module):
     def __init__(self, d, layer):
         super().__init__()
         self.projection = nn.Linear(d, layer.width)
-        self.layer, self.width = layer, layer.width
+        self.layer, self.width, self.causal = layer, layer.width, layer.causal
 
     def forward(self, X, lengths=None, state=None, *, return_state=True):
         return self.layer(self.projection(X), lengths, state, return_state=return_state)
@@ -80,11 +91,88 @@ def transformer_layer(size: LayerSize) -> nn.Module:
     return ProjectedLayer(size.d, encoder)
 
 
+class StateSpaceNet(nn.Module):
+    """A linear map, residual blocks of state-space layers, and a norm."""
+
+    def __init__(self, d, blocks):
+        super().__init__()
+        self.width, self.causal = blocks[0].width, True
+        self.projection = nn.Linear(d, self.width)
+        self.blocks = nn.ModuleList(blocks)
+        self.last_norm = RMSNorm(self.width)
+
+    def init_state(self, n: int):
+        """The states of all blocks before the first step."""
+        return tuple(block.init_state(n) for block in self.blocks)
+
+    def step(self, x: Tensor, state):
+        """One step x (n, d): the output (n, width) and the state after it."""
+        x, new = self.projection(x), []
+        for block, old in zip(self.blocks, state, strict=True):
+            x, after = block.step(x, old)
+            new.append(after)
+        return self.last_norm(x), tuple(new)
+
+    def forward(self, X, lengths=None, state=None, *, return_state=False):
+        """Outputs (n, T, width), 0 where a sequence has ended; whole sequences only."""
+        if state is not None or return_state:
+            raise ValueError("the state of a state-space net goes through `step`.")
+        mask = None if lengths is None else step_mask(lengths, X.shape[1])
+        X = self.projection(X)
+        for block in self.blocks:
+            X = block(X, mask)
+        X = self.last_norm(X)
+        return X if mask is None else X.masked_fill(~mask[:, :, None], 0.0), None
+
+
+class BothDirections(nn.Module):
+    """A layer, and another that reads each sequence from its own last step."""
+
+    def __init__(self, ahead, back):
+        super().__init__()
+        self.ahead, self.back = ahead, back
+        self.width, self.causal = ahead.width + back.width, False
+
+    def forward(self, X, lengths=None, state=None, *, return_state=False):
+        """Outputs of both side by side, (n, T, width)."""
+        if state is not None or return_state:
+            raise ValueError("a bidirectional layer takes and gives no state.")
+        A, _ = self.ahead(X, lengths, return_state=False)
+        B, _ = self.back(reverse_sequences(X, lengths), lengths, return_state=False)
+        return torch.cat([A, reverse_sequences(B, lengths)], -1), None
+
+
+def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
+    """A row of `ARCHITECTURES` for layers of the form `make(width)`."""
+
+    def one_way(size):
+        blocks = [
+            StateSpaceBlock(make(size.hidden), dropout=size.dropout)
+            for _ in range(size.layers)
+        ]
+        return StateSpaceNet(size.d, blocks)
+
+    def made(size):
+        if not size.bidirectional:
+            return one_way(size)
+        return BothDirections(one_way(size), one_way(size))
+
+    return made
+
+
+def mamba_layer(width: int) -> Mamba:
+    """Mamba with the largest heads up to 16 channels that divide the inner ones."""
+    head = next(h for h in (16, 8, 4, 2, 1) if 2 * width % h == 0)
+    return Mamba(width, head_size=head)
+
+
 ARCHITECTURES: dict[str, Callable[[LayerSize], nn.Module]] = {
     "rnn": recurrent_layer(RNN),
     "gru": recurrent_layer(GRU),
     "lstm": recurrent_layer(LSTM),
     "transformer": transformer_layer,
+    "s4d": state_space_layer(S4D),
+    "mamba": state_space_layer(mamba_layer),
 }
 
 POOLS = ("last", "sum", "mean")
@@ -151,7 +239,10 @@ class SequenceNet(nn.Module):
 
     def forward(self, X: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Raw scores F (n, k), or (n, T, k) for each step."""
-        H, _ = self.layer(X, lengths, return_state=False)
+        # what follows the last step of a sequence is not looked at, and a layer that
+        # only looks back does not feel it: no need for the mask
+        ahead = self.pool == "last" and getattr(self.layer, "causal", False)
+        H, _ = self.layer(X, None if ahead else lengths, return_state=False)
         if self.pool is not None:
             H = pool_steps(H, lengths, self.pool, self.ways)
         return self.output(self.dropout(H))

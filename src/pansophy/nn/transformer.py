@@ -15,7 +15,8 @@ An encoder lets every step see every step of its sequence; a causal one, and a d
 let it see those not later than itself. Without positions an encoder is equivariant to
 the order of the steps.
 
-`CLASSIC` is the block of 2017: norm after, ReLU, sinusoidal positions. `MODERN` is what
+`STANDARD` has the norm before, GELU and sinusoidal positions. `CLASSIC` is the block of
+2017: norm after, ReLU, sinusoidal positions. `MODERN` is what
 small language models were found to train fastest with: RMS norm before, rotary
 positions, normalised queries and keys, squared ReLU, no biases, and projections back
 into the residual stream that begin at 0, so that a new net is the identity.
@@ -87,6 +88,7 @@ class BlockOptions:
         return LayerNorm(d) if self.norm == "layer" else RMSNorm(d, gain=self.bias)
 
 
+STANDARD = BlockOptions()
 CLASSIC = BlockOptions(norm_first=False, feed_forward="relu")
 MODERN = BlockOptions(
     norm="rms",
@@ -329,7 +331,8 @@ class Transformer(nn.Module):
     source, target : int
         Sizes of the two vocabularies.
     d, heads, layers, hidden, options
-        As those of `TransformerEncoder`, for encoder and decoder.
+        As those of `TransformerEncoder`, for encoder and decoder. Positions that are
+        added reach the attention to the memory, rotary ones do not.
 
     Examples
     --------
@@ -343,7 +346,7 @@ class Transformer(nn.Module):
     """
 
     def __init__(
-        self, source, target, d=64, heads=4, layers=2, hidden=None, *, options=MODERN
+        self, source, target, d=64, heads=4, layers=2, hidden=None, *, options=STANDARD
     ):
         super().__init__()
         self.source_embedding = nn.Embedding(source, d)

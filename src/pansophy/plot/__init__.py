@@ -5,6 +5,7 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive_distribution import plot_predictive_band
+from .attention import attention
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
@@ -20,6 +21,7 @@ from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
+from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -34,6 +36,7 @@ from .partial_dependence import partial_dependence
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
 from .poles import poles
+from .positions import positions
 from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
@@ -78,6 +81,7 @@ __all__ = [
     "rejection_envelope",
     "rank_histogram",
     "trace",
+    "attention",
     "biplot",
     "covariance_ellipses",
     "dbscan",
@@ -89,6 +93,7 @@ __all__ = [
     "filters",
     "network_graph",
     "label_grid",
+    "gradient_lag",
     "growth_curve",
     "impurity",
     "kalman",
@@ -97,6 +102,7 @@ __all__ = [
     "message_passing",
     "partial_sums",
     "poles",
+    "positions",
     "predictive_band",
     "reachability",
     "regimes",

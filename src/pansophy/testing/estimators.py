@@ -174,15 +174,30 @@ SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
 SMALL_TRANSFORMER = {
     "n_blocks": 1, "hidden_size": 8, "n_heads": 2, "learning_rate_init": 0.01, **EXACT
 }  # fmt: skip
+SMALL_FLOW = {
+    "n_epochs": 30,
+    "method": "euler",
+    "n_steps": 1,
+    "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
+    "dtype": "float64",
+}
+SMALL_SEQUENCE = {
+    "architecture": "rnn",
+    "learning_rate_init": 0.03,
+    "batch_size": 100,
+    "dtype": "float64",
+}
 QUICK: dict[str, dict] = {
     "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
-    "FTTransformerClassifier": {"n_epochs": 20, **SMALL_TRANSFORMER},
-    "FTTransformerRegressor": {"n_epochs": 30, **SMALL_TRANSFORMER},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
+    "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
+    "SequenceRegressor": {"hidden_size": 16, "n_epochs": 40, **SMALL_SEQUENCE},
     "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
     "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
-    "SequenceClassifier": {"hidden_size": 16, "n_epochs": 20, **EXACT},
-    "SequenceRegressor": {"hidden_size": 16, "n_epochs": 30, **EXACT},
+    "FTTransformerClassifier": {"n_epochs": 20, **SMALL_TRANSFORMER},
+    "FTTransformerRegressor": {"n_epochs": 30, **SMALL_TRANSFORMER},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
