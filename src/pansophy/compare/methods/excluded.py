@@ -51,9 +51,11 @@ NO_TARGET = {
 KERNEL_MODEL = "a support vector machine, which is tried, speaks for it"
 MIXTURES = "needs rows enough for a mixture of densities"
 IMAGES = "for images; here every row is a list of columns"
+DEEP_NET = "a residual network, which may be asked for, speaks for it"
 SEQUENCES = "for sequences; here every row is a list of columns"
 EXCLUDED_CLASSIFIERS = {
     "ConvClassifier": IMAGES,
+    "NeuralODEClassifier": DEEP_NET,
     "SequenceClassifier": SEQUENCES,
     "SequenceTagger": SEQUENCES,
     "LogisticRegressionCV": SAME_MODEL,
@@ -99,6 +101,7 @@ EXCLUDED_CLASSIFIERS = {
 }
 EXCLUDED_REGRESSORS = {
     "ConvRegressor": IMAGES,
+    "NeuralODERegressor": DEEP_NET,
     "SequenceRegressor": SEQUENCES,
     "Ridge": TUNED_BY_OTHER,
     "Lasso": TUNED_BY_OTHER,
