@@ -69,6 +69,7 @@ EXCEPTIONS = {
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("ensemble", "tree"): "forests and boosters grow trees",
+    ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 

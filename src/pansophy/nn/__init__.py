@@ -45,6 +45,7 @@ from .decoding import TokenModel, beam_search, decode
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
+from .ft_transformer import FTTransformer
 from .heads import HEADS
 from .hippo import hippo_legs, legs_coefficients, reconstruct_history
 from .init import glorot_uniform
@@ -121,6 +122,7 @@ __all__ = [
     "Dropout",
     "ELU",
     "EarlyStopping",
+    "FTTransformer",
     "FeatureExtractor",
     "FileRows",
     "FlowNet",

@@ -22,6 +22,7 @@ from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
+from .feature_maps import feature_maps, filters
 from .gain import gain
 from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
@@ -48,6 +49,7 @@ from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
+from .saliency import saliency
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -58,6 +60,7 @@ from .state_diagram import state_diagram
 from .style import draw_styled
 from .trace import trace
 from .training import learning_rates, training_curves, training_report
+from .training_curves import training_curves
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
@@ -78,6 +81,8 @@ __all__ = [
     "descent_path",
     "elbow",
     "embedding",
+    "feature_maps",
+    "filters",
     "gain",
     "gradient_lag",
     "growth_curve",
@@ -106,6 +111,7 @@ __all__ = [
     "rejection_envelope",
     "residuals",
     "roc",
+    "saliency",
     "score_intervals",
     "scree",
     "search_points",
