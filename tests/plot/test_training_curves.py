@@ -23,3 +23,11 @@ def test_curves_and_the_best_epoch():
     with pytest.raises(ValueError, match="no history"):
         plot.training_curves(LinearRegression())
     plt.close("all")
+
+
+def test_curves_leave_out_speeds():
+    history = {"loss": [2.0, 1.0], "valid_loss": [2.0, 1.5], "rows_per_second": [1, 1]}
+    ax = plot.training_curves(history)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["loss", "valid_loss", "best epoch: 2"]
+    plt.close("all")

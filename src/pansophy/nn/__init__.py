@@ -74,7 +74,7 @@ from .positions import (
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
 from .scan import scan
-from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
+from .sequence_net import ARCHITECTURES, SequenceNet
 from .sequential import Sequential
 from .ssd import ssd
 from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan

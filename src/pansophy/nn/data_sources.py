@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.ragged import Ragged
+
 
 class FileRows:
     """Rows in files of their own, such as images, read when they are taken.
@@ -70,49 +72,48 @@ class FileRows:
 class RaggedRows:
     """Sequences of unequal length; a batch is padded to its own longest.
 
+    A batch is (X (n, T, d), lengths (n,), *aligned), T the longest of its sequences.
+
     Parameters
     ----------
-    sequences : object with a length, indexing by rows and `padded() -> (array, mask)`,
-        or a list of arrays
-    *aligned : arrays of the same length
+    X : Ragged, or a list of arrays
+    *aligned : arrays of the same length, or Ragged (labels of steps)
 
     Examples
     --------
     >>> import numpy as np
     >>> from pansophy import nn
     >>> rows = nn.RaggedRows([np.ones(3), np.ones(1), np.ones(2)], np.array([0, 1, 1]))
-    >>> X, mask, y = rows.take([1, 2])
-    >>> X.shape, mask.tolist(), y.tolist()
-    ((2, 2), [[True, False], [True, True]], [1, 1])
+    >>> X, lengths, y = rows.take([1, 2])
+    >>> X.shape, lengths.tolist(), y.tolist()
+    ((2, 2, 1), [1, 2], [1, 1])
     """
 
-    prefetch = True
-
-    def __init__(self, sequences, *aligned):
-        self.sequences = sequences
-        self.aligned = [np.asarray(a) for a in aligned]
+    def __init__(self, X, *aligned):
+        X = X if isinstance(X, Ragged) else Ragged.from_list(X)
+        values = X.values if X.values.ndim == 2 else X.values[:, None]
+        self.X = X.with_values(values)
+        self.aligned = aligned
 
     def __len__(self):
-        return len(self.sequences)
+        return len(self.X)
 
     def take(self, rows):
-        if hasattr(self.sequences, "padded"):
-            X, mask = self.sequences[np.asarray(rows)].padded()
-        else:
-            X, mask = pad_sequences([self.sequences[i] for i in rows])
-        return (X, mask, *(a[rows] for a in self.aligned))
+        part = self.X[rows]
+        others = (padded_rows(a[rows]) for a in self.aligned)
+        return part.padded()[0], part.lengths, *others
+
+    def parts(self) -> list[np.ndarray]:
+        """All arrays, for a fingerprint of the data."""
+        flat = []
+        for a in (self.X, *self.aligned):
+            flat += [a.values, a.offsets] if isinstance(a, Ragged) else [a]
+        return flat
 
 
-def pad_sequences(sequences) -> tuple[np.ndarray, np.ndarray]:
-    """Sequences (t_i, ...) as one array (n, max t, ...), and where it holds steps."""
-    parts = [np.asarray(s) for s in sequences]
-    longest = max(map(len, parts))
-    X = np.zeros((len(parts), longest, *parts[0].shape[1:]), parts[0].dtype)
-    mask = np.zeros((len(parts), longest), bool)
-    for i, part in enumerate(parts):
-        X[i, : len(part)] = part
-        mask[i, : len(part)] = True
-    return X, mask
+def padded_rows(a):
+    """Rows of an array as they are, of a Ragged padded."""
+    return a.padded()[0] if isinstance(a, Ragged) else a
 
 
 class ParquetRows:

@@ -59,8 +59,8 @@ from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
 from .trace import trace
-from .training import learning_rates, training_curves, training_report
 from .training_curves import training_curves
+from .training_report import learning_rates, training_report
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi

@@ -5,16 +5,19 @@ import numpy as np
 from .axes import get_axes
 from .style import GREY, draw_styled, line_style, pale_grid, short_name
 
+SPEEDS = ("rows_per_second", "flops_per_second", "mfu")
+
 
 @draw_styled
-def training_curves(model, names=("loss", "valid_loss"), *, log=False, ax=None):
+def training_curves(model, names=None, *, log=False, ax=None):
     """What a training run measured in each epoch, with the best epoch marked.
 
     Parameters
     ----------
     model : fitted estimator with `history_`, or a result or dict of such a history
-    names : sequence of str
-        What to draw; names that were not measured are left out.
+    names : sequence of str or None, default=None
+        What to draw; names that were not measured are left out. None: all losses and
+        scores, not speeds.
     log : bool, default=False
         Whether the axis is logarithmic.
     ax : matplotlib axes, optional
@@ -36,6 +39,8 @@ def training_curves(model, names=("loss", "valid_loss"), *, log=False, ax=None):
         history = getattr(model, "history_", getattr(model, "history", None))
     if not history:
         raise ValueError("there is no history: the model is not fitted, or has none.")
+    if names is None:
+        names = [name for name in history if name not in SPEEDS]
     shown = [name for name in names if name in history]
     if not shown:
         raise ValueError(

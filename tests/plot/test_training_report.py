@@ -16,13 +16,6 @@ def close():
     plt.close("all")
 
 
-def test_curves_leave_out_speeds():
-    history = {"loss": [2.0, 1.0], "valid_loss": [2.0, 1.5], "rows_per_second": [1, 1]}
-    ax = plot.training_curves(history, log=True)
-    assert [line.get_label() for line in ax.lines] == ["loss", "valid_loss"]
-    assert ax.get_yscale() == "log"
-
-
 def test_report_and_range(rng):
     X = rng.normal(size=(40, 2))
     data = (X, X[:, :1])

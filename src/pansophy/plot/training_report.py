@@ -1,50 +1,9 @@
-"""Figures of training runs: curves, reports, the range test of the learning rate."""
+"""Figures of what is wrong in a training run: gradients, range of learning rates."""
 
 import numpy as np
 
 from .axes import get_axes
 from .style import EDGE, INK, draw_styled, line_style, log_axis, pale_grid, short_name
-
-
-@draw_styled
-def training_curves(history, *, names=None, log=False, ax=None):
-    """Curves of a history against epochs, such as losses and held-out scores.
-
-    Parameters
-    ----------
-    history : dict of arrays
-        `history_` of an estimator or `history` of what `nn.train` returns.
-    names : sequence of str, optional
-        Which ones; by default all losses and scores, not speeds.
-    log : bool
-        Whether the vertical axis is logarithmic.
-    ax : matplotlib axes, optional
-
-    Returns
-    -------
-    matplotlib axes
-
-    Examples
-    --------
-    >>> from pansophy import plot
-    >>> ax = plot.training_curves({"loss": [3.0, 2.0], "valid_loss": [3.0, 2.5]})
-    >>> ax.get_xlabel(), len(ax.lines)
-    ('epoch', 2)
-    """
-    speeds = ("rows_per_second", "flops_per_second", "mfu")
-    if names is None:
-        names = [name for name in history if name not in speeds]
-    ax = get_axes(ax)
-    for k, name in enumerate(names):
-        values = np.asarray(history[name], float)
-        epochs = np.arange(1, len(values) + 1)
-        ax.plot(epochs, values, label=short_name(name, 30), **line_style(k))
-    if log:
-        log_axis(ax, "y")
-    ax.set(xlabel="epoch")
-    pale_grid(ax)
-    ax.legend(loc="best")
-    return ax
 
 
 @draw_styled
