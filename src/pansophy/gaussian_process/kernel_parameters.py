@@ -8,7 +8,7 @@ parameter of ours is a power of one of theirs, the logarithms are related by a m
     theta_ours = A theta_theirs + c,    gradient_theirs = A^T gradient_ours       (1)
 
 whose columns are read off the translation of kernels one unit apart. A kernel without
-a counterpart is called as it is (`SklearnKernel`), with its own stack of gradients.
+a counterpart is called as it is (`kernels.SklearnKernel`).
 
 Hyper-parameters have no hard bounds unless a kernel of scikit-learn brings some. They
 have a log-normal prior, weak (a factor of 20 either way is one standard deviation) and
@@ -30,70 +30,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.linalg import NotPositiveDefiniteError
-from ..kernels import AbstractKernel, from_sklearn, get_kernel
+from ..kernels import AbstractKernel, SklearnKernel, from_sklearn, get_kernel
 from ..kernels.lookup import is_sklearn_kernel
-from ..params import ParameterError
 
 REACH = 25.0  # largest change of a logarithm, where exp is still harmless
 WEAK = 3.0  # standard deviation of eq. (2)
 SLOPE = 1e-3  # largest gradient at which a search on many rows ends
 FAR = 1e10  # added to the last objective where there is none
-
-
-@dataclass(frozen=True)
-class SklearnKernel(AbstractKernel):
-    """A kernel object of scikit-learn's interface without a counterpart here.
-
-    Its matrices are made at once, and its gradients as one stack of n n p numbers.
-
-    Parameters
-    ----------
-    kernel : object with the methods of `sklearn.gaussian_process.kernels.Kernel`
-    """
-
-    kernel: Any
-
-    has_white_noise = True  # unknown: diag is asked for a row with itself
-
-    @property
-    def requires_vector_input(self):  # pyrefly: ignore
-        return self.kernel.requires_vector_input
-
-    def as_rows(self, X, Z=None):
-        return X, X if Z is None else Z
-
-    def __call__(self, X, Z=None):
-        return np.asarray(self.kernel(X) if Z is None else self.kernel(X, Z), float)
-
-    def block(self, X, Z):
-        return self(X, Z)
-
-    def diag(self, X):
-        return np.asarray(self.kernel.diag(X), float)
-
-    def matmul(self, X, Z, V):
-        return self(X, Z) @ V
-
-    def gradient(self, X, Z=None):
-        if Z is not None and Z is not X:
-            raise ValueError("kernels of scikit-learn have no gradient between rows.")
-        return np.moveaxis(self.kernel(X, eval_gradient=True)[1], -1, 0)
-
-    def contract(self, X, Z, W):
-        if isinstance(W, tuple):
-            W = W[0].reshape(len(W[0]), -1) @ W[1].reshape(len(W[1]), -1).T
-        return np.einsum("kij,ij->k", self.gradient(X, Z), W)
-
-    @property
-    def theta(self):
-        return np.array(self.kernel.theta, float)
-
-    @property
-    def theta_names(self):
-        return tuple(str(i) for i in range(len(self.kernel.theta)))
-
-    def with_theta(self, theta):
-        return SklearnKernel(self.kernel.clone_with_theta(np.asarray(theta, float)))
 
 
 @dataclass(frozen=True)
@@ -143,16 +86,14 @@ def kernel_family(kernel, n_features) -> KernelFamily:
     kernel = clone(kernel)
     theta = np.array(kernel.theta, float)
     bounds = np.array(kernel.bounds, float).reshape(len(theta), 2)
-    try:
-        ours = from_sklearn(kernel, n_features=n_features)
-        columns = [
-            from_sklearn(kernel.clone_with_theta(t), n_features=n_features).theta
-            - ours.theta
-            for t in theta + np.eye(len(theta))
-        ]
-    except ParameterError:
-        return KernelFamily(kernel, SklearnKernel(kernel), bounds=bounds)
+    ours = from_sklearn(kernel, n_features=n_features, wrap_unknown=True)
+    if isinstance(ours, SklearnKernel):
+        return KernelFamily(kernel, ours, bounds=bounds)
     start = ours.theta
+    columns = [
+        from_sklearn(kernel.clone_with_theta(t), n_features=n_features).theta - start
+        for t in theta + np.eye(len(theta))
+    ]
     A = np.zeros((len(start), len(theta)))
     if columns:
         A = np.round(np.stack(columns, axis=1))  # whole powers

@@ -22,7 +22,7 @@ from .base import (
     White,
 )
 from .dot import Cosine, Linear, Polynomial, Sigmoid
-from .given import Asymmetric, FunctionKernel, Precomputed
+from .given import Asymmetric, FunctionKernel, Precomputed, SklearnKernel
 from .gram import PSDCheck, center, check_psd, gram
 from .histogram import (
     AdditiveChiSquared,
@@ -132,6 +132,7 @@ __all__ = [
     "STRING_KERNELS",
     "SequenceKernel",
     "Sigmoid",
+    "SklearnKernel",
     "Spectrum",
     "Subsequence",
     "Sum",

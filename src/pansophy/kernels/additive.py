@@ -103,6 +103,9 @@ class KernelBlocks(AbstractKernel):
     def contract_block(self, X, Z, W):
         return self._whole.contract_block(X, Z, W)
 
+    def input_block(self, X, Z, W):
+        return self._whole.input_block(X, Z, W)
+
     def gradient_diag(self, X):
         return self._whole.gradient_diag(X)
 
