@@ -30,12 +30,14 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from ..core.linalg import EPS, GRADES, NotPositiveDefiniteError, solve_triangular
+from ..core.arrays import namespace
 from ..distances.pairwise_metrics import block_slices
 from ..kernels.base import row_slice
 
 SEARCH_GRADE = 4  # most powers of ten of jitter while hyper-parameters are searched
 BLOCK = 4_000_000  # numbers in a block of new rows by training rows
 LOG_2PI = float(np.log(2 * np.pi))
+NOTHING = np.empty(0)
 
 
 class GPData(NamedTuple):
@@ -50,8 +52,12 @@ class GPData(NamedTuple):
 
 
 class Evidence(NamedTuple):
+    """log p(y), or what stands for it, and its gradient in all that is learnt."""
+
     value: float  # eq. (1)
     gradient: np.ndarray | None  # eq. (2), in theta of the kernel
+    likelihood: np.ndarray = NOTHING  # in the parameters of the likelihood
+    own: np.ndarray = NOTHING  # in those of the solver, such as inducing inputs
 
 
 class CovarianceFactor(NamedTuple):
@@ -122,11 +128,16 @@ def explained_variance_blocks(kernel, X, X_train, L, *, weights=None):
 
     With `weights` (n,), L^-1 diag(weights) k(X_train, x).
     """
-    n = L.shape[0]
-    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
-        K = kernel(row_slice(X, cut), X_train)
+    for cut, K in kernel_blocks(kernel, X, X_train):
         K = K if weights is None else K * weights
-        yield cut, solve_triangular(L, K.T)
+        yield cut, solve_triangular(L, namespace(K).matrix_transpose(K))
+
+
+def kernel_blocks(kernel, X, X_train):
+    """k(x, X_train) for blocks of new rows: pairs of a slice and (b, n)."""
+    n = sample_count(X_train)
+    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
+        yield cut, kernel(row_slice(X, cut), X_train)
 
 
 def sample_count(X) -> int:
