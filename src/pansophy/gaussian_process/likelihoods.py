@@ -25,7 +25,6 @@ Shapes    y (n,)   f (n,), or (n, k) for k classes
 Refs      [Rasmussen2006] 3.3, 9.3; [Vanhatalo2009]
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -40,26 +39,34 @@ from ..losses import Loss
 from ..params import ParameterError
 
 NODES = 40  # of Gauss-Hermite quadrature
-POINTS = 512  # quasi-random, for several latent values
+POINTS = 256  # quasi-random, for several latent values
 STEP = 1e-4  # of the third derivative by differences
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Likelihood:
     """log p(y | f) of eq. (1) and its derivatives in f and in log s.
+
+    `get_likelihood`, `student_t_likelihood` and `loss_likelihood` make them.
 
     Parameters
     ----------
     name : str
-    loss : Loss
-    log_constant : callable
-        c(y) at s = 1.
-    variances : callable
-        Var[y | f] at s = 1, of f / s.
+    loss_name : str
+        As `losses.get_loss` takes it.
+    parameter : float or None, default=None
+        Of the loss: degrees of freedom, ...
     scale : float or None, default=None
         s where it is learnt, for losses of residuals.
-    thirds : callable or None, default=None
-        Third derivative of the loss in f; differences if None.
+    log_mass : float, default=0.0
+        Logarithm of the integral of exp(-l) over residuals: -c.
+    unit_variance : float, default=1.0
+        Variance of residuals at s = 1.
+    offset : float, default=0.0
+        Added to f: the mean of the latent process.
+    own_loss : Loss or None, default=None
+        In place of `loss_name`, for a loss that has no name.
 
     Examples
     --------
@@ -71,11 +78,19 @@ class Likelihood:
     """
 
     name: str
-    loss: Loss
-    log_constant: Callable
-    variances: Callable
+    loss_name: str
+    parameter: float | None = None
     scale: float | None = None
-    thirds: Callable | None = None
+    log_mass: float = 0.0
+    unit_variance: float = 1.0
+    offset: float = 0.0
+    own_loss: Loss | None = None
+
+    @property
+    def loss(self) -> Loss:
+        if self.own_loss is not None:
+            return self.own_loss
+        return named_loss(self.loss_name, self.parameter)
 
     @property
     def _s(self):
@@ -83,6 +98,7 @@ class Likelihood:
 
     def _scaled(self, y, f):
         """y and f in units of s; labels stay as they are."""
+        f = f + self.offset
         return (y, f) if self.scale is None else (y / self._s, f / self._s)
 
     # -- the density and its derivatives in f --------------------------------------
@@ -90,7 +106,10 @@ class Likelihood:
     def log_prob(self, y, f):
         """log p(y | f), (n,)."""
         z, g = self._scaled(y, f)
-        return self.log_constant(z) - np.log(self._s) - self.loss.value(z, g)
+        c = -self.log_mass - np.log(self._s)
+        if self.name == "poisson":
+            c = -scipy.special.gammaln(y + 1)
+        return c - self.loss.value(z, g)
 
     def gradient(self, y, f):
         """d log p / df."""
@@ -106,8 +125,8 @@ class Likelihood:
         return -self._loss_third(z, g) / self._s**3
 
     def _loss_third(self, z, g):
-        if self.thirds is not None:
-            return self.thirds(z, g, self.loss.parameter)
+        if self.name in THIRD_DERIVATIVES:
+            return THIRD_DERIVATIVES[self.name](z, g, self.loss.parameter)
         h = STEP * (1 + np.abs(g))
         bend = self.loss.curvature
         near = (bend(z, g + h) - bend(z, g - h)) / (2 * h)
@@ -145,11 +164,13 @@ class Likelihood:
 
     def mean(self, f):
         """E[y | f]."""
-        return self.loss.link.inverse(f)
+        return self.loss.link.inverse(f + self.offset)
 
     def variance(self, f):
         """Var[y | f]."""
-        return self._s**2 * self.variances(f / self._s)
+        if self.name in VARIANCES:
+            return VARIANCES[self.name](f + self.offset)
+        return np.full(np.shape(f), self._s**2 * self.unit_variance)
 
     def moments(self, mean, variance):
         """E[y] and the variances of E[y | f] and of y, for f ~ N(mean, variance)."""
@@ -173,6 +194,11 @@ class Likelihood:
 
 
 @lru_cache
+def named_loss(name, parameter) -> Loss:
+    return losses.get_loss(name, parameter)
+
+
+@lru_cache
 def hermite_rule(n=NODES):
     """Nodes and weights of E over a standard Normal."""
     z, w = np.polynomial.hermite_e.hermegauss(n)
@@ -180,10 +206,10 @@ def hermite_rule(n=NODES):
 
 
 @lru_cache
-def normal_points(k):
-    """Quasi-random points of k independent standard Normals, (POINTS, k)."""
-    sobol = scipy.stats.qmc.Sobol(k, scramble=True, seed=0)
-    z = scipy.special.ndtri(sobol.random(POINTS // 2))
+def normal_points(k, count=POINTS):
+    """Quasi-random points of k independent standard Normals, (count, k)."""
+    sobol = scipy.stats.qmc.Sobol(k, scramble=True, rng=0)
+    z = scipy.special.ndtri(sobol.random(count // 2))
     return np.vstack([z, -z])  # odd moments are exact
 
 
@@ -197,6 +223,20 @@ def student_t_third(y, f, v):
     return -2 * (v + 1) * r * (3 * v - r * r) / (v + r * r) ** 3
 
 
+# of the loss in f; others by differences
+THIRD_DERIVATIVES = {
+    "normal": lambda y, f, a: np.zeros(np.shape(f)),
+    "student_t": student_t_third,
+    "bernoulli": logistic_third,
+    "poisson": lambda y, f, a: np.exp(f),
+}
+# of y given f, where they depend on f
+VARIANCES = {
+    "bernoulli": lambda f: scipy.special.expit(f) * scipy.special.expit(-f),
+    "poisson": np.exp,
+}
+
+
 def student_t_likelihood(df=4.0, scale=1.0) -> Likelihood:
     """Student's t about f with `df` degrees of freedom; its scale is learnt.
 
@@ -206,17 +246,17 @@ def student_t_likelihood(df=4.0, scale=1.0) -> Likelihood:
     >>> student_t_likelihood(3.0)
     Likelihood('student_t', scale=1)
     """
-    loss = losses.student_t(df)
+    losses.student_t(df)  # refuses what is no degree of freedom
     gammaln = scipy.special.gammaln
     c = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * np.pi)
     spread = df / (df - 2) if df > 2 else np.inf
     return Likelihood(
         "student_t",
-        loss,
-        lambda y: np.full(np.shape(y), c),
-        lambda f: np.full(np.shape(f), spread),
+        "student_t",
+        parameter=float(df),
         scale=float(scale),
-        thirds=student_t_third,
+        log_mass=-float(c),
+        unit_variance=spread,
     )
 
 
@@ -254,50 +294,26 @@ def loss_likelihood(loss: Loss, scale=1.0) -> Likelihood:
     square, _ = scipy.integrate.quad(
         lambda r: r * r * at(r), -np.inf, np.inf, limit=500
     )
+    named = loss.name in losses.FACTORIES or loss in losses.LOSSES
     return Likelihood(
         loss.name,
-        loss,
-        lambda y: np.full(np.shape(y), -np.log(mass)),
-        lambda f: np.full(np.shape(f), square / mass),
+        loss.name,
+        parameter=loss.parameter if loss.name in losses.FACTORIES else None,
         scale=float(scale),
+        log_mass=float(np.log(mass)),
+        unit_variance=square / mass,
+        own_loss=None if named else loss,
     )
 
 
-bernoulli_likelihood = Likelihood(
-    "bernoulli",
-    losses.logistic,
-    lambda y: np.zeros(np.shape(y)),
-    lambda f: scipy.special.expit(f) * scipy.special.expit(-f),
-    thirds=logistic_third,
-)
-poisson_likelihood = Likelihood(
-    "poisson",
-    losses.poisson,
-    lambda y: -scipy.special.gammaln(y + 1),
-    np.exp,
-    thirds=lambda y, f, a: np.exp(f),
-)
-categorical_likelihood = Likelihood(
-    "categorical",
-    losses.softmax,
-    lambda y: np.zeros(np.shape(y)),
-    lambda f: losses.softmax.link.inverse(f) * (1 - losses.softmax.link.inverse(f)),
-)
 # the noise of the process is its scale: see the module text
-normal_likelihood = Likelihood(
-    "normal",
-    losses.half_squared,
-    lambda y: np.full(np.shape(y), -0.5 * np.log(2 * np.pi)),
-    lambda f: np.ones(np.shape(f)),
-    thirds=lambda y, f, a: np.zeros(np.shape(f)),
-)
-
+normal_likelihood = Likelihood("normal", "half_squared", log_mass=HALF_LOG_2PI)
 LIKELIHOODS = {
     "normal": normal_likelihood,
     "student_t": student_t_likelihood(),
-    "poisson": poisson_likelihood,
-    "bernoulli": bernoulli_likelihood,
-    "categorical": categorical_likelihood,
+    "poisson": Likelihood("poisson", "poisson"),
+    "bernoulli": Likelihood("bernoulli", "logistic"),
+    "categorical": Likelihood("categorical", "softmax"),
 }
 
 

@@ -509,7 +509,7 @@ def white_difference(kernel, X):
     """k(x, x) of a row with itself, less that of two equal rows."""
     xp = namespace(X)
     parts = []
-    for cut in block_slices(int(X.shape[0]), 1024):
+    for cut in block_slices(int(X.shape[0]), 64):
         x = X[cut, :]
         parts.append(kernel.diag(x) - xp.linalg.diagonal(kernel.block(x, x)))
     return xp.concat(parts)
