@@ -104,7 +104,7 @@ def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
     p = len(family.theta)
     x[:p] = theta
     value, slope = vector.evidence(solver, data)(x, gradient)
-    return np.float64(value), slope[:p] if gradient else None
+    return np.float64(value), None if slope is None else slope[:p]
 
 
 class AbstractGaussianProcess(Estimator):

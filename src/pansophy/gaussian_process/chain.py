@@ -144,8 +144,14 @@ def chain_terms(kernel) -> list[ChainTerm] | None:
     right = [t.over(slice(cut, p), p) for t in right]
     if isinstance(kernel, Sum):
         return left + right
-    products = [multiply_terms(a, b) for a in left for b in right]
-    return None if None in products else products
+    products = []
+    for a in left:
+        for b in right:
+            term = multiply_terms(a, b)
+            if term is None:
+                return None
+            products.append(term)
+    return products
 
 
 def multiply_terms(a: ChainTerm, b: ChainTerm):
@@ -276,9 +282,11 @@ def chain_gradient(parts: ChainParts, terms, run) -> np.ndarray:
     """Eqs. (4) and (5), and the derivative in white noise, for one output."""
     back = run_smoother(run, keep=True)
     model = parts.model
-    r, N = back.r, back.N[back.slot]
-    outer = r[:, :, None] * r[:, None, :] - N  # 2 G
-    F, Q, P = model.F[1:], model.Q[1:], run.cov[run.slot][:-1]
+    r = back.r
+    outer = r[:, :, None] * r[:, None, :] - back.N[back.slot]  # 2 G
+    F = model.F[1:]
+    Q = model.Q[1:]
+    P = run.cov[run.slot][:-1]
     by_F = r[1:, :, None] * run.mean[:-1, None, :] + outer[1:] @ F @ P
     slope = np.zeros(len(parts.terms[0].variance_slope))
     for term, cut, u in zip(parts.terms, parts.slices, parts.units, strict=True):

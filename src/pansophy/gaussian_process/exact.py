@@ -65,9 +65,7 @@ class GPData(NamedTuple):
             pick = lambda values: xp.take(values, at, axis=0)
         else:
             pick = lambda values: values[rows]
-        return self._replace(
-            X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise)
-        )
+        return self._replace(X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise))
 
 
 class Evidence(NamedTuple):

@@ -171,7 +171,9 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         family = self._family(kernel, X)
         whole = problem_data(X, codes.astype(float), problems[0].n_latent)
         choice = choose_solver(self.solver, family.at(family.theta), whole)
-        if choice.solver.name == "laplace" and not isinstance(self.solver, LaplaceSolver):
+        if choice.solver.name == "laplace" and not isinstance(
+            self.solver, LaplaceSolver
+        ):
             solver = LaplaceSolver(self.max_iter_predict, self.warm_start)
             choice = choice._replace(solver=solver)
         self._solver = choice.solver

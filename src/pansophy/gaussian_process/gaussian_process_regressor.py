@@ -294,6 +294,10 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         return GPData(X, Y, noise, likelihood)
 
     def _units(self):
+        """Location and scale of y, one entry for each output."""
+        if not hasattr(self, "_y_train_mean"):
+            t = self.n_targets or 1
+            return np.zeros(t), np.ones(t)
         return self._y_train_mean, self._y_train_std
 
     def _start_likelihood(self, likelihood, Y):
@@ -312,7 +316,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
                 "alpha is the noise of the likelihood 'normal'; leave it out with "
                 f"{name!r}."
             )
-        if name == "poisson" and (Y.min() < 0 or np.any(Y != np.round(Y))):
+        if name == "poisson" and (Y.min() < 0 or np.any(np.round(Y) != Y)):
             raise ValueError(
                 "y must hold whole numbers of at least 0 for the likelihood 'poisson'."
             )
@@ -408,11 +412,9 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
 
     def _predict_normal(self, posterior, X, return_std, return_cov, noise):
         mean = posterior.mean(X) if return_cov or not return_std else None
-        location, scale = np.zeros(self.n_targets or 1), np.ones(self.n_targets or 1)
-        if hasattr(self, "X_train_"):
-            location, scale = self._units()
+        location, scale = self._units()
         if is_foreign(X):
-            location, scale = asarray(location, like=X), asarray(scale, like=X)
+            location, scale = (asarray(v, like=X) for v in (location, scale))
         xp = namespace(X) if is_foreign(X) else np
         if not (return_std or return_cov):
             return squeezed(mean * scale + location)
@@ -462,7 +464,8 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         check_is_fitted(self)
         X = self._check_new_rows(X)
         posterior = self._posterior_at(X)
-        mean, variance = posterior.mean(X), posterior.variance(X)
+        mean = posterior.mean(X)
+        variance = posterior.variance(X)
         return (squeezed(mean) if mean.ndim == 2 else mean), variance
 
     def _posterior_at(self, X):

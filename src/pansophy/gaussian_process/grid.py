@@ -74,8 +74,9 @@ def separable_kernel(kernel, d) -> SeparableKernel | None:
     smooth = [part for part in summands if not is_white(part[0])]
     if len(smooth) != 1 or any(part.has_white_noise for part, _ in smooth):
         return None
+    product, where = smooth[0]
     factors: list[GridFactor] = []
-    for part, places in split_kernel(*smooth[0][:1], Product, smooth[0][1]):
+    for part, places in split_kernel(product, Product, where):
         found = factors_of(part, places, d)
         if found is None:
             return None
@@ -137,9 +138,7 @@ def factors_of(part, places, d) -> list[GridFactor] | None:
             one = RBF(float(scales[j]))
             here = places[kept.index(at)] if at in kept else None
             own = places[:0] if here is None else np.array([here])
-            factors.append(
-                GridFactor((j,), one.fixed() if here is None else one, own)
-            )
+            factors.append(GridFactor((j,), one.fixed() if here is None else one, own))
         return factors
     return [GridFactor(tuple(range(d)), part, places)]
 
@@ -274,9 +273,7 @@ def grid_system(kernel, data) -> GridSystem:
             raise NotPositiveDefiniteError("the kernel gives values not finite.")
         values, U = np.linalg.eigh(K)
         axes.append(
-            GridAxis(
-                axis_kernel, places, grid.points[j], K, U, np.maximum(values, 0.0)
-            )
+            GridAxis(axis_kernel, places, grid.points[j], K, U, np.maximum(values, 0.0))
         )
     white = sum(float(k.diag(one)[0]) for k, _ in separable.noise)
     noise = float(data.noise[0]) + white

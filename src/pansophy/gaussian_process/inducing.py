@@ -19,7 +19,7 @@ b = T^-T c and a = D^-1/2 (D^-1/2 y - A^T b), the posterior's C^-1 y, the deriva
     by k_i    -1 / (2 D_i)                                                        (5)
 
 ((3) to (5) for one output; outputs add up), from which theta and Z follow by
-`kernels.contract` and `kernels.contract_inputs`. Rows are taken in blocks, twice: once
+`contract` and `contract_inputs` of the kernel. Rows are taken in blocks, twice: once
 for (1), once for (3). New rows have
 
     mean(x) = k(x, Z) L^-T b,   var(x) = k(x, x) - |L^-1 k|^2 + |T^-1 L^-1 k|^2   (6)
@@ -40,7 +40,6 @@ import numpy as np
 from ..core.cg import pivoted_cholesky
 from ..core.linalg import cholesky, solve_triangular
 from ..distances.pairwise_metrics import block_slices
-from ..kernels.base import AbstractKernel, white_difference
 from ..params import ParameterError
 from .exact import LOG_2PI, Evidence
 
@@ -50,11 +49,10 @@ CANDIDATES = 10_000  # rows among which inducing inputs are chosen
 
 def white_and_smooth_variances(kernel, X):
     """White noise of every row, and the variance of f without it."""
-    total = np.asarray(kernel.diag(X), float)
+    smooth = np.asarray(kernel.without_noise().diag(X), float)
     if not kernel.has_white_noise:
-        return np.zeros(len(total)), total
-    white = np.maximum(white_difference(kernel, X), 0.0)
-    return white, total - white
+        return np.zeros(len(smooth)), smooth
+    return np.maximum(np.asarray(kernel.diag(X), float) - smooth, 0.0), smooth
 
 
 def contract_variances(kernel, X, by_white, by_smooth):
@@ -65,7 +63,7 @@ def contract_variances(kernel, X, by_white, by_smooth):
     total = kernel.gradient_diag(X)
     if not kernel.has_white_noise:
         return np.array([float(g @ by_smooth) for g in total])
-    smooth = AbstractKernel.gradient_diag(kernel, X)  # of two equal rows
+    smooth = kernel.without_noise().gradient_diag(X)
     pairs = zip(total, smooth, strict=True)
     return np.array([float(s @ by_smooth + (g - s) @ by_white) for g, s in pairs])
 

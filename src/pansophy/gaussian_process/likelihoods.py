@@ -145,7 +145,9 @@ class Likelihood:
         return () if self.scale is None else ("scale",)
 
     def with_parameters(self, phi) -> "Likelihood":
-        return self if self.scale is None else replace(self, scale=float(np.exp(phi[0])))
+        return (
+            self if self.scale is None else replace(self, scale=float(np.exp(phi[0])))
+        )
 
     def scale_slopes(self, y, f):
         """Derivatives in log s of log p, d log p / df and W; each (n,)."""
@@ -283,14 +285,15 @@ def loss_likelihood(loss: Loss, scale=1.0) -> Likelihood:
         raise ParameterError(
             f"{loss!r} is not a loss of residuals, so that no likelihood is made of it."
         )
+    if loss.name == "student_t":
+        return student_t_likelihood(loss.parameter, scale)
     at = lambda r: float(np.exp(-loss.value(np.zeros(1), np.array([r]))[0]))
-    mass, _ = scipy.integrate.quad(at, -np.inf, np.inf, limit=500)
-    far = at(1e8)
-    if not np.isfinite(mass) or mass <= 0 or far > 0:
+    if at(1e8) > 0:
         raise ParameterError(
             f"{loss!r} is bounded: its exponential has no finite integral, so that no "
             "likelihood is made of it."
         )
+    mass, _ = scipy.integrate.quad(at, -np.inf, np.inf, limit=500)
     square, _ = scipy.integrate.quad(
         lambda r: r * r * at(r), -np.inf, np.inf, limit=500
     )

@@ -7,15 +7,15 @@ A solver gives
     evidence(kernel, data, own)       log p(y) or a bound, and its gradients
     condition(kernel, data, rng, own) the posterior: mean(X), moments(X), covariance(X)
 
-    solver       y           evidence            cost                  for
-    exact        Normal      exact               n^3                   up to 5,000 rows
-    chain        Normal      exact               n                     one column, Matern
-    grid         Normal      exact               n sum n_j             rows on a grid
-    iterative    Normal      sampled             n^2 a product         memory O(n)
-    inducing     Normal      lower bound         n m^2                 smooth functions
-    neighbors    Normal      of some rows        k^3 a new row         many rows
-    laplace      any other   approximate         n^3                   up to 3,000 rows
-    variational  any         lower bound         m^3 + b m^2 a step    many rows
+    solver       y           evidence          cost                  for
+    exact        Normal      exact             n^3                   up to 5,000 rows
+    chain        Normal      exact             n                     Matern, one column
+    grid         Normal      exact             n sum n_j             rows on a grid
+    iterative    Normal      sampled           n^2 a product         memory O(n)
+    inducing     Normal      lower bound       n m^2                 smooth functions
+    neighbors    Normal      of some rows      k^3 a new row         many rows
+    laplace      any other   approximate       n^3                   up to 3,000 rows
+    variational  any         lower bound       m^3 + b m^2 a step    many rows
 
 `choose_solver` takes one for the rows, the kernel and the likelihood, and says why.
 """
@@ -90,7 +90,7 @@ class AbstractSolver(ABC):
         """The solver for a search on few rows."""
         return self
 
-    def for_search(self) -> "AbstractSolver":
+    def for_search(self) -> Any:
         """The solver for the evaluations of one search, which may remember things."""
         return self
 
@@ -98,7 +98,7 @@ class AbstractSolver(ABC):
         """Whether the search is `stochastic_search` instead of L-BFGS."""
         return False
 
-    def stochastic_search(self, vector, data, x, prior, rng):
+    def stochastic_search(self, vector, data, x, prior, rng) -> Any:
         """A search by random batches of rows; only if `is_stochastic`."""
         raise TypeError(f"{self.name} has no stochastic search.")
 
@@ -580,10 +580,10 @@ def solver_for(kernel, data) -> SolverChoice:
                 ChainSolver(), f"{n} rows of one column and Matern kernels are a chain"
             )
         structure, _ = grid_structure(kernel, X)
-        if structure is not None and len(structure[1].shape) > 1:
-            if np.ptp(data.noise) == 0:
-                shape = " x ".join(str(k) for k in structure[1].shape)
-                return SolverChoice(GridSolver(), f"the rows fill a grid of {shape}")
+        shape = () if structure is None else structure[1].shape
+        if len(shape) > 1 and np.ptp(data.noise) == 0:
+            sides = " x ".join(str(k) for k in shape)
+            return SolverChoice(GridSolver(), f"the rows fill a grid of {sides}")
     if n <= EXACT_ROWS:
         return SolverChoice(ExactSolver(), size)
     if np.ndim(X) != 2:

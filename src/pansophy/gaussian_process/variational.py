@@ -1,4 +1,4 @@
-"""Variational inference in a latent Gaussian process by inducing values; any likelihood.
+"""Variational inference in a latent Gaussian process, by inducing values.
 
 The process is carried by its values at m inducing inputs Z, whitened: with
 k(Z, Z) = L L^T they are L v, v ~ N(0, I) a priori, and q(v) = N(mu, S). A row x has
@@ -224,7 +224,7 @@ def full_pass(system, data: GPData, q) -> BatchPass:
 
 
 def bound_gradient(system, data, rows: RowPass, factors, means, growth=1.0) -> Evidence:
-    """Eq. (4): the partial derivatives in theta, the likelihood and Z, of these rows."""
+    """Eq. (4): partial derivatives in theta, the likelihood and Z, of these rows."""
     kernel, Z, L, _ = system
     A, expected = rows.A, rows.expected
     Abar = np.zeros_like(A)
@@ -415,12 +415,12 @@ def stochastic_search(model_at, data, x, q, options, prior, rng, task=SILENT):
         kernel, likelihood, Z, pull_back = model_at(state.x)
         batch = batch._replace(likelihood=likelihood)
         system = variational_system(kernel, Z)
-        now = state.q.factors()
-        rows = row_pass(system, batch, *now)
+        factors, means = state.q.factors()
+        rows = row_pass(system, batch, factors, means)
         h = min(1.0, options.step * fade(state.t) * min(1.0, (state.t + 1) / 10))
-        run = batch_pass(rows, *now, n / b)
+        run = batch_pass(rows, factors, means, n / b)
         q = state.q.moved(run.target, h)
-        found = bound_gradient(system, batch, rows, *now, n / b)
+        found = bound_gradient(system, batch, rows, factors, means, n / b)
         gradient = pull_back(found) + prior.gradient(state.x)
         move, memory = rule.update(-gradient / n, state.memory, state.x)
         bound = run.bound + prior.value(state.x)

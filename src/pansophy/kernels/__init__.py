@@ -20,6 +20,7 @@ from .base import (
     Sum,
     TransformedInput,
     White,
+    WithoutNoise,
 )
 from .dot import Cosine, Linear, Polynomial, Sigmoid
 from .given import Asymmetric, FunctionKernel, Precomputed, SklearnKernel
@@ -69,6 +70,7 @@ KERNELS = [
     White(0.3),
     1.5 * RBF(0.9) + White(0.2) * Linear(),
     (0.5 * White(0.4) + RBF(0.6)).exp() ** 2,
+    (1.5 * RBF(0.9) + White(0.2) * Linear()).without_noise(),
     RBF([0.5, 2.0]).on([0, 2]) * Matern().on(1),
     RBF(0.6) * Matern(2.0).fixed(),
     RationalQuadratic(0.9, 0.7).fixed("alpha"),
@@ -139,6 +141,7 @@ __all__ = [
     "Tanimoto",
     "TransformedInput",
     "White",
+    "WithoutNoise",
     "center",
     "check_psd",
     "from_sklearn",

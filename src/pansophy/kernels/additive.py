@@ -91,6 +91,9 @@ class KernelBlocks(AbstractKernel):
         pairs = zip(self.kernels, cuts, strict=True)
         return type(self)(tuple(k.with_theta(t) for k, t in pairs), self.blocks)
 
+    def without_noise(self):
+        return type(self)(tuple(k.without_noise() for k in self.kernels), self.blocks)
+
     def block(self, X, Z):
         return self._whole.block(X, Z)
 

@@ -280,6 +280,17 @@ class AbstractKernel(ABC):
         """
         return Fixed(self, names or None)
 
+    def without_noise(self) -> "AbstractKernel":
+        """The same kernel, theta included, without what white noise adds to a row.
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RBF, White
+        >>> (RBF() + White(0.5)).without_noise().diag([[1.0], [2.0]])
+        array([1., 1.])
+        """
+        return WithoutNoise(self) if self.has_white_noise else self
+
     # -- what a member writes ------------------------------------------------------
 
     @abstractmethod
@@ -507,12 +518,7 @@ def symmetric_product(kernel, X, V):
 
 def white_difference(kernel, X):
     """k(x, x) of a row with itself, less that of two equal rows."""
-    xp = namespace(X)
-    parts = []
-    for cut in block_slices(int(X.shape[0]), 64):
-        x = X[cut, :]
-        parts.append(kernel.diag(x) - xp.linalg.diagonal(kernel.block(x, x)))
-    return xp.concat(parts)
+    return kernel.diag(X) - kernel.without_noise().diag(X)
 
 
 @dataclass(frozen=True)
@@ -718,6 +724,9 @@ class KernelPair(AbstractKernel):
     def has_white_noise(self):  # pyrefly: ignore
         return self.left.has_white_noise or self.right.has_white_noise
 
+    def without_noise(self):
+        return type(self)(self.left.without_noise(), self.right.without_noise())
+
     @property
     def theta(self):
         return np.concatenate([self.left.theta, self.right.theta])
@@ -820,6 +829,9 @@ class WrappedKernel(AbstractKernel):
     def has_white_noise(self):  # pyrefly: ignore
         return self.kernel.has_white_noise
 
+    def without_noise(self):
+        return dataclasses.replace(self, kernel=self.kernel.without_noise())
+
     @property
     def theta(self):
         return self.kernel.theta
@@ -830,6 +842,41 @@ class WrappedKernel(AbstractKernel):
 
     def with_theta(self, theta):
         return dataclasses.replace(self, kernel=self.kernel.with_theta(theta))
+
+
+@dataclass(frozen=True)
+class WithoutNoise(WrappedKernel):
+    """A kernel whose value of a row with itself is that of two equal rows."""
+
+    has_white_noise = False
+
+    def without_noise(self):
+        return self
+
+    def block(self, X, Z):
+        return self.kernel.block(X, Z)
+
+    def diag(self, X):
+        X, _ = self.as_rows(X)
+        if isinstance(self.kernel, White):
+            return full_diag(X, 0.0)
+        xp = array_namespace(X)
+        parts = []
+        for cut in block_slices(int(X.shape[0]), 64):
+            x = row_slice(X, cut)
+            parts.append(xp.linalg.diagonal(self.kernel.block(x, x)))
+        return xp.concat(parts)
+
+    def gradient_block(self, X, Z):
+        return self.kernel.gradient_block(X, Z)
+
+    def gradient_diag(self, X):
+        if isinstance(self.kernel, White):
+            return [full_diag(X, 0.0) for _ in self.kernel.theta]
+        return super().gradient_diag(X)
+
+    def input_block(self, X, Z, W):
+        return self.kernel.input_block(X, Z, W)
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,9 @@ class RadialKernel(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
+
     def scale_gradients(self, X, Z, s) -> list:
         """-2 s_j h'(s) for each length scale."""
         outer = -2 * self.slope(s)
@@ -194,6 +197,11 @@ class RadialKernel(AbstractKernel):
         center = xp.mean(Z, axis=0)
         A, B = X - center, Z - center
         return 2 * rate**2 * (A * xp.sum(M, axis=1)[:, None] - M @ B)
+
+
+def constant_diag_gradient(kernel, X):
+    """d k(x, x) / d theta of a kernel that is 1 there."""
+    return [full_diag(X, 0.0) for _ in kernel.theta]
 
 
 def dense_rows(X):
@@ -422,6 +430,9 @@ class Laplacian(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
+
     def gradient_block(self, X, Z):
         D = self._distances(X, Z)
         xp = namespace(X)
@@ -489,6 +500,9 @@ class Periodic(AbstractKernel):
             slope = xp.sin(2 * self._angle(X, Z, j, period))
             columns.append(-2 * math.pi / period / scale**2 * xp.sum(M * slope, axis=1))
         return xp.stack(columns, axis=1)
+
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
 
     def gradient_block(self, X, Z):
         """dk/d log l_j = 4 k sin^2 / l^2, dk/d log p_j = 2 k a sin(2 a) / l^2."""
