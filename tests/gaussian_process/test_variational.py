@@ -121,18 +121,18 @@ def test_bound_is_below_the_evidence_by_importance_sampling():
 
 def test_batches_approach_the_collapsed_bound():
     rng = np.random.default_rng(1)
-    X = rng.uniform(-2, 2, (1500, 2))
-    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.2 * rng.normal(size=1500)
+    X = rng.uniform(-2, 2, (800, 2))
+    y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.2 * rng.normal(size=800)
     kernel = 1.0 * RBF([1.0, 1.0]) + White(0.5)
     full = GaussianProcessRegressor(
-        kernel, solver=InducingSolver(30), random_state=0
+        kernel, solver=InducingSolver(20), random_state=0
     ).fit(X, y)
-    stochastic = VariationalSolver(30, batch_size=256, max_steps=150)
+    stochastic = VariationalSolver(20, batch_size=128, max_steps=100)
     model = GaussianProcessRegressor(kernel, solver=stochastic, random_state=0)
     model.fit(X, y)
     best = full.log_marginal_likelihood_value_
-    assert best - 15 < model.log_marginal_likelihood_value_ < best + 5
-    assert model.n_evaluations_ == 150
+    assert best - 25 < model.log_marginal_likelihood_value_ < best + 5
+    assert model.n_evaluations_ == 100
     gap = model.predict(X[:200]) - full.predict(X[:200])
     assert np.sqrt(np.mean(gap**2)) < 0.03
     again = GaussianProcessRegressor(kernel, solver=stochastic, random_state=0)

@@ -314,7 +314,9 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         own = solver.start(family.at(family.theta), data, rng)
         return FoundParameters(family.theta, data.likelihood, own, None, 0)
     fewer = None
-    many = sample_count(data.X) >= COARSE_FROM
+    # batches refine what few rows have found: Adam's steps are short
+    least = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
+    many = sample_count(data.X) >= least
     if many and not callable(options.optimizer):
         fewer = coarse_search(vector, solver, data, options, rng)
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta

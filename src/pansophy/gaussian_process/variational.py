@@ -48,6 +48,7 @@ TOL = 1e-13  # relative change of the bound at which q is found
 MAX_ITER = 100
 HALVINGS = 12
 POINTS = 128  # quasi-random, at which a softmax is averaged
+NUMBERS = 1_000_000  # that are worked on together
 LEAST_VARIANCE = 1e-12  # of f relative to its prior: rounding may leave less
 
 
@@ -92,18 +93,20 @@ def expected_softmax_likelihood(likelihood, y, mean, variance) -> Expectations:
     """The same for the softmax of several processes."""
     points = normal_points(mean.shape[1], POINTS)
     std = np.sqrt(variance)
-    own = np.eye(mean.shape[1])[y.astype(int)]
-    total = np.zeros(len(y))
+    n, k = mean.shape
+    own = np.eye(k)[y.astype(int)]
+    total = np.zeros(n)
     g = np.zeros_like(mean)
     w = np.zeros_like(mean)
-    for z in points:
+    for cut in block_slices(POINTS, max(1, NUMBERS // mean.size)):
+        z = points[cut, None, :]
         f = mean + std * z
         slope = own - softmax(f)
-        total += likelihood.log_prob(y, f)
-        g += slope
-        w -= slope * z / std
-    m = len(points)
-    return Expectations(total / m, g / m, w / m, NOTHING, NOTHING)
+        labels = np.broadcast_to(own, f.shape).reshape(-1, k)
+        total += likelihood.log_prob(labels, f.reshape(-1, k)).reshape(-1, n).sum(0)
+        g += slope.sum(axis=0)
+        w -= (slope * z).sum(axis=0) / std
+    return Expectations(total / POINTS, g / POINTS, w / POINTS, NOTHING, NOTHING)
 
 
 class NaturalNormal(NamedTuple):
