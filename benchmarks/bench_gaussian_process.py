@@ -117,7 +117,8 @@ def gpytorch_regression(data):
 
     with gpytorch.settings.fast_computations(False, False, False):
         optimizer.step(closure)
-        model.log_marginal_likelihood_value_ = float(objective(model(X), y)) * len(y)
+        value = float(objective(model(X), y).detach())
+        model.log_marginal_likelihood_value_ = value * len(y)
     return model
 
 

@@ -60,8 +60,11 @@ def test_a_failed_factor_is_an_infinite_objective():
     assert slope.tolist() == [1.0]
 
 
-def test_ctrl_c_leaves_a_usable_model(table, monkeypatch):
+@pytest.mark.parametrize("coarse", [1000, 45])
+def test_ctrl_c_leaves_a_usable_model(coarse, table, monkeypatch):
     X, y = table
+    monkeypatch.setattr(module, "COARSE_FROM", coarse)
+    monkeypatch.setattr(module, "COARSE_ROWS", 40)
     calls = []
     original = BestTheta.__call__
 

@@ -100,6 +100,18 @@ def test_auto_says_which_and_why(monkeypatch, table):
         large.leave_one_out()
 
 
+def test_auto_looks_at_the_likelihood(monkeypatch, table):
+    X, y, _ = table
+    options = {"likelihood": "student_t", "kernel": 1.0 * RBF([0.6, 0.9])}
+    small = model("auto").set_params(**options).fit(X[:100], y[:100])
+    assert small.solver_ == "laplace"
+    monkeypatch.setattr(module, "LAPLACE_NUMBERS", 90 * 90)
+    many = model("auto").set_params(**options).fit(X[:100], y[:100])
+    assert many.solver_ == "variational"
+    assert "100 rows and 1 latent processes" in many.solver_reason_
+    assert np.abs(many.predict(X[:100]) - small.predict(X[:100])).max() < 0.1
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_saved_and_loaded(name, table, tmp_path):
     X, y, new = table

@@ -142,6 +142,7 @@ class BestTheta:
         self.value = np.inf
         self.slope: np.ndarray | None = None  # of the log likelihood at theta
         self.n_evaluations = 0
+        self.interrupted = False
         self._last = 0.0
 
     def __call__(self, theta, eval_gradient=True):
@@ -286,8 +287,13 @@ def coarse_search(vector, solver, data, options, rng):
     part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
     prior = parameter_prior(vector, options.prior)
     objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
-    for start in search_starts(vector, prior, options, rng):
-        descend(objective, start, vector.limits(), options.optimizer)
+    try:
+        for start in search_starts(vector, prior, options, rng):
+            descend(objective, start, vector.limits(), options.optimizer)
+    except KeyboardInterrupt:
+        if objective.theta is None:
+            raise
+        objective.interrupted = True
     return objective
 
 
@@ -322,6 +328,8 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta
     theta, likelihood, _ = vector.split(best)
     own = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
+    if fewer is not None and fewer.interrupted:
+        return FoundParameters(theta, likelihood, own, None, 0, True)
     vector = vector.with_own(own)
     best = np.concatenate([best, own])
     prior = parameter_prior(vector, options.prior)
@@ -330,13 +338,12 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         x = vector.split(found.state.x)
         return FoundParameters(*x, None, found.n_iter, found.reason == "interrupted")
     objective = BestTheta(vector.evidence(solver, data), prior)
-    interrupted = False
     try:
-        climb(objective, vector, best, fewer, solver, data, options, rng)
+        climb(objective, vector, best, fewer, data, options, rng)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
-        interrupted = True
+        objective.interrupted = True
     if objective.theta is None:
         x = vector.split(vector.start)
         return FoundParameters(*x, None, objective.n_evaluations)
@@ -345,10 +352,10 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     warn_at_bounds(family, objective.theta[:p], slope)
     value = -objective.value - prior.value(objective.theta)
     x = vector.split(objective.theta)
-    return FoundParameters(*x, value, objective.n_evaluations, interrupted)
+    return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
 
 
-def climb(objective, vector, best, fewer, solver, data, options, rng):
+def climb(objective, vector, best, fewer, data, options, rng):
     """All runs of the search on all rows."""
     limits = vector.limits()
     if len(vector.own):

@@ -848,7 +848,7 @@ class WrappedKernel(AbstractKernel):
 class WithoutNoise(WrappedKernel):
     """A kernel whose value of a row with itself is that of two equal rows."""
 
-    has_white_noise = False
+    has_white_noise = False  # pyrefly: ignore
 
     def without_noise(self):
         return self
