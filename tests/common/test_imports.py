@@ -68,6 +68,7 @@ EXCEPTIONS = {
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
+    ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",

@@ -91,6 +91,9 @@ class KernelBlocks(AbstractKernel):
         pairs = zip(self.kernels, cuts, strict=True)
         return type(self)(tuple(k.with_theta(t) for k, t in pairs), self.blocks)
 
+    def without_noise(self):
+        return type(self)(tuple(k.without_noise() for k in self.kernels), self.blocks)
+
     def block(self, X, Z):
         return self._whole.block(X, Z)
 
@@ -102,6 +105,9 @@ class KernelBlocks(AbstractKernel):
 
     def contract_block(self, X, Z, W):
         return self._whole.contract_block(X, Z, W)
+
+    def input_block(self, X, Z, W):
+        return self._whole.input_block(X, Z, W)
 
     def gradient_diag(self, X):
         return self._whole.gradient_diag(X)

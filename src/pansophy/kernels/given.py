@@ -218,3 +218,66 @@ class Asymmetric:
         q = len(S) if n_components is None else n_components
         root = np.sqrt(S[:q])
         return U[:, :q] * root, Vt[:q].T * root
+
+
+@dataclass(frozen=True)
+class SklearnKernel(AbstractKernel):
+    """A kernel object of scikit-learn's interface without a counterpart here.
+
+    Its matrices are made at once, and its gradients as one stack of n n p numbers.
+
+    Parameters
+    ----------
+    kernel : object with the methods of `sklearn.gaussian_process.kernels.Kernel`
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import kernels as theirs
+    >>> from pansophy.kernels import SklearnKernel
+    >>> SklearnKernel(theirs.ExpSineSquared(1.0, 2.0))([[0.0, 0.0]], [[2.0, 0.0]])
+    array([[1.]])
+    """
+
+    kernel: Any
+
+    has_white_noise = True  # unknown: diag is asked for a row with itself
+
+    @property
+    def requires_vector_input(self):  # pyrefly: ignore
+        return self.kernel.requires_vector_input
+
+    def as_rows(self, X, Z=None):
+        return X, X if Z is None else Z
+
+    def __call__(self, X, Z=None):
+        return np.asarray(self.kernel(X) if Z is None else self.kernel(X, Z), float)
+
+    def block(self, X, Z):
+        return self(X, Z)
+
+    def diag(self, X):
+        return np.asarray(self.kernel.diag(X), float)
+
+    def matmul(self, X, Z, V):
+        return self(X, Z) @ V
+
+    def gradient(self, X, Z=None):
+        if Z is not None and Z is not X:
+            raise ValueError("kernels of scikit-learn have no gradient between rows.")
+        return np.moveaxis(self.kernel(X, eval_gradient=True)[1], -1, 0)
+
+    def contract(self, X, Z, W):
+        if isinstance(W, tuple):
+            W = W[0].reshape(len(W[0]), -1) @ W[1].reshape(len(W[1]), -1).T
+        return np.einsum("kij,ij->k", self.gradient(X, Z), W)
+
+    @property
+    def theta(self):
+        return np.array(self.kernel.theta, float)
+
+    @property
+    def theta_names(self):
+        return tuple(str(i) for i in range(len(self.kernel.theta)))
+
+    def with_theta(self, theta):
+        return SklearnKernel(self.kernel.clone_with_theta(np.asarray(theta, float)))

@@ -150,6 +150,9 @@ class RadialKernel(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
+
     def scale_gradients(self, X, Z, s) -> list:
         """-2 s_j h'(s) for each length scale."""
         outer = -2 * self.slope(s)
@@ -184,6 +187,21 @@ class RadialKernel(AbstractKernel):
 
     def contract_block(self, X, Z, W):
         return self.scale_contractions(X, Z, W, self.squared_scaled(X, Z))
+
+    def input_block(self, X, Z, W):
+        """dk / dx_j = 2 h'(s) (x_j - z_j) / l_j^2."""
+        xp = namespace(X)
+        rate = self._rate(X)
+        rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
+        M = W * self.slope(self.squared_scaled(X, Z))
+        center = xp.mean(Z, axis=0)
+        A, B = X - center, Z - center
+        return 2 * rate**2 * (A * xp.sum(M, axis=1)[:, None] - M @ B)
+
+
+def constant_diag_gradient(kernel, X):
+    """d k(x, x) / d theta of a kernel that is 1 there."""
+    return [full_diag(X, 0.0) for _ in kernel.theta]
 
 
 def dense_rows(X):
@@ -412,6 +430,9 @@ class Laplacian(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
+
     def gradient_block(self, X, Z):
         D = self._distances(X, Z)
         xp = namespace(X)
@@ -469,6 +490,19 @@ class Periodic(AbstractKernel):
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
+
+    def input_block(self, X, Z, W):
+        """dk / dx_j = -2 pi / p_j k sin(2 a) / l_j^2."""
+        xp = namespace(X)
+        M = W * self.block(X, Z)
+        columns = []
+        for j, (scale, period) in enumerate(self._columns(X)):
+            slope = xp.sin(2 * self._angle(X, Z, j, period))
+            columns.append(-2 * math.pi / period / scale**2 * xp.sum(M * slope, axis=1))
+        return xp.stack(columns, axis=1)
+
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
 
     def gradient_block(self, X, Z):
         """dk/d log l_j = 4 k sin^2 / l^2, dk/d log p_j = 2 k a sin(2 a) / l^2."""
