@@ -25,11 +25,18 @@ fitted to the decision values of rows held out in five folds; p minimises
 
     sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2,   sum_i p_i = 1                    (3)
 
-a linear system for each row. With `probability=True`, `predict` is the class of the
-largest probability: the two never disagree.
+a linear system for each row. The sigmoids are shrunk towards 1/2, by about 1 / (n_i + 2)
+for a class of n_i rows, and in (3) the doubts of the K - 1 pairs of a class add up: of
+26 classes of 60 rows the best could have .7 at most. So the answer for K > 2 is
+
+    p_i^b / sum_j p_j^b                                                            (4)
+
+with one number b for all classes (temperature scaling, T = 1/b) that makes the held-out
+rows likeliest; the most probable class stays the same. With `probability=True`,
+`predict` is the class of the largest probability: the two never disagree.
 
 Shapes    X (n, d)   decision values (n, K (K - 1) / 2)   p (n, K)
-Refs      [Platt2000] [Wu2004] eq. (3); [Chang2011]
+Refs      [Platt2000] [Wu2004] eq. (3); [Guo2017] eq. (4); [Chang2011]
 """
 
 import warnings
@@ -41,7 +48,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit, log_expit
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
@@ -53,6 +60,11 @@ from ..core.iterate import Result
 from ..core.labels import class_codes
 from ..core.progress import SILENT
 from ..core.random import make_rng
+from ..core.score_calibration import (
+    fit_inverse_temperature,
+    fit_platt_sigmoid,
+    scale_temperature,
+)
 from ..optim.smo import EXACT_ROWS, RowCache
 from ..params import Flag
 from ..typing import Seed
@@ -66,8 +78,7 @@ from .kernel_machine import (
 from .kernel_rows import PrecomputedRows, take_training_rows
 
 FOLDS = 5  # of the rows that sigmoids are fitted to
-SIGMOID_STEPS = 50  # most Newton steps for a sigmoid
-LEAST_PROBABILITY = 1e-7  # of a side of a pair
+LEAST_OF_PAIR = 1e-7  # probability of a side of a pair, at least
 
 
 class Pair(NamedTuple):
@@ -265,7 +276,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         X, y, w = self._check_machine_data(X, y, sample_weight, "class")
         rows, w = kept_rows(X, w)
         previous = self._previous_coefficients(X, np.asarray(y), rows)
-        for name in ("probA_", "probB_"):
+        for name in ("probA_", "probB_", "inverse_temperature_"):
             self.__dict__.pop(name, None)  # those of an earlier fit
         self._fit_machines(X, y, rows, w, previous)
         if self.probability is True or self.probability == 1:
@@ -432,24 +443,36 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         for number, (i, j) in enumerate(combinations(range(k), 2)):
             here = (codes == i) | (codes == j)
             winner = (j if k == 2 else i) == codes[here]
-            fits.append(fit_sigmoid_of_pair(f[here, number], winner, w[here]))
-        self.probA_ = np.array([slope for slope, _ in fits])
-        self.probB_ = np.array([offset for _, offset in fits])
+            fits.append(
+                fit_platt_sigmoid(f[here, number], winner, w[here], rising=True)
+            )
+        self.probA_ = -np.array([slope for slope, _ in fits])
+        self.probB_ = -np.array([offset for _, offset in fits])
+        self.inverse_temperature_ = 1.0
+        if k > 2:
+            held_out_p = self._coupled_probabilities(f)
+            self.inverse_temperature_ = fit_inverse_temperature(held_out_p, codes, w)
 
     def _rows_of(self, X, rows, columns):
         part = take_training_rows(X, rows)
         return part[:, columns] if self._precomputed else part
 
-    def _probabilities(self, X):
-        f = self._pair_decisions(X)
+    def _coupled_probabilities(self, f):
+        """p of eq. (3) from decision values, (n, K)."""
         r = expit(-(self.probA_ * f + self.probB_))
         if len(self.classes_) == 2:
             return np.column_stack([1 - r[:, 0], r[:, 0]])
         return couple_pairs(r, len(self.classes_))
 
+    def _probabilities(self, X):
+        p = self._coupled_probabilities(self._pair_decisions(X))
+        if len(self.classes_) == 2:
+            return p
+        return scale_temperature(p, self.inverse_temperature_)
+
     @available_if(offers_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, eqs. (2) and (3), shape (n, K)."""
+        """Probabilities of the classes, eqs. (2) to (4), shape (n, K)."""
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
 
@@ -517,43 +540,9 @@ def one_vs_rest_scores(f, k):
     return count_wins(f, k, ties_to_first=True) + sums / (3 * (np.abs(sums) + 1))
 
 
-def fit_sigmoid_of_pair(f, winner, w):
-    """A and B of eq. (2), with A at most 0, by maximum likelihood.
-
-    Targets are shrunk by the weights of the two sides, so that perfectly separated
-    values have a finite slope.
-    """
-    positive = w[winner].sum()
-    negative = w[~winner].sum()
-    target = np.where(winner, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    scale = float(np.abs(f).max(initial=0.0)) or 1.0
-    design = np.column_stack([f / scale, np.ones(len(f))])
-    constant = np.array([0.0, np.log((w @ target) / (w @ (1 - target)))])
-
-    def loss(x):
-        z = design @ x
-        return -(w @ (target * log_expit(z) + (1 - target) * log_expit(-z)))
-
-    x = constant
-    value = loss(x)
-    for _ in range(SIGMOID_STEPS):  # Newton with halved steps; the loss is convex
-        p = expit(design @ x)
-        gradient = design.T @ (w * (p - target))
-        curved = design * (w * p * (1 - p))[:, None]
-        step = np.linalg.solve(design.T @ curved + 1e-12 * np.eye(2), gradient)
-        if abs(gradient @ step) <= 1e-12 * max(value, 1.0):
-            break
-        while loss(x - step) > value and np.abs(step).max() > 1e-12:
-            step = step / 2
-        x = x - step
-        value = loss(x)
-    slope, offset = x if x[0] > 0 else constant
-    return -slope / scale, -offset
-
-
 def couple_pairs(r, k):
     """Eq. (3): class probabilities (n, k) from those of pairs (n, pairs)."""
-    r = np.clip(r, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    r = np.clip(r, LEAST_OF_PAIR, 1 - LEAST_OF_PAIR)
     n = len(r)
     R = np.zeros((n, k, k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):
