@@ -161,7 +161,7 @@ class TrainingRows:
         )
 
     def square(self, index):
-        """K[index][:, index], in float64 where named; equal above the diagonal."""
+        """K[index][:, index] in float64; exactly symmetric where named."""
         n = len(index)
         K = np.empty((n, n))
         if self.products is None:
@@ -176,6 +176,9 @@ class TrainingRows:
             T = left[begin:end] @ right[:end].T
             T = np.asarray(T.todense()) if sp.issparse(T) else T
             K[begin:end, :end] = self.spec.apply(T)
+            # the two factors of eq. (1) round k(x, z) and k(z, x) differently
+            tile = K[begin:end, begin:end]
+            tile[...] = np.tril(tile) + np.tril(tile, -1).T
             K[:begin, begin:end] = K[begin:end, :begin].T
 
         for _ in threads.run_tasks(partial(fill, b) for b in range(0, n, step)):
