@@ -29,10 +29,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..base import Estimator
-from ..core import threads
+from ..core import arrays, threads
 from ..core.iterate import Result
 from ..core.overflow import refuse_overflowing_squares
 from ..core.weighted import check_sample_weight
@@ -50,6 +51,7 @@ from ..params import (
     number_rule,
 )
 from ..persist.saved_state import IntArray, saved_state
+from .device_rows import ComputedRows, DeviceRows, answer_like, device_expansion
 from .kernel_rows import (
     SINGLE_RANGE,
     KernelSpec,
@@ -100,8 +102,6 @@ def support_vectors_agree(model) -> bool:
 class AbstractKernelMachine(Estimator):
     """Parameters and helpers of the kernel machines."""
 
-    _tensors = False
-
     _: KW_ONLY
     kernel: (
         Literal["linear", "poly", "rbf", "sigmoid", "precomputed"]
@@ -141,10 +141,10 @@ class AbstractKernelMachine(Estimator):
             return self._check_objects(X, y, sample_weight, y_kind)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         checked = self._check_training_data(
-            X, y, y_kind=y_kind, accept_large_sparse=False, **checks
+            self._tensor_or_host(X), y, y_kind=y_kind, accept_large_sparse=False, **checks
         )
-        X = checked[0]
-        w = machine_weights(sample_weight, X)
+        X = in_double_precision(checked[0])
+        w = machine_weights(sample_weight, X.shape[0])
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix. Input is a "
@@ -153,8 +153,13 @@ class AbstractKernelMachine(Estimator):
         if not callable(self.kernel) and not self._precomputed:
             refuse_overflow(self, X)
             warn_about_scales(self, X)
-        self.shape_fit_ = X.shape
-        return X, (None if y_kind is None else checked[1]), w
+        self.shape_fit_ = tuple(X.shape)
+        return X, (None if y_kind is None else checked_target(checked[1], y_kind)), w
+
+    def _tensor_or_host(self, X):
+        """X; a tensor only where the kernel is computed on its device."""
+        on_host = self._precomputed or self._is_function
+        return arrays.to_numpy(X) if on_host and arrays.is_foreign(X) else X
 
     def _check_objects(self, X, y, sample_weight, y_kind):
         """Rows of any kind for a function kernel: a list, a frame of texts, ..."""
@@ -188,6 +193,8 @@ class AbstractKernelMachine(Estimator):
         spec = self._kernel_spec(X, w)
         if self._precomputed:
             return PrecomputedRows(X)
+        if arrays.is_foreign(X):
+            return DeviceRows(spec, X)
         return TrainingRows(spec, X, kernel_row_dtype(spec, X, bound, self.tol))
 
     # -- after a fit -------------------------------------------------------------------
@@ -200,7 +207,10 @@ class AbstractKernelMachine(Estimator):
         if self._precomputed:
             self.support_vectors_ = np.empty((0, 0))
             return
-        self.support_vectors_ = take_training_rows(X, support)
+        vectors = take_training_rows(X, support)
+        self.support_vectors_ = (
+            arrays.to_numpy(vectors) if arrays.is_foreign(vectors) else vectors
+        )
         if self._is_function and not (isinstance(X, np.ndarray) or sp.issparse(X)):
             self._objects = X  # such a function sees all training rows
 
@@ -212,8 +222,12 @@ class AbstractKernelMachine(Estimator):
             check_is_fitted(self)
             return X
         X = self._check_new_data(
-            X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
+            self._tensor_or_host(X),
+            accept_sparse="csr",
+            dtype=np.float64,
+            accept_large_sparse=False,
         )
+        X = in_double_precision(X)
         if self._precomputed:
             return X[:, self.support_]
         n_vectors = self.n_support_.sum()
@@ -236,6 +250,10 @@ class AbstractKernelMachine(Estimator):
             K = call_kernel(self.kernel, X, self._objects)
             return combine(np.ascontiguousarray(K[:, self.support_]))
         return map_kernel_blocks(self._spec, X, self.support_vectors_, combine, width)
+
+    def _device_decision(self, X, coef):
+        """k(X, support vectors) coef^T of a tensor X, in main memory."""
+        return device_expansion(self._spec, X, to_dense(self.support_vectors_), coef)
 
     def _linear_coef(self, coef):
         """coef_ of a linear kernel from the rows of `coef`, read-only."""
@@ -272,6 +290,8 @@ class AbstractKernelSum(AbstractKernelMachine):
         """Eq. (1), shape (n,)."""
         X = self._check_prediction_rows(X)
         coef = to_dense(self.dual_coef_)[0]
+        if arrays.is_foreign(X):
+            return self._device_decision(X, coef[None, :])[:, 0] + self.intercept_[0]
         f = self._expand(X, lambda K: (K @ coef)[:, None], 1)
         return f.ravel() + self.intercept_[0]
 
@@ -310,6 +330,23 @@ class AbstractKernelSum(AbstractKernelMachine):
         return self._linear_coef(self.dual_coef_)
 
 
+def in_double_precision(X):
+    """A tensor in float64; anything else as it is."""
+    if not arrays.is_foreign(X):
+        return X
+    xp = arrays.namespace(X)
+    return xp.astype(X, xp.float64)
+
+
+def checked_target(y, y_kind):
+    """Targets in main memory, those of tensors too."""
+    if arrays.is_foreign(y):
+        y = column_or_1d(arrays.to_numpy(y))
+        if y_kind == "class":
+            check_classification_targets(y)
+    return y
+
+
 def refuse_overflow(model, X):
     """Refuse rows whose kernels overflow, in scikit-learn's words."""
     try:
@@ -327,7 +364,7 @@ def machine_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    w = np.asarray(sample_weight)
+    w = arrays.to_numpy(sample_weight)
     if w.ndim == 1 and w.dtype.kind in "fiu":
         w = np.maximum(w, 0)  # NaN stays
         if w.size and not (w != 0).any():
@@ -338,6 +375,7 @@ def machine_weights(sample_weight, X):
 
 
 def to_dense(coef):
+    """A CSR matrix as an array; an array as it is."""
     return coef.toarray() if sp.issparse(coef) else coef
 
 
@@ -349,6 +387,7 @@ def kernel_gamma(gamma, X, w) -> float:
         return 1.0 / X.shape[1]
     w = np.ones(X.shape[0]) if w is None else np.asarray(w, dtype=float)
     count = w.sum() * X.shape[1]
+    w = arrays.asarray(w, like=X) if arrays.is_foreign(X) else w
     mean = float((w @ X).sum()) / count
     if sp.issparse(X):
         variance = float((w @ X.multiply(X)).sum()) / count - mean**2
@@ -359,6 +398,9 @@ def kernel_gamma(gamma, X, w) -> float:
 
 def largest_diagonal(spec, X) -> float:
     """max k(x, x)."""
+    if isinstance(spec.kernel, AbstractKernel):
+        own = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
+        return float(np.max(arrays.to_numpy(own), initial=0.0))
     if not spec.named:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         one = lambda i: call_kernel(
@@ -368,7 +410,7 @@ def largest_diagonal(spec, X) -> float:
     if spec.kernel in ("rbf", "sigmoid"):
         return 1.0
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
-    largest = float(np.max(squares, initial=0.0))
+    largest = float(squares.max())
     if spec.kernel == "linear":
         return largest
     return abs(spec.gamma * largest + spec.coef0) ** spec.degree
@@ -389,8 +431,10 @@ def warn_about_scales(model, X):
     """Warn if the columns of X differ in scale by more than `SCALE_RATIO`."""
     if sp.issparse(X) or X.shape[0] < 2:
         return
-    scale = X.std(axis=0)
-    varied = np.flatnonzero(scale > 1e-12 * np.abs(X).max(axis=0))
+    xp = arrays.namespace(X)
+    scale = arrays.to_numpy(xp.std(X, axis=0))
+    largest = arrays.to_numpy(xp.max(xp.abs(X), axis=0))
+    varied = np.flatnonzero(scale > 1e-12 * largest)
     if len(varied) < 2:
         return
     most = varied[np.argmax(scale[varied])]
@@ -408,12 +452,14 @@ def warn_about_scales(model, X):
     )
 
 
-def row_cache(training, members, settings) -> RowCache:
-    """The cache of the kernel matrix of the rows `members`; all of it if small."""
+def row_cache(training, members, settings) -> Any:
+    """What gives the kernel rows of `members`; all of them at once if small."""
     n = len(members)
     whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
     if whole or isinstance(training, PrecomputedRows):
-        return RowCache(training.square(members))
+        return RowCache(training.whole(members))
+    if isinstance(training, DeviceRows):
+        return ComputedRows(training, members)
     every = n == training.n and (np.diff(members) == 1).all()
     rows = training if every else SubsetRows(training, members)
     return RowCache(rows, n, settings.cache, training.dtype)

@@ -54,7 +54,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier
-from ..core import threads
+from ..core import arrays, threads
 from ..core.class_weight import compute_class_weight
 from ..core.iterate import Result
 from ..core.labels import class_codes
@@ -68,6 +68,7 @@ from ..core.score_calibration import (
 from ..optim.smo import EXACT_ROWS, RowCache
 from ..params import Flag
 from ..typing import Seed
+from .device_rows import ComputedRows, DeviceRows, answer_like
 from .kernel_machine import (
     AbstractKernelMachine,
     kept_rows,
@@ -169,12 +170,12 @@ class SharedClassBlocks:
         self.blocks: list = []
         self.caches: list = []
         if self.small and not precomputed and 8 * (sizes**2).sum() <= limit:
-            tasks = [partial(training.square, m) for m in members]
+            tasks = [partial(training.whole, m) for m in members]
             several = training.threaded
             self.blocks = (
                 [*threads.run_tasks(tasks)] if several else [t() for t in tasks]
             )
-        if not self.small:
+        if not self.small and not isinstance(training, DeviceRows):
             share = max(limit // len(members), 1 << 20)
             self.caches = [
                 RowCache(training, training.n, share, training.dtype, columns=m)
@@ -183,11 +184,13 @@ class SharedClassBlocks:
 
     def cache(self, pair):
         """The cache of the kernel matrix of a pair."""
+        if isinstance(self.training, DeviceRows) and not self.small:
+            return ComputedRows(self.training, pair.members)
         if not self.small:
             first, second = self.caches[pair.first], self.caches[pair.second]
             return PairCache(self.training, pair.members, first, second)
         if not self.blocks:
-            return RowCache(self.training.square(pair.members))
+            return RowCache(self.training.whole(pair.members))
         a, b = self.blocks[pair.first], self.blocks[pair.second]
         between = self.training(self.members[pair.first], self.members[pair.second])
         cut = len(a)
@@ -373,6 +376,9 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         X = self._check_prediction_rows(X)
         coef = to_dense(self.dual_coef_)
         k = len(self.classes_)
+        if arrays.is_foreign(X):
+            coef = coef if k == 2 else pair_coefficients(coef, self.n_support_)
+            return self._device_decision(X, coef) + self.intercept_
         if k == 2:
             one = np.ascontiguousarray(coef[0])
             return self._expand(X, lambda K: (K @ one)[:, None], 1) + self.intercept_
@@ -397,10 +403,10 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         """
         f = self._pair_decisions(X)
         if len(self.classes_) == 2:
-            return f[:, 0]
-        if self.decision_function_shape == "ovo":
-            return f
-        return one_vs_rest_scores(f, len(self.classes_))
+            f = f[:, 0]
+        elif self.decision_function_shape == "ovr":
+            f = one_vs_rest_scores(f, len(self.classes_))
+        return answer_like(f, X)
 
     def predict(self, X):
         """The class of each row."""
@@ -408,14 +414,18 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
+        return answer_like(self.classes_[self._predicted_codes(X)], X)
+
+    def _predicted_codes(self, X):
+        """The place of the predicted class of each row in `classes_`."""
         if hasattr(self, "probA_"):
-            return self.classes_[self._probabilities(X).argmax(axis=1)]
+            return self._probabilities(X).argmax(axis=1)
         f = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(f[:, 0] > 0).astype(np.intp)]
         k = len(self.classes_)
+        if k == 2:
+            return (f[:, 0] > 0).astype(np.intp)
         best = one_vs_rest_scores(f, k) if self.break_ties else count_wins(f, k)
-        return self.classes_[best.argmax(axis=1)]
+        return best.argmax(axis=1)
 
     # -- probabilities -----------------------------------------------------------------
 
@@ -481,12 +491,13 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        return self._probabilities(X)
+        return answer_like(self._probabilities(X), X)
 
     @available_if(offers_probabilities)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
-        return np.log(self.predict_proba(X))
+        p = self.predict_proba(X)
+        return arrays.namespace(p).log(p)
 
 
 def make_pair(members, i, j) -> Pair:

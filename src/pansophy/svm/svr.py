@@ -30,6 +30,7 @@ from ..base import Regressor
 from ..distances.neighbor_search import build_index, k_nearest
 from ..optim.smo import DualProblem, group_multipliers
 from ..params import Flag, Infinite, NonNegative, ParameterError, Positive, check_count
+from .device_rows import answer_like
 from .kernel_machine import (
     NOT_SEPARABLE,
     AbstractKernelSum,
@@ -66,7 +67,7 @@ class AbstractKernelRegressor(Regressor, AbstractKernelSum):
 
     def predict(self, X):
         """The target of each row."""
-        return self._raw_decision(X)
+        return answer_like(self._raw_decision(X), X)
 
 
 @dataclass(eq=False, repr=False)
