@@ -8,7 +8,8 @@ matrix and their products with the changes of a working set, is done where the r
 
 by `kernels.matmul`, in float64 and in memory O(n) plus a tile; only the n sums come
 back. On a device a block costs less than reading it from a cache in main memory, so
-that nothing is cached, and nothing is shrunk.
+that nothing is cached, and nothing is shrunk. Tensors in main memory are read as NumPy
+arrays.
 
 Fitted attributes are NumPy arrays, which a model that was saved can use on any machine;
 predictions come back in the library and on the device of the rows that are asked about.
@@ -20,6 +21,11 @@ import numpy as np
 
 from ..core import arrays
 from ..kernels import get_kernel
+
+
+def is_on_device(X) -> bool:
+    """Whether X is a tensor outside main memory."""
+    return arrays.is_foreign(X) and not str(arrays.device(X)).startswith("cpu")
 
 
 def take_tensor_rows(X, index):
@@ -127,7 +133,7 @@ def device_expansion(spec, X, support, coef) -> Any:
     return arrays.to_numpy(sums)
 
 
-def answer_like(answer, X):
+def answer_like(answer, X) -> Any:
     """A NumPy answer in the library of X and on its device; labels of text stay."""
     if not arrays.is_foreign(X) or answer.dtype.kind not in "fiub":
         return answer

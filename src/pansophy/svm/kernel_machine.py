@@ -51,7 +51,12 @@ from ..params import (
     number_rule,
 )
 from ..persist.saved_state import IntArray, saved_state
-from .device_rows import ComputedRows, DeviceRows, answer_like, device_expansion
+from .device_rows import (
+    ComputedRows,
+    DeviceRows,
+    device_expansion,
+    is_on_device,
+)
 from .kernel_rows import (
     SINGLE_RANGE,
     KernelSpec,
@@ -141,7 +146,11 @@ class AbstractKernelMachine(Estimator):
             return self._check_objects(X, y, sample_weight, y_kind)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         checked = self._check_training_data(
-            self._tensor_or_host(X), y, y_kind=y_kind, accept_large_sparse=False, **checks
+            self._tensor_or_host(X),
+            arrays.to_numpy(y) if arrays.is_foreign(y) else y,
+            y_kind=y_kind,
+            accept_large_sparse=False,
+            **checks,
         )
         X = in_double_precision(checked[0])
         w = machine_weights(sample_weight, X.shape[0])
@@ -157,9 +166,11 @@ class AbstractKernelMachine(Estimator):
         return X, (None if y_kind is None else checked_target(checked[1], y_kind)), w
 
     def _tensor_or_host(self, X):
-        """X; a tensor only where the kernel is computed on its device."""
-        on_host = self._precomputed or self._is_function
-        return arrays.to_numpy(X) if on_host and arrays.is_foreign(X) else X
+        """X, as a tensor only where kernels are computed on its device."""
+        if not arrays.is_foreign(X):
+            return X
+        on_host = self._precomputed or self._is_function or not is_on_device(X)
+        return arrays.to_numpy(X) if on_host else X
 
     def _check_objects(self, X, y, sample_weight, y_kind):
         """Rows of any kind for a function kernel: a list, a frame of texts, ..."""

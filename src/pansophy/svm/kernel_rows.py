@@ -185,7 +185,6 @@ class TrainingRows:
             K.flat[:: n + 1] = 1.0  # without the rounding of eq. (1)
         return K
 
-
     def whole(self, index):
         """`square` made exactly symmetric, for Newton steps that are exact.
 
