@@ -37,7 +37,9 @@ from ..core import arrays, threads
 from ..core.iterate import Result
 from ..core.overflow import refuse_overflowing_squares
 from ..core.weighted import check_sample_weight
-from ..kernels import AbstractKernel
+from ..kernels import AbstractKernel, Sigmoid
+from ..kernels.base import object_rows, warn_if_indefinite
+from ..kernels.given import refuse_asymmetric
 from ..optim.smo import EXACT_ROWS, RowCache, solve_dual
 from ..params import (
     Flag,
@@ -73,6 +75,8 @@ Nu = Annotated[
     float, number_rule("a number above 0 and at most 1", 0, 1, open_low=True)
 ]
 NO_LIMIT = 1 << 60  # pair steps if max_iter is -1
+LOOKED_AT = 200  # rows on which a kernel is tried before a fit
+SYMMETRIC_DIGITS = 1e-5  # share by which a matrix made in float32 may be asymmetric
 SCALE_RATIO = 1e3  # of the scales of two columns, above which fit warns
 NOT_SEPARABLE = 1e12  # |w|^2 max k(x, x) of a hard margin that is rounding error
 
@@ -93,8 +97,10 @@ def support_vectors_agree(model) -> bool:
     n_vectors = len(model.support_)
     if model.n_support_.sum() != n_vectors or model.dual_coef_.shape[1] != n_vectors:
         return False
-    if model.kernel == "precomputed":
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return n_vectors == 0 or model.support_.max() < model.n_features_in_
+    if model._of_sequences:
+        return len(model.support_vectors_) == n_vectors
     return model.support_vectors_.shape == (n_vectors, model.n_features_in_)
 
 
@@ -136,13 +142,24 @@ class AbstractKernelMachine(Estimator):
     def _is_function(self) -> bool:
         return callable(self.kernel) and not isinstance(self.kernel, AbstractKernel)
 
+    @property
+    def _of_sequences(self) -> bool:
+        """Whether the kernel is of `pansophy.kernels` and takes no rows of numbers."""
+        kernel: Any = self.kernel
+        return isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+
+    def _takes_objects(self, X) -> bool:
+        """Whether X is handed to the kernel as it is: no array of numbers."""
+        as_given = not isinstance(X, np.ndarray) and not sp.issparse(X)
+        return self._of_sequences or (self._is_function and as_given)
+
     # -- before a fit ------------------------------------------------------------------
 
     def _check_machine_data(self, X, y, sample_weight, y_kind):
         """Checked X, y (None without) and weights; function kernels take any X."""
         if self._precomputed and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+        if self._takes_objects(X):
             return self._check_objects(X, y, sample_weight, y_kind)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         checked = self._check_training_data(
@@ -159,6 +176,9 @@ class AbstractKernelMachine(Estimator):
                 "Precomputed matrix must be a square matrix. Input is a "
                 f"{X.shape[0]}x{X.shape[1]} matrix."
             )
+        if self._precomputed:
+            refuse_asymmetric(X, SYMMETRIC_DIGITS)
+        self._look_at_kernel(X)
         if not callable(self.kernel) and not self._precomputed:
             refuse_overflow(self, X)
             warn_about_scales(self, X)
@@ -176,12 +196,31 @@ class AbstractKernelMachine(Estimator):
         """Rows of any kind for a function kernel: a list, a frame of texts, ..."""
         check_params(self)
         check_consistent_length(X, y)
+        X = object_rows(X)[0] if self._of_sequences else X
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if y_kind is not None:
             y = column_or_1d(np.asarray(y), warn=True)
             y = y.astype(float) if y_kind == "number" else y
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
+        self._look_at_kernel(X)
         return X, y, machine_weights(sample_weight, n)
+
+    def _look_at_kernel(self, X):
+        """Refuse a function that is not symmetric on the first rows.
+
+        The sigmoid is no positive definite kernel: if these rows show it, warn.
+        """
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        first = np.arange(min(n, LOOKED_AT))
+        if self._is_function:
+            some = take_training_rows(X, first)
+            refuse_asymmetric(call_kernel(self.kernel, some, some), SYMMETRIC_DIGITS)
+        elif isinstance(self.kernel, str) and self.kernel == "sigmoid":
+            gamma = kernel_gamma(self.gamma, X, None)
+            some = take_training_rows(X, first)
+            some = arrays.to_numpy(to_dense(some))
+            kernel = Sigmoid(gamma, float(self.coef0))
+            warn_if_indefinite(kernel, kernel.block(some, some))
 
     def _kernel_spec(self, X, w) -> KernelSpec:
         """The kernel with its gamma, which is kept as `_gamma`."""
@@ -227,11 +266,11 @@ class AbstractKernelMachine(Estimator):
 
     def _check_prediction_rows(self, X):
         """X for `decision_function`; for precomputed kernels its support columns."""
-        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+        if self._takes_objects(X):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self)
-            return X
+            return object_rows(X)[0] if self._of_sequences else X
         X = self._check_new_data(
             self._tensor_or_host(X),
             accept_sparse="csr",
@@ -459,7 +498,7 @@ def warn_about_scales(model, X):
         f"against column {b}): {type(model).__name__} hardly sees the small ones and "
         "may converge slowly. Scale them, with StandardScaler for instance.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

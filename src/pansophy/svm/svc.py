@@ -147,7 +147,7 @@ of `pansophy.kernels`, default="rbf"
         run = solve(problem, beta=start, limit=limit)
         s = run.state
         if run.reason == "unbounded":
-            first, second = self.classes_[[pair.first, pair.second]]
+            first, second = self.classes_[[pair.first, pair.second]].tolist()
             raise ValueError(
                 f"C=inf asks for a hard margin, but classes {first!r} and {second!r} "
                 "are not separable with this kernel: take a finite C."

@@ -190,6 +190,8 @@ def suggest_epsilon(X, y, *, noise=None, n_neighbors=3) -> float:
             "suggest_epsilon takes X (n, d) and y (n,) of at least two rows, got "
             f"{X.shape} and {y.shape}."
         )
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise ValueError("X or y of suggest_epsilon contains NaN or infinity.")
     n = len(y)
     if noise is None:
         k = min(check_count("n_neighbors", n_neighbors), n - 1)
