@@ -129,10 +129,10 @@ def main():
         "# Kernels on CUDA",
         "",
         f"Device: {torch.cuda.get_device_name(0)}; CPU: {platform.machine()}, "
-        f"{available_threads()} cores used. Made by `python -m benchmarks.gpu_kernels`, "
-        "whose text says what is measured.",
+        f"{available_threads()} cores used. Made by "
+        "`python -m benchmarks.gpu_kernels`, whose text says what is measured.",
         "",
-        "| product K v | ms | four passes, ms | arithmetic, ms | times the floor | error |",
+        "| product K v | ms | four passes, ms | arithmetic, ms | over floor | error |",
         "|---|---|---|---|---|---|",
     ]
     print(lines[2], flush=True)

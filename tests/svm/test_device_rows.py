@@ -88,7 +88,7 @@ def test_float32_tensors_warm_starts_and_bad_targets(place):
         SVC().fit(T, T[:, 0])
     with pytest.raises(ValueError, match="expecting 4 features"):
         model.predict(T[:, :2])
-    with pytest.raises(ValueError, match="NaN or infinity|contains NaN"):
+    with pytest.raises(ValueError, match="contains NaN"):
         SVC().fit(T * torch.nan, t)
 
 

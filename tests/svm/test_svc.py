@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import svm as libsvm
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_moons
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 

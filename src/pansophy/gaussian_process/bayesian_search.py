@@ -139,7 +139,7 @@ def bayesian_search(
 
 
 def cell_middles(levels, U):
-    """Coordinates of choices, which have `levels` values, moved to their cell's middle."""
+    """Coordinates of choices (`levels` of them) moved to the middle of their cell."""
     cells = np.maximum(levels, 1)
     middles = (np.minimum(np.floor(U * cells), cells - 1) + 0.5) / cells
     return np.where(levels > 0, middles, U)
@@ -182,7 +182,8 @@ def propose_point(levels, U, values, rng):
     >>> import numpy as np
     >>> from pansophy.gaussian_process.bayesian_search import propose_point
     >>> U = np.array([[0.0], [0.3], [0.6], [1.0]])
-    >>> u = propose_point(np.zeros(1), U, (U[:, 0] - 0.45) ** 2, np.random.default_rng(0))
+    >>> rng = np.random.default_rng(0)
+    >>> u = propose_point(np.zeros(1), U, (U[:, 0] - 0.45) ** 2, rng)
     >>> bool(0.35 < u[0] < 0.55)
     True
     """

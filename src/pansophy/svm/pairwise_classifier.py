@@ -25,7 +25,7 @@ fitted to the decision values of rows held out in five folds; p minimises
 
     sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2,   sum_i p_i = 1                    (3)
 
-a linear system for each row. The sigmoids are shrunk towards 1/2, by about 1 / (n_i + 2)
+a linear system for each row. The sigmoids are shrunk towards 1/2, by about 1/(n_i + 2)
 for a class of n_i rows, and in (3) the doubts of the K - 1 pairs of a class add up: of
 26 classes of 60 rows the best could have .7 at most. So the answer for K > 2 is
 
