@@ -155,7 +155,7 @@ def clip_bad_values(y):
     >>> import numpy as np
     >>> from pansophy.gaussian_process.bayesian_search import clip_bad_values
     >>> clip_bad_values(np.array([1.0, 2.0, 3.0, 1e9, np.inf]))
-    array([1., 2., 3., 9., 9.])
+    array([ 1. ,  2. ,  3. , 11.5, 11.5])
     """
     finite = y[np.isfinite(y)]
     middle = float(np.median(finite))

@@ -291,7 +291,8 @@ class AbstractKernel(ABC):
         """k(X, Z) V, eq. (4), for tensors X, Z and V (m, k)."""
         factors = self.exponent_factors(X, Z)
         if factors is not None:
-            return exponential_product(*factors, V)
+            A, B = factors
+            return exponential_product(A, B, V)
         cuts = block_slices(int(X.shape[0]), device_step(int(Z.shape[0])))
         parts = [self.block(X[cut, :], Z) @ V for cut in cuts]
         return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
