@@ -414,7 +414,8 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
-        return answer_like(self.classes_[self._predicted_codes(X)], X)
+        codes = self._predicted_codes(X)
+        return answer_like(self.classes_[codes], X)
 
     def _predicted_codes(self, X):
         """The place of the predicted class of each row in `classes_`."""
