@@ -6,10 +6,10 @@ matrix and their products with the changes of a working set, is done where the r
 
     sum_{i in S} c_i k(x_i, x_j)  for all rows j                                   (1)
 
-by `kernels.matmul`, in float64 and in memory O(n) plus a tile; only the n sums come
-back. On a device a block costs less than reading it from a cache in main memory, so
-that nothing is cached, and nothing is shrunk. Tensors in main memory are read as NumPy
-arrays.
+by the tiles of `matmul` of a kernel, in float64 and in memory O(n) plus a tile; only
+the n sums come back. On a device a block costs less than reading it from a cache in
+main memory, so that nothing is cached, and nothing is shrunk. Tensors in main memory
+are read as NumPy arrays.
 
 Fitted attributes are NumPy arrays, which a model that was saved can use on any machine;
 predictions come back in the library and on the device of the rows that are asked about.
