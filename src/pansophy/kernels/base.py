@@ -49,7 +49,14 @@ import numpy as np
 from scipy import sparse
 
 from ..core import threads
-from ..core.arrays import asarray, device, is_foreign, namespace, to_numpy
+from ..core.arrays import (
+    asarray,
+    device,
+    is_foreign,
+    is_torch,
+    namespace,
+    to_numpy,
+)
 from ..distances.pairwise_metrics import (
     DEVICE,
     TILE,
@@ -60,6 +67,7 @@ from ..distances.pairwise_metrics import (
 from ..params import check_count
 
 ON_DEVICE = 1 << 26  # entries of a tile on a device that is used at once
+CACHED_TILE = 1 << 25  # bytes of a tile that stays in the cache of a device
 WIDE = 512  # rows by columns of a tile that is used at once and not kept
 LOOKED_AT = 500  # rows of which the eigenvalues are looked at
 
@@ -326,6 +334,23 @@ class AbstractKernel(ABC):
             columns.append(xp.sum(W * change, axis=1) / (2 * h))
         return xp.stack(columns, axis=1)
 
+    def exponent_factors(self, X, Z) -> tuple | None:
+        """A and B with k(X, Z) = exp(A B^T), for tensors; None if there are none.
+
+        Then a product by tiles makes them once instead of once a tile.
+        """
+        return None
+
+    def tensor_matmul(self, X, Z, V):
+        """k(X, Z) V, eq. (4), for tensors X, Z and V (m, k)."""
+        factors = self.exponent_factors(X, Z)
+        if factors is not None:
+            A, B = factors
+            return exponential_product(A, B, V)
+        cuts = block_slices(int(X.shape[0]), device_step(int(Z.shape[0])))
+        parts = [self.block(X[cut, :], Z) @ V for cut in cuts]
+        return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
+
     def gradient_diag(self, X) -> list:
         """d k(x, x) / d theta_i for each i, (n,) each."""
         xp = array_namespace(X)
@@ -462,11 +487,9 @@ def device_step(m) -> int:
 
 def cross_product(kernel, X, Z, V):
     """k(X, Z) V, eq. (4): each task makes some rows of the answer."""
-    n, m = int(X.shape[0]), int(Z.shape[0])
     if is_foreign(X):
-        cuts = block_slices(n, device_step(m))
-        parts = [kernel.block(X[cut, :], Z) @ V for cut in cuts]
-        return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
+        return kernel.tensor_matmul(X, Z, V)
+    n, m = int(X.shape[0]), int(Z.shape[0])
     out = np.empty((n, V.shape[1]), V.dtype)
 
     def fill(rows):
@@ -480,6 +503,27 @@ def cross_product(kernel, X, Z, V):
         ((lambda r=r: fill(r)) for r in block_slices(n, WIDE)), blas=True
     ):
         pass
+    return out
+
+
+def exponential_product(A, B, V):
+    """exp(A B^T) V for tensors, by tiles that stay in the cache of a device.
+
+    A tile is written by a matrix product, exponentiated in place and read once: three
+    operations, whose operands need not go to main memory and back.
+    """
+    xp = namespace(A)
+    n, m = int(A.shape[0]), int(B.shape[0])
+    entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
+    height = min(n, max(1, int(entries**0.5)))
+    out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))
+    columns = block_slices(m, max(1, entries // height))
+    for rows in block_slices(n, height):
+        a = A[rows, :]
+        for cut in columns:
+            T = a @ xp.matrix_transpose(B[cut, :])
+            T = T.exp_() if is_torch(T) else xp.exp(T)
+            out[rows, :] += T @ V[cut, :]
     return out
 
 
@@ -637,6 +681,12 @@ class Constant(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], self.value)
 
+    def exponent_factors(self, X, Z):
+        if not self.value > 0:
+            return None
+        logarithms = full_diag(X, float(np.log(self.value)))
+        return logarithms[:, None], full_diag(Z, 1.0)[:, None]
+
     def gradient_block(self, X, Z):
         return [self.block(X, Z)] if self.value > 0 else []
 
@@ -679,6 +729,10 @@ class White(AbstractKernel):
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], self.noise)
+
+    def tensor_matmul(self, X, Z, V):
+        shape = (int(X.shape[0]), int(V.shape[1]))
+        return namespace(X).zeros(shape, dtype=X.dtype, device=device(X))
 
     def gradient_block(self, X, Z):
         return [empty_block(X, Z)] if self.noise > 0 else []
@@ -749,6 +803,9 @@ class Sum(KernelPair):
     def block(self, X, Z):
         return self.left.block(X, Z) + self.right.block(X, Z)
 
+    def tensor_matmul(self, X, Z, V):
+        return self.left.tensor_matmul(X, Z, V) + self.right.tensor_matmul(X, Z, V)
+
     def diag(self, X):
         return self.left.diag(X) + self.right.diag(X)
 
@@ -772,6 +829,17 @@ class Product(KernelPair):
 
     def block(self, X, Z):
         return self.left.block(X, Z) * self.right.block(X, Z)
+
+    def exponent_factors(self, X, Z):
+        """exp(A B^T) exp(C D^T) = exp([A, C] [B, D]^T)."""
+        left = self.left.exponent_factors(X, Z)
+        right = None if left is None else self.right.exponent_factors(X, Z)
+        if left is None or right is None:
+            return None
+        xp = namespace(X)
+        return tuple(
+            xp.concat(list(both), axis=1) for both in zip(left, right, strict=True)
+        )
 
     def diag(self, X):
         return self.left.diag(X) * self.right.diag(X)
@@ -1040,6 +1108,12 @@ class Fixed(WrappedKernel):
                 f"{self.kernel!r} has no parameter {min(unknown)!r} to fix; it has "
                 f"{', '.join(self.kernel.theta_names) or 'none'}."
             )
+
+    def exponent_factors(self, X, Z):
+        return self.kernel.exponent_factors(X, Z)
+
+    def tensor_matmul(self, X, Z, V):
+        return self.kernel.tensor_matmul(X, Z, V)
 
     @property
     def _kept(self):

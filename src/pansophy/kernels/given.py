@@ -27,16 +27,16 @@ from ..distances.pairwise_metrics import as_float_rows, distance_matrix_function
 from .base import AbstractKernel, object_rows, warn_if_indefinite
 
 ASYMMETRIC = (
-    "the kernel is not symmetric: k(x, z) and k(z, x) differ by up to {gap:.3g}. Use "
-    "pansophy.kernels.Asymmetric where that is meant."
+    "the kernel is not symmetric: k(x, z) and k(z, x) differ by up to {gap:.3g}. Where "
+    "that is meant, take kernels.Asymmetric and kernel_model.AsymmetricLSSVM."
 )
 
 
-def refuse_asymmetric(K):
-    """Raise if a square matrix is not symmetric to about 8 digits."""
+def refuse_asymmetric(K, tol=1e-8):
+    """Raise if a square matrix is not symmetric to a share `tol` of its entries."""
     K = to_numpy(K)
     gap = np.abs(K - K.T).max(initial=0.0)
-    if gap > 1e-8 * np.abs(K).max(initial=0.0):
+    if gap > tol * np.abs(K).max(initial=0.0):
         raise ValueError(ASYMMETRIC.format(gap=gap))
 
 

@@ -97,14 +97,12 @@ def scaled_squared_block(X, Z, rate):
     return np.maximum(D, 0.0, out=D)
 
 
-def negative_half_squared(X, Z, rate):
-    """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product.
+def exponential_factors(X, Z, rate):
+    """A and B with A B^T = -sum_j rate_j^2 (x_j - z_j)^2; None where digits are lost.
 
-    What rounding does to the exponent is then its relative error in exp, so that close
-    pairs need no second look as long as the scaled rows are not too long.
+    What rounding does to the exponent is its relative error in exp, so that close pairs
+    need no second look as long as the scaled rows are not too long.
     """
-    if X.shape[1] == 0 or sparse.issparse(X):
-        return -scaled_squared_block(X, Z, rate)
     xp = namespace(X)
     rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
     center = xp.mean(Z, axis=0)
@@ -114,10 +112,21 @@ def negative_half_squared(X, Z, rate):
     longest = float(xp.max(a2)) + float(xp.max(b2))
     eps = float(xp.finfo(X.dtype).eps)
     if not longest <= (LONGEST_SINGLE if eps > 1e-10 else LONGEST):
-        return -squared_block(X, Z, rate)
+        return None
     left = xp.concat([2 * A, a2, xp.ones_like(a2)], axis=1)
-    right = xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
-    return left @ xp.matrix_transpose(right)
+    return left, xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
+
+
+def negative_squared_block(X, Z, rate):
+    """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product."""
+    if X.shape[1] == 0 or sparse.issparse(X):
+        return -scaled_squared_block(X, Z, rate)
+    factors = exponential_factors(X, Z, rate)
+    if factors is None:
+        rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
+        return -squared_block(X, Z, rate)
+    left, right = factors
+    return left @ namespace(X).matrix_transpose(right)
 
 
 @dataclass(frozen=True)
@@ -258,12 +267,17 @@ class RBF(RadialKernel):
         return 0.5 / np.square(self.length_scale)
 
     def block(self, X, Z):
-        E = negative_half_squared(X, Z, self._rate(X) * math.sqrt(0.5))
+        E = negative_squared_block(X, Z, self._rate(X) * math.sqrt(0.5))
         if is_torch(E):
             return E.exp_()
         if is_foreign(E):
             return namespace(E).exp(E)
         return np.exp(E, out=E)
+
+    def exponent_factors(self, X, Z):
+        if X.shape[1] == 0:
+            return None
+        return exponential_factors(X, Z, self._rate(X) * math.sqrt(0.5))
 
     def profile(self, s):
         return namespace(s).exp(-0.5 * s)

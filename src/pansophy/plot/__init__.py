@@ -4,8 +4,6 @@ Each function takes plain results and arrays, draws on the axes given or on new 
 and gives the axes back.
 """
 
-predictive_band = draw_styled(plot_predictive_band)
-
 from ..linear_model.predictive_distribution import plot_predictive_band
 from .activations import activations
 from .attention import attention
@@ -64,6 +62,8 @@ from .training_report import learning_rates, training_report
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
+
+predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
     "activations",
