@@ -206,6 +206,34 @@ def unit_rows(X, zero):
     return X / xp.where(length == 0, xp.ones_like(length), length), top[:, 0] == 0
 
 
+def unit_length_rows(X):
+    """Rows of X, dense or sparse, scaled to length 1; a row of zeros raises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_length_rows(np.array([[3.0, 4.0], [0.0, 1e200]]))
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
+    if sparse.issparse(X):
+        top = np.abs(X).max(axis=1).toarray().ravel()
+        zero = top == 0
+    else:
+        U, zero = unit_rows(X, 0.0)
+    at = np.flatnonzero(to_numpy(zero))
+    if len(at):
+        raise ValueError(
+            f"row {at[0]} of X has length 0 and so no direction, which "
+            "metric='cosine' needs."
+        )
+    if not sparse.issparse(X):
+        return U
+    U = sparse.diags_array(1 / top) @ X
+    length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
+
+
 def cosine(X, Z=None, *, zero=1.0):
     """1 - cos(x, z) for all pairs, eq. (4), as half the squared chord.
 
