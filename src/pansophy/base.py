@@ -286,6 +286,8 @@ def validate_rows(model, X, *y, **checks):
             f"Input X of {type(model).__name__} has masked entries, which are missing "
             "values: fill them, or give NaN to a method that takes it."
         )
+    elif isinstance(X, np.ndarray) and not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))  # compiled loops read no other order
     try:
         return validate_data(model, X, *y, **checks)
     except ValueError as error:
