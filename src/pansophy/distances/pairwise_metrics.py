@@ -216,22 +216,25 @@ def unit_length_rows(X):
     array([[0.6, 0.8],
            [0. , 1. ]])
     """
-    if sparse.issparse(X):
-        top = np.abs(X).max(axis=1).toarray().ravel()
-        zero = top == 0
-    else:
+    if not sparse.issparse(X):
         U, zero = unit_rows(X, 0.0)
+        refuse_zero_rows(zero)
+        return U
+    top = np.abs(X).max(axis=1).toarray().ravel()
+    refuse_zero_rows(top == 0)
+    U = sparse.diags_array(1 / top) @ X
+    length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
+
+
+def refuse_zero_rows(zero) -> None:
+    """Raise ValueError for the first of the rows that have no direction."""
     at = np.flatnonzero(to_numpy(zero))
     if len(at):
         raise ValueError(
             f"row {at[0]} of X has length 0 and so no direction, which "
             "metric='cosine' needs."
         )
-    if not sparse.issparse(X):
-        return U
-    U = sparse.diags_array(1 / top) @ X
-    length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
-    return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
 
 
 def cosine(X, Z=None, *, zero=1.0):

@@ -342,18 +342,21 @@ def are_binary_trees(left, right, start=None) -> bool:
     """
     n = len(left)
     inner = np.flatnonzero(left >= 0)
-    first, second = left[inner], right[inner]
+    first = left[inner]
+    second = right[inner]
     if start is None:
         start = np.zeros(1, np.intp)
     else:
         start = start[:-1]
         offset = start[np.searchsorted(start, inner, side="right") - 1]
-        first, second = first + offset, second + offset
+        first = first + offset
+        second = second + offset
     if n == 0 or 2 * len(inner) != n - len(start):
         return n == len(start) == 0
     if not len(inner):
         return np.count_nonzero(right < 0) == n
-    lower, upper = np.minimum(first, second), np.maximum(first, second)
+    lower = np.minimum(first, second)
+    upper = np.maximum(first, second)
     if np.count_nonzero(lower > inner) < len(inner) or np.maximum.reduce(upper) >= n:
         return False
     seen = np.zeros(n, bool)
