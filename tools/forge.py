@@ -37,7 +37,7 @@ COUNT = 40  # forgeries of one file
 # Methods that are asked with the rows, and without.
 ASKED = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
-    "score_samples", "apply", "decision_path", "kneighbors",
+    "score_samples", "apply", "decision_path", "kneighbors", "search", "log_probs",
 )  # fmt: skip
 
 ALONE = ("get_n_leaves", "get_depth", "feature_importances_", "sample", "labels_")

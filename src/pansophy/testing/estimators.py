@@ -224,9 +224,28 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 final
                 and not name.startswith("_")
                 and cls.__module__.startswith(module.__name__)
+                and not takes_texts(cls)
             ):
                 found[name] = cls
     return sorted(found.items())
+
+
+def takes_texts(cls) -> bool:
+    """Whether an estimator is fitted to texts and not to rows."""
+    return getattr(cls, "_takes_texts", False)
+
+
+def text_estimators() -> list[tuple[str, type]]:
+    """(name, class) of every estimator that is fitted to texts, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import text_estimators
+    >>> "BM25" in dict(text_estimators())
+    True
+    """
+    members = inspect.getmembers(importlib.import_module("pansophy.text"), takes_texts)
+    return sorted((name, cls) for name, cls in members if inspect.isclass(cls))
 
 
 def estimator_packages():
