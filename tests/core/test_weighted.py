@@ -174,3 +174,8 @@ def test_one_number_is_the_weight_of_every_row_of_a_tensor():
     torch = pytest.importorskip("torch")
     w = check_sample_weight(2, torch.zeros((3, 2), dtype=torch.float64))
     assert w.tolist() == [2.0, 2.0, 2.0] and w.dtype == torch.float64
+
+
+def test_complex_weights_are_refused():
+    with pytest.raises(ValueError, match="real numbers"):
+        check_sample_weight(np.ones(3) + 1j, 3)
