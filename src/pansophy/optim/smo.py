@@ -98,7 +98,7 @@ class DualProblem(NamedTuple):
         return np.bincount(self.row, weights=beta, minlength=n)
 
 
-class DualState(NamedTuple):
+class SMOState(NamedTuple):
     """Multipliers, the products K b of the active rows, and the working set."""
 
     beta: np.ndarray
@@ -404,7 +404,7 @@ class DualSolver:
 
     def state_at(self, beta, products, value, at, steps, stalled=False):
         ends = kkt_ends(self.scores(products), beta[self.variables], self.active)
-        return DualState(beta, products, value, kkt_violation(ends), at, steps, stalled)
+        return SMOState(beta, products, value, kkt_violation(ends), at, steps, stalled)
 
     def step(self, s):
         """One working set; then Newton, shrinking or the last check where due."""
@@ -704,7 +704,7 @@ def solve_dual(
     Returns
     -------
     Result
-        Its state is a `DualState` with the products K b of all rows.
+        Its state is a `SMOState` with the products K b of all rows.
     """
     solver = DualSolver(
         problem,
