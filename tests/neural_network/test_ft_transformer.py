@@ -33,7 +33,7 @@ def table():
 
 def test_learns_an_interaction_and_is_saved(table, tmp_path):
     X, y = table
-    model = small().fit(X, y)
+    model = small(n_epochs=40, learning_rate_init=0.02).fit(X, y)
     assert model.score(X, y) > 0.9
     persist.save(model, tmp_path / "m")
     again = persist.load(tmp_path / "m")
