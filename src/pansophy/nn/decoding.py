@@ -1,35 +1,18 @@
-"""Decoding: one token after the other from any model with a state.
+"""Decoding of nets, and the net that tokens are decoded from.
 
-A model is a function `advance(tokens (n, L), state) -> logits (n, L, V), state`; the
-state is None or nested tuples of tensors whose first dimension is the sequence. Keys
-and values of a transformer, h and c of an LSTM and the state of a state-space layer
-differ in nothing else. With logits e of the next token,
-
-    temperature   p = softmax(e / tau); tau = 0 takes the largest
-    top_k         only the k most probable tokens
-    top_p         only the fewest tokens whose probabilities sum to at least p    (1)
-
-and beam search keeps the b partial sequences with the largest log-probability; finished
-ones compete by
-
-    log P / length^alpha                                                          (2)
-
-Refs      [Holtzman2020] (1); [Wu2016] (2)
+`decode` and `beam_search` are those of `core.decoding`, for a net in place of a
+function: its dropout rests and no gradients are kept.
 """
 
-import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 
-from ..params import check_count
-from .devices import seeded_torch
+from ..core import decoding
+from ..core.decoding import Advance, Beam
 from .recurrent import step_mask
 from .transformer import token_loss
-
-Advance = Callable[[Tensor, Any], tuple[Tensor, Any]]
 
 
 class TokenModel(nn.Module):
@@ -87,140 +70,47 @@ class TokenModel(nn.Module):
         return float((lengths[0] - 1).sum() if lengths else tokens[:, 1:].numel())
 
 
-def filter_logits(logits: Tensor, top_k=None, top_p=None) -> Tensor:
-    """Logits (n, V) with -inf for tokens that eq. (1) leaves out; one always stays."""
-    if top_k is not None and top_k < logits.shape[-1]:
-        least = logits.topk(check_count("top_k", top_k), -1).values[..., -1:]
-        logits = logits.masked_fill(logits < least, -math.inf)
-    if top_p is not None and top_p < 1:
-        ordered, index = logits.sort(-1, descending=True)
-        p = ordered.softmax(-1)
-        before = p.cumsum(-1) - p  # of the more probable ones; 0 for the first
-        out = before >= top_p
-        out[..., 0] = False
-        logits = logits.masked_fill(out.scatter(-1, index, out), -math.inf)
-    return logits
+@contextmanager
+def evaluation_mode(net):
+    """No dropout and no gradients inside; a function is left as it is."""
+    was_training = getattr(net, "training", False)
+    if was_training:
+        net.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        if was_training:
+            net.train()
 
 
-def next_token(logits: Tensor, *, temperature=1.0, top_k=None, top_p=None) -> Tensor:
-    """A token (n,) for each row of logits (n, V), drawn from torch's generator."""
-    if temperature < 0:
-        raise ValueError(f"temperature must not be negative, got {temperature}.")
-    if temperature == 0:
-        return logits.argmax(-1)
-    kept = filter_logits(logits.double() / temperature, top_k, top_p)
-    return torch.multinomial(kept.softmax(-1), 1)[:, 0]
-
-
-def take_rows(state, rows: Tensor) -> Any:
-    """The state of these sequences: every tensor indexed by its first dimension."""
-    if state is None:
-        return None
-    if isinstance(state, Tensor):
-        return state[rows]
-    if isinstance(state, tuple):
-        parts = [take_rows(part, rows) for part in state]
-        return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
-    raise TypeError(
-        f"a state is made of tuples and tensors, got {type(state).__name__}."
-    )
-
-
-@torch.no_grad()
-def decode(
-    advance: Advance, prompt: Tensor, state=None, *, max_new: int, temperature=1.0,
-    top_k=None, top_p=None, end: int | None = None, seed: int = 0,
-) -> Tensor:  # fmt: skip
-    """Tokens (n, m <= max_new) that follow the prompt, one at a time.
+def decode(advance: Advance, prompt: Tensor, state=None, **options) -> Tensor:
+    """Tokens (n, m) that follow the prompt, one at a time.
 
     Parameters
     ----------
-    advance : function (tokens, state) -> logits, state
+    advance : net or function (tokens, state) -> logits, state
     prompt : tensor of int (n, L), L at least 1
     state : what `advance` takes before the prompt, or None
-    max_new : int
-    temperature : float, default=1
-        0 takes the most probable token (greedy decoding).
-    top_k, top_p : int, float or None
-    end : int or None
-        After this token a sequence gives nothing but it; decoding stops when all have.
-    seed : int
-        Of the draws; the random numbers of the program are left as they were.
+    options
+        Those of `core.decoding.decode`: `max_new`, `temperature`, `top_k`, `top_p`,
+        `end`, `allowed`, `random_state`.
     """
-    was_training = getattr(advance, "training", False)
-    if was_training:
-        advance.eval()  # type: ignore[attr-defined]
-    options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    done = torch.zeros(len(prompt), dtype=torch.bool, device=prompt.device)
-    tokens = prompt
-    found = []
-    with seeded_torch(prompt.device, seed):
-        for _ in range(check_count("max_new", max_new)):
-            logits, state = advance(tokens, state)
-            new = next_token(logits[:, -1], **options)
-            if end is not None:
-                new = torch.where(done, end, new)
-                done |= new == end
-            found.append(new)
-            if end is not None and bool(done.all()):
-                break
-            tokens = new[:, None]
-    if was_training:
-        advance.train()  # type: ignore[attr-defined]
-    return torch.stack(found, 1)
+    with evaluation_mode(advance):
+        return decoding.decode(advance, prompt, state, **options)
 
 
-class Beam(NamedTuple):
-    """A partial sequence of a beam search."""
-
-    tokens: list[int]
-    log_prob: float
-
-
-@torch.no_grad()
-def beam_search(
-    advance: Advance, prompt: Tensor, state=None, *, max_new: int, beams: int = 4,
-    end: int | None = None, alpha: float = 0.0,
-) -> list[Beam]:  # fmt: skip
-    """The best continuations of one prompt (L,), best first by eq. (2).
+def beam_search(advance: Advance, prompt: Tensor, state=None, **options) -> list[Beam]:
+    """The best continuations of one prompt (L,), best first.
 
     Parameters
     ----------
-    advance, max_new, end
-        As those of `decode`.
+    advance : net or function (tokens, state) -> logits, state
     prompt : tensor of int (L,)
     state : what `advance` takes before the prompt, for one sequence
-    beams : int
-    alpha : float, default=0
-        0 compares log-probabilities; larger values favour longer sequences.
+    options
+        Those of `core.decoding.beam_search`: `max_new`, `beams`, `end`, `alpha`,
+        `allowed`.
     """
-    score = lambda b: b.log_prob / max(len(b.tokens), 1) ** alpha
-    alive, ended = [Beam([], 0.0)], []
-    tokens = prompt[None]
-    for _ in range(check_count("max_new", max_new)):
-        logits, state = advance(tokens, state)
-        step = logits[:, -1].double().log_softmax(-1)
-        before = torch.tensor([b.log_prob for b in alive], dtype=step.dtype)
-        total = step + before.to(step.device)[:, None]
-        # enough candidates that `beams` of them do not end here
-        count = min(2 * beams, total.numel())
-        best, at = total.flatten().topk(count)
-        rows, grown = [], []
-        for value, place in zip(best.tolist(), at.tolist()):
-            parent, token = divmod(place, total.shape[1])
-            beam = Beam([*alive[parent].tokens, token], value)
-            if token == end:
-                ended.append(beam)
-            elif len(grown) < beams:
-                grown.append(beam)
-                rows.append(parent)
-        alive = grown
-        ended = sorted(ended, key=score, reverse=True)[:beams]
-        # without length normalisation no partial sequence can still overtake
-        full = len(ended) == beams and alpha == 0
-        if not alive or (full and alive[0].log_prob <= ended[-1].log_prob):
-            break
-        state = take_rows(state, torch.tensor(rows, device=prompt.device))
-        last = [[b.tokens[-1]] for b in alive]
-        tokens = torch.tensor(last, device=prompt.device)
-    return sorted([*ended, *alive], key=score, reverse=True)[:beams]
+    with evaluation_mode(advance):
+        return decoding.beam_search(advance, prompt, state, **options)
