@@ -37,7 +37,7 @@ COUNT = 40  # forgeries of one file
 # Methods that are asked with the rows, and without.
 ASKED = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform",
-    "score_samples", "apply", "decision_path", "kneighbors",
+    "score_samples", "apply", "decision_path", "kneighbors", "search", "log_probs",
 )  # fmt: skip
 
 ALONE = ("get_n_leaves", "get_depth", "feature_importances_", "sample", "labels_")
@@ -440,30 +440,19 @@ def try_forgeries(name, folder, count, seed=0, trial=None) -> list[tuple]:
 # --- models ------------------------------------------------------------------------
 
 
-def training_data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 4))
-    return X, X @ [1.0, -2.0, 0.5, 0.0], np.where(X[:, 0] > 0, "yes", "no")
-
-
-def fit_estimator(cls, data):
+def fit_estimator(cls):
     """A fitted estimator and rows to ask it about."""
     from sklearn.base import is_classifier
-    from sklearn.utils import get_tags
 
-    X, y, c = data
+    from pansophy.testing import usual_table
+
     model = cls()
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
-    tags = get_tags(model)
-    if tags.input_tags.categorical or "Categorical" in cls.__name__:
-        X = (np.abs(X[:, :1]) * 2).astype(int)
-    if tags.input_tags.positive_only:
-        X = np.abs(X)
-    y = np.abs(y) + 0.1 if tags.target_tags.positive_only else y
-    if not (is_classifier(model) or tags.target_tags.single_output):
-        y = np.column_stack([y, -y])
-    return model.fit(X, c if is_classifier(model) else y), X
+    X, y = usual_table(model, n_rows=80, n_columns=4, n_classes=2)
+    if is_classifier(model):
+        y = np.array(["no", "yes"])[y]
+    return model.fit(X, y), X
 
 
 def save_estimators(folder, names=None) -> list[str]:
@@ -471,7 +460,6 @@ def save_estimators(folder, names=None) -> list[str]:
     from pansophy.persist import save
     from pansophy.testing import all_estimators
 
-    data = training_data()
     out = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -480,7 +468,7 @@ def save_estimators(folder, names=None) -> list[str]:
                 continue
             out.append(name)
             if not os.path.exists(os.path.join(folder, f"{name}.pansophy")):
-                model, X = fit_estimator(cls, data)
+                model, X = fit_estimator(cls)
                 np.save(os.path.join(folder, f"{name}.npy"), X)
                 save(model, os.path.join(folder, f"{name}.pansophy"))
     return out

@@ -58,6 +58,7 @@ PACKAGES = {
     "semi_supervised": ["sklearn.semi_supervised"],
     "feature_selection": ["sklearn.feature_selection"],
     "neural_network": ["sklearn.neural_network"],
+    "text": ["sklearn.feature_extraction.tests.test_text"],
     "state_space": [
         f"hmmlearn.tests.test_{name}"
         for name in (
@@ -72,7 +73,10 @@ PACKAGES = {
         )
     ],
 }
-PEERS = {"state_space": "hmmlearn.hmm"}  # others: sklearn.<package>
+PEERS = {  # others: sklearn.<package>
+    "state_space": "hmmlearn.hmm",
+    "text": "sklearn.feature_extraction.text",
+}
 PRIVATE_MODULES = ("_label_propagation",)  # whose classes tests import from there
 
 USED: set[str] = set()  # classes of ours that the running test has built

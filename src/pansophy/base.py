@@ -281,14 +281,21 @@ def validate_rows(model, X, *y, **checks):
     """
     if sparse.issparse(X):
         check_sparse_structure(X)
+        X = without_duplicate_entries(X)
     elif np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         raise ValueError(
             f"Input X of {type(model).__name__} has masked entries, which are missing "
             "values: fill them, or give NaN to a method that takes it."
         )
+    elif isinstance(X, np.ndarray) and not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))  # compiled loops read no other order
     try:
         return validate_data(model, X, *y, **checks)
     except ValueError as error:
+        if str(error).startswith("Complex data not supported"):  # and then all of it
+            name = type(model).__name__
+            text = f"Complex data not supported: {name} takes real numbers only."
+            raise ValueError(text) from None
         is_conversion = any(part in str(error) for part in ("convert", "cast"))
         column = text_column(X) if is_conversion else None
         if column is None:
@@ -299,6 +306,15 @@ def validate_rows(model, X, *y, **checks):
         raise ValueError(
             f"column {column!r} of X holds text or categories: {advice}."
         ) from error
+
+
+def without_duplicate_entries(X):
+    """A sparse matrix in which an entry that is stored in parts is stored once."""
+    if X.format not in ("csr", "csc") or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def check_sparse_structure(X) -> None:

@@ -9,7 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from pansophy.testing import all_estimators, quick_instance, role_names
+from pansophy.testing import (
+    all_estimators,
+    quick_instance,
+    usual_table,
+)
 
 N, D = 40, 3
 ESTIMATORS = [pytest.param(cls, id=name) for name, cls in all_estimators()]
@@ -38,21 +42,7 @@ ERRORS = (ValueError, TypeError)
 
 def table(estimator, rng):
     """Good data of the kind the estimator takes."""
-    if get_tags(estimator).input_tags.categorical:
-        X = rng.integers(0, 3, size=(N, 1))
-    else:
-        X = rng.standard_normal((N, D))
-    if get_tags(estimator).input_tags.positive_only:
-        X = np.abs(X)
-    if "classifier" in role_names(type(estimator)):
-        y = np.arange(N) % 3
-    else:
-        y = X[:, 0] + 0.1 * rng.standard_normal(N)
-        if get_tags(estimator).target_tags.positive_only:
-            y = np.abs(y) + 0.1
-        if not get_tags(estimator).target_tags.single_output:
-            y = np.column_stack([y, -y])
-    return X, y
+    return usual_table(estimator, n_rows=N, n_columns=D, seed=rng)
 
 
 def fixed_seed(cls):

@@ -30,7 +30,7 @@ LAYERS = [
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
-        "kernel_approximation", "gaussian_process",
+        "kernel_approximation", "gaussian_process", "text",
     },
     {"datasets"},
     {"tables"},
@@ -56,6 +56,7 @@ EXCEPTIONS = {
     ("svm", "linear_model"): "a linear machine is a linear model",
     ("discriminant_analysis", "linear_model"): "its scores are those of a linear model",
     ("discriminant_analysis", "naive_bayes"): "posteriors of prior times density",
+    ("feature_extraction", "text"): "scikit-learn keeps its vectorizers there",
     ("feature_selection", "linear_model"): "subsets are compared by least squares",
     ("semi_supervised", "cluster"): "k-means with some labels known",
     ("semi_supervised", "mixture"): "a mixture with some memberships known",
@@ -67,7 +68,9 @@ EXCEPTIONS = {
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
+    ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
     ("ensemble", "tree"): "forests and boosters grow trees",
+    ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 

@@ -116,6 +116,18 @@ def seeded_sequence_net(architecture, pool, head="softmax"):
     return nn.SequenceNet(layer, 3, pool=pool, head=head).double()
 
 
+def seeded(make):
+    torch.manual_seed(0)
+    return make().double()
+
+
+def mixed_rows(r):
+    """Numbers, one of them missing, a category and classes."""
+    numbers = r.normal(size=(12, 3))
+    numbers[0, 0] = np.nan
+    return numbers, r.integers(0, 3, (12, 1)), r.integers(0, 3, 12)
+
+
 NETS = {
     "mlp softmax": Case(
         lambda: random_mlp(), lambda r: (rows(r), r.integers(0, 3, 12)), smooth=False
@@ -160,6 +172,48 @@ NETS = {
         lambda: seeded_sequence_net("gru", None, "crf"),
         lambda r: (*padded_sequences(r), r.integers(0, 3, (12, 4))),
         nn.Adam(3e-2),
+    ),
+    "convolution": Case(
+        lambda: seeded(lambda: nn.ConvNet((1, 4, 4), 3, n_filters=(4,))),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), r.integers(0, 3, 12)),
+        smooth=False,
+    ),
+    "convolution, smooth": Case(
+        lambda: seeded(
+            lambda: nn.ConvNet(
+                (1, 4, 4),
+                2,
+                n_filters=(4,),
+                activation="tanh",
+                head="gaussian",
+                normalisation="group",
+                pooling="average",
+            )
+        ),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), np.ones((12, 1)), r.uniform(1, 2, 12)),
+    ),
+    "residual net for tables": Case(
+        lambda: seeded(
+            lambda: nn.TabularResNet(
+                [[-1.0, 0.0, 1.0]] * 3,
+                [3],
+                3,
+                hidden_size=16,
+                dropout=0.0,
+                activation="tanh",
+            )
+        ),
+        mixed_rows,
+        smooth=False,
+    ),
+    "FT-transformer": Case(
+        lambda: seeded(
+            lambda: nn.FTTransformer(
+                [[-1.0, 0.0, 1.0]] * 3, [3], 3, hidden_size=8, n_heads=2, dropout=0.0
+            )
+        ),
+        mixed_rows,
+        smooth=False,
     ),
     "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
     "gradient penalty": Case(GradientPenalty, lambda r: (rows(r),)),

@@ -23,7 +23,7 @@ from hypothesis.extra import numpy as hnp
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -41,7 +41,6 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.utils import get_tags
 
 import pansophy
 from pansophy import persist
@@ -390,23 +389,6 @@ def test_leaves_that_point_outside_are_refused(data):
         foreign.check_predictors(boosted)
 
 
-def fitted(cls, data):
-    """A fitted estimator of ours and rows to ask it about."""
-    X, y, c = data
-    model = cls()
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    if get_tags(model).input_tags.categorical or "Categorical" in cls.__name__:
-        X = (np.abs(X[:, :1]) * 2).astype(int)
-    if get_tags(model).input_tags.positive_only:
-        X = np.abs(X)
-    target = get_tags(model).target_tags
-    y = np.abs(y) + 0.1 if target.positive_only else y
-    if not (is_classifier(model) or target.single_output):
-        y = np.column_stack([y, -y])
-    return model.fit(X, c if is_classifier(model) else y), X
-
-
 def ours():
     from pansophy.testing import all_estimators
 
@@ -415,10 +397,12 @@ def ours():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:y contains no unlabeled samples")
-def test_all_of_ours_predict_identically_in_another_process(data, tmp_path):
+def test_all_of_ours_predict_identically_in_another_process(tmp_path):
+    from tools.forge import fit_estimator
+
     answers = {}
     for name, cls in ours():
-        model, X = fitted(cls, data)
+        model, X = fit_estimator(cls)
         persist.save(model, tmp_path / f"{name}.pansophy")
         np.save(tmp_path / f"{name}.npy", X)
         answers[name] = answer(model, X)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 
 from pansophy import base
-from pansophy.base import Estimator, InterruptedFitWarning
+from pansophy.base import Estimator, InterruptedFitWarning, validate_rows
 from pansophy.core.iterate import iterate
 from pansophy.core.rows import DatasetRows
 from pansophy.core.weighted import check_sample_weight
@@ -53,6 +53,33 @@ def test_numpy_input():
     assert w.tolist() == [2] * 6
     assert model._check_training_data(X.astype(int))[0].dtype == np.float64
     assert model._check_training_data(X)[1] is None
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_entries_stored_in_parts_are_added_up(kind):
+    """A loop over entries would take the parts for values of their own."""
+    whole = kind(X)
+    parts = kind(
+        (np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr),
+        shape=whole.shape,
+    )
+    found = validate_rows(Probe(), parts, accept_sparse=True)
+    assert found.nnz == whole.nnz and parts.nnz == 2 * whole.nnz
+    np.testing.assert_array_equal(found.toarray(), X)
+    assert validate_rows(Probe(), whole, accept_sparse=True).nnz == whole.nnz
+
+
+def test_complex_numbers_get_one_sentence():
+    with pytest.raises(ValueError, match="Complex data not supported") as caught:
+        Probe()._check_training_data(X + 1j)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [">f8", ">f4", ">i4", "<i8"])
+def test_rows_are_read_in_the_byte_order_of_the_machine(kind):
+    found = validate_rows(Probe(), X.astype(kind), dtype=None)
+    assert found.dtype.isnative and found.dtype == np.dtype(kind).newbyteorder("=")
+    np.testing.assert_array_equal(found, X.astype(kind))
 
 
 def test_kinds_of_targets():

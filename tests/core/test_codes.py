@@ -98,3 +98,16 @@ def test_what_cannot_be_coded_is_refused():
         encode_values(np.ones((2, 2)))
     with pytest.raises(TypeError, match="got a list"):
         encode_values(np.array([[1], None], dtype=object))
+
+
+def test_fractions_are_told_apart():
+    codes, levels = encode_values(np.array([0.5, 0.25, 0.75, 0.25, 1.5]))
+    assert levels.tolist() == [0.25, 0.5, 0.75, 1.5]
+    assert codes.tolist() == [1, 0, 2, 0, 3]
+
+
+def test_numbers_of_several_types_keep_them():
+    codes, levels = encode_values(np.array([2.5, 1, None, 10**20], dtype=object))
+    assert levels.dtype == object and codes.tolist() == [1, 0, -1, 2]
+    assert [type(v) for v in levels] == [int, float, int]
+    assert encode_values(np.array(["b", None, "a"], object)).levels.dtype.kind == "U"

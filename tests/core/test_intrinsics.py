@@ -15,10 +15,9 @@ from numba import carray, cfunc, njit, types
 
 import pansophy
 from pansophy.core import _intrinsics as hooks
-from pansophy.core.compiled import compiled
 
 ROOT = Path(pansophy.__file__).parent
-HOMES = ("_intrinsics.py", "loop_cache.py")
+HOMES = ("_intrinsics.py", "loop_cache.py", "loop_compiler.py")
 
 
 @pytest.mark.parametrize("name", hooks.HOOKS)
@@ -124,36 +123,3 @@ def test_no_other_module_uses_the_internals_of_numba():
         if path.name not in HOMES and pattern.search(path.read_text("utf-8"))
     ]
     assert not wrong, f"move to core/{HOMES}: {wrong}"
-
-
-@compiled(inner=True)
-def root_of(x):
-    if x < 0:
-        raise ValueError("negative")
-    return np.sqrt(x)
-
-
-@compiled(inner=True)
-def twice_root_of(x):
-    return 2 * root_of(x)
-
-
-@njit
-def sum_of_roots(a):
-    total = 0.0
-    for x in a:
-        total += twice_root_of(x) + root_of(x)
-    return total
-
-
-def test_inner_functions_become_code_of_their_callers():
-    """They are linked, through each other, and are not made into machine code."""
-    assert sum_of_roots(np.array([4.0, 9.0])) == 15.0
-    with pytest.raises(ValueError, match="negative"):
-        sum_of_roots(np.array([4.0, -9.0]))
-    for inner in (root_of, twice_root_of):
-        (result,) = inner.overloads.values()
-        assert isinstance(result.library, hooks.InnerLibrary)
-        assert not result.library._codegen._engine.is_symbol_defined(
-            result.fndesc.llvm_func_name
-        )

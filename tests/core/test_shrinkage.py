@@ -32,4 +32,14 @@ def test_shrunk_matrix_as_scikit_learn():
 def test_matrices_with_nothing_to_shrink():
     assert ledoit_wolf_shrinkage(np.eye(1), 3.0, 5) == oas_shrinkage(np.eye(1), 5) == 0
     assert ledoit_wolf_shrinkage(np.eye(3), 0.0, 5) == 0
-    assert oas_shrinkage(np.eye(3), 5) <= 1
+    assert ledoit_wolf_shrinkage(np.eye(3), 3.0, 5) == 0
+    assert oas_shrinkage(np.eye(3), 5) == 1
+
+
+def test_the_unit_of_measurement_does_not_matter():
+    fourth = np.mean((A * A).sum(axis=1) ** 2)
+    for c in (1e-6, 1e6):
+        assert oas_shrinkage(c * S, 30) == pytest.approx(oas_shrinkage(S, 30))
+        assert ledoit_wolf_shrinkage(c * S, c**2 * fourth, 30) == pytest.approx(
+            ledoit_wolf_shrinkage(S, fourth, 30)
+        )

@@ -156,3 +156,26 @@ def test_good_weights_take_the_type_of_the_rows():
 def test_compiled_loops_use_the_same_tolerance():
     for n in (1, 10**6):
         assert _weighted.tie_tolerance(3.0, n) == weighted.tie_tolerance(3.0, n)
+
+
+def test_small_weights_count_as_weights():
+    """Nothing but 0 is no weight: what counts is the sign, not the size."""
+    assert check_sample_weight([0.0, 1e-9], 2).tolist() == [0.0, 1e-9]
+    np.testing.assert_allclose(scaled_to_effective_size([0.3, 0.1]), [1.2, 0.4])
+    assert effective_sample_size([1e-3, 1e-3]) == pytest.approx(2.0)
+
+
+def test_quantiles_of_whole_numbers_need_no_weights():
+    assert weighted_quantile(np.array([3, 1, 2])) == 2
+    assert weighted_quantile(np.array([4, 1, 2, 3]), q=0.25) == 1.5
+
+
+def test_one_number_is_the_weight_of_every_row_of_a_tensor():
+    torch = pytest.importorskip("torch")
+    w = check_sample_weight(2, torch.zeros((3, 2), dtype=torch.float64))
+    assert w.tolist() == [2.0, 2.0, 2.0] and w.dtype == torch.float64
+
+
+def test_complex_weights_are_refused():
+    with pytest.raises(ValueError, match="real numbers"):
+        check_sample_weight(np.ones(3) + 1j, 3)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from pansophy.distances import METRICS, distance_matrix_function, hamming, pairwise
+from pansophy.distances.pairwise_metrics import unit_length_rows
 
 
 def test_hamming():
@@ -28,3 +30,16 @@ def test_functions_of_rows_and_of_matrices(d):
         np.testing.assert_allclose(distance_matrix_function(metric)(X, Z), want)
     with pytest.raises(ValueError, match="NaN"):
         pairwise(X, Z, lambda x, z: np.nan)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_rows_of_unit_length(kind, scale):
+    """Squares of large and small rows neither overflow nor vanish."""
+    X = np.array([[3.0, 4.0, 0.0], [0.0, -5.0, 12.0]])
+    found = unit_length_rows(kind(scale * X))
+    found = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_allclose(found, X / [[5.0], [13.0]], rtol=1e-14)
+    X[1] = 0.0
+    with pytest.raises(ValueError, match="row 1 of X has length 0"):
+        unit_length_rows(kind(X))

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn import preprocessing as peers
 
+from pansophy import persist
 from pansophy.feature_extraction import PolynomialFeatures, polynomial, polynomial_size
 
 
@@ -61,3 +62,12 @@ def test_middle_against_outside_is_separable_on_the_square():
     Z = PolynomialFeatures(2, include_bias=False).fit_transform(x)
     assert LogisticRegression(C=100).fit(x, y).score(x, y) < 1
     assert LogisticRegression(C=100).fit(Z, y).score(Z, y) == 1
+
+
+@pytest.mark.parametrize("change", [{"n_output_features_": 2**40}, {"degree": 10**6}])
+def test_a_file_whose_size_is_not_that_of_its_degree_is_refused(change, tmp_path):
+    model = PolynomialFeatures(2).fit(np.ones((3, 2)))
+    vars(model).update(change)
+    persist.save(model, tmp_path / "forged")
+    with pytest.raises(persist.PersistError, match="contradicts itself"):
+        persist.load(tmp_path / "forged")

@@ -46,6 +46,19 @@ class TestEvidence:
         ):
             np.testing.assert_allclose(a, b, rtol=1e-4)
 
+    @pytest.mark.parametrize("shape", [(50, 5), (6, 10)])
+    @pytest.mark.parametrize("intercept", [True, False])
+    @pytest.mark.parametrize("scale", [1.0, 1e4])
+    def test_perfect_fit_keeps_its_digits(self, rng, shape, intercept, scale):
+        """The residual is 0, and nothing of |y|^2 may be taken for it."""
+        X = rng.standard_normal(shape)
+        y = scale * (X @ rng.standard_normal(shape[1]) + 1.0 * intercept)
+        ours = BayesianRidge(fit_intercept=intercept).fit(X, y)
+        theirs = peer.BayesianRidge(fit_intercept=intercept).fit(X, y)
+        assert ours.alpha_ == pytest.approx(theirs.alpha_, rel=1e-8)
+        top = np.abs(theirs.sigma_).max()
+        np.testing.assert_allclose(ours.sigma_ / top, theirs.sigma_ / top, atol=1e-9)
+
     @pytest.mark.parametrize("make", [BayesianRidge, ARDRegression])
     def test_evidence_climbs(self, make, rng):
         X, y = problem(rng)

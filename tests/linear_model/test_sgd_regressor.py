@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.linear_model as peer
 
 from pansophy.linear_model import (
@@ -49,6 +50,36 @@ def test_regression_comes_to_ridge(data, step):
     np.testing.assert_allclose(model.coef_, exact.coef_, atol=0.02)
     theirs = peer.SGDRegressor(**how).fit(X, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=0.02)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("penalty", ["l2", "l1", "elasticnet"])
+def test_average_is_the_mean_of_the_coefficients_after_each_row(data, penalty, sparse):
+    X = data[0][:60] * (np.abs(data[0][:60]) > 0.7)
+    X[:, 4] = 0.0
+    y = data[1][:60]
+    rows = sp.csr_matrix(X) if sparse else X
+    how = {"penalty": penalty, "alpha": 0.05, "eta0": 0.05, "tol": None}
+    how |= {"learning_rate": "constant", "shuffle": False}
+    steps = SGDRegressor(**how)
+    seen = []
+    for i in range(60):
+        steps.partial_fit(rows[i : i + 1], y[i : i + 1])
+        seen.append(np.append(steps.coef_, steps.intercept_))
+    model = SGDRegressor(average=True, max_iter=1, **how).fit(rows, y)
+    found = np.append(model.coef_, model.intercept_)
+    np.testing.assert_allclose(found, np.mean(seen, axis=0), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_sparse_rows_without_intercept_give_the_numbers_of_scikit_learn(data, average):
+    """With an intercept they differ: scikit-learn slows it for sparse rows."""
+    rows = sp.csr_matrix(data[0] * (np.abs(data[0]) > 0.7))
+    how = {"fit_intercept": False, "average": average, "max_iter": 3, "tol": None}
+    how |= {"shuffle": False}
+    ours = SGDRegressor(**how).fit(rows, data[1])
+    theirs = peer.SGDRegressor(**how).fit(rows, data[1])
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
 
 
 def test_partial_fit_of_the_regressor_and_its_errors(data):

@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import MLPField, field_gradients, odeint
-from pansophy.nn.tableaus import TABLEAUS
+from pansophy.nn import MLPField, field_gradients, odeint  # noqa: E402
+from pansophy.nn.tableaus import TABLEAUS  # noqa: E402
 
 EXPLICIT = [n for n, t in TABLEAUS.items() if t.gamma == 0]
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy import load, nn, save
+from pansophy import load, nn, save  # noqa: E402
 
 
 def rows(n=6, d=3):

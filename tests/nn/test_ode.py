@@ -1,4 +1,4 @@
-"""Solvers: worked numbers, orders, SciPy, stiffness, events, gradients in everything."""
+"""Solvers: worked numbers, orders, SciPy, stiffness, events, gradients."""
 
 import math
 import warnings
@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import AdjointWarning, MLPField, StiffODEWarning, odeint
-from pansophy.nn import ode as ode_module
-from pansophy.nn.tableaus import TABLEAUS
+from pansophy.nn import AdjointWarning, MLPField, StiffODEWarning, odeint  # noqa: E402
+from pansophy.nn import ode as ode_module  # noqa: E402
+from pansophy.nn.tableaus import TABLEAUS  # noqa: E402
 
 FIXED = [n for n, t in TABLEAUS.items() if not t.adaptive]
 ADAPTIVE = [n for n, t in TABLEAUS.items() if t.adaptive]
@@ -202,7 +202,10 @@ def test_gradients_in_state_times_and_parameters(name, gradient, options, fallin
     factor = math.exp(0.7 * (math.sin(ends[1]) - math.sin(ends[0])))
     wanted = [
         [factor],
-        [-1.5 * 0.7 * math.cos(ends[0]) * factor, 1.5 * 0.7 * math.cos(ends[1]) * factor],
+        [
+            -1.5 * 0.7 * math.cos(ends[0]) * factor,
+            1.5 * 0.7 * math.cos(ends[1]) * factor,
+        ],
         1.5 * factor * (math.sin(ends[1]) - math.sin(ends[0])),
     ]
     low_order = TABLEAUS[name].order == 2

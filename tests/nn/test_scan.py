@@ -6,8 +6,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from pansophy.nn import scan
-from pansophy.nn.triton_support import has_triton
+from pansophy.nn import scan  # noqa: E402
+from pansophy.nn.triton_support import has_triton  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -28,7 +28,9 @@ def numpy_scan(a, b, h0):
     return np.stack(out, 1)
 
 
-@pytest.mark.parametrize("shape", [(2, 1), (2, 2), (2, 7, 3), (1, 130, 5, 2), (3, 64, 4)])
+@pytest.mark.parametrize(
+    "shape", [(2, 1), (2, 2), (2, 7, 3), (1, 130, 5, 2), (3, 64, 4)]
+)
 def test_chunked_equals_the_recurrence_with_gradients(shape):
     results = []
     for method in ("loop", "chunked"):
@@ -121,7 +123,9 @@ def test_bad_input():
 def test_triton_equals_the_recurrence(shape):
     results = []
     for method in ("loop", "triton"):
-        parts = [x.detach().to(DEVICE).requires_grad_() for x in arrays(shape, torch.float32)]
+        parts = [
+            x.detach().to(DEVICE).requires_grad_() for x in arrays(shape, torch.float32)
+        ]
         h = scan(*parts, method=method)
         weights = torch.linspace(-1, 1, h.numel(), device=DEVICE).view_as(h)
         results.append([h, *torch.autograd.grad((h * weights).sum(), parts)])

@@ -66,7 +66,7 @@ def pretended_cuda(monkeypatch):
             pass
 
     @contextmanager
-    def record(graph, stream):
+    def record(graph, stream, capture_error_mode):
         yield
         graph.call = calls[-1]
 
@@ -134,7 +134,7 @@ def test_replayed_run_resumes_exactly(data, pretended_cuda, tmp_path):
 
 def test_a_step_that_cannot_be_recorded_runs_plainly(data, pretended_cuda, monkeypatch):
     @contextmanager
-    def refuse(graph, stream):
+    def refuse(graph, stream, capture_error_mode):
         yield
         raise RuntimeError("operation not permitted when stream is capturing\nmore")
 
@@ -198,7 +198,8 @@ def test_graphs_on_a_gpu(data, tmp_path):
         assert torch.equal(a, b)
     coefs, intercepts = nn.glorot_uniform([3, 8, 1], np.random.default_rng(0))
     weights = np.linspace(0, 2, 42)
-    rows = (*(a.astype(float) for a in data), weights)
+    rows = (*data, weights.astype(np.float32))
+    coefs, intercepts = ([a.astype(np.float32) for a in p] for p in (coefs, intercepts))
     nets = [
         nn.MLP(coefs, intercepts, head="identity", activation="tanh", alpha=0.1)
         for _ in range(2)
@@ -207,4 +208,4 @@ def test_graphs_on_a_gpu(data, tmp_path):
     one = train(nets[0], rows, compile="graph", **options)
     two = train(nets[1], rows, compile="none", **options)
     assert one.state.execution == "CUDA graph"
-    assert one.history["loss"] == pytest.approx(two.history["loss"], rel=1e-9)
+    assert one.history["loss"] == pytest.approx(two.history["loss"], rel=1e-4)

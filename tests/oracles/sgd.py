@@ -39,9 +39,9 @@ def run(X, y, v, loss, rule, *, passes=1, average=False):
             w, paid, owed = shrink * w, shrink * paid, shrink * owed
             w = w + step * x
             b += step
-            sums, sumb = sums + w, sumb + b
             owed += eta * rule["l1"]
             w, paid = pay(w, paid, owed)
+            sums, sumb = sums + w, sumb + b
             t += 1
     return (sums / (t - 1), sumb / (t - 1)) if average else (w, b)
 

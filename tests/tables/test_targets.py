@@ -255,3 +255,10 @@ def test_targets_too_large_to_square_are_named(values):
     table = pa.table({"x": np.arange(60), "y": np.resize(np.array(values), 60)})
     with pytest.raises(TableError, match=r"numbers beyond 1e\+150.*larger units"):
         infer_schema(table, "y", task="regression")
+
+
+def test_targets_too_small_to_square_are_named():
+    """Every error of theirs is 0, so that the dummy would look perfect."""
+    table = pa.table({"x": np.arange(60), "y": 1e-200 * np.arange(60.0)})
+    with pytest.raises(TableError, match=r"less than 1e-150.*smaller units"):
+        infer_schema(table, "y", task="regression")

@@ -11,6 +11,7 @@ from pansophy.tree import (
     information_gain,
     split_impurity,
 )
+from pansophy.tree.criteria import KINDS, Criterion
 
 
 def test_gini_numbers():
@@ -129,3 +130,76 @@ def test_counts_that_are_none_are_refused():
         for counts in (4, [4, -1], [4, np.nan]):
             with pytest.raises(ValueError, match="class counts"):
                 function(counts)
+
+
+def test_nothing_and_one_class_are_pure():
+    assert entropy([0, 0]) == 0.0
+    np.testing.assert_array_equal(entropy([[0, 0], [1, 1]]), [0.0, 1.0])
+    assert split_impurity([[5]]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "m", "classes", "sums", "scale"),
+    [
+        ("gini", 1, (2,), 1, 2.0),
+        ("gini", 1, (3,), 3, 1.0),
+        ("gini", 2, (2, 3), 5, 0.5),
+        ("entropy", 1, (2,), 2, 1 / np.log(2)),
+        ("gain_ratio", 2, (2, 2), 4, 0.5 / np.log(2)),
+        ("squared_error", 3, (), 3, 1 / 3),
+        ("gaussian", 2, (), 4, 1.0),
+        ("gaussian_joint", 3, (), 9, 1.0),
+        ("direction", 2, (), 4, 0.5),
+    ],
+)
+def test_sums_of_a_node_and_their_scale(kind, m, classes, sums, scale):
+    criterion = Criterion(KINDS[kind], m, classes)
+    assert criterion.n_sums == sums
+    assert criterion.scale == pytest.approx(scale)
+
+
+def test_columns_that_are_summed():
+    y = np.array([[2.0, 3.0], [5.0, 7.0]])
+    columns = lambda kind: Criterion(KINDS[kind], 2).columns(y)
+    np.testing.assert_array_equal(columns("squared_error"), y)
+    np.testing.assert_array_equal(columns("gaussian"), [[2, 3, 4, 9], [5, 7, 25, 49]])
+    np.testing.assert_array_equal(
+        columns("gaussian_joint"), [[2, 3, 4, 6, 9], [5, 7, 25, 35, 49]]
+    )
+    expected = np.stack([np.cos(y), np.sin(y)], axis=2).reshape(2, 4)
+    np.testing.assert_array_equal(columns("direction"), expected)
+
+
+def test_values_of_nodes():
+    weight = np.array([4.0, 2.0])
+    binary = Criterion(KINDS["gini"], 1, (2,))
+    np.testing.assert_array_equal(
+        binary.values(np.array([[1.0], [2.0]]), weight), [[[0.75, 0.25]], [[0.0, 1.0]]]
+    )
+    mixed = Criterion(KINDS["gini"], 2, (2, 3))
+    np.testing.assert_array_equal(
+        mixed.values(np.array([[3.0, 1, 2, 2, 0], [2, 0, 0, 1, 1]]), weight),
+        [[[0.75, 0.25, 0], [0.5, 0.5, 0]], [[1, 0, 0], [0, 0.5, 0.5]]],
+    )
+    mean = Criterion(KINDS["gaussian"], 1).values(np.array([[8.0, 9], [2, 9]]), weight)
+    np.testing.assert_array_equal(mean, [[[2.0]], [[1.0]]])
+    angles = Criterion(KINDS["direction"], 2).values(
+        np.array([[1.0, 1.0, 0.0, -2.0]]), weight[:1]
+    )
+    np.testing.assert_allclose(angles, [[[np.pi / 4], [-np.pi / 2]]])
+
+
+def test_values_within_bounds():
+    low = np.array([0.2, 0.6])
+    high = np.array([0.5, 0.9])
+    classes = Criterion(KINDS["gini"], 1, (2,))
+    shares = np.array([[[0.9, 0.1]], [[0.3, 0.7]]])
+    np.testing.assert_allclose(
+        classes.clip(shares, low, high), [[[0.8, 0.2]], [[0.3, 0.7]]]
+    )
+    one = Criterion(KINDS["gini"], 1, (1,))
+    np.testing.assert_array_equal(one.clip(np.ones((2, 1, 1)), low, high)[:, 0, 0], 1)
+    numbers = Criterion(KINDS["squared_error"], 1)
+    np.testing.assert_array_equal(
+        numbers.clip(np.array([[[0.0]], [[0.7]]]), low, high)[:, 0, 0], [0.2, 0.7]
+    )

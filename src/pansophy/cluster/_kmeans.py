@@ -220,7 +220,7 @@ def copy_rows(X, m, rows, count, V, norm):
         norm[r] = total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(inner=True, refcount=True, fastmath=FASTMATH)
 def find_nearest(X, m, count, listed, both, A, c2, work):
     """The nearest centre of some rows of X; with `both` also how far, and the next.
 
@@ -267,7 +267,7 @@ def squared_distance(x, c):
     return total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def prepare_centers(C, previous, m, with_bounds, c, A, c2, p, s, drop, eps):
     """Fill in c = C - m, A = -2 c, c2 = |c|^2 and, for bounds, p, s and drop.
 
@@ -339,7 +339,7 @@ def rows_to_check(X, z, bounds, start, stop, tighten, centers, work, count, eps)
     return at, found - count
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def assign_block(X, w, z, bounds, mode, tighten, centers, sums, work, eps):
     """One Lloyd iteration over a block of rows: new labels in z, changes added to sums.
 
@@ -422,7 +422,7 @@ def reassign_rows(X, w, z, m, rows, near, count, sums):
     return moved
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def nearest_center_block(X, m, A, c2, z, work):
     """The nearest centre of each row, computed as in `assign_block`."""
     rows, near = work[6], work[7]
@@ -436,7 +436,7 @@ def nearest_center_block(X, m, A, c2, z, work):
             z[start + r] = near[r]
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def cluster_means(S, M, Q, N, C, m, new):
     """Eq. (3): fill in the means of nonempty clusters; J before, and the shift."""
     k, d = C.shape
@@ -451,14 +451,14 @@ def cluster_means(S, M, Q, N, C, m, new):
     return J, shift
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def block_costs(X, w, z, m, C, out):
     """Add to `out` J of eq. (1) over a block, from differences, for each cluster."""
     for i in range(X.shape[0]):
         out[z[i]] += w[i] * centered_squared_distance(X[i], m, C[z[i]])
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def farthest_row(X, w, z, m, C, P):
     """The row of positive weight farthest from its centre and from all rows of P."""
     far, top = -1, -1.0
@@ -472,7 +472,7 @@ def farthest_row(X, w, z, m, C, P):
     return far, top
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def shifted_moments(X, w, x0, s1, s2):
     """Total weight; adds up the weighted sums of x - x0 and its square."""
     d = X.shape[1]
@@ -487,7 +487,7 @@ def shifted_moments(X, w, x0, s1, s2):
     return W
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def candidate_costs(X, w, D2, z, V, gap, cost):
     """Add to cost_t what J would be over this block with candidate V_t as a centre.
 
@@ -507,7 +507,7 @@ def candidate_costs(X, w, D2, z, V, gap, cost):
             cost[t] += total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def update_nearest_seed(X, D2, z, c, j, gap):
     """Lower D2 to the distance from the new seed c, number j, where it is nearer."""
     for i in range(X.shape[0]):
@@ -518,7 +518,7 @@ def update_nearest_seed(X, D2, z, c, j, gap):
                 z[i] = j
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def sample_along_order(order, mass, targets, out):
     """Where the running sum of `mass` along `order` first passes each target.
 

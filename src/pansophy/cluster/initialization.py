@@ -43,6 +43,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core import arrays, rows
 from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed
+from ..distances.pairwise_metrics import unit_length_rows
 from ..typing import Matrix
 from . import _kmeans as loops
 
@@ -108,27 +109,14 @@ def check_scale(model, X, small=True):
         raise ValueError("the rows of X differ by too little to square: scale X.")
 
 
-def unit_length_rows(X):
+def directions_of_rows(X):
     """Rows scaled to length 1, which leaves their directions."""
     if isinstance(X, rows.DatasetRows):
         raise ValueError(
             "metric='cosine' needs the rows in memory: scale those of a table to "
             "length 1 first and use metric='euclidean'."
         )
-    if sparse.issparse(X):
-        length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
-    else:
-        xp = arrays.namespace(X)
-        length = xp.sqrt(xp.sum(X * X, axis=1))
-    zero = np.flatnonzero(arrays.to_numpy(length) == 0)
-    if len(zero):
-        raise ValueError(
-            f"row {zero[0]} of X has length 0 and so no direction, which "
-            "metric='cosine' needs."
-        )
-    if sparse.issparse(X):
-        return sparse.csr_array(sparse.diags_array(1 / length) @ X).astype(X.dtype)
-    return X / length[:, None]
+    return unit_length_rows(X)
 
 
 def is_random_init(init) -> bool:

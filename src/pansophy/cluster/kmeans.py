@@ -66,10 +66,10 @@ from .initialization import (
     Init,
     check_enough_rows,
     check_scale,
+    directions_of_rows,
     initial_centers,
     number_of_starts,
     sample_initial_centers,
-    unit_length_rows,
     warn_empty_clusters,
     weights_like,
 )
@@ -517,12 +517,12 @@ class KMeans(PrefixedOutput, Transformer, Clusterer, Estimator):
 
     def _checked(self, X, sample_weight):
         X, w = self._check_training_data(X, sample_weight=sample_weight, **ROW_CHECKS)
-        X = unit_length_rows(X) if self.metric == "cosine" else X
+        X = directions_of_rows(X) if self.metric == "cosine" else X
         return X, weights_like(X, w)
 
     def _rows(self, X):
         X = self._check_new_data(X, **ROW_CHECKS)
-        return unit_length_rows(X) if self.metric == "cosine" else X
+        return directions_of_rows(X) if self.metric == "cosine" else X
 
     def _centers(self):
         return arrays.to_numpy(self.cluster_centers_).astype(np.float64)

@@ -44,7 +44,8 @@ from sklearn.metrics import pairwise_distances
 from ..core import threads
 from ..core.arrays import all_finite
 from ..distances import pairwise
-from ..graphs.spanning_trees import METRIC_KINDS, point_spanning_tree, unit_length_rows
+from ..distances.pairwise_metrics import unit_length_rows
+from ..graphs.spanning_trees import METRIC_KINDS, point_spanning_tree
 from . import _linkage as loops
 from .boruvka import boruvka_is_faster, boruvka_tree
 

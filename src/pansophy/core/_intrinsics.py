@@ -3,15 +3,15 @@
 Numba has no public function for the instructions below, so that they are written in
 LLVM's language with the building blocks `numba.core` and `llvmlite` offer. These are
 not public, and a new version of Numba may change them: `HOOKS` lists all of them, and
-`tests/core/test_intrinsics.py` says which one is gone. Only this module and
-`core/loop_cache.py` import `numba.core`, `numba.extending` or `llvmlite`.
+`tests/core/test_intrinsics.py` says which one is gone. Only this module,
+`core/loop_compiler.py` and `core/loop_cache.py` import `numba.core`, `numba.extending`
+or `llvmlite`.
 
     atomics          atomic_load, atomic_store, atomic_add, atomic_compare_exchange
     memory and bits  prefetch, add_pair, trailing_zeros
     SIMD of four     matmul_tile, matvec_four, add_scaled_four, add_two_scaled_four,
                      dot_four: float64, C-contiguous, rows padded to a multiple of FOUR
     calls            call_density, float64_pointer: C functions by their address
-    compilation      InnerCompiler
 
 An index i of an array a means a.ravel()[i].
 """
@@ -20,7 +20,7 @@ import sys
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, codegen, compiler
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 HOOKS = (
@@ -30,12 +30,6 @@ HOOKS = (
     "numba.core.cgutils.get_or_insert_function",
     "numba.core.cgutils.for_range",
     "numba.core.cgutils.alloca_once_value",
-    "numba.core.compiler.Compiler",
-    "numba.core.codegen.JITCodeLibrary.codegen",
-    "numba.core.codegen.JITCodeLibrary.finalize",
-    "numba.core.codegen.JITCodeLibrary.get_pointer_to_function",
-    "numba.core.codegen.JITCodeLibrary._ensure_finalized",
-    "numba.core.codegen.JITCodeLibrary._get_module_for_linking",
     "llvmlite.ir.VectorType",
     "llvmlite.ir.IRBuilder.load_atomic",
     "llvmlite.ir.IRBuilder.store_atomic",
@@ -353,48 +347,3 @@ def float64_pointer(typing, address):
         return builder.inttoptr(args[0], ir.DoubleType().as_pointer())
 
     return types.CPointer(types.float64)(types.int64), generate
-
-
-# ---- compilation
-
-
-class InnerLibrary(codegen.JITCodeLibrary):
-    """The code of a function that only compiled functions call.
-
-    Numba optimises every function and makes machine code of it before it is linked into
-    its callers, where it is optimised again. The code of this one waits for that: less
-    is compiled, and the optimiser sees a loop and what it calls as they were written.
-    Nobody looks up the address of such a function, nor its environment, which Numba
-    needs only to print and to raise exceptions whose text is made at run time.
-    """
-
-    @property
-    def codegen(self):
-        """Itself, to be asked for `set_env`."""
-        return self
-
-    def set_env(self, name, environment):
-        """Nothing: there is no machine code that could ask for the environment."""
-
-    def finalize(self):
-        """Link what the function calls, without optimising."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._final_module.verify()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Zero, as for a name that is not defined."""
-        self._ensure_finalized()
-        return 0
-
-
-class InnerCompiler(compiler.Compiler):
-    """Numba's compiler, writing into an `InnerLibrary`."""
-
-    def __init__(self, typing_context, context, library, *rest):
-        if library is None:
-            library = InnerLibrary(context.codegen(), "inner")
-        super().__init__(typing_context, context, library, *rest)

@@ -18,8 +18,8 @@ from typing import Any
 
 from numba import njit
 
-from ._intrinsics import InnerCompiler
 from .loop_cache import keep_on_disk
+from .loop_compiler import InnerCompiler, LoopCompiler
 
 # sums may be reordered: for long sums, where speed comes from vector instructions
 FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
@@ -36,7 +36,7 @@ FASTMATH_FUSED = {"contract", "nsz"}
 
 
 def compiled(
-    function=None, /, *, inner=False, alone=False, fastmath=False, **options
+    function=None, /, *, inner=False, refcount=None, fastmath=False, **options
 ) -> Any:
     """Compiles a loop at its first call; the machine code is kept on disk.
 
@@ -48,10 +48,10 @@ def compiled(
     inner : bool
         Whether only other compiled functions call this one. It becomes a part of them
         and needs neither an entry from Python nor a place of its own on disk.
-    alone : bool
-        Whether an inner function is optimised before it becomes a part of others, and
-        once more there. That takes longer; it pays where a loop is lost in a large
-        caller.
+    refcount : bool or None
+        Whether references to arrays are counted. A function that makes no array and
+        returns none needs no counts, and much less is compiled if it takes many. None:
+        they are counted unless it is an inner function.
     fastmath : bool or set of str
         Which rearrangements of floating-point arithmetic are allowed: one of the sets
         above.
@@ -59,11 +59,19 @@ def compiled(
         Further options of `numba.njit`, such as `inline` and `forceinline`.
     """
     if function is None:
-        return partial(compiled, inner=inner, alone=alone, fastmath=fastmath, **options)
+        return partial(
+            compiled, inner=inner, refcount=refcount, fastmath=fastmath, **options
+        )
     if inner:
         options["no_cpython_wrapper"] = True
-    if inner and not alone:
-        options["pipeline_class"] = InnerCompiler
     options["no_cfunc_wrapper"] = True  # C code does not call loops
-    loop = njit(nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
+    options.setdefault("forceinline", False)  # else what its first caller has
+    options["_nrt"] = not inner if refcount is None else refcount
+    loop = njit(
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+        pipeline_class=InnerCompiler if inner else LoopCompiler,
+        **options,
+    )(function)
     return loop if inner else keep_on_disk(loop)

@@ -26,6 +26,26 @@ def column_names(X) -> list | None:
     return None if names is None else list(names)
 
 
+def rows_of_table(X, rows):
+    """Some rows of an array, a list, a sparse matrix, a data frame or an Arrow table.
+
+    Examples
+    --------
+    >>> from pansophy.core.frames import rows_of_table
+    >>> rows_of_table([[1, 2], [3, 4]], [1]).tolist()
+    [[3, 4]]
+    """
+    if hasattr(X, "column_names"):
+        return X.take(rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    if isinstance(X, (list, tuple)) or not hasattr(X, "__getitem__"):
+        X = np.asarray(X)
+    return X[rows]
+
+
 def column_reader(X):
     """A function that gives a column of X by its number, as it is stored.
 

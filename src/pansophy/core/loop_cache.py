@@ -38,9 +38,9 @@ The folder is `$PANSOPHY_CACHE_DIR` if set, else `pansophy/loops` in the platfor
 cache directory (`~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`). Where it cannot be
 written, loops are compiled in every process.
 
-This module and `core/_intrinsics.py` are the only ones that use Numba's internals.
-`HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which one is
-gone after an upgrade.
+Only this module, `core/loop_compiler.py` and `core/_intrinsics.py` use Numba's
+internals. `HOOKS` lists those used here, and `tests/core/test_loop_cache.py` says which
+one is gone after an upgrade.
 """
 
 import contextlib
@@ -457,7 +457,6 @@ class LoopCache(_Cache):
     def load_overload(self, sig, target_context):
         if not self.enabled:
             return None
-        target_context.refresh()
         triple, *cpu = target_context.codegen().magic_tuple()
         level, _ = shipped_level()
         name = self.file_name(sig, (triple, level, ""))
@@ -468,6 +467,7 @@ class LoopCache(_Cache):
         if content is None:
             return None
         note_direct_use(name)
+        target_context.refresh()
         try:
             return CompileResult._rebuild(target_context, *pickle.loads(content))
         except Exception:  # made by something that the key does not tell: compile
@@ -551,7 +551,9 @@ class CompilationWatch(event.Listener):
 
     def start_timer(self, loop):
         """Let the notice come when the seconds so far and those to come are enough."""
-        if self.noticed or multiprocessing.parent_process() is not None:
+        in_worker = multiprocessing.parent_process() is not None
+        ours = isinstance(loop._cache, LoopCache)  # others' loops are not kept by us
+        if self.noticed or in_worker or not ours:
             return
         name = python_function(loop).__qualname__
         left = max(NOTICE_AFTER - self.seconds, 0.0)

@@ -68,7 +68,7 @@ def missingness(table, *, most=10) -> Missingness:
         return Missingness(seen.n, seen.n, {}, [], [], [])
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
-    patterns = missing_patterns(R, [c.name for c, _ in holes], most)
+    patterns = frequent_missing_patterns(R, [c.name for c, _ in holes], most)
     masks = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
         seen.n,
@@ -80,7 +80,7 @@ def missingness(table, *, most=10) -> Missingness:
     )
 
 
-def missing_patterns(R, names, most):
+def frequent_missing_patterns(R, names, most):
     """The most frequent sets of missing columns, with their numbers of rows."""
     packed = np.packbits(R, axis=1)
     _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)

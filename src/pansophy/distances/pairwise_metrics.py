@@ -206,6 +206,37 @@ def unit_rows(X, zero):
     return X / xp.where(length == 0, xp.ones_like(length), length), top[:, 0] == 0
 
 
+def unit_length_rows(X):
+    """Rows of X, dense or sparse, scaled to length 1; a row of zeros raises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_length_rows(np.array([[3.0, 4.0], [0.0, 1e200]]))
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
+    if not sparse.issparse(X):
+        U, zero = unit_rows(X, 0.0)
+        refuse_zero_rows(zero)
+        return U
+    top = np.abs(X).max(axis=1).toarray().ravel()
+    refuse_zero_rows(top == 0)
+    U = sparse.diags_array(1 / top) @ X
+    length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
+
+
+def refuse_zero_rows(zero) -> None:
+    """Raise ValueError for the first of the rows that have no direction."""
+    at = np.flatnonzero(to_numpy(zero))
+    if len(at):
+        raise ValueError(
+            f"row {at[0]} of X has length 0 and so no direction, which "
+            "metric='cosine' needs."
+        )
+
+
 def cosine(X, Z=None, *, zero=1.0):
     """1 - cos(x, z) for all pairs, eq. (4), as half the squared chord.
 

@@ -35,7 +35,7 @@ class NodeRows(NamedTuple):
     inner: bool  # whether inner nodes get a value as well
 
 
-@compiled
+@compiled(inner=True)
 def exp_block(x, bits, e, m):
     """e = exp(x) of the first m entries, to rounding, for x from -708 to 709.
 
@@ -133,7 +133,7 @@ def softmax_gradients(y, f, w, weighted, start, stop, G, H):
     return total
 
 
-@compiled(fastmath=FASTMATH)
+@compiled(refcount=False, fastmath=FASTMATH)
 def half_squared_gradients(y, f, w, weighted, start, stop, G):
     """Of (f - y)^2 / 2, whose curvature is 1."""
     total = 0.0
@@ -145,7 +145,7 @@ def half_squared_gradients(y, f, w, weighted, start, stop, G):
     return total / 2
 
 
-@compiled
+@compiled(refcount=False)
 def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
     """Of any loss with one column. H is left alone if it is empty."""
     total = 0.0
@@ -159,7 +159,7 @@ def pointwise_gradients(kind, a, y, f, w, weighted, start, stop, G, H):
     return total
 
 
-@compiled
+@compiled(refcount=False)
 def add_leaf_values(nodes, value, a, b, f):
     """Add the value of its leaf to f of every row of the leaves a .. b."""
     rows, start, stop, left, _ = nodes
@@ -170,7 +170,7 @@ def add_leaf_values(nodes, value, a, b, f):
                 f[np.uint64(rows[i])] += step
 
 
-@compiled
+@compiled(refcount=False)
 def newton_leaf_values(nodes, G, H, w, factor, a, b, value):
     """factor sum w G / sum w H by node, or 0 where the curvature is 0."""
     rows, start, stop, left, inner = nodes

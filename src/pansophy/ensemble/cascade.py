@@ -28,6 +28,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..base import Classifier
+from ..core.frames import rows_of_table
 from ..params import Jobs, NonNegative, ParameterError
 from ..persist.saved_state import IntArray, saved_state
 from ..typing import NumberList, Splits
@@ -35,7 +36,6 @@ from .committee import (
     AbstractCommittee,
     NamedEstimators,
     fit_clone,
-    take_rows,
 )
 from .members import class_probabilities
 from .stacking import cross_val_predictions
@@ -134,7 +134,7 @@ class CascadeClassifier(Classifier, AbstractCommittee):
             if not hasattr(estimator, "predict_proba"):
                 raise ParameterError(f"stage {name!r} has no predict_proba.")
             weights = {key: value[kept] for key, value in asked[name].items()}
-            part = (take_rows(X, kept), y[kept], weights)
+            part = (rows_of_table(X, kept), y[kept], weights)
             fitted.append(fit_clone(estimator, *part, name))
             learned.append(len(kept))
             if self.learn_from == "reached" and m + 1 < len(members):
@@ -194,7 +194,7 @@ class CascadeClassifier(Classifier, AbstractCommittee):
             left = left[p[left].max(axis=1) < thresholds[m - 1]]
             if len(left) == 0:
                 break
-            p[left] = class_probabilities(estimator, take_rows(X, left), K)
+            p[left] = class_probabilities(estimator, rows_of_table(X, left), K)
             stage[left] = m
         return p, stage
 

@@ -239,17 +239,6 @@ def array_as_numpy(X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def take_rows(X, rows):
-    """Some rows of an array, a sparse matrix, a data frame or a list."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "tocsr"):
-        return X.tocsr()[rows]
-    if hasattr(X, "shape"):
-        return X[rows]
-    return np.asarray(X)[rows]
-
-
 def fit_with_params(model, X, y, params, name=""):
     """Fit with further arguments; an error names a member that takes no weights."""
     try:

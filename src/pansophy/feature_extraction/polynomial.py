@@ -26,8 +26,10 @@ import scipy.sparse as sp
 from ..base import Estimator, Transformer
 from ..core import arrays
 from ..params import Flag, Natural
+from ..persist.saved_state import Whole, saved_state
 
 MANY_COLUMNS = 1_000_000  # columns beyond which an expansion is worth a warning
+MOST_FACTORS = 1000  # of both columns and degree, in a model file
 LARGE_BYTES = 1 << 30  # bytes of the result beyond which there is a warning
 
 
@@ -94,11 +96,24 @@ def is_single(X) -> bool:
     return str(X.dtype).endswith("float32")
 
 
-def is_float32(X) -> bool:
-    """Whether an array of any library holds float32."""
-    return str(X.dtype).endswith("float32")
+def has_the_size_of_its_degree(model) -> bool:
+    """Whether a loaded expansion counts the columns that its degree makes of X."""
+    if not hasattr(model, "n_output_features_"):
+        return True
+    d, degree = model.n_features_in_, model.degree
+    if min(d, degree) > MOST_FACTORS:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.n_output_features_ == polynomial_size(
+            d,
+            degree,
+            interaction_only=model.interaction_only,
+            include_bias=model.include_bias,
+        )
 
 
+@saved_state(n_output_features_=Whole(low=1), check=has_the_size_of_its_degree)
 @dataclass(eq=False, repr=False)
 class PolynomialFeatures(Transformer, Estimator):
     """All monomials of the columns up to a degree, eq. (1).

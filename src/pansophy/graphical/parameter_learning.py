@@ -207,7 +207,7 @@ class MissingPattern(NamedTuple):
     receiver: list[int]  # the bucket that the message of k goes to, or -1
 
 
-def missing_patterns(codes, parents, sizes, weights=None) -> list[MissingPattern]:
+def missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPattern]:
     """The groups of missing nodes that share families, with the rows that miss them."""
     incomplete = (codes < 0).any(axis=1)
     rows = codes[incomplete]
@@ -400,7 +400,7 @@ def fit_tables_em(
     """
     codes = np.asarray(codes)
     fixed = family_counts(codes, parents, sizes, weights)
-    patterns = missing_patterns(codes, parents, sizes, weights)
+    patterns = missing_node_groups(codes, parents, sizes, weights)
     n = float(len(codes) if weights is None else np.sum(weights))
     a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 

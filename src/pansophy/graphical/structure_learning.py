@@ -18,9 +18,9 @@ from .dags import parents_from_adjacency
 from .parameter_learning import estimate_tables, node_families
 from .table_encoding import (
     columns_are_continuous,
+    continuous_columns,
     drop_zero_weight_rows,
     encode_table,
-    numeric_columns,
 )
 
 
@@ -42,7 +42,7 @@ def read_training_table(model, data, weights, *, gaussian: bool | None, hint="")
         data = validate_data(model, data, dtype=kind)
     if gaussian is None:
         gaussian = columns_are_continuous(data, hint)
-    X, space = numeric_columns(data) if gaussian else encode_table(data)
+    X, space = continuous_columns(data) if gaussian else encode_table(data)
     if len(X) == 0:
         raise ValueError("Found array with 0 sample(s), at least one is needed.")
     if not gaussian and (X < 0).any():

@@ -36,7 +36,7 @@ from ..distributions.normal import moments
 from . import _contingency_tables as loops
 from .contingency_tables import ContingencyTables
 from .dags import parse_parents
-from .table_encoding import drop_zero_weight_rows, encode_table, numeric_columns
+from .table_encoding import continuous_columns, drop_zero_weight_rows, encode_table
 
 DISCRETE_SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
 MIN_SPARSE_CELLS = 1 << 20  # from which only occurring cells are counted
@@ -194,7 +194,7 @@ class CachedFamilyScores:
 def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
     """The family scores of a table for a score by name, and its variables."""
     if kind in GAUSSIAN_SCORES:
-        X, space = numeric_columns(data, columns)
+        X, space = continuous_columns(data, columns)
         return GaussianFamilyScores(X, kind, weights), space
     if kind not in DISCRETE_SCORES:
         known = ", ".join((*DISCRETE_SCORES, *GAUSSIAN_SCORES))

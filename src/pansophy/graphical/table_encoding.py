@@ -118,7 +118,7 @@ def named_column_reader(data, space, columns):
     return tuple(place), lambda name: X[:, place[name]]
 
 
-def numeric_columns(data, columns=None):
+def continuous_columns(data, columns=None):
     """Columns of numbers as an array (n, d), and a space of continuous variables."""
     names, read = named_column_reader(data, None, columns)
     parts = []

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..distances.pairwise_metrics import unit_length_rows
 from . import _spanning_trees as loops
 
 METRIC_KINDS = {
@@ -125,14 +126,6 @@ def comparison_scales(metric, p):
     if metric in ("minkowski", "p"):
         return (lambda c: c**p), (lambda w: w ** (1.0 / p))
     return np.copy, (lambda w: w)
-
-
-def unit_length_rows(X):
-    """Rows scaled to length 1; a row of zeros raises."""
-    top = np.linalg.norm(X, axis=1, keepdims=True)
-    if not top.all():
-        raise ValueError("the cosine of a row of zeros is not defined.")
-    return X / top
 
 
 def sort_edges(tree, lengthen):

@@ -213,7 +213,6 @@ def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, 
     """One pass with an update per row; returns eq. (1) with the losses on the way."""
     X, indices, indptr = rows
     l1, averaging = rule.l1 > 0, past.size > 0
-    everywhere = X.ndim == 2 or averaging
     aggressive = rule.step == PA1 or rule.step == PA2
     s = 1.0
     b = z[INTERCEPT]
@@ -226,10 +225,11 @@ def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, 
     for k in range(order.size):
         i = order[k]
         prefetch_row(X, indices, indptr, order[min(k + AHEAD, order.size - 1)])
-        if l1 and everywhere:
-            apply_l1_debt(u, paid, owed, past, q)
-        elif l1:
-            apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed)
+        if l1 and not averaging:  # else all is paid at the end of each update
+            if X.ndim == 2:
+                apply_l1_debt(u, paid, owed, past, q)
+            else:
+                apply_l1_debt_of_row(X, indices, indptr, i, u, paid, owed)
         yi = y[i]
         f = s * row_dot(X, indices, indptr, i, u) + b
         weight = factors[1] if yi > 0 else factors[0]
@@ -262,6 +262,8 @@ def single_row_pass(rows, order, y, v, factors, y_is_sign, rule, u, paid, past, 
             if rule.intercept:
                 b += step
         owed += eta * rule.l1 / s
+        if l1 and averaging:  # the average is of coefficients that have paid
+            apply_l1_debt(u, paid, owed, past, q)
         if averaging and t >= rule.average:
             q += s
             z[INTERCEPT_SUM] += b

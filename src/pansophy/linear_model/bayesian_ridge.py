@@ -127,8 +127,10 @@ def rotate_rows(X, y, w, intercept) -> RotatedRows:
     T, n, mean, offset, variance = triangular_statistics(X, y, w, intercept)
     with one_thread_if_small(T.R.shape[1]):
         U, s, V = scipy.linalg.svd(T.R, full_matrices=False)
-    u = U.T @ T.c[:, 0]
-    rest = float(T.residual[0]) + max(float(T.c[:, 0] @ T.c[:, 0] - u @ u), 0.0)
+    c = T.c[:, 0]
+    u = U.T @ c
+    # the part of c that U leaves: a difference of squares would keep its rounding
+    rest = float(T.residual[0]) + float(np.sum((c - U @ u) ** 2))
     return RotatedRows(s, u, V, rest, n, mean, offset, variance)
 
 

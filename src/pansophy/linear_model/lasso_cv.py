@@ -192,8 +192,31 @@ def warn_unconverged_folds(model, unconverged, total):
         )
 
 
+class AbstractLassoCV(AbstractLasso):
+    """A model of the lasso family with a splitter `cv`."""
+
+    cv: Splits
+
+    def get_metadata_routing(self):
+        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
+        return cross_validation_router(self, check_cv(self.cv))
+
+
+class AbstractOneTargetLassoCV(AbstractLassoCV):
+    """The common `fit` of `LassoCV` and `ElasticNetCV`."""
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y.
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
+        return fit_cross_validated(self, data, splits, multi_task=False)
+
+
 @dataclass(eq=False, repr=False)
-class LassoCV(AbstractLasso):
+class LassoCV(AbstractOneTargetLassoCV):
     """Lasso whose strength is chosen by cross-validation. See the module text.
 
     Parameters
@@ -271,22 +294,9 @@ class LassoCV(AbstractLasso):
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y.
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        return fit_cross_validated(self, data, splits, multi_task=False)
-
-    def get_metadata_routing(self):
-        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
-        return cross_validation_router(self, check_cv(self.cv))
-
 
 @dataclass(eq=False, repr=False)
-class ElasticNetCV(AbstractLasso):
+class ElasticNetCV(AbstractOneTargetLassoCV):
     """Elastic net with strength and mix chosen by cross-validation.
 
     Parameters
@@ -366,16 +376,3 @@ class ElasticNetCV(AbstractLasso):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
-
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y.
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = check_lasso_data(self, X, y, sample_weight, y_kind="number")
-        return fit_cross_validated(self, data, splits, multi_task=False)
-
-    def get_metadata_routing(self):
-        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
-        return cross_validation_router(self, check_cv(self.cv))

@@ -24,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import check_cv
 
 from ..core import arrays, threads
 from ..core.least_squares import least_squares
@@ -34,7 +33,7 @@ from ..optim.centered_design import Design
 from ..params import Count, Flag, Fraction, Jobs, NonNegative, Positive, Verbosity
 from ..typing import NumberList, Seed, Splits
 from .lasso import AbstractLasso, initial_coefficients, store_lasso_fit
-from .lasso_cv import fit_cross_validated
+from .lasso_cv import AbstractLassoCV, fit_cross_validated
 from .lasso_path import (
     centre_targets,
     check_lasso_data,
@@ -44,7 +43,7 @@ from .lasso_path import (
     minimise_lasso,
     penalty_factory,
 )
-from .metadata_routing import cross_validation_router, route_fit_metadata
+from .metadata_routing import route_fit_metadata
 
 
 def require_2d_targets(model, data):
@@ -104,8 +103,38 @@ def multi_task_tags(tags):
     return tags
 
 
+class AbstractMultiTask(AbstractLasso):
+    """A model for several targets at one strength."""
+
+    @property
+    def sparse_coef_(self):
+        """`coef_` as a CSR matrix."""
+        return sp.csr_matrix(arrays.to_numpy(self.coef_))
+
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())
+
+
+class AbstractMultiTaskCV(AbstractLassoCV):
+    """The common `fit` of the models whose strength is chosen on folds."""
+
+    def fit(self, X, y, sample_weight=None, **params):
+        """Choose on folds, then fit to all rows X and targets y (n, t).
+
+        Further keywords, groups say, go to the splitter by metadata routing.
+        """
+        splits, _ = route_fit_metadata(self, params, sample_weight)
+        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
+        fit_cross_validated(self, data, splits, multi_task=True)
+        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
+        return self
+
+    def __sklearn_tags__(self):
+        return multi_task_tags(super().__sklearn_tags__())
+
+
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNet(AbstractLasso):
+class MultiTaskElasticNet(AbstractMultiTask):
     """Elastic net for several targets with one support. See the module text.
 
     Parameters
@@ -170,17 +199,9 @@ class MultiTaskElasticNet(AbstractLasso):
         """Fit to rows X and targets y (n, t)."""
         return fit_multi_task(self, self.l1_ratio, X, y, sample_weight)
 
-    @property
-    def sparse_coef_(self):
-        """`coef_` as a CSR matrix."""
-        return sp.csr_matrix(arrays.to_numpy(self.coef_))
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())
-
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLasso(AbstractLasso):
+class MultiTaskLasso(AbstractMultiTask):
     """Lasso for several targets with one support. See the module text.
 
     Parameters
@@ -242,17 +263,9 @@ class MultiTaskLasso(AbstractLasso):
         """Fit to rows X and targets y (n, t)."""
         return fit_multi_task(self, 1.0, X, y, sample_weight)
 
-    @property
-    def sparse_coef_(self):
-        """`coef_` as a CSR matrix."""
-        return sp.csr_matrix(arrays.to_numpy(self.coef_))
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())
-
 
 @dataclass(eq=False, repr=False)
-class MultiTaskLassoCV(AbstractLasso):
+class MultiTaskLassoCV(AbstractMultiTaskCV):
     """Multi-task lasso with a strength chosen by cross-validation.
 
     Parameters
@@ -324,27 +337,9 @@ class MultiTaskLassoCV(AbstractLasso):
 
     path = staticmethod(lasso_path)  # as in scikit-learn, without an intercept
 
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y (n, t).
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
-        fit_cross_validated(self, data, splits, multi_task=True)
-        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
-        return self
-
-    def get_metadata_routing(self):
-        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
-        return cross_validation_router(self, check_cv(self.cv))
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())
-
 
 @dataclass(eq=False, repr=False)
-class MultiTaskElasticNetCV(AbstractLasso):
+class MultiTaskElasticNetCV(AbstractMultiTaskCV):
     """Multi-task elastic net, strength and mix chosen by folds.
 
     Parameters
@@ -418,21 +413,3 @@ class MultiTaskElasticNetCV(AbstractLasso):
     selection: Literal["cyclic", "random"] = "cyclic"
 
     path = staticmethod(enet_path)  # as in scikit-learn, without an intercept
-
-    def fit(self, X, y, sample_weight=None, **params):
-        """Choose on folds, then fit to all rows X and targets y (n, t).
-
-        Further keywords, groups say, go to the splitter by metadata routing.
-        """
-        splits, _ = route_fit_metadata(self, params, sample_weight)
-        data = require_2d_targets(self, check_lasso_data(self, X, y, sample_weight))
-        fit_cross_validated(self, data, splits, multi_task=True)
-        self.coef_ = self.coef_ if self.coef_.ndim == 2 else self.coef_[None, :]
-        return self
-
-    def get_metadata_routing(self):
-        """scikit-learn's router: the splitter may ask for metadata of `fit`."""
-        return cross_validation_router(self, check_cv(self.cv))
-
-    def __sklearn_tags__(self):
-        return multi_task_tags(super().__sklearn_tags__())

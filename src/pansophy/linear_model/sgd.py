@@ -30,8 +30,10 @@ without a loss gradient one scalar product. A sparse row touches its own columns
 the L1 penalty owed by a column is applied when the column is next read, which gives the
 same numbers as applying it at every step, so sparse and dense rows agree to rounding
 (scikit-learn slows the intercept by 0.01 for sparse rows; here it is not). The average
-of w over updates is kept as q u - p, and p changes where u does. Rules (5), batches,
-and averages under an L1 penalty touch all d columns at each update.
+of w over updates is kept as q u - p, and p changes where u does. It is the mean of the
+coefficients after their penalty, so that a coefficient which stays at 0 has the average
+0 (scikit-learn's leaves the L1 penalty out of p). Rules (5), batches, and averages
+under an L1 penalty touch all d columns at each update.
 
 One fit solves k problems: one for a regression or two classes, one class against the
 rest for more. `partial_fit` continues with everything that the step rule and the

@@ -23,7 +23,7 @@ import numpy as np
 from .. import nn
 from ..base import host_array
 from ..core.weighted import check_sample_weight
-from ..params import Count, Flag, ParameterRule, Positive
+from ..params import Count, Flag, ParameterRule, Positive, check_params
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
 from .image_files import image_paths, is_image_folder, read_images
 from .mlp import FractionBelowOne, LayerSizes
@@ -102,6 +102,7 @@ def flat_images(model, X, *, reset):
 
 def check_images(model, X, y, sample_weight):
     """Training images as (n, channels, h, w), y and weights; sets `image_shape_`."""
+    check_params(model)
     flat, shape, classes = flat_images(model, X, reset=True)
     if classes is not None and y is None:
         y = np.array(classes)
@@ -157,12 +158,12 @@ def learn_pixel_scaling(model, inputs, w):
 def build_conv_net(model, n_outputs, head):
     """The net of an estimator's parameters."""
     h, w, channels = model.image_shape_
+    filters = np.atleast_1d(model.n_filters).tolist()
     net = nn.ConvNet(
         (channels, h, w),
         n_outputs,
-        n_filters=np.atleast_1d(model.n_filters).tolist(),
+        n_filters=[(k,) * model.convs_per_block for k in filters],
         kernel_size=model.kernel_size,
-        convs_per_block=model.convs_per_block,
         pool_size=model.pool_size,
         pooling=model.pooling,
         global_pooling=bool(model.global_pooling),
@@ -173,8 +174,9 @@ def build_conv_net(model, n_outputs, head):
         activation=model.activation,
         dropout=model.dropout,
         head=head,
-        augmentation=nn.Augmentation(**model.augment) if model.augment else None,
     )
+    if model.augment:
+        net.augmentation = nn.Augmentation(**model.augment)
     net.set_pixel_scaling(model.pixel_mean_, model.pixel_scale_)
     return net
 

@@ -515,7 +515,7 @@ class MLPClassifier(Classifier, AbstractMLP):
     n_iter_, t_ : int
         Epochs, and rows seen.
     history_ : dict of arrays
-        Per epoch: loss, valid_loss, validation_score.
+        Per epoch: loss, valid_loss, validation_score, and speeds.
     converged_, interrupted_ : bool
         How training ended.
 
@@ -735,7 +735,7 @@ class MLPRegressor(Regressor, AbstractMLP):
     n_iter_, t_ : int
         Epochs, and rows seen.
     history_ : dict of arrays
-        Per epoch: loss, valid_loss, validation_score.
+        Per epoch: loss, valid_loss, validation_score, and speeds.
     converged_, interrupted_ : bool
         How training ended.
 

@@ -22,6 +22,7 @@ Refs      [Chen2018]; [Bock1984] multiple shooting
 """
 
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -330,7 +331,7 @@ class WindowNet(torch.nn.Module):
         total = 0.0
         for j in range(gaps.shape[1]):
             h = gaps[:, j, None]
-            scaled = lambda s, y, h=h: h * self.field(s, y)  # noqa: ARG005
+            scaled = lambda s, y, h=h: h * self.field(s, y)
             x = nn.odeint(
                 scaled, x, (0.0, 1.0), self.method, step=1 / self.n_steps,
                 checkpoints=False,
@@ -425,7 +426,7 @@ class NeuralODEDynamics(Estimator):
         spread = states.std(axis=0)
         self.scale_ = np.where(spread > 0, spread, 1.0)
         gaps = np.concatenate(
-            [np.diff(times[a:b]) for a, b in zip(series.offsets, series.offsets[1:])]
+            [np.diff(times[a:b]) for a, b in pairwise(series.offsets)]
         )
         self.time_scale_ = float(np.median(gaps))
         scaled = (states - self.center_) / self.scale_
@@ -476,7 +477,8 @@ class NeuralODEDynamics(Estimator):
         start = np.asarray(start, dtype=float)
         if start.shape[-1:] != (self.n_features_in_,):
             raise ValueError(
-                f"start must have {self.n_features_in_} columns, got shape {start.shape}."
+                f"start must have {self.n_features_in_} columns, got shape "
+                f"{start.shape}."
             )
         times = np.asarray(times, dtype=float) / self.time_scale_
         device = resolve_device(self.device)
@@ -522,9 +524,7 @@ def check_series_times(times, series) -> np.ndarray:
 def cut_windows(states, times, offsets, window) -> tuple[Any, Any]:
     """Overlapping windows (k, m + 1, d) and their time steps (k, m), float32."""
     m = min(window, int(np.diff(offsets).min()) - 1)
-    starts = np.concatenate(
-        [np.arange(a, b - m) for a, b in zip(offsets, offsets[1:])]
-    )
+    starts = np.concatenate([np.arange(a, b - m) for a, b in pairwise(offsets)])
     index = starts[:, None] + np.arange(m + 1)
     return (
         states[index].astype(np.float32),

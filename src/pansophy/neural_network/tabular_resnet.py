@@ -34,6 +34,7 @@ def build_tabular_resnet(model, n_outputs, head):
         dropout=model.dropout,
         activation=model.activation,
         head=head,
+        alpha=model.alpha,
     )
 
 
@@ -57,6 +58,9 @@ class TabularResNetClassifier(AbstractNetClassifier):
         Chance that a hidden unit is left out of a training step.
     activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
 default="relu"
+    alpha : float, default=0
+        Penalty on the squared entries of the matrices, over the weight of a batch, as
+        in `MLPClassifier`; it suits few rows better than a decay of weights.
     categorical_features : None, "from_dtype", mask, indices or names, \
 default="from_dtype"
         Columns of categories; "from_dtype" takes the text and categorical columns of a
@@ -131,6 +135,7 @@ default="from_dtype"
     embedding_size: Count = 8
     dropout: FractionBelowOne = 0.1
     activation: Activation = "relu"
+    alpha: NonNegative = 0.0
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
     n_epochs: Count = 100
     weight_decay: NonNegative = 0.01
@@ -190,6 +195,9 @@ class TabularResNetRegressor(AbstractNetRegressor):
         Chance that a hidden unit is left out of a training step.
     activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
 default="relu"
+    alpha : float, default=0
+        Penalty on the squared entries of the matrices, over the weight of a batch, as
+        in `MLPClassifier`; it suits few rows better than a decay of weights.
     categorical_features : None, "from_dtype", mask, indices or names, \
 default="from_dtype"
         Columns of categories; "from_dtype" takes the text and categorical columns of a
@@ -266,6 +274,7 @@ default="from_dtype"
     embedding_size: Count = 8
     dropout: FractionBelowOne = 0.1
     activation: Activation = "relu"
+    alpha: NonNegative = 0.0
     categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
     n_epochs: Count = 100
     weight_decay: NonNegative = 0.01

@@ -12,8 +12,10 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from . import activations, heads, schedules
-from .activations import ACTIVATIONS
+from . import activations, heads, init, parallel, schedules
+from .activation_checkpointing import checkpoint_activations
+from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
+from .approximation_curve import approximation_curve
 from .attention import (
     SIMILARITIES,
     CrossAttention,
@@ -25,8 +27,10 @@ from .attention import (
     causal_mask,
 )
 from .augmentation import Augmentation, augment, invariance_score
+from .backward import backward
 from .batches import Batches, SparseRows
 from .bptt import TimeGradients, bptt, clip_gradients, gradient_by_lag
+from .check_graph import check_graph
 from .checkpoint import read_checkpoint, write_checkpoint
 from .conv import (
     Conv,
@@ -36,18 +40,22 @@ from .conv import (
     transposed_output_size,
 )
 from .conv_net import ConvNet
+from .data_sources import FileRows, ParquetRows, RaggedRows
 from .decoding import TokenModel, beam_search, decode
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
+from .ft_transformer import FTTransformer
 from .heads import HEADS
 from .hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .init import glorot_uniform
 from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
 from .mamba import Mamba
-from .mlp import MLP, glorot_uniform
+from .mlp import MLP
 from .model_size import count_flops, count_parameters
 from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
+from .neuron import Neuron
 from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
@@ -66,13 +74,19 @@ from .positions import (
 from .recurrent import GRU, LSTM, RNN
 from .saliency import saliency
 from .scan import scan
-from .sequence_net import ARCHITECTURES, RaggedRows, SequenceNet
+from .sequence_net import ARCHITECTURES, SequenceNet
+from .sequential import Sequential
 from .ssd import ssd
 from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
 from .stopping import EarlyStopping
 from .tableaus import TABLEAUS
 from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
+from .training_report import (
+    learning_rate_range_test,
+    saturation_report,
+    training_report,
+)
 from .transformer import (
     CLASSIC,
     MODERN,
@@ -84,6 +98,8 @@ from .transformer import (
 )
 from .weight_average import WeightAverage
 from .weight_sharing import tie
+from .weight_symmetries import canonicalize, count_equivalent_weights
+from .xor_network import xor_network
 
 __all__ = [
     "ACTIVATIONS",
@@ -104,8 +120,11 @@ __all__ = [
     "CrossAttention",
     "DropConnect",
     "Dropout",
+    "ELU",
     "EarlyStopping",
+    "FTTransformer",
     "FeatureExtractor",
+    "FileRows",
     "FlowNet",
     "GRU",
     "GroupNorm",
@@ -113,6 +132,7 @@ __all__ = [
     "KeyValueCache",
     "LSTM",
     "LayerNorm",
+    "LeakyReLU",
     "LearnedPositions",
     "Lion",
     "LocallyConnected",
@@ -121,12 +141,15 @@ __all__ = [
     "MODERN",
     "Mamba",
     "MaxPool",
+    "Maxout",
     "MultiHeadAttention",
     "Muon",
     "Net",
     "NeuralODE",
+    "Neuron",
     "ODESolution",
     "ParameterGroups",
+    "ParquetRows",
     "PeriodicEmbedding",
     "PiecewiseLinearEmbedding",
     "PositionalEncoding",
@@ -143,6 +166,7 @@ __all__ = [
     "STANDARD",
     "SelfAttention",
     "SequenceNet",
+    "Sequential",
     "SparseRows",
     "SpectralNorm",
     "StateSpaceBlock",
@@ -159,15 +183,21 @@ __all__ = [
     "TransformerEncoder",
     "WeightAverage",
     "activations",
+    "approximation_curve",
     "attend",
     "augment",
+    "backward",
     "beam_search",
     "bptt",
+    "canonicalize",
     "causal_convolution",
     "causal_mask",
+    "check_graph",
+    "checkpoint_activations",
     "clip_gradients",
     "conv_output_size",
     "convolve_channels",
+    "count_equivalent_weights",
     "count_flops",
     "count_parameters",
     "decode",
@@ -177,16 +207,20 @@ __all__ = [
     "gradient_by_lag",
     "heads",
     "hippo_legs",
+    "init",
     "invariance_score",
     "layer_outputs",
+    "learning_rate_range_test",
     "legs_coefficients",
     "lipschitz_bound",
     "lipschitz_estimate",
     "odeint",
+    "parallel",
     "quantile_bins",
     "read_checkpoint",
     "reconstruct_history",
     "saliency",
+    "saturation_report",
     "scan",
     "schedules",
     "sinusoidal_positions",
@@ -195,7 +229,9 @@ __all__ = [
     "ssm_scan",
     "tie",
     "train",
+    "training_report",
     "transposed_output_size",
     "unfreeze",
     "write_checkpoint",
+    "xor_network",
 ]

@@ -234,7 +234,8 @@ class TritonSSD(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, log_a, B, C, gain, h0):
         x, log_a, B, C, gain, h0 = (
-            part.contiguous() for part in (x, log_a, B.to(x.dtype), C.to(x.dtype), gain, h0)
+            part.contiguous()
+            for part in (x, log_a, B.to(x.dtype), C.to(x.dtype), gain, h0)
         )
         launch = Launch(x, B)
         made, total = launch.states(x, log_a, B, gain, True)

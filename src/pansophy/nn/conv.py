@@ -29,7 +29,8 @@ Refs      [LeCun1998]; [Dumoulin2016] sizes; [He2015] initial weights
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -89,7 +90,9 @@ def padding_pairs(padding: Padding, sizes, kernel, stride, dilation):
     return [(p, p) for p in per_dimension("padding", padding, len(sizes), 0)]
 
 
-def conv_output_size(input_size, kernel_size, stride=1, padding=0, dilation=1):
+def conv_output_size(
+    input_size, kernel_size, stride=1, padding: Padding = 0, dilation=1
+) -> Any:
     """Size of what a convolution or pooling layer gives, eq. (2).
 
     Parameters
@@ -240,23 +243,33 @@ def convolve_channels(x, w, b=None, *, stride=1, padding=0, dilation=1, groups=1
     [[[1.0, 3.0, 5.0, 3.0]]]
     """
     ndim = w.ndim - 2
-    sizes = x.shape[2:]
-    kernel = tuple(w.shape[2:])
-    stride = per_dimension("stride", stride, ndim)
-    dilation = per_dimension("dilation", dilation, ndim)
     if x.ndim != ndim + 2 or x.shape[1] != w.shape[1] * groups:
         raise ValueError(
             f"an input of shape (rows, {w.shape[1] * groups}, {ndim} sizes) is "
             f"expected, got {tuple(x.shape)}."
         )
-    conv_output_size(tuple(sizes), kernel, stride, padding, dilation)  # or refuse
+    sizes, kernel = tuple(x.shape[2:]), tuple(w.shape[2:])
+    around, both = zeros_around(sizes, kernel, stride, padding, dilation)
+    if around:
+        x = functional.pad(x, around)
+    return CONVOLUTIONS[ndim](x, w, b, stride, both, dilation, groups)
+
+
+@lru_cache(1024)
+def zeros_around(sizes, kernel, stride, padding, dilation):
+    """Zeros to add to an input of these sizes before, and while, it is convolved.
+
+    What has as many zeros before as after is left to the convolution itself.
+    """
+    ndim = len(sizes)
+    conv_output_size(sizes, kernel, stride, padding, dilation)  # or refuse
+    stride = per_dimension("stride", stride, ndim)
+    dilation = per_dimension("dilation", dilation, ndim)
     pads = padding_pairs(padding, sizes, kernel, stride, dilation)
     if any(before != after for before, after in pads):
         around = [p for pair in reversed(pads) for p in pair]  # torch: last one first
-        x = functional.pad(x, around)
-        pads = [(0, 0)] * ndim
-    both = [before for before, _ in pads]
-    return CONVOLUTIONS[ndim](x, w, b, stride, both, dilation, groups)
+        return around, (0,) * ndim
+    return None, tuple(before for before, _ in pads)
 
 
 class ConvTranspose(nn.Module):

@@ -73,10 +73,9 @@ class ConvNet(nn.Module):
         Channels, height and width of the images.
     n_outputs : int
         Columns of the scores F.
-    n_filters : sequence of int, default=(32, 64)
-        Kernels of the convolutions of each block.
+    n_filters : sequence of int or of tuples of int, default=(32, 64)
+        Kernels of each block; a tuple for a block of several convolutions.
     kernel_size : int, default=3
-    convs_per_block : int, default=1
     pool_size : int, default=2
         Window and stride of the pooling after each block; 1: none.
     pooling : {"max", "average"}, default="max"
@@ -92,8 +91,11 @@ class ConvNet(nn.Module):
         Chance that a channel of a block, or a dense unit, is left out of a step.
     head : str, default="softmax"
         One of `nn.HEADS`.
-    augmentation : Augmentation or None, default=None
-        Random changes of the training images.
+
+    Attributes
+    ----------
+    augmentation : Augmentation or None
+        Random changes of the training images; None until it is set.
 
     Examples
     --------
@@ -111,24 +113,23 @@ class ConvNet(nn.Module):
 
     def __init__(
         self, input_shape, n_outputs, *, n_filters=(32, 64), kernel_size=3,
-        convs_per_block=1, pool_size=2, pooling="max", global_pooling=False,
-        hidden_layer_sizes=(), normalisation="batch", activation="relu", dropout=0.0,
-        head="softmax", augmentation=None,
+        pool_size=2, pooling="max", global_pooling=False, hidden_layer_sizes=(),
+        normalisation="batch", activation="relu", dropout=0.0, head="softmax",
     ):  # fmt: skip
         super().__init__()
         self.input_shape = tuple(int(n) for n in input_shape)
         self.activation, self.head = activation, head
-        self.augmentation = augmentation and Augmentation(*augmentation)
+        self.augmentation: Augmentation | None = None
         self.global_pooling = bool(global_pooling)
         channels, *sizes = self.input_shape
         self.register_buffer("pixel_mean", torch.zeros(1, channels, 1, 1))
         self.register_buffer("pixel_scale", torch.ones(1, channels, 1, 1))
         self.blocks = nn.ModuleList()
         self.pools = nn.ModuleList()
-        for filters in n_filters:
+        for given in n_filters:
             block = nn.ModuleList()
             kernel = tuple(kernel_size if n > 1 else 1 for n in sizes)
-            for _ in range(convs_per_block):
+            for filters in given if isinstance(given, (tuple, list)) else (given,):
                 block.append(
                     ConvBlock(channels, filters, kernel, normalisation, activation)
                 )
@@ -180,14 +181,16 @@ class ConvNet(nn.Module):
     def standardise(self, x: Tensor) -> Tensor:
         """Images of any number type as the first convolution takes them."""
         x = (x.to(self.pixel_mean.dtype) - self.pixel_mean) / self.pixel_scale
-        x = x.clamp(-FARTHEST, FARTHEST)
-        return x.contiguous(memory_format=torch.channels_last)
+        return x.clamp_(-FARTHEST, FARTHEST)
 
     def features(self, x: Tensor, w: Tensor | None = None) -> Tensor:
         """What the dense layers see: (rows, units)."""
         x = self.standardise(x)
         if self.augmentation is not None and self.training:
             x = self.augmentation(x)
+        # a copy: `contiguous` would leave images of one channel in an order that
+        # convolutions take for channels first
+        x = x.clone(memory_format=torch.channels_last)
         for block, pool in zip(self.blocks, self.pools):
             for part in block:
                 x = part(x, w)

@@ -13,7 +13,6 @@ A graph is kept for a second backward pass only while another tensor of the same
 of `losses` still needs it.
 """
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 
 from .optimisers import ParameterPack, pack_parameters
+from .parallel import SingleProcess, pack_sharded
 
 
 class LossTotals:
@@ -36,15 +36,15 @@ class LossTotals:
             on_mps = value.device.type == "mps"  # which has no float64
             exact = torch.float32 if on_mps else torch.float64
             self.sums[name] = torch.zeros((), dtype=exact, device=value.device)
+            self.rows[name] = 0
         self.sums[name].add_(value, alpha=rows)
-        self.rows[name] = self.rows.get(name, 0) + rows
+        self.rows[name] += rows
 
-    def means(self, reduce: Callable[[dict], dict] | None = None) -> dict[str, float]:
-        """The mean of each loss that occurred, and a fresh start."""
+    def means(self, processes) -> dict[str, float]:
+        """The mean of each loss that occurred in any process, and a fresh start."""
         names = [name for name, rows in self.rows.items() if rows]
-        means = {name: float(self.sums[name]) / self.rows[name] for name in names}
-        if reduce is not None:
-            means = reduce({n: (means[n], self.rows[n]) for n in names})
+        parts = {n: (float(self.sums[n]) / self.rows[n], self.rows[n]) for n in names}
+        means = processes.mean_losses(parts)
         for name in self.sums:
             self.sums[name].zero_()  # the same tensors: a CUDA graph adds to them
             self.rows[name] = 0
@@ -66,47 +66,75 @@ class GradientStep:
         Whether to compute in bfloat16; losses must come out as float32.
     losses : function of a batch or None
         In place of `net.losses`, as when it is compiled.
-    reduce : function of a list of packs and a weight, or None
-        Makes the gradient that of all processes.
+    processes : of `nn.parallel`
+        The processes of the run; gradients are those of all their rows.
+    sharded : bool
+        Whether the processes hold parts of the parameters.
     """
 
     def __init__(
         self, net, optimiser, totals, *, clip=None, clip_value=None, amp=False,
-        losses=None, reduce=None,
+        losses=None, processes=None, sharded=False,
     ):  # fmt: skip
         self.net, self.totals = net, totals
         self.by_name = isinstance(optimiser, dict)
         self.clip, self.clip_value = clip, clip_value
         self.amp = amp
         self.losses = losses or net.losses
-        self.reduce = reduce
+        self.processes = processes or SingleProcess()
+        self.sharded = sharded
         rules = optimiser if self.by_name else {"": optimiser}
         named = {name: parameters_of_loss(net, name) for name in rules}
         refuse_shared_parameters(named)
         self.packs: dict[str, list[ParameterPack]] = {
-            name: pack_parameters(named[name], rule) for name, rule in rules.items()
+            name: pack_sharded(named[name], rule)
+            if sharded
+            else pack_parameters(named[name], rule)
+            for name, rule in rules.items()
         }
         own = getattr(net, "has_manual_gradients", False)
-        self.manual = own and not amp and not self.by_name and losses is None
+        self.manual = own and not (amp or self.by_name or sharded or losses)
 
     def __call__(self, batches, scale) -> None:
-        with torch.set_grad_enabled(not self.manual):
-            if self.by_name:
-                self._step_by_name(batches, scale)
-            else:
-                compute = self._manual_gradients if self.manual else self._backward
-                if not self.manual or len(batches) > 1:
-                    self._zero_gradients("")
-                for batch, rows, share in with_shares(batches):
-                    compute(batch, rows, share)
-                self._move("", batches, scale)
+        """One step; called in the mode of `grad_mode`."""
+        if self.by_name:
+            self._step_by_name(batches, scale)
+            return
+        if self.manual and len(batches) == 1:  # gradients overwrite those before
+            ((batch, rows),) = batches
+            self._count(self.net.gradients(batch), rows)
+        else:
+            compute = self._manual_gradients if self.manual else self._backward
+            self._zero_gradients("")
+            for batch, rows, share in self._with_shares(batches):
+                compute(batch, rows, share)
+        self._move("", batches, scale)
+
+    def grad_mode(self):
+        """Gradients on for autograd, off for a net that computes its own."""
+        return torch.set_grad_enabled(not self.manual)
+
+    def _count(self, values, rows):
+        for name, value in values.items():
+            self.totals.add(name, value, rows)
+
+    def _with_shares(self, batches):
+        """(batch, rows, share in the gradient) of each batch, eq. (1)."""
+        total = sum(rows for _, rows in batches)
+        factor = 1.0
+        if self.sharded:  # whose gradients are means over processes
+            device = next(self.net.parameters()).device
+            everywhere = self.processes.total(total, device)
+            factor = total * self.processes.size / everywhere if everywhere else 0.0
+        for batch, rows in batches:
+            part = rows / total if len(batches) > 1 and total else 1.0
+            yield batch, rows, part * factor
 
     def _manual_gradients(self, batch, rows, share):
         """Gradients by the net itself."""
         flat = [pack.flat for pack in self.packs[""]]
-        before = [] if share == 1 else [p.g.clone() for p in flat]
-        for name, value in self.net.gradients(batch).items():
-            self.totals.add(name, value, rows)
+        before = [p.g.clone() for p in flat]
+        self._count(self.net.gradients(batch), rows)
         for p, g in zip(flat, before):
             p.g.mul_(share).add_(g)
 
@@ -123,7 +151,7 @@ class GradientStep:
     def _step_by_name(self, batches, scale):
         deferred: dict[str, list] = {}
         moved: list[str] = []
-        for batch, rows, share in with_shares(batches):
+        for batch, rows, share in self._with_shares(batches):
             with self.autocast():
                 losses = self.losses(batch)
             if unknown := sorted(losses.keys() - self.packs.keys()):
@@ -177,33 +205,44 @@ class GradientStep:
 
     def _zero_gradients(self, name):
         for pack in self.packs[name]:
+            if self.sharded:
+                pack.flat.collect()  # drops what is left of an earlier backward pass
             pack.flat.g.zero_()
 
-    @torch.no_grad()
+    def _join_gradients(self, packs, batches):
+        """Gradients of the rows of all processes."""
+        if self.sharded:
+            for pack in packs:
+                pack.flat.collect()
+        else:
+            weight = sum(rows for _, rows in batches)
+            self.processes.reduce_gradients(packs, weight)
+
+    def _clip_norm(self, packs):
+        """Shorten the gradient in all packs to the norm `clip`, if it is longer."""
+        norms = [torch.linalg.vector_norm(pack.flat.g) for pack in packs]
+        norm = torch.linalg.vector_norm(torch.stack(norms))
+        if self.sharded:
+            total = self.processes.total(float(norm) ** 2, norm.device)
+            norm = torch.tensor(total**0.5, dtype=norm.dtype, device=norm.device)
+        factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
+        for pack in packs:
+            pack.flat.g.mul_(factor)
+
     def _move(self, name, batches, scale):
         """Clip the gradient of a name and let its optimisers step."""
         packs = self.packs[name]
-        if self.reduce is not None:
-            self.reduce(packs, sum(rows for _, rows in batches))
+        if self.sharded or self.processes.several:
+            self._join_gradients(packs, batches)
         if self.clip_value is not None:
             for pack in packs:
                 pack.flat.g.clamp_(-self.clip_value, self.clip_value)
         if self.clip is not None:
-            norms = [torch.linalg.vector_norm(pack.flat.g) for pack in packs]
-            norm = torch.linalg.vector_norm(torch.stack(norms))
-            factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
-            for pack in packs:
-                pack.flat.g.mul_(factor)
+            self._clip_norm(packs)
         for pack in packs:
             pack.rule.step(pack.flat, pack.state, scale)
-
-
-def with_shares(batches):
-    """(batch, rows, k_j / K) of each batch, eq. (1)."""
-    total = sum(rows for _, rows in batches)
-    for batch, rows in batches:
-        if rows:
-            yield batch, rows, rows / total if len(batches) > 1 else 1.0
+            if self.sharded:
+                pack.flat.scatter()
 
 
 def parameters_of_loss(net, name) -> dict[str, torch.nn.Parameter]:

@@ -10,8 +10,8 @@ so that a net of linear layers and activations of constant 1 (relu, tanh, |x|, .
 bounded by the product of its layers' spectral norms. The largest ratio over pairs of
 sample points is a bound from below.
 
-Spectral normalisation divides a weight by its largest singular value sigma, estimated by
-power iteration whose vectors are kept from call to call (`optim.power_iteration`). A
+Spectral normalisation divides a weight by its largest singular value sigma, estimated
+by power iteration whose vectors are kept from call to call (`optim.power_iteration`). A
 convolution is normalised as the linear map it is on its input, by the same iteration
 with the convolution and its transpose; the matrix of its kernel has another norm.
 
@@ -210,7 +210,8 @@ class SpectralNorm(nn.Module):
         if not isinstance(layer, nn.Linear) and input_shape is None:
             raise ValueError("a convolution needs input_shape.")
         self.layer = layer
-        self.n_iter, self.scale = int(n_iter), float(scale)
+        self.n_iter = int(n_iter)
+        self.scale = float(scale)
         self.input_shape = None if input_shape is None else tuple(input_shape)
         shape = (layer.in_features,) if isinstance(layer, nn.Linear) else input_shape
         generator = torch.Generator().manual_seed(0)

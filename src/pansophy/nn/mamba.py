@@ -23,7 +23,7 @@ Refs      [Gu2023] selection; [Dao2024] heads and (4)
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -86,14 +86,16 @@ class Mamba(nn.Module):
 
     def __init__(
         self, width: int, *, n_states: int = 16, expand: int = 2, head_size: int = 16,
-        convolution: int = 4, dt_min=1e-3, dt_max=1e-1, method="auto", generator=None,
+        convolution: int = 4, dt_min=1e-3, dt_max=1e-1, method: Any = "auto",
+        generator=None,
     ):  # fmt: skip
         super().__init__()
         self.width = int(width)
         self.inner = expand * self.width
         if self.inner % head_size:
             raise ValueError(
-                f"head_size must divide the {self.inner} inner channels, got {head_size}."
+                f"head_size must divide the {self.inner} inner channels, got "
+                f"{head_size}."
             )
         self.head_size, self.n_states = head_size, n_states
         self.heads = self.inner // head_size
@@ -125,7 +127,7 @@ class Mamba(nn.Module):
         """Eq. (2) on the convolved channels (batch, L, .)."""
         channels = functional.silu(channels)
         u, B, C = channels.split((self.inner, self.n_states, self.n_states), dim=-1)
-        delta = functional.softplus(dt.float() + self.dt_bias)
+        delta = functional.softplus(dt.to(self.dt_bias.dtype) + self.dt_bias)
         if mask is not None:
             delta = delta.masked_fill(~mask[..., None], 0.0)
             u = u.masked_fill(~mask[..., None], 0.0)
@@ -159,10 +161,9 @@ class Mamba(nn.Module):
         """The state before the first step."""
         like = self.kernel
         inputs = like.new_zeros(batch, self.channels, like.shape[-1] - 1)
-        h = like.new_zeros(
-            batch, self.heads, self.head_size, self.n_states, dtype=torch.float32
-        )
-        return MambaState(inputs, h)
+        exact = torch.promote_types(like.dtype, torch.float32)
+        shape = (batch, self.heads, self.head_size, self.n_states)
+        return MambaState(inputs, like.new_zeros(shape, dtype=exact))
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
         """One step: y_t (batch, width) and the state after it."""
@@ -170,7 +171,7 @@ class Mamba(nn.Module):
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
         channels = (window * self.kernel[:, 0]).sum(-1) + self.kernel_bias
         parts = self._selective(z, channels[:, None], dt)
-        exact = [p.to(state.h.dtype) for p in parts[:5]]
-        y, h = loop_ssd(*exact, state.h)
+        u, log_a, B, C, gain = (p.to(state.h.dtype) for p in parts[:5])
+        y, h = loop_ssd(u, log_a, B, C, gain, state.h)
         y = self._output(y.to(x.dtype), parts)[:, 0]
         return y, MambaState(window[:, :, 1:], h)

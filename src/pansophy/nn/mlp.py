@@ -18,12 +18,8 @@ bookkeeping than in its matrix products. Tests compare the two.
 
 Cost      O(n sum_l m_{l-1} m_l) a pass, three products a layer
 Shapes    X (n, m_0)   W_l (m_{l-1}, m_l)   b_l (m_l,)   F, Y (n, m_L)   w (n,)
-Refs      [Rumelhart1986] back-propagation; [Glorot2010] initial weights;
-          [Srivastava2014] dropout
+Refs      [Rumelhart1986] back-propagation; [Srivastava2014] dropout
 """
-
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -31,20 +27,7 @@ from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
 from .heads import HEADS, positive_total
-
-
-def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
-    """Matrices and biases drawn evenly from +-sqrt(6 / (fan in + fan out)).
-
-    The logistic function is a quarter as steep as tanh at 0 and takes 2, not 6.
-    """
-    factor = 2.0 if activation == "logistic" else 6.0
-    coefs, intercepts = [], []
-    for m, k in pairwise(sizes):
-        bound = np.sqrt(factor / (m + k))
-        coefs.append(rng.uniform(-bound, bound, (m, k)))
-        intercepts.append(rng.uniform(-bound, bound, k))
-    return coefs, intercepts
+from .init import warn_of_equal_units
 
 
 class MLP(nn.Module):
@@ -75,6 +58,7 @@ class MLP(nn.Module):
         self.layers = list(zip(self.weights, self.biases))
         self.activation, self.head = ACTIVATIONS[activation], HEADS[head]
         self.alpha, self.dropout = float(alpha), float(dropout)
+        warn_of_equal_units(*([np.asarray(a) for a in p] for p in (coefs, intercepts)))
 
     capturable = True  # every step does the same
 

@@ -117,7 +117,8 @@ class GroupNorm(nn.Module):
     def __init__(self, channels, groups=8, *, eps=EPS):
         super().__init__()
         channels = check_count("channels", channels)
-        self.groups, self.eps = check_count("groups", groups), float(eps)
+        self.groups = check_count("groups", groups)
+        self.eps = float(eps)
         if channels % self.groups:
             raise ValueError(f"groups must divide the {channels} channels: {groups}.")
         self.weight = nn.Parameter(torch.ones(channels))
@@ -206,5 +207,5 @@ def channel_norm(kind: str | None, channels: int) -> nn.Module | None:
     if kind == "group":
         return GroupNorm(channels, next(g for g in (8, 4, 2, 1) if channels % g == 0))
     raise ValueError(
-        f'normalisation is "batch", "group", "layer" or None, got {kind!r}.'
+        f'normalisation must be "batch", "group", "layer" or None, got {kind!r}.'
     )

@@ -95,8 +95,8 @@ class PiecewiseLinearEmbedding(nn.Module):
         super().__init__()
         T = max(len(q) for q in bins) - 1
         shape = (len(bins), T)
-        left, inverse = np.zeros(shape), np.zeros(shape)
-        low, high = np.zeros(shape), np.ones(shape)
+        left, inverse, low = (np.zeros(shape) for _ in range(3))
+        high = np.ones(shape)
         for j, q in enumerate(bins):
             q = np.asarray(q, float)
             k = T - len(q) + 1  # columns of few values fill the last places

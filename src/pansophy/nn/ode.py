@@ -1,6 +1,6 @@
 """Ordinary differential equations in torch: one driver, tableaus as data, gradients.
 
-    y'(t) = f(t, y),   y(t_0) = y0,   wanted at t_0, t_1, ..., t_m, rising or falling (1)
+    y'(t) = f(t, y),   y(t_0) = y0,   wanted at t_0, ..., t_m, rising or falling (1)
 
 The methods are rows of `nn.tableaus`. A fixed-step method takes equal steps between
 neighbouring times. An adaptive one keeps the root mean square of
@@ -11,8 +11,8 @@ and the one before it (proportional and integral control),
 
 with q the power of h in the error estimate; times inside a step are interpolated.
 Implicit stages k = f(t, u + h gamma k) are solved by Newton's method with one matrix
-I - h gamma J for all stages of a step, made anew where it converges slowly; J is that of the whole state as one vector, so
-they suit systems of up to some hundred numbers.
+I - h gamma J for all stages of a step, made anew where it converges slowly. J is that
+of the whole state as one vector, so they suit systems of up to some hundred numbers.
 
 Gradients
 - "backprop" differentiates the steps taken. Steps that were rejected leave no trace,
@@ -45,6 +45,7 @@ import math
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -65,7 +66,7 @@ class StiffODEWarning(UserWarning):
 
 
 class AdjointWarning(UserWarning):
-    """The adjoint's reversed trajectory missed the solution; its gradient is doubtful."""
+    """The adjoint's reversed trajectory missed the solution: a doubtful gradient."""
 
 
 class ODESolution(NamedTuple):
@@ -193,7 +194,9 @@ class Problem(NamedTuple):
 
 def find_tableau(method) -> Tableau:
     if method not in TABLEAUS:
-        raise ValueError(f"method must be one of {', '.join(TABLEAUS)}, got {method!r}.")
+        raise ValueError(
+            f"method must be one of {', '.join(TABLEAUS)}, got {method!r}."
+        )
     return TABLEAUS[method]
 
 
@@ -210,7 +213,7 @@ def check_times(t, y0) -> tuple[Tensor, list[float]]:
     if t.ndim != 1 or len(t) < 2:
         raise ValueError(f"t must hold at least two times, got shape {tuple(t.shape)}.")
     times = t.detach().double().tolist()
-    gaps = [b - a for a, b in zip(times, times[1:])]
+    gaps = [b - a for a, b in pairwise(times)]
     if not (all(g > 0 for g in gaps) or all(g < 0 for g in gaps)):
         raise ValueError("t must be strictly rising or strictly falling.")
     return t, times
@@ -302,6 +305,7 @@ class AutogradStepper:
         self.evaluations = 0
         self.rows = [row.tolist() for row in self.table.a]
         self.b = self.table.b.tolist()
+        self.error = [] if self.table.error is None else self.table.error.tolist()
 
     def evaluate(self, time, y):
         """f(t, y), checked once for its shape."""
@@ -350,7 +354,7 @@ class AutogradStepper:
     def error_ratio(self, y, y1, h, K) -> float:
         """The norm of the error over the tolerance."""
         zero = torch.zeros_like(y)
-        error = weighted_stages(zero, h, self.table.error.tolist(), K)
+        error = weighted_stages(zero, h, self.error, K)
         return float(self.control.norm(error / self.tolerance(y, y1)))
 
     def tolerance(self, y, y1):
@@ -381,7 +385,7 @@ class AutogradStepper:
         return K
 
     def implicit_stage(self, newton, time, u, scale, guess):
-        """k = f(time, u + scale k), with a gradient by the implicit function theorem."""
+        """k = f(time, u + scale k); its gradient by the implicit function theorem."""
         with torch.no_grad():
             step = detached(scale)
             k = guess.detach().clone()
@@ -467,8 +471,9 @@ def warn_stiff(problem, run, reason):
         else 'try method="kencarp4" or larger tolerances'
     )
     warnings.warn(
-        f"odeint stopped at t = {run.time:.6g} of {problem.times[-1]:.6g} because {why}: "
-        f"the problem is stiff for {table.name} or has no solution there; {advice}.",
+        f"odeint stopped at t = {run.time:.6g} of {problem.times[-1]:.6g} because "
+        f"{why}: the problem is stiff for {table.name} or has no solution there; "
+        f"{advice}.",
         StiffODEWarning,
         stacklevel=5,
     )
@@ -576,8 +581,10 @@ class Run:
 
     def _end_at_event(self, length, side):
         """Shorten the step until it ends at the event (Illinois rule)."""
-        low, high = 0.0, length
-        at_low, at_high = self.side, side
+        low = 0.0
+        high = length
+        at_low = self.side
+        at_high = side
         short = length
         with torch.no_grad():
             for _ in range(60):
@@ -618,7 +625,8 @@ class Run:
     def _initial_step(self) -> float:
         """A first step after Hairer: a hundredth of |y| / |y'|, checked by one step."""
         control = self.problem.control
-        time, y = self.time, self.y.detach()
+        time = self.time
+        y = self.y.detach()
         with torch.no_grad():
             scale = control.atol + control.rtol * y.abs()
             k = self.slope
@@ -705,7 +713,9 @@ class AdjointSolve(torch.autograd.Function):
             slopes[i] += cotangents[i].reshape(-1) @ k
             pair = torch.stack([t[i], t[i - 1]]).detach()
             state = torch.cat([y[i].reshape(-1), a, theta])
-            part = Problem(reverse, problem.table, control, pair, pair.double().tolist())
+            part = Problem(
+                reverse, problem.table, control, pair, pair.double().tolist()
+            )
             end = solve_recorded(part, state, False).last_state
             back, a, theta = end[:n], end[n : 2 * n], end[2 * n :]
             scale = control.atol + control.rtol * y[i - 1].reshape(-1).abs()

@@ -321,7 +321,7 @@ class ParameterPack(NamedTuple):
     """Flat parameters, the rule that moves them, and its state."""
 
     rule: Any
-    flat: FlatParameters
+    flat: Any  # FlatParameters, or parallel.ShardedParameters
     state: dict[str, Any]
 
 

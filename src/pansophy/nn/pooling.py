@@ -11,6 +11,8 @@ Cost      O(rows * channels * places * k_1 ... k_D)
 Shapes    x (rows, channels, n_1, ..., n_D)
 """
 
+from functools import lru_cache
+
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,9 +28,10 @@ class Pool(nn.Module):
 
     def __init__(self, window: Sizes, stride: Sizes | None = None, *, padding=0):
         super().__init__()
-        self.window = window
-        self.stride = window if stride is None else stride
-        self.padding = padding
+        as_tuple = lambda v: tuple(v) if isinstance(v, list) else v
+        self.window = as_tuple(window)
+        self.stride = self.window if stride is None else as_tuple(stride)
+        self.padding = as_tuple(padding)
 
     def output_size(self, sizes):
         """Size of the pooled map."""
@@ -41,13 +44,21 @@ class Pool(nn.Module):
             raise ValueError(
                 f"pooling takes (rows, channels, 1 to 3 sizes), got {tuple(x.shape)}."
             )
-        self.output_size(x.shape[2:])  # refuses a window that does not fit
-        k = per_dimension("window", self.window, ndim)
-        s = per_dimension("stride", self.stride, ndim)
-        return k, s, padding_pairs(self.padding, x.shape[2:], k, s, (1,) * ndim)
+        return pooling_windows(
+            tuple(x.shape[2:]), self.window, self.stride, self.padding
+        )
 
     def extra_repr(self):
         return f"window={self.window}, stride={self.stride}, padding={self.padding!r}"
+
+
+@lru_cache(1024)
+def pooling_windows(sizes, window, stride, padding):
+    """Window, stride and padding pairs, one for each of the sizes."""
+    conv_output_size(sizes, window, stride, padding)  # or refuse
+    k = per_dimension("window", window, len(sizes))
+    s = per_dimension("stride", stride, len(sizes))
+    return k, s, padding_pairs(padding, sizes, k, s, (1,) * len(sizes))
 
 
 def pad_edges(x, pairs, value):

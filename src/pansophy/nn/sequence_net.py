@@ -21,11 +21,9 @@ Refs      [Elman1990]; [Graves2005] bidirectional
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..core.ragged import Ragged
 from .crf_output import ChainOutput
 from .dropout import Dropout
 from .heads import HEADS, weighted_mean_loss
@@ -270,36 +268,3 @@ class SequenceNet(nn.Module):
         if self.pool is not None:
             return float(rest[0].sum()) if rest else float(len(lengths))
         return float((rest[0] * lengths).sum() if rest else lengths.sum())
-
-
-class RaggedRows:
-    """A `Ragged` and arrays of its length for `nn.train`; batches are padded.
-
-    A batch is (X (n, T, d), lengths (n,), ...), T the longest of its sequences. Aligned
-    data may be Ragged too (labels of steps).
-    """
-
-    def __init__(self, X: Ragged, *aligned):
-        values = X.values if X.values.ndim == 2 else X.values[:, None]
-        self.X = X.with_values(values)
-        self.aligned = aligned
-
-    def __len__(self):
-        return len(self.X)
-
-    def take(self, rows):
-        part = self.X[rows]
-        others = (padded_rows(a[rows]) for a in self.aligned)
-        return part.padded()[0], part.lengths, *others
-
-    def parts(self) -> list[np.ndarray]:
-        """All arrays, for a fingerprint of the data."""
-        flat = []
-        for a in (self.X, *self.aligned):
-            flat += [a.values, a.offsets] if isinstance(a, Ragged) else [a]
-        return flat
-
-
-def padded_rows(a):
-    """Rows of an array as they are, of a Ragged padded."""
-    return a.padded()[0] if isinstance(a, Ragged) else a

@@ -26,6 +26,7 @@ Shapes    x, y (n, L, H, P)   log_a, gain (n, L, H)   B, C (n, L, N)   h (n, H, 
 Refs      [Dao2024]
 """
 
+import math
 from typing import Literal
 
 import torch
@@ -33,8 +34,6 @@ from torch import Tensor
 
 from .scan import HALF, scan
 from .triton_support import has_triton
-
-CHUNK = 64
 
 
 def ssd(
@@ -45,7 +44,7 @@ def ssd(
     gain: Tensor | None = None,
     h0: Tensor | None = None,
     *,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     method: Literal["auto", "loop", "chunked", "triton"] = "auto",
 ) -> tuple[Tensor, Tensor]:
     """Outputs y of eq. (1), and the state after the last step.
@@ -61,15 +60,17 @@ def ssd(
         g; None is 1.
     h0 : (n, H, P, N) or None
         State before the first step; None is 0.
-    chunk : int
-        Steps of a chunk of method "chunked".
+    chunk : int or None
+        Steps of a chunk of method "chunked"; None: about twice the root of N P, where
+        the work inside chunks equals that on states.
     method : {"auto", "loop", "chunked", "triton"}
 
     Examples
     --------
     >>> import torch
     >>> from pansophy.nn import ssd
-    >>> x, B, C = torch.randn(1, 100, 2, 4), torch.randn(1, 100, 3), torch.randn(1, 100, 3)
+    >>> x, B = torch.randn(1, 100, 2, 4), torch.randn(1, 100, 3)
+    >>> C = torch.randn(1, 100, 3)
     >>> log_a = -torch.rand(1, 100, 2)
     >>> y, h = ssd(x, log_a, B, C)
     >>> torch.allclose(y, ssd(x, log_a, B, C, method="loop")[0], atol=1e-4)
@@ -78,7 +79,9 @@ def ssd(
     n, length, heads, P = x.shape
     N = B.shape[-1]
     if log_a.shape != (n, length, heads):
-        raise ValueError(f"log_a must have shape {(n, length, heads)}, got {log_a.shape}.")
+        raise ValueError(
+            f"log_a must have shape {(n, length, heads)}, got {log_a.shape}."
+        )
     if B.shape != (n, length, N) or C.shape != B.shape:
         raise ValueError(f"B and C must have shape {(n, length, 'N')}.")
     exact = torch.float32 if x.dtype in HALF else x.dtype
@@ -97,7 +100,7 @@ def ssd(
     if method == "loop":
         y, h = loop_ssd(*parts)
     elif method == "chunked":
-        y, h = chunked_ssd(*parts, chunk)
+        y, h = chunked_ssd(*parts, chunk=chunk)
     else:
         raise ValueError(
             f'method must be "auto", "loop", "chunked" or "triton", got {method!r}.'
@@ -125,11 +128,11 @@ def loop_ssd(x, log_a, B, C, gain, h0):
     return torch.stack(outputs, dim=1)[..., 0], h
 
 
-def chunked_ssd(x, log_a, B, C, gain, h0, chunk=CHUNK):
+def chunked_ssd(x, log_a, B, C, gain, h0, chunk=None):
     """Eqs. (2) and (3)."""
     n, length, heads, P = x.shape
     N = B.shape[-1]
-    c = min(chunk, length)
+    c = min(chunk or balanced_chunk(N, P), length)
     K = -(-length // c)
     pad = K * c - length
     if pad:  # decay 1, input 0: the state stands still
@@ -139,7 +142,7 @@ def chunked_ssd(x, log_a, B, C, gain, h0, chunk=CHUNK):
     B = B.view(n, K, c, N)
     C = C.view(n, K, c, N)
     sums = log_a.view(n, K, c, heads).transpose(2, 3).double().cumsum(-1)  # (n,K,H,c)
-    decay = decay_matrix(sums).to(x.dtype)
+    decay = decay_matrix(sums, x.dtype)
     inside = ((C @ B.transpose(-1, -2))[:, :, None] * decay) @ x  # (2), first part
     to_end = (sums[..., -1:] - sums).exp().to(x.dtype)
     made = (x * to_end[..., None]).transpose(-1, -2) @ B[:, :, None]  # (n,K,H,P,N)
@@ -152,9 +155,18 @@ def chunked_ssd(x, log_a, B, C, gain, h0, chunk=CHUNK):
     return y, after[:, -1]
 
 
-def decay_matrix(sums) -> Tensor:
+def balanced_chunk(N, P) -> int:
+    """A power of two near 2 sqrt(N P), from 16 to 64."""
+    return min(64, max(16, 1 << round(math.log2(2 * math.sqrt(N * P)))))
+
+
+def decay_matrix(sums, dtype) -> Tensor:
     """exp(s_ij) for j <= i, else 0, from running sums (..., c)."""
     c = sums.shape[-1]
     late = torch.ones(c, c, dtype=torch.bool, device=sums.device).triu(1)
-    between = sums[..., :, None] - sums[..., None, :]
+    # differences of float64 sums as those of their high and low parts
+    high = sums.to(dtype)
+    low = (sums - high).to(dtype)
+    between = high[..., :, None] - high[..., None, :]
+    between = between + (low[..., :, None] - low[..., None, :])
     return between.masked_fill(late, -torch.inf).exp()

@@ -297,7 +297,9 @@ class S4D(StateSpaceLayer):
     def kernel(self, length: int) -> Tensor:
         """K of eq. (6): (H, length)."""
         A, B = self.discretized()
-        return vandermonde_kernel(Pair(self.C[..., 0], self.C[..., 1]).times(B), A, length)
+        return vandermonde_kernel(
+            Pair(self.C[..., 0], self.C[..., 1]).times(B), A, length
+        )
 
     def init_state(self, batch: int) -> Tensor:
         """The state before the first step: (batch, H, N/2, 2)."""
@@ -402,8 +404,8 @@ class S4(StateSpaceLayer):
         P = Pair(self.P[..., 0], self.P[..., 1])
         Q = Pair(P.re, -P.im)
         B = Pair(self.B[..., 0], self.B[..., 1])
-        j = torch.arange(length // 2 + 1, device=self.C.device)
-        z = torch.polar(torch.ones_like(j, dtype=P.re.dtype), -2 * math.pi / length * j)
+        j = torch.arange(length // 2 + 1, dtype=P.re.dtype, device=P.re.device)
+        z = torch.polar(torch.ones_like(j), -2 * math.pi / length * j)
         delta = self.log_dt.exp()[:, None]
         rho = delta / 2 * (1 + z)
         cauchy = CauchySums(self.log_decay, self.frequency, 1 - z, rho)
@@ -429,8 +431,10 @@ class CauchySums:
     """
 
     def __init__(self, log_decay, frequency, alpha, rho):
-        self.re, self.im = -log_decay.exp(), frequency
-        self.alpha, self.rho = alpha[None, None], rho[:, None]
+        self.re = -log_decay.exp()
+        self.im = frequency
+        self.alpha = alpha[None, None]
+        self.rho = rho[:, None]
         size = (self.re.square() + self.im.square())[..., None]
         middle = 2 * self.re[..., None] * self.alpha * self.rho
         self.below = self.alpha.square() - middle + size * self.rho.square()

@@ -44,10 +44,8 @@ class CapturedStep:
     def __init__(self, step: GradientStep, device):
         self.step = step
         self.packs = step.packs
-        self.autocast = step.autocast
-        dtype = next(step.net.parameters()).dtype
-        wide = torch.float64 if dtype == torch.float64 else torch.float32
-        self.scale = torch.ones((), dtype=wide, device=device)
+        self.autocast, self.grad_mode = step.autocast, step.grad_mode
+        self.scale = torch.ones((), device=device)  # torch's fused Adam reads float32
         self.last_scale = 1.0
         self.recorded: dict[Any, RecordedStep] = {}
         self.failure: str | None = None
@@ -60,29 +58,29 @@ class CapturedStep:
         return "CUDA graph"
 
     def __call__(self, batches, scale) -> None:
-        if scale != self.last_scale:
-            self.scale.fill_(scale)
-            self.last_scale = scale
         ((batch, rows),) = batches
         parts = batch_tensors(batch)
         if self.failure or parts is None:
             self.failure = self.failure or "batches are not tuples or dicts of tensors"
-            self.step(batches, self.scale)
+            self.step(batches, scale)
             return
+        if scale != self.last_scale:
+            self.scale.fill_(scale)
+            self.last_scale = scale
         key = (rows, *((t.shape, t.dtype) for t in parts))
         recorded = self.recorded.get(key)
         if recorded is None:
             if len(self.recorded) < GRAPHS:
                 recorded = self._record(batch, parts, rows)
             if recorded is None:
-                self.step(batches, self.scale)
+                self.step(batches, scale if self.failure else self.scale)
                 return
             self.recorded[key] = recorded
         torch._foreach_copy_(recorded.buffers, parts)
         recorded.graph.replay()
         counted = self.step.totals.rows
         for name, k in recorded.rows.items():
-            counted[name] = counted.get(name, 0) + k
+            counted[name] += k
 
     def _record(self, batch, parts, rows) -> RecordedStep | None:
         """The graph of a step on batches like this one, or None if it cannot be."""
@@ -100,7 +98,9 @@ class CapturedStep:
             torch.cuda.current_stream(self.scale.device).wait_stream(side)
             state.put_back()
             before = dict(totals.rows)
-            with torch.cuda.graph(graph, stream=side):
+            # other threads may go on reading batches into page-locked memory
+            mode = "thread_local"
+            with torch.cuda.graph(graph, stream=side, capture_error_mode=mode):
                 self.step(batches, self.scale)
             counted = {
                 name: k - before.get(name, 0)
@@ -141,7 +141,7 @@ class StepState:
             tensor.copy_(value)
         for name, total in self.totals.sums.items():
             total.copy_(self.sums.get(name, torch.zeros_like(total)))
-        self.totals.rows = dict(self.rows)
+        self.totals.rows = {name: self.rows.get(name, 0) for name in self.totals.sums}
         torch.cuda.set_rng_state(self.random, self.device)
         torch.set_rng_state(self.random_cpu)
 
@@ -172,9 +172,11 @@ def why_not_captured(net, step: GradientStep, device, *, asked: bool, accumulate
         return "a CUDA graph needs a CUDA device"
     if not asked and not getattr(net, "capturable", False):
         return "the net does not say that it is capturable"
+    if any(p.dtype == torch.float64 for p in net.parameters()):
+        return "parameters are float64"
     if accumulate > 1:
         return "batches are accumulated"
-    if step.reduce is not None:
+    if step.processes.several:
         return "several processes train together"
     if any(isinstance(rule, TorchOptimiser) for rule in rules) or not FUSED:
         return "the optimiser keeps state outside its tensors"

@@ -9,9 +9,11 @@ embedding v_j of each number (`numeric_embeddings`) and u_j of each category, co
 being a category that is missing or new. Blocks then correct a hidden state,
 
     h_0 = W h + b,   h_l = h_{l-1} + dropout(B g(dropout(A norm(h_{l-1}))))        (2)
-    F = V g(norm(h_L)) + c                                                         (3)
+    F = V g(norm(h_L)) + U h + c                                                   (3)
 
-with layer normalisation, so that the answer for a row does not depend on its batch.
+with layer normalisation, so that the answer for a row does not depend on its batch. V
+and B begin at 0: training starts from the linear model U h + c, and what bends is what
+the rows ask for, which keeps the net tame where rows are few.
 
 Cost      O(rows (d T width + hidden^2 blocks))
 Shapes    x (rows, d), NaN where missing   z (rows, c) of int   F (rows, outputs)
@@ -23,7 +25,7 @@ from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
 from .dropout import Dropout
-from .heads import HEADS, weighted_mean_loss
+from .heads import HEADS, positive_total, weighted_mean_loss
 from .normalisation import LayerNorm
 from .numeric_embeddings import PeriodicEmbedding, PiecewiseLinearEmbedding
 
@@ -81,6 +83,8 @@ class ResidualBlock(nn.Module):
         self.second = nn.Linear(hidden, width)
         self.dropout = Dropout(dropout)
         self.activation = activation
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
 
     def forward(self, h: Tensor) -> Tensor:
         inner = ACTIVATIONS[self.activation].value(self.first(self.norm(h)))
@@ -104,6 +108,8 @@ class TabularResNet(nn.Module):
     dropout : float, default=0.1
     activation : str, default="relu"
     head : str, default="softmax"
+    alpha : float, default=0
+        Penalty on the squared entries of all matrices, over the weight of a batch.
 
     Examples
     --------
@@ -117,10 +123,11 @@ class TabularResNet(nn.Module):
     def __init__(
         self, bins, levels, n_outputs, *, n_blocks=2, hidden_size=128,
         embedding="piecewise", embedding_size=8, dropout=0.1, activation="relu",
-        head="softmax",
+        head="softmax", alpha=0.0,
     ):  # fmt: skip
         super().__init__()
         self.head, self.activation = head, activation
+        self.alpha = float(alpha)
         self.numbers = number_embedding(embedding, bins, embedding_size)
         self.categories = CategoryEmbedding(levels, embedding_size) if levels else None
         embedded = len(levels) + (len(bins) if self.numbers is not None else 0)
@@ -132,6 +139,10 @@ class TabularResNet(nn.Module):
         )
         self.norm = LayerNorm(hidden_size)
         self.output = nn.Linear(hidden_size, n_outputs)
+        self.linear = nn.Linear(width, n_outputs, bias=False)
+        for layer in (self.output, self.linear):
+            nn.init.zeros_(layer.weight)
+        nn.init.zeros_(self.output.bias)
 
     @property
     def undecayed(self) -> list[str]:
@@ -157,13 +168,20 @@ class TabularResNet(nn.Module):
         return torch.cat(parts, 1)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        h = self.input(self.features(x, z))
+        features = self.features(x, z)
+        h = self.input(features)
         for block in self.blocks:
             h = block(h)
-        return self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
+        deep = self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
+        return deep + self.linear(features)
 
     def losses(self, batch) -> dict[str, Tensor]:
         """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w)."""
         x, z, Y, *rest = batch
         w = rest[0] if rest else None
-        return {"loss": weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)}
+        loss = weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)
+        if self.alpha and self.training:  # a held-out loss is of the data alone
+            rows = len(x) if w is None else positive_total(w.sum())
+            squares = sum(p.square().sum() for p in self.parameters() if p.ndim > 1)
+            loss = loss + self.alpha / 2 * squares / rows
+        return {"loss": loss}

@@ -37,8 +37,9 @@ Refs      [Prechelt1998] early stopping
 
 import math
 import time
+import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -63,9 +64,20 @@ from .devices import (
 )
 from .gradient_step import GradientStep, LossTotals
 from .optimisers import Adam, Optimiser
+from .parallel import (
+    joined_processes,
+    load_whole_tensors,
+    shard_net,
+    whole_tensors,
+)
 from .schedules import Schedule, TrainingProgress
 from .step_capture import CapturedStep, why_not_captured
-from .stopping import EarlyStopping, StoppingState
+from .stopping import (
+    EarlyStopping,
+    OverfittingWarning,
+    StoppingState,
+    overfitting_advice,
+)
 from .weight_average import AveragedWeights, WeightAverage
 
 SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
@@ -121,7 +133,7 @@ class Training:
     Parameters
     ----------
     net : torch.nn.Module with `losses`
-    data : array, tuple or dict of arrays, or object with `take` and a length
+    data : array, tuple or dict of arrays, or a source of rows (`nn.data_sources`)
     epochs, batch_size : int
     accumulate : int
         Batches per step: the step is along the mean gradient of all their rows.
@@ -139,10 +151,14 @@ class Training:
     compile : {"auto", "none", "graph", "inductor"}
         "graph" launches a step as one CUDA graph, "inductor" has `torch.compile`
         generate its kernels (and records a graph of them if the net is capturable),
-        "auto" takes graphs for nets that are capturable. Where that cannot be,
+        "auto" takes graphs for float32 nets that are capturable. Where that cannot be,
         `TrainingState.execution` tells why.
     deterministic : bool
         Only operations of torch that give the same bits every time, or an error.
+    parallel : {"auto", "none", "data", "fsdp"}
+        How processes that torchrun started share the work (`nn.parallel`): "data"
+        adds up gradients, "fsdp" also divides parameters; "auto" is "data" in a
+        process group.
     device : str
         "auto" takes a CUDA device if there is one.
     seed : int, Generator, RandomState or None
@@ -179,6 +195,7 @@ class Training:
     amp: bool = False
     compile: Literal["auto", "none", "graph", "inductor"] = "auto"
     deterministic: bool = False
+    parallel: Literal["auto", "none", "data", "fsdp"] = "auto"
     device: Any = "auto"
     seed: Any = None
     shuffle: bool = True
@@ -197,10 +214,15 @@ class Training:
     def run(self, task: FitTask = SILENT) -> Result:
         begun = time.perf_counter()
         self.device = resolve_device(self.device)
+        self.processes = joined_processes(self.parallel)
         rng = make_rng(self.seed)
+        if self.processes.several:  # all draw the same orders
+            state = self.processes.shared(rng.bit_generator.state)
+            rng.bit_generator.state = state
         threads = limit_threads(self.net, self.device, self.batch_size)
         exact = deterministic_torch(self.deterministic)
-        with exact, threads, seeded_torch(self.device, draw_seed(rng)):
+        seed = draw_seed(rng) + self.processes.rank
+        with exact, threads, seeded_torch(self.device, seed):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
@@ -208,20 +230,35 @@ class Training:
                 reason = "interrupted"
             self._final_weights(reason)
         self.net.eval()
+        self._warn_of_overfitting(reason)
         history = {name: np.asarray(v) for name, v in self.history.items()}
         seconds = time.perf_counter() - begun
         return Result(self.state(), self.epoch, reason, history, seconds)
 
+    def _warn_of_overfitting(self, reason):
+        """Warn if a run stopped by held-out losses had long been overfitting."""
+        by_loss = self.stop is not None and self.stop.monitor == "valid_loss"
+        if reason == "tolerance" and by_loss:
+            losses = self.history["loss"], self.history["valid_loss"]
+            if advice := overfitting_advice(*losses):
+                warnings.warn(advice, OverfittingWarning, stacklevel=4)
+
     def _prepare(self, rng):
         check_count("accumulate", self.accumulate)
         net = self.net.to(self.device)
+        self.processes.share_weights(net)
+        several = self.processes.several
+        part = (self.processes.rank, self.processes.size) if several else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
+        self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
-        self.batches = Batches(self.data, self.batch_size, order, self.device)
+        self.batches = Batches(self.data, self.batch_size, order, self.device, part)
         self.valid_batches = None
         if self.valid is not None:
-            self.valid_batches = Batches(self.valid, self.batch_size, None, self.device)
+            self.valid_batches = Batches(
+                self.valid, self.batch_size, None, self.device, part
+            )
         self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0
         self.reason = None
@@ -245,6 +282,11 @@ class Training:
             )
         inductor = self.compile == "inductor"
         self.totals = LossTotals()
+        sharded = self.parallel == "fsdp"
+        if sharded:
+            if self.average is not None:
+                raise ValueError('average cannot be combined with parallel="fsdp".')
+            shard_net(net)
         step = GradientStep(
             net,
             self.optimiser,
@@ -253,6 +295,8 @@ class Training:
             clip_value=self.clip_value,
             amp=self.amp,
             losses=torch.compile(net.losses) if inductor else None,
+            processes=self.processes,
+            sharded=sharded,
         )
         self.execution = "torch.compile" if inductor else "kernel by kernel"
         if self.compile == "none":
@@ -277,7 +321,11 @@ class Training:
         return [self.accumulate] * whole + [rest] * (rest > 0)
 
     def _loop(self, task) -> str:
-        stream = self.batches.stream()
+        with closing(self.batches.stream()) as stream:
+            return self._epochs(stream, task)
+
+    def _epochs(self, stream, task) -> str:
+        """Epoch after epoch, until there is a reason to end."""
         while self.reason is None and self.epoch < self.epochs:
             child = task.child(f"epoch {self.epoch}")
             values = self._epoch(stream)
@@ -320,7 +368,7 @@ class Training:
     def _final_weights(self, reason):
         """Leave in the net what the run is to give: the best, or the averages."""
         if self.stop and self.stop.restore and self.best_weights:
-            self.net.load_state_dict(self.best_weights)
+            load_whole_tensors(self.net, whole_tensors(self.best_weights))
         elif self.averaged is not None and reason != "diverged":
             self.averaged.put_into_net()
 
@@ -332,33 +380,42 @@ class Training:
         """Steps of one epoch; the mean losses over its rows, and its speed."""
         self.net.train()
         begun = time.perf_counter()
-        total = self.epochs * len(self.epoch_windows)
         rows = 0
-        for window in self.epoch_windows:
-            batches = [next(stream) for _ in range(window)]
-            scale = self.stopping.rate
-            if self.schedule is not None:
-                scale *= self.schedule(
-                    TrainingProgress(self.step, self.epoch, self.seen, total)
-                )
-            rows += sum(k for _, k in batches)
-            self.take_step([(b, self._weight(b, k)) for b, k in batches], scale)
-            self.step += 1
-            if self.after_step is not None:
-                self.after_step(self.net)
-            if self.averaged is not None:
-                self.averaged.after_step(self.step)
-        self.seen += rows
+        take_step = self.take_step
+        with take_step.grad_mode():
+            for window in self.epoch_windows:
+                batches = [next(stream) for _ in range(window)]
+                for _, k in batches:
+                    rows += k
+                if self.batch_weight is not None:
+                    batches = [(b, self._weight(b, k)) for b, k in batches]
+                take_step(batches, self._rate_factor())
+                self.step += 1
+                if self.after_step is not None:
+                    self.after_step(self.net)
+                if self.averaged is not None:
+                    self.averaged.after_step(self.step)
         if self.averaged is not None:
             self.averaged.after_epoch(self.epoch + 1)
-        means = self.totals.means()  # waits for the device
+        means = self.totals.means(self.processes)  # waits for the device
+        rows = int(self.processes.total(rows, self.device))
+        self.seen += rows
         seconds = time.perf_counter() - begun
         return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
 
+    def _rate_factor(self) -> float:
+        """Factor on the rate of the next step."""
+        if self.schedule is None:
+            return self.stopping.rate
+        total = self.epochs * len(self.epoch_windows)
+        now = TrainingProgress(self.step, self.epoch, self.seen, total)
+        return self.stopping.rate * self.schedule(now)
+
     def _weight(self, batch, rows):
         """What a batch counts in means: its rows, unless the net says otherwise."""
-        own = getattr(self.net, "batch_weight", None)
-        return rows if own is None else own(batch)
+        if self.batch_weight is None or not rows:
+            return rows
+        return self.batch_weight(batch)
 
     def _speed(self, rows, seconds) -> dict[str, float]:
         """Rows and operations per second of an epoch, and their share of the peak."""
@@ -386,9 +443,11 @@ class Training:
                         parts = [v() if callable(v) else v for v in parts]
                     total = total + sum(v.detach().double() for v in parts) * weight
                     count += weight
-                values["valid_loss"] = float(total) / count
+                total = self.processes.total(float(total), self.device)
+                count = self.processes.total(count, self.device)
+                values["valid_loss"] = total / count
             if self.evaluate is not None:
-                values.update(self.evaluate(self.net))
+                values.update(self.processes.shared(self.evaluate(self.net)))
         return values
 
     def _update_stopping(self):
@@ -438,26 +497,49 @@ class Training:
                 optimisers.restore_optimiser(pack.state, own)
 
     def _save(self):
-        tensors = {f"net/{k}": v for k, v in self.net.state_dict().items()}
-        for key, value in (self.best_weights or {}).items():
+        tensors = {
+            f"net/{k}": v for k, v in whole_tensors(self.net.state_dict()).items()
+        }
+        for key, value in whole_tensors(self.best_weights or {}).items():
             tensors[f"best/{key}"] = value
-        for key, value in self._optimiser_tensors().items():
-            tensors[f"optimiser/{key}"] = value
         if self.averaged is not None:
             for key, value in self.averaged.average.items():
                 tensors[f"average/{key}"] = value
-        tensors["random/cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
+        own = self._own_tensors()
+        if self.processes.several:  # objects travel by way of the host
+            own = {key: value.cpu() for key, value in own.items()}
+        for part in self.processes.gathered(own):
+            tensors |= part
         names = (*CHECKPOINTED_COUNTERS, "tag")
         facts = {name: getattr(self, name) for name in names}
         facts["stopping"] = self.stopping.to_json()
         facts["averaged"] = self.averaged.n if self.averaged else 0
         facts["batches"] = self.batches.state_dict()
-        write_checkpoint(self.checkpoint, tensors, facts)
+        facts["processes"] = self.processes.size
+        if self.processes.rank == 0:
+            write_checkpoint(self.checkpoint, tensors, facts)
+        self.processes.shared(None)  # none goes on before the file is there
+
+    def _own_tensors(self) -> dict[str, Tensor]:
+        """What is this process's own: optimiser states and random numbers."""
+        mine = self.processes.prefix
+        tensors = {
+            f"{mine}optimiser/{key}": value
+            for key, value in self._optimiser_tensors().items()
+        }
+        tensors[f"{mine}random/cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors[f"{mine}random/cuda"] = torch.cuda.get_rng_state(self.device)
+        return tensors
 
     def _load(self):
         tensors, facts = read_checkpoint(self.checkpoint)
+        if facts["processes"] != self.processes.size:
+            raise ValueError(
+                f"{self.checkpoint} was written by {facts['processes']} processes and "
+                f"cannot be resumed by {self.processes.size}."
+            )
+        mine = self.processes.prefix
         if facts["tag"] != self.tag:
             raise ValueError(
                 f"{self.checkpoint} belongs to another run: its data or parameters "
@@ -468,14 +550,17 @@ class Training:
             for key, value in tensors.items()
             if key.startswith(start)
         }
-        self.net.load_state_dict(of("net/"))
+        load_whole_tensors(self.net, of("net/"))
         self.best_weights = of("best/") or None
-        self._load_optimiser(of("optimiser/"))
+        for pack in (p for packs in self.take_step.packs.values() for p in packs):
+            if hasattr(pack.flat, "refresh"):
+                pack.flat.refresh()
+        self._load_optimiser(of(f"{mine}optimiser/"))
         if self.averaged is not None:
             self.averaged.load(of("average/"), facts["averaged"])
-        torch.set_rng_state(tensors["random/cpu"])
-        if self.device.type == "cuda" and "random/cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random/cuda"], self.device)
+        torch.set_rng_state(tensors[f"{mine}random/cpu"])
+        if self.device.type == "cuda" and f"{mine}random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors[f"{mine}random/cuda"], self.device)
         for name in CHECKPOINTED_COUNTERS:
             setattr(self, name, facts[name])
         self.stopping = StoppingState.from_json(facts["stopping"])

@@ -141,7 +141,9 @@ def is_module(cls) -> bool:
     )
 
 
+@cache
 def is_record(cls) -> bool:
+    """A NamedTuple."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 

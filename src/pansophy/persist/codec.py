@@ -27,6 +27,7 @@ TRANSIENT = {
     "_parent_callback_ctx",
     "_sklearn_version",  # the manifest holds it once
 }
+PLAIN = frozenset({type(None), bool, int, float, str})  # stand for themselves
 PLAIN_INT = 2**53  # above this JSON readers disagree
 MAX_DEPTH = 300  # levels of nesting
 MAX_RANGE = 1_000_000  # numbers in a range: it is written in a few bytes, however long
@@ -222,7 +223,7 @@ class Decoder:
             )
 
     def decode(self, node):
-        if node is None or isinstance(node, (bool, int, float, str)):
+        if type(node) in PLAIN:
             return node
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -247,10 +248,12 @@ class Decoder:
 
     def shared(self, node, make):
         """The value numbered in `node`, made once."""
-        key = ("tensor", node.get("t"), repr(node.get("dtype")), node["$"])
-        if key not in self.made:
-            self.made[key] = make()
-        return self.made[key]
+        dtype = node.get("dtype")
+        key = (node["$"], node.get("t"), None if dtype is None else repr(dtype))
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = make()
+        return found
 
     def remember(self, node, value):
         number = node.get("id")
@@ -273,9 +276,10 @@ class Decoder:
     def state(self, cls, node) -> dict:
         if not isinstance(node, dict):
             raise PersistError(f"the state of {cls.__name__} is not a table")
-        for name in node:
-            if not classes.may_hold(cls, name) and not classes.is_record(cls):
-                raise PersistError(f"the file sets {name!r} of {cls.__name__}")
+        if not classes.is_record(cls):
+            for name in node:
+                if not classes.may_hold(cls, name):
+                    raise PersistError(f"the file sets {name!r} of {cls.__name__}")
         return {name: self.decode(v) for name, v in node.items()}
 
 

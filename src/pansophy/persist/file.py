@@ -157,7 +157,7 @@ def checksum(text, tensors) -> str:
         tensor = tensors[name]
         head = f"\0{name}\0{dtype_name(tensor.dtype)}\0{tensor.shape}\0"
         total.update(head.encode())
-        total.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8))
+        total.update(np.ascontiguousarray(tensor))
     return total.hexdigest()
 
 

@@ -140,6 +140,8 @@ class ArrayRule:
 
     def check_shape(self, shape, sizes):
         k = len(self.shape)
+        if len(shape) == k and all(map(sizes.agree, self.shape, shape)):
+            return
         last = shape[len(shape) - k :] if self.leading else shape
         last = shape[:k] if self.trailing else last
         if len(last) != k or not all(map(sizes.agree, self.shape, last)):
@@ -149,8 +151,8 @@ class ArrayRule:
             raise UnfitState(f"have the shape ({told}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
-        least = value.min()
-        most = value.max()
+        least = np.minimum.reduce(value, axis=None)
+        most = np.maximum.reduce(value, axis=None)
         if self.finite and not (np.isfinite(least) and np.isfinite(most)):
             raise UnfitState("be finite")
         low = sizes.value(self.low)
@@ -340,25 +342,29 @@ def are_binary_trees(left, right, start=None) -> bool:
     """
     n = len(left)
     inner = np.flatnonzero(left >= 0)
-    children = np.concatenate([left[inner], right[inner]])
+    first = left[inner]
+    second = right[inner]
     if start is None:
         start = np.zeros(1, np.intp)
     else:
         start = start[:-1]
         offset = start[np.searchsorted(start, inner, side="right") - 1]
-        children = children + np.concatenate([offset, offset])
-    if n == 0 or len(children) != n - len(start):
+        first = first + offset
+        second = second + offset
+    if n == 0 or 2 * len(inner) != n - len(start):
         return n == len(start) == 0
-    if (
-        not (children > np.concatenate([inner, inner])).all()
-        or children.max(initial=0) >= n
-    ):
+    if not len(inner):
+        return np.count_nonzero(right < 0) == n
+    lower = np.minimum(first, second)
+    upper = np.maximum(first, second)
+    if np.count_nonzero(lower > inner) < len(inner) or np.maximum.reduce(upper) >= n:
         return False
     seen = np.zeros(n, bool)
     seen[start] = True
-    seen[children] = True
+    seen[lower] = True
+    seen[upper] = True
     leaves = np.count_nonzero(right < 0) == n - len(inner)
-    return bool(seen.all()) and leaves
+    return leaves and np.count_nonzero(seen) == n
 
 
 class IfArray:

@@ -15,13 +15,13 @@ BLOCK_ROWS = 128
 LOG_2 = math.log(2.0)
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def data_vector(table, i):
     """Data array i, of one axis."""
     return carray(float64_pointer(table[TABLE_SLOT * i]), (table[TABLE_SLOT * i + 1],))
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def data_matrix(table, i):
     """Data array i, of two axes."""
     at = TABLE_SLOT * i

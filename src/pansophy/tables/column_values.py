@@ -8,6 +8,7 @@ from . import number_formats
 
 YES = ("yes", "y", "true", "t", "on", "1", "1.0")
 HUGE = 1e150  # larger numbers count as missing
+TINY = 1e-150  # targets must vary by more than this
 NO = ("no", "n", "false", "f", "off", "0", "0.0")
 
 

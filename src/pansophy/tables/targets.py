@@ -408,6 +408,11 @@ def numbers_target(column, name, task, why) -> TargetSchema:
                 "whose squares overflow; give it in larger units."
             )
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
+    if y.max() - y.min() < column_values.TINY:
+        raise TableError(
+            f"Column {name!r} varies by less than {column_values.TINY:g}, whose square "
+            "is 0; give it in smaller units."
+        )
     if task == "count":
         check_counts(y, name)
     return TargetSchema(task, why, form=form)

@@ -12,6 +12,7 @@ from .estimators import (
     expected_failures,
     quick_instance,
     role_names,
+    text_estimators,
 )
 from .usual_calls import (
     CallReport,
@@ -32,6 +33,7 @@ __all__ = [
     "quick_instance",
     "role_names",
     "run_usual_calls",
+    "text_estimators",
     "usual_fits",
     "usual_names",
     "usual_table",

@@ -168,9 +168,14 @@ EXPECTED: dict[str, dict[str, str]] = {
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
-EXACT = {"dropout": 0.0, "dtype": "float64"}  # weights equal repeated rows
+EXACT = {  # weights equal repeated rows
+    "dropout": 0.0, "dtype": "float64", "batch_size": 1000, "learning_rate_init": 0.03
+}  # fmt: skip
 SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
 SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_TRANSFORMER = {
+    "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
+}  # fmt: skip
 SMALL_FLOW = {
     "n_epochs": 30,
     "method": "euler",
@@ -185,14 +190,16 @@ SMALL_SEQUENCE = {
     "dtype": "float64",
 }
 QUICK: dict[str, dict] = {
-    "ConvClassifier": {"n_epochs": 30, "convs_per_block": 1, **SMALL_CONV},
-    "ConvRegressor": {"n_epochs": 20, "convs_per_block": 1, **SMALL_CONV},
+    "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
+    "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "NeuralODEClassifier": SMALL_FLOW,
     "NeuralODERegressor": SMALL_FLOW,
     "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
     "SequenceRegressor": {"hidden_size": 16, "n_epochs": 40, **SMALL_SEQUENCE},
-    "TabularResNetClassifier": {"n_epochs": 15, **SMALL_TABULAR},
-    "TabularResNetRegressor": {"n_epochs": 20, **SMALL_TABULAR},
+    "TabularResNetClassifier": {"n_epochs": 30, **SMALL_TABULAR},
+    "TabularResNetRegressor": {"n_epochs": 40, **SMALL_TABULAR},
+    "FTTransformerClassifier": {"n_epochs": 30, **SMALL_TRANSFORMER},
+    "FTTransformerRegressor": {"n_epochs": 40, **SMALL_TRANSFORMER},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,
@@ -248,9 +255,28 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 final
                 and not name.startswith("_")
                 and cls.__module__.startswith(module.__name__)
+                and not takes_texts(cls)
             ):
                 found[name] = cls
     return sorted(found.items())
+
+
+def takes_texts(cls) -> bool:
+    """Whether an estimator is fitted to texts and not to rows."""
+    return getattr(cls, "_takes_texts", False)
+
+
+def text_estimators() -> list[tuple[str, type]]:
+    """(name, class) of every estimator that is fitted to texts, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import text_estimators
+    >>> "BM25" in dict(text_estimators())
+    True
+    """
+    members = inspect.getmembers(importlib.import_module("pansophy.text"), takes_texts)
+    return sorted((name, cls) for name, cls in members if inspect.isclass(cls))
 
 
 def estimator_packages():

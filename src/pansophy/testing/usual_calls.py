@@ -64,7 +64,7 @@ class CallReport(NamedTuple):
     seconds: float
 
 
-def usual_table(estimator, n_rows=ROWS, n_classes=3, seed=0):
+def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
     """Rows and a target of the kind that an estimator takes.
 
     Parameters
@@ -73,7 +73,9 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, seed=0):
     n_rows : int
     n_classes : int
         Number of classes, if the target is a class.
-    seed : int
+    n_columns : int
+        Number of columns, unless the estimator takes one column of categories.
+    seed : int or Generator
 
     Examples
     --------
@@ -88,7 +90,7 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, seed=0):
     if tags.input_tags.categorical or "Categorical" in type(estimator).__name__:
         X = rng.integers(0, 3, size=(n_rows, 1))
     else:
-        X = rng.standard_normal((n_rows, COLUMNS))
+        X = rng.standard_normal((n_rows, n_columns))
     if tags.input_tags.positive_only:
         X = np.abs(X)
     if "classifier" in role_names(type(estimator)):

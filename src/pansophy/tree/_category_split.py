@@ -45,7 +45,7 @@ LOOK = 0  # the move that is none
 MOVES = 1024  # more than any column needs
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def code_positions(plan, H, wk, codes, k, M, out):
     """The codes' means, or their places along the means' first principal direction.
 
@@ -202,7 +202,7 @@ def best_look(plan, H, wk, moves, steps, n, missing_left, node, u, best, other):
     return chosen
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, other):
     """The best set of codes to send left, into `best` and `left`."""
     form, nb = meta[f, FORM], meta[f, BINS]
@@ -248,7 +248,7 @@ def best_category_split(plan, meta, f, H, n, weighted, node, u, best, left, othe
                 left[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def best_category_split_of_counts(plan, fixed, meta, f, H, n, node, u, best, left):
     """The same for a histogram in fixed point; also the sums of the left side."""
     G = np.empty((256, 3))

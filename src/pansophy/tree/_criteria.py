@@ -22,13 +22,13 @@ TINY = 1e-300  # least curvature a leaf is divided by
 FLOOR = 1e-8  # least variance, in units of the variance of all targets
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def xlogx(v):
     """v log v; that of 1, which most small nodes are made of, needs no logarithm."""
     return v * math.log(v) if v > 0.0 and v != 1.0 else 0.0
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def keeps_order(sign, node, a, b):
     """Whether leaf values a, b keep the node's bounds and the order that `sign` asks.
 
@@ -39,7 +39,7 @@ def keeps_order(sign, node, a, b):
     return inside and (a - b) * sign <= slack
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def split_allowed(plan, sign, node, u, wl):
     """Whether a split keeps the least leaf weight and the monotone constraint."""
     W = node.weight
@@ -52,7 +52,7 @@ def split_allowed(plan, sign, node, u, wl):
     return keeps_order(sign, node, left, right)
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def score_base(plan, W, s, other):
     """The part of the score that the node itself decides."""
     acc = 0.0
@@ -71,7 +71,7 @@ def score_base(plan, W, s, other):
     return acc
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def explained_by_sums(kind, s, W):
     """What sums s of weight W explain: eqs. (6), (8), (9) and (10), less constants."""
     M = s.size
@@ -92,7 +92,7 @@ def explained_by_sums(kind, s, W):
     return -0.5 * W * log_det_covariance(s, W)
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True, refcount=True)
 def log_det_covariance(s, W):
     """log det S / FLOOR, S the covariance of m outputs with sums s.
 
@@ -120,7 +120,7 @@ def log_det_covariance(s, W):
     return acc
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def explained_gain(kind, u, wl, wr, node):
     """The gain where each side is judged by itself; u is left as it was."""
     M = node.sums.size
@@ -133,7 +133,7 @@ def explained_gain(kind, u, wl, wr, node):
     return left + right - node.base
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def split_score(plan, u, wl, node, other):
     """Eqs. (2) to (5) for one split of a node, u and w_l being the left sums."""
     W = node.weight
@@ -154,7 +154,7 @@ def split_score(plan, u, wl, node, other):
     return other_score(plan, u, wl, wr, node)
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, fastmath=FASTMATH)
 def other_score(plan, u, wl, wr, node):
     """The same for the criteria that are not made of squares."""
     W = node.weight
@@ -179,7 +179,7 @@ def other_score(plan, u, wl, wr, node):
     return acc - node.base
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def add_row(plan, y, w, r, u, k0):
     """Add row r to the sums u[k0:]; returns its weight."""
     wr = w[r] if w.size else 1.0
@@ -196,7 +196,7 @@ def add_row(plan, y, w, r, u, k0):
     return wr
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def class_impurity(plan, W, s, other):
     """Eq. (1) for classes."""
     acc = 0.0
@@ -217,7 +217,7 @@ def class_impurity(plan, W, s, other):
     return 1.0 + acc if plan.kind == ERRORS else acc / m
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def real_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Eq. (1) for numbers, about the node's own mean in a second pass.
 
@@ -238,7 +238,7 @@ def real_impurity(plan, y, w, rows, start, stop, W, s, other):
     return acc / (W * y.shape[1]) if differ else 0.0
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def other_impurity(plan, y, w, rows, start, stop, W, s, differ):
     """The same for the criteria that are not made of squares."""
     acc = 0.0

@@ -59,7 +59,7 @@ def fill_gathered_histogram(plan, H, codes, f, rows, start, n, line, classes):
                 h[2 + o] += line[o, i]
 
 
-@compiled
+@compiled(refcount=False)
 def to_fixed_point(rows, y, w, weighted, binary, a, b, z, h):
     """Targets times a and weights times b as whole numbers, and the sums of both.
 
@@ -170,7 +170,7 @@ def subtract_histogram(H, G):
         H[k] -= G[k]
 
 
-@compiled
+@compiled(refcount=False)
 def sum_leaves(newton, rows, y, w, nodes, sums, a, b):
     """Sums of the leaves among nodes a .. b from the targets, which are not rounded."""
     for v in range(a, b):
@@ -187,7 +187,7 @@ def sum_leaves(newton, rows, y, w, nodes, sums, a, b):
         node.weight = W
 
 
-@compiled
+@compiled(refcount=False)
 def sum_upwards(nodes, sums):
     """Sums of the other nodes from those of their children."""
     for v in range(nodes.size - 1, -1, -1):

@@ -54,7 +54,7 @@ def node_positions(feature, size, child, place, stack):
         top += 2
 
 
-@compiled
+@compiled(refcount=False)
 def fill_node_table(
     feature, threshold, missing, pick, start, table, real, depth, scratch
 ):
@@ -180,7 +180,7 @@ def leaves_of_lanes_general(W, V, sets, x, to):
         to[k] = W[n + 3]
 
 
-@compiled
+@compiled(refcount=False)
 def traverse_forest(X, rows, block, table, trees, column, value, out, leaf, x, to):
     """Finds the leaves of rows (i0, i1) in trees (t0, t1), a block of rows at a time.
 

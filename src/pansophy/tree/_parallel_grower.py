@@ -80,7 +80,7 @@ def push_frontier(best_first, nodes, progress, heap, v):
         i = (i - 1) // 2
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def pop_frontier(best_first, nodes, progress, heap):
     """Take the next node from the frontier."""
     progress.frontier -= 1
@@ -100,7 +100,7 @@ def pop_frontier(best_first, nodes, progress, heap):
         i = j
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def store_splits(plan, meta, nodes, front, sets):
     """Write the splits found into the pending nodes and put these on the frontier."""
     progress = front.progress[0]
@@ -138,7 +138,7 @@ def store_splits(plan, meta, nodes, front, sets):
 # ---- opening and splitting nodes
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def open_node(plan, data, nodes, v, spare, medians, other):
     """Sums (unless known) and impurity of a node, and whether it may be split."""
     node, s = nodes.node[v], nodes.sums[v]
@@ -194,7 +194,7 @@ def open_node(plan, data, nodes, v, spare, medians, other):
     node.is_open = 1 if ready else 0
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     """Impurity of a node; zero for Newton's steps, where y may be None."""
     if y is not None:  # noqa: SIM102  None alone leaves code out
@@ -205,7 +205,7 @@ def node_impurity(plan, y, w, rows, start, stop, W, s, other):
     return 0.0
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def split_node(plan, data, nodes, progress, p, fixed, spare, scratch, medians, other):
     """Partition the rows of node p and open its two children."""
     parent = nodes.node[p]
@@ -276,7 +276,7 @@ def smaller_child(nodes, progress):
     return 1 if a.stop - a.start > b.stop - b.start else 0
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def prepare_search(plan, data, nodes, front):
     """Histograms to keep and features to try for the pending nodes; their rows.
 
@@ -319,7 +319,7 @@ def prepare_search(plan, data, nodes, front):
 # ---- the search of the pending nodes
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def node_stats(nodes, v):
     """The statistics by which the splits of a node are judged."""
     node = nodes.node[v]
@@ -335,7 +335,7 @@ def node_stats(nodes, v):
     )
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def search_features(
     plan,
     data,
@@ -480,7 +480,7 @@ def search_features(
                     top1 = split.gain
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
     """Tile t: fixed-point histograms of the pending nodes and their best splits.
 
@@ -570,7 +570,7 @@ def search_tile(plan, fixed, data, nodes, front, pool, sets, t, scratch):
                 )
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def choose_features(plan, nodes, front):
     """Best feature of each pending node, the lowest one among equals.
 
@@ -610,7 +610,7 @@ def choose_features(plan, nodes, front):
     return again
 
 
-@compiled
+@compiled(refcount=False)
 def grow_parallel(
     plan, data, fixed, nodes, front, pool, sets, spare, scratch, medians, other, role
 ):

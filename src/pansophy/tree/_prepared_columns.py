@@ -11,7 +11,7 @@ from ._structures import MISSING_CODE
 DIGIT = 11
 
 
-@compiled
+@compiled(refcount=False)
 def transpose_columns(X, x):
     """The columns of X as rows of x, in one walk over the memory of X."""
     for i in range(X.shape[0]):
@@ -32,7 +32,7 @@ def sortable_keys(bits, keys):
             keys[i] = b | np.uint32(0x80000000)
 
 
-@compiled
+@compiled(refcount=False)
 def sort_column(bits, rows, keys, keys2, rows2, counts):
     """Rows in ascending order of their values; equal values keep their order.
 
@@ -63,7 +63,7 @@ def sort_column(bits, rows, keys, keys2, rows2, counts):
         rows2[i] = rows[i]
 
 
-@compiled
+@compiled(refcount=False)
 def count_present_and_distinct(v):
     """How many of the sorted values are present and how many of them differ."""
     n = v.size
@@ -76,7 +76,7 @@ def count_present_and_distinct(v):
     return n, distinct
 
 
-@compiled
+@compiled(refcount=False)
 def bin_edges(v, w, n, distinct, most, low, high):
     """Bins of n sorted values: one per value, or of about equal weight.
 
@@ -103,7 +103,7 @@ def bin_edges(v, w, n, distinct, most, low, high):
     return b + 1
 
 
-@compiled
+@compiled(refcount=False)
 def bin_codes(x, begins, bins, codes):
     """The bin of each value: how many bins begin at or below it, less one.
 
@@ -124,7 +124,7 @@ def bin_codes(x, begins, bins, codes):
         codes[i] = min(k, bins - 1) if v == v else MISSING_CODE
 
 
-@compiled
+@compiled(refcount=False)
 def category_codes(x, codes):
     """Bytes of a column of codes. Returns how many there are, and if any is missing."""
     most, missing = -1, False

@@ -67,7 +67,7 @@ def gather_several(plan, data, start, n, line, classes):
                 line[o, i] = v * y[r, o]
 
 
-@compiled(inner=True, forceinline=True)
+@compiled(inner=True, inline="always")
 def node_of_several(plan, data, start, n, key, sums, own, other):
     """Gather the rows of a node of M sums; its statistics."""
     line, classes = own.gathered, own.classes
@@ -157,7 +157,7 @@ def push_node(pending, start, stop, depth, key, z, h, parent):
     pending.parent = parent
 
 
-@compiled
+@compiled(refcount=False)
 def grow_serial(
     plan, data, codes, x, fixed, work, own, random, place, nodes, sums, other
 ):
@@ -306,7 +306,7 @@ def grow_serial(
     return m
 
 
-@compiled
+@compiled(refcount=False)
 def sum_serial_nodes(rows, y, w, m, nodes):
     """Sums of m nodes from the targets themselves, which are not rounded."""
     for v in range(m - 1, -1, -1):

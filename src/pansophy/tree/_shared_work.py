@@ -30,7 +30,7 @@ LEAST = 1 << 14  # values in a node from which its work is shared
 AHEAD = 32  # rows looked ahead
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def partition_list(rows, start, stop, goes_left, spare):
     """Partition a slice by side (1: left), keeping the order on both sides."""
     i = start
@@ -46,7 +46,7 @@ def partition_list(rows, start, stop, goes_left, spare):
         rows[i + k] = spare[k]
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def bytes_going_left(node, left_set, table):
     """By byte: whether rows with it go left at a node."""
     by_set = left_set[0] | left_set[1] | left_set[2] | left_set[3]
@@ -60,7 +60,7 @@ def bytes_going_left(node, left_set, table):
     table[MISSING_CODE] = node.missing_left
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def mark_sides(data, node, left_set, table):
     """Write into data.goes_left which rows of a node go left; `table` is scratch."""
     slot = data.meta[node.feature, SLOT]

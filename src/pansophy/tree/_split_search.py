@@ -69,7 +69,7 @@ def uniform_between(key, a, b):
     return (v if v < b else a), splitmix64(key)
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def draw_feature(key, order, f, m):
     """Swap one of order[f], ..., order[m - 1], all alike, to place f; its old place."""
     z = splitmix64(key + np.uint64(f)) >> np.uint64(32)
@@ -81,7 +81,7 @@ def draw_feature(key, order, f, m):
 # ---- rows kept in a sorted list
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH_NO_NAN)
+@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
 def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     """The best place where one sum is all the criterion needs, eq. (2).
 
@@ -152,7 +152,7 @@ def scan_single_sum(scan, rows, x, z, w, node, u, wl, bar, tol, room):
     return at, top
 
 
-@compiled(inner=True, alone=True, fastmath=FASTMATH)
+@compiled(inner=True, forceinline=True, fastmath=FASTMATH)
 def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     """The best place for any criterion made of sums. Returns place and gain."""
     at, top = -1, 0.0
@@ -172,7 +172,7 @@ def scan_sums(plan, scan, rows, x, y, w, node, u, wl, bar, other):
     return at, top
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def last_at_most(x, rows, start, stop, v):
     """The last place whose value is at most v; missing values come last."""
     low, high = start, stop
@@ -185,7 +185,7 @@ def last_at_most(x, rows, start, stop, v):
     return low - 1
 
 
-@compiled(inner=True, alone=True)
+@compiled(inner=True)
 def sort_few_rows(x, rows, start, stop, few):
     """The rows of a small node sorted by x into `few`, missing values last."""
     for i in range(stop - start):
@@ -198,7 +198,7 @@ def sort_few_rows(x, rows, start, stop, few):
         few[j] = r
 
 
-@compiled(inner=True, alone=True, forceinline=True)
+@compiled(inner=True, forceinline=True)
 def best_split_of_list(
     plan, data, f, span, rows, node, scratch, best, weighted_y, binary_y, medians, other
 ):

@@ -120,10 +120,10 @@ def is_sound_encoder(inputs) -> bool:
     tables = inputs.tables
     if type(tables) is not tuple or len(tables) not in (0, len(inputs.forms)):
         return False
-    needed = {ORDERED: type(None), HALF: AngleCodes}
-    kinds = [needed.get(form, CategoryCodes) for form in inputs.forms.tolist()]
     if not tables:
         return not inputs.forms.any()
+    needed = {ORDERED: type(None), HALF: AngleCodes}
+    kinds = [needed.get(form, CategoryCodes) for form in inputs.forms.tolist()]
     return all(isinstance(table, kind) for table, kind in zip(tables, kinds))
 
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from ...base import Classifier, Estimator, Regressor
 from ...core import arrays
+from ...core.frames import rows_of_table
 from ...core.labels import class_codes, refuse_missing
 from ...core.random import draw_seed, make_rng
 from ...params import Flag, OpenFraction, ParameterError, ParameterRule, check_params
@@ -34,7 +35,6 @@ from .conformal import (
     quantile_scores,
     score_quantile,
 )
-from .leak_guard import rows_of_table
 
 Probabilistic = Annotated[
     Any,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.frames import rows_of_table
 from ...core.random import make_rng
 
 
@@ -22,17 +23,6 @@ class LeakError(ValueError):
 def row_count(X) -> int:
     """How many rows; a sparse matrix has a shape but no length."""
     return X.shape[0] if hasattr(X, "tocsr") else len(X)
-
-
-def rows_of_table(X, rows):
-    """Some rows of an array, a data frame, an Arrow table, ratings or a frame."""
-    if hasattr(X, "column_names"):
-        return X.take(rows)
-    if isinstance(X, (list, tuple)) or hasattr(X, "iloc") or hasattr(X, "tocsr"):
-        from ...ensemble.committee import take_rows
-
-        return take_rows(X, rows)
-    return X[rows] if hasattr(X, "__getitem__") else np.asarray(X)[rows]
 
 
 class LockedRows:

@@ -21,8 +21,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from ...core.frames import rows_of_table
 from ...core.random import draw_seed, make_rng
-from .leak_guard import rows_of_table
 from .statistics import Interval, corrected_interval
 from .validation_selection import default_loss, describe_setting, expand_grid
 

@@ -66,7 +66,7 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
             "explained."
         )
     names = [c.name for c in model.schema.used]
-    data = numeric_columns(frame, model.schema.used)
+    data = values_of_columns(frame, model.schema.used)
     found = exact_shapley(model, frame)
     if found is None:
         rng = np.random.default_rng(random_state)
@@ -83,7 +83,7 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
     return found._replace(scale=scale, how=how, error=error)
 
 
-def numeric_columns(frame, columns) -> np.ndarray:
+def values_of_columns(frame, columns) -> np.ndarray:
     """(n, columns) in the order of the schema; a text is NaN."""
     out = np.full((len(frame), len(columns)), np.nan)
     plain = [j for j, c in enumerate(columns) if c.role != "text"]

@@ -1,0 +1,294 @@
+"""Text: counts, search, byte-pair encoding, distances and n-grams, and their peers."""
+
+import pydoc_data.topics
+
+import numpy as np
+
+from .runner import Case
+
+TOPICS = list(pydoc_data.topics.topics.values())
+
+
+def paragraphs(size):
+    """So many paragraphs of Python's documentation, the later ones shuffled words."""
+    parts = [part for text in TOPICS for part in text.split("\n\n")]
+    rng = np.random.default_rng(0)
+    words = np.array(" ".join(parts).split())
+    made = [
+        " ".join(rng.choice(words, n))
+        for n in rng.integers(10, 120, max(0, size - len(parts)))
+    ]
+    return (parts + made)[:size]
+
+
+def tfidf_ours(documents):
+    from pansophy.text import TfidfVectorizer
+
+    return TfidfVectorizer().fit_transform(documents)
+
+
+def tfidf_sklearn(documents):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer().fit_transform(documents)
+
+
+def matrix_mass(documents, X):
+    return float(X.sum())
+
+
+def zipf_corpus(size):
+    """Documents of words with falling frequencies, and queries of three of them."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(50_000)])
+    p = 1 / np.arange(1, len(words) + 1) ** 1.05
+    lengths = rng.integers(30, 170, size)
+    tokens = words[rng.choice(len(words), lengths.sum(), p=p / p.sum())]
+    ends = np.cumsum(lengths)
+    documents = [" ".join(tokens[j - n : j]) for j, n in zip(ends, lengths)]
+    queries = [" ".join(words[rng.choice(np.arange(20, 5000), 3)]) for _ in range(2000)]
+    return documents, queries
+
+
+def index_ours(payload):
+    from pansophy.text import BM25
+
+    return BM25(method="lucene").fit(payload[0])
+
+
+def index_bm25s(payload):
+    import bm25s
+
+    model = bm25s.BM25(method="lucene", backend="numba")
+    tokens = bm25s.tokenize(payload[0], stopwords=None, show_progress=False)
+    model.index(tokens, show_progress=False)
+    return model
+
+
+def documents_indexed(payload, model):
+    """Both index all of them, or fail."""
+    return -len(payload[0])
+
+
+def indexed_corpus(size):
+    payload = zipf_corpus(size)
+    return payload, index_ours(payload), index_bm25s(payload)
+
+
+def search_ours(payload):
+    (_, queries), model, _ = payload
+    return model.search(queries, 10).scores
+
+
+def search_bm25s(payload):
+    import bm25s
+
+    (_, queries), _, model = payload
+    tokens = bm25s.tokenize(queries, stopwords=None, show_progress=False)
+    found = model.retrieve(
+        tokens, k=10, show_progress=False, n_threads=2, backend_selection="numba"
+    )
+    return found.scores
+
+
+def total_score(payload, scores):
+    return -float(np.nansum(scores))
+
+
+def texts_of(size):
+    """Python's documentation, repeated to a number of characters."""
+    text = "\n".join(TOPICS)
+    return [text] * max(1, size // len(text))
+
+
+def train_ours(texts):
+    from pansophy.text import BPE
+
+    return len(BPE(8000).fit(texts).merges_)
+
+
+def train_tokenizers(texts):
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    peer = Tokenizer(models.BPE())
+    peer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    peer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=8000, initial_alphabet=alphabet, show_progress=False
+        ),
+    )
+    return peer.get_vocab_size() - 256
+
+
+def number_of_merges(payload, merges):
+    return -merges
+
+
+def trained(size):
+    import tiktoken
+
+    from pansophy.text import BPE
+
+    model = BPE(8000).fit(TOPICS)
+    ranks = {token: i for i, token in enumerate(model.tokens_)}
+    pattern = (
+        r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"""
+        r"""|\s++$|\s+(?!\S)|\s"""
+    )
+    peer = tiktoken.Encoding(
+        "ours", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
+    )
+    return "\n".join(texts_of(size)), model, peer
+
+
+def encode_ours(payload):
+    text, model, _ = payload
+    return model.encode(text)
+
+
+def encode_tiktoken(payload):
+    text, _, peer = payload
+    return peer.encode_ordinary(text)
+
+
+def number_of_tokens(payload, ids):
+    return len(ids)
+
+
+def names(size):
+    rng = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    return ["".join(rng.choice(letters, n)) for n in rng.integers(4, 15, size)]
+
+
+def distances_ours(words):
+    from pansophy.text import edit_distances
+
+    return edit_distances(words)
+
+
+def distances_rapidfuzz(words):
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    return cdist(words, words, scorer=Levenshtein.distance, workers=2, dtype=np.int32)
+
+
+def total_distance(words, D):
+    return float(D.sum())
+
+
+def sentences(size):
+    words = " ".join(TOPICS).split()
+    return [words[i : i + 20] for i in range(0, min(size, len(words)), 20)]
+
+
+def ngrams_ours(texts):
+    from pansophy.text import NGramModel
+
+    return len(NGramModel(3, smoothing="kneser_ney").fit(texts).vocabulary_)
+
+
+def ngrams_nltk(texts):
+    from nltk.lm import KneserNeyInterpolated
+    from nltk.lm.preprocessing import padded_everygram_pipeline
+
+    train, words = padded_everygram_pipeline(3, texts)
+    model = KneserNeyInterpolated(3)
+    model.fit(train, words)
+    return len(model.vocab)
+
+
+def size_of_vocabulary(texts, n):
+    """The same words; perplexities by nltk take minutes."""
+    return -min(n, len({word for text in texts for word in text}))
+
+
+CASES = [
+    Case(
+        name="text_tfidf",
+        what="TF-IDF of words of n documents",
+        sizes=[2_500, 10_000, 40_000],
+        data=paragraphs,
+        ours=tfidf_ours,
+        peers={"sklearn": tfidf_sklearn},
+        quality=matrix_mass,
+        tolerance=1e-6,
+        target=3.0,
+        rounds=5,
+    ),
+    Case(
+        name="bm25_index",
+        what="index n documents of 100 words",
+        sizes=[7_500, 15_000, 30_000],
+        data=zipf_corpus,
+        ours=index_ours,
+        peers={"bm25s numba": index_bm25s},
+        quality=documents_indexed,
+        tolerance=0,
+        target=2.0,
+        rounds=3,
+    ),
+    Case(
+        name="bm25_search",
+        what="2,000 queries of three words, ten best of n documents",
+        sizes=[7_500, 15_000, 30_000],
+        data=indexed_corpus,
+        ours=search_ours,
+        peers={"bm25s numba": search_bm25s},
+        quality=total_score,
+        tolerance=1e-2,
+        target=1.0,
+        rounds=5,
+    ),
+    Case(
+        name="bpe_train",
+        what="8,000 byte-level tokens from n characters",
+        sizes=[500_000, 2_000_000, 5_000_000],
+        data=texts_of,
+        ours=train_ours,
+        peers={"tokenizers": train_tokenizers},
+        quality=number_of_merges,
+        tolerance=0,
+        target=1.0,
+        rounds=5,
+    ),
+    Case(
+        name="bpe_encode",
+        what="n characters to tokens of a vocabulary of 8,000",
+        sizes=[500_000, 2_000_000, 5_000_000],
+        data=trained,
+        ours=encode_ours,
+        peers={"tiktoken": encode_tiktoken},
+        quality=number_of_tokens,
+        tolerance=0,
+        target=1.0,
+        rounds=5,
+    ),
+    Case(
+        name="edit_distances",
+        what="Levenshtein distances of all pairs of n words",
+        sizes=[750, 1_500, 3_000],
+        data=names,
+        ours=distances_ours,
+        peers={"rapidfuzz": distances_rapidfuzz},
+        quality=total_distance,
+        tolerance=0,
+        target=1.0,
+        rounds=5,
+    ),
+    Case(
+        name="ngrams",
+        what="Kneser-Ney trigrams of n words",
+        sizes=[5_000, 15_000, 45_000],
+        data=sentences,
+        ours=ngrams_ours,
+        peers={"nltk": ngrams_nltk},
+        quality=size_of_vocabulary,
+        tolerance=0,
+        target=20.0,
+        rounds=3,
+    ),
+]

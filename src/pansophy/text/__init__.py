@@ -1,0 +1,75 @@
+"""Text: tokens, counts, search, distances and language models."""
+
+from .bm25 import BM25, SearchResult
+from .bpe import BPE, Encoding
+from .cooccurrence import (
+    Cooccurrence,
+    collocations,
+    cooccurrence,
+    pmi,
+    remove_stop_words,
+)
+from .count_vectorizer import CountVectorizer
+from .hashing_vectorizer import HashingVectorizer
+from .language_model import (
+    LanguageModel,
+    bits_per_byte,
+    cross_entropy,
+    generate,
+    perplexity,
+)
+from .ngram_model import NGramModel
+from .pre_tokenizers import Pieces, split_text
+from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+from .spell_corrector import SpellCorrector
+from .string_distances import (
+    Alignment,
+    edit_alignment,
+    edit_distance,
+    edit_distances,
+    jaro_similarity,
+    jaro_winkler_similarity,
+    longest_common_subsequence,
+)
+from .tfidf import (
+    TfidfTransformer,
+    TfidfVectorizer,
+    inverse_document_frequency,
+    term_frequency,
+)
+
+__all__ = [
+    "Alignment",
+    "BM25",
+    "BPE",
+    "Cooccurrence",
+    "CountVectorizer",
+    "Encoding",
+    "FusedRanking",
+    "HashingVectorizer",
+    "LanguageModel",
+    "NGramModel",
+    "Pieces",
+    "SearchResult",
+    "SpellCorrector",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "bits_per_byte",
+    "collocations",
+    "cooccurrence",
+    "cross_entropy",
+    "edit_alignment",
+    "edit_distance",
+    "edit_distances",
+    "generate",
+    "inverse_document_frequency",
+    "jaro_similarity",
+    "jaro_winkler_similarity",
+    "longest_common_subsequence",
+    "perplexity",
+    "pmi",
+    "reciprocal_rank_fusion",
+    "remove_stop_words",
+    "split_text",
+    "term_frequency",
+]

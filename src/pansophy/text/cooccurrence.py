@@ -1,0 +1,227 @@
+"""Words that occur together: counts of pairs, pointwise mutual information, phrases.
+
+With n(x, y) how often word y follows x within a window,
+
+    PMI(x, y) = log p(x, y) / (p(x) p(y))                                          (1)
+    NPMI = PMI / -log p(x, y),   PPMI = max(PMI, 0)                                (2)
+
+p(x, y) is n(x, y) over the number of pairs; p(x) and p(y) are shares of words
+("unigram") or the marginals of the table of pairs ("pairs"). For three words the
+denominator is p(x) p(y) p(z). Pairs do not cross the ends of sentences.
+
+Refs      [Church1990] PMI; [Bouma2009] NPMI; [Dunning1993] likelihood ratio
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..core.codes import encode_values
+from ..params import ParameterError, check_count
+
+
+class Cooccurrence(NamedTuple):
+    """Counts of pairs of words: counts[i, j] is n(words[i], words[j])."""
+
+    words: list[str]
+    counts: sparse.csr_array
+    frequencies: np.ndarray  # of the words
+
+
+def remove_stop_words(tokens: Iterable[str], stop_words="english") -> list[str]:
+    """Tokens that are not in a list of stop words, in their order.
+
+    Parameters
+    ----------
+    tokens : iterable of str
+    stop_words : "english" or collection of str
+
+    Examples
+    --------
+    >>> from pansophy.text import remove_stop_words
+    >>> remove_stop_words(["the", "cat", "sat", "on", "the", "mat"])
+    ['cat', 'sat', 'mat']
+    """
+    if isinstance(stop_words, str):
+        if stop_words != "english":
+            raise ParameterError(
+                f'stop_words must be "english" or a collection, got {stop_words!r}.'
+            )
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        stop_words = ENGLISH_STOP_WORDS
+    listed = frozenset(stop_words)
+    return [token for token in tokens if token not in listed]
+
+
+def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
+    """Counts of pairs of words within a window.
+
+    Parameters
+    ----------
+    sentences : list of lists of str
+    window : int, default=1
+        How far apart two words may be; 1: neighbours.
+    symmetric : bool, default=False
+        Whether to count (y, x) for every (x, y) too.
+
+    Returns
+    -------
+    pairs : Cooccurrence
+        Words in alphabetic order.
+
+    Examples
+    --------
+    >>> from pansophy.text import cooccurrence
+    >>> pairs = cooccurrence([["the", "cat", "sat"], ["the", "dog", "sat"]])
+    >>> pairs.words
+    ['cat', 'dog', 'sat', 'the']
+    >>> pairs.counts.toarray()[3]
+    array([1, 1, 0, 0])
+    """
+    window = check_count("window", window)
+    sentences = [list(sentence) for sentence in sentences]
+    codes, levels = encode_values([word for sentence in sentences for word in sentence])
+    sentence = np.repeat(np.arange(len(sentences)), [len(s) for s in sentences])
+    first = []
+    second = []
+    for gap in range(1, window + 1):
+        together = sentence[gap:] == sentence[:-gap]
+        first.append(codes[:-gap][together])
+        second.append(codes[gap:][together])
+    x = np.concatenate(first)
+    y = np.concatenate(second)
+    if symmetric:
+        x, y = np.concatenate([x, y]), np.concatenate([y, x])
+    shape = (len(levels), len(levels))
+    ones = np.ones(len(x), dtype=np.int64)
+    counts = sparse.coo_array((ones, (x, y)), shape=shape).tocsr()
+    frequencies = np.bincount(codes, minlength=len(levels))
+    return Cooccurrence([str(word) for word in levels], counts, frequencies)
+
+
+def pmi(pairs, *, marginals="unigram", kind="pmi"):
+    """Pointwise mutual information of the pairs that occur, eqs. (1) and (2).
+
+    Parameters
+    ----------
+    pairs : Cooccurrence, or matrix of counts
+    marginals : {"unigram", "pairs"}, default="unigram"
+        What p(x) and p(y) are shares of. A matrix has "pairs" only.
+    kind : {"pmi", "ppmi", "npmi"}, default="pmi"
+
+    Returns
+    -------
+    scores : sparse array of the shape of the counts
+        Pairs that never occur are not stored; their PMI is -inf.
+
+    Examples
+    --------
+    >>> from pansophy.text import cooccurrence, pmi
+    >>> text = "the cat sat on the mat . the dog sat on the mat"
+    >>> pairs = cooccurrence([s.split() for s in text.split(" . ")])
+    >>> i, j = pairs.words.index("cat"), pairs.words.index("sat")
+    >>> round(float(pmi(pairs)[i, j]), 6)
+    1.974081
+    """
+    is_pairs = isinstance(pairs, Cooccurrence)
+    if marginals not in ("unigram", "pairs"):
+        raise ParameterError(
+            f'marginals must be "unigram" or "pairs", got {marginals!r}.'
+        )
+    if kind not in ("pmi", "ppmi", "npmi"):
+        raise ParameterError(f'kind must be "pmi", "ppmi" or "npmi", got {kind!r}.')
+    N = sparse.coo_array(pairs.counts if is_pairs else pairs).astype(float)
+    N.sum_duplicates()
+    N.eliminate_zeros()
+    total = N.data.sum()
+    p = N.data / total
+    if marginals == "pairs" or not is_pairs:
+        p_x = np.asarray(N.sum(axis=1)).ravel() / total
+        p_y = np.asarray(N.sum(axis=0)).ravel() / total
+    else:
+        p_x = p_y = pairs.frequencies / pairs.frequencies.sum()
+    i, j = N.coords
+    scores = np.log(p / (p_x[i] * p_y[j]))
+    if kind == "npmi":
+        scores = np.where(p < 1, scores / -np.log(np.where(p < 1, p, 0.5)), 1.0)
+    elif kind == "ppmi":
+        scores = np.maximum(scores, 0.0)
+    return sparse.coo_array((scores, (i, j)), shape=N.shape).tocsr()
+
+
+class Collocation(NamedTuple):
+    """A run of words that occurs more often than its words would by chance."""
+
+    words: tuple[str, ...]
+    count: int
+    score: float
+
+
+def collocations(
+    sentences, *, length=2, measure="pmi", min_count=2, top=20
+) -> list[Collocation]:
+    """Runs of two or three words with the highest scores.
+
+    Parameters
+    ----------
+    sentences : list of lists of str
+    length : {2, 3}, default=2
+    measure : {"pmi", "npmi", "likelihood_ratio"}, default="pmi"
+        Eqs. (1) and (2), or Dunning's likelihood ratio, which rare pairs do not win;
+        the last is for two words.
+    min_count : int, default=2
+        Least number of occurrences.
+    top : int, default=20
+
+    Examples
+    --------
+    >>> from pansophy.text import collocations
+    >>> text = "new york is big . he left new york . new is not old"
+    >>> [c.words for c in collocations([s.split() for s in text.split(" . ")])]
+    [('new', 'york')]
+    """
+    if length not in (2, 3):
+        raise ParameterError(f"length must be 2 or 3, got {length!r}.")
+    words: Counter = Counter()
+    runs: Counter = Counter()
+    for sentence in sentences:
+        sentence = tuple(sentence)
+        words.update(sentence)
+        runs.update(zip(*(sentence[i:] for i in range(length))))
+    if measure == "likelihood_ratio" and length != 2:
+        raise ParameterError('measure="likelihood_ratio" is for two words.')
+    n_words = sum(words.values())
+    n_runs = sum(runs.values())
+    found = []
+    for run, count in runs.items():
+        if count >= min_count:
+            shares = [words[word] / n_words for word in run]
+            score = collocation_score(measure, count, n_runs, shares)
+            found.append(Collocation(run, count, score))
+    found.sort(key=lambda c: (-c.score, c.words))
+    return found[:top]
+
+
+def collocation_score(measure, count, n_runs, shares) -> float:
+    """One of the measures of `collocations`."""
+    p = count / n_runs
+    score = float(np.log(p) - np.log(shares).sum())
+    if measure == "pmi":
+        return score
+    if measure == "npmi":
+        return score / -float(np.log(p)) if p < 1 else 1.0
+    if measure != "likelihood_ratio":
+        raise ParameterError(
+            f'measure must be "pmi", "npmi" or "likelihood_ratio", got {measure!r}.'
+        )
+    x, y = (share * n_runs for share in shares)
+    table = np.array([[count, x - count], [y - count, n_runs - x - y + count]])
+    table = np.maximum(table, 0.0)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    inside = table > 0
+    ratio = table[inside] * np.log(table[inside] / expected[inside])
+    return 2 * float(ratio.sum())
