@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from .activations import ACTIVATIONS
 from .field_gradients import MLPFieldPass
 from .heads import HEADS, weighted_mean_loss
-from .mlp import glorot_uniform
+from .init import glorot_uniform
 from .ode import ODESolution, odeint
 
 
