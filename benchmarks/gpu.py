@@ -1,6 +1,9 @@
 """Methods that take tensors on a CUDA device against the same on its CPU.
 
     python -m benchmarks.gpu            writes benchmarks/gpu.md
+    python -m benchmarks.gpu gaussian_process [n]
+                                        prints the exact Gaussian process against
+                                        GPyTorch's, n = 30,000 rows by default
 
 Each case is fitted to a NumPy array and to the same rows as a CUDA tensor, several
 times in turn; the ratio is that of the medians, the difference that of coefficients,
@@ -206,6 +209,153 @@ def measure(case):
     return f"| {name} | {word} | {a:.3f} | {b:.4f} | **{a / b:.1f}** | {apart:.0e} |"
 
 
+def gpytorch_exact(X, y, new, length_scales, outputscale, noise):
+    """log p(y) and its gradient, then predictions with variances: GPyTorch, dense."""
+    import gpytorch
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(X, y, likelihood)
+            self.mean_module = gpytorch.means.ZeroMean()
+            self.covar_module = gpytorch.kernels.ScaleKernel(
+                gpytorch.kernels.RBFKernel(ard_num_dims=X.shape[1])
+            )
+
+        def forward(self, x):
+            return gpytorch.distributions.MultivariateNormal(
+                self.mean_module(x), self.covar_module(x)
+            )
+
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    model = Model(likelihood).to(dtype=X.dtype, device=X.device)
+    model.covar_module.base_kernel.lengthscale = length_scales
+    model.covar_module.outputscale = outputscale
+    likelihood.noise = noise
+    objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+
+    def evidence():
+        model.train()
+        likelihood.train()
+        model.zero_grad()
+        value = objective(model(X), y) * len(y)
+        value.backward()
+        return float(value)
+
+    def predict():
+        import torch
+
+        model.eval()
+        likelihood.eval()
+        with torch.no_grad():
+            found = model(new)
+            return found.mean, found.variance
+
+    return evidence, predict, gpytorch.settings.fast_computations(False, False, False)
+
+
+def ours_exact(X, y, new, length_scales, outputscale, noise):
+    """The same with our exact solver."""
+    from pansophy.gaussian_process import ExactSolver
+    from pansophy.gaussian_process.exact import GPData
+    from pansophy.kernels import RBF, Constant, White
+
+    kernel = Constant(outputscale) * RBF(length_scales.tolist()) + White(noise)
+    data = GPData(X, y[:, None], 0.0 * y)
+    solver = ExactSolver()
+    evidence = lambda: solver.evidence(kernel, data).value
+
+    def predict():
+        posterior = solver.condition(kernel, data, None)
+        mean, variance = posterior.moments(new)
+        return mean[:, 0], variance - noise
+
+    return evidence, predict
+
+
+def seconds_of(call, wait, rounds=3):
+    """The least time of a call over some rounds after a first one, and its answer."""
+    call()
+    times = []
+    for _ in range(rounds):
+        wait()
+        begun = time.perf_counter()
+        answer = call()
+        wait()
+        times.append(time.perf_counter() - begun)
+    return min(times), answer
+
+
+def gaussian_process(n=30_000, d=8, m=5000, device="cuda"):
+    """Exact Gaussian process against GPyTorch's dense path, in both precisions."""
+    import torch
+
+    print("| what | precision | ours, s | GPyTorch, s | ratio | apart |")
+    print("|---|---|---|---|---|---|")
+    for dtype in (torch.float64, torch.float32):
+        compare_exact_processes(dtype, n, d, m, device)
+
+
+def compare_exact_processes(dtype, n, d, m, device):
+    """Likelihood and gradient, prediction of m rows, and products K V.
+
+    Prints the ratio of GPyTorch's time to ours and how far apart the answers are; for
+    K V the rates of FLOPs and bytes that its time amounts to.
+    """
+    import torch
+
+    from pansophy.kernels import RBF
+
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    word = str(dtype).removeprefix("torch.")
+    rng = torch.Generator().manual_seed(0)
+    X = torch.rand(n + m, d, generator=rng, dtype=torch.float64) * 4 - 2
+    y = torch.sin(2 * X).sum(1)
+    y += 0.3 * torch.randn(n + m, generator=rng, dtype=torch.float64)
+    X, y = (v.to(device, dtype) for v in (X, y))
+    scales = torch.full((d,), 1.5, dtype=dtype, device=device)
+    arguments = (X[:n], y[:n], X[n:], scales, 2.0, 0.1)
+    ours = [seconds_of(call, wait) for call in ours_exact(*arguments)]
+    try:
+        evidence, predict, dense = gpytorch_exact(*arguments)
+        with dense:
+            theirs = [
+                seconds_of(evidence, wait),
+                # a new likelihood each time, so that predictions factor anew as ours
+                seconds_of(lambda: (evidence(), predict())[1], wait),
+            ]
+    except ImportError as error:
+        print(f"GPyTorch is not there: {error}")
+        theirs = []
+    for i, what in enumerate(("likelihood and gradient", f"predict {m} rows")):
+        own, answer = ours[i]
+        if not theirs:
+            print(f"| {what} | {word} | {own:.3f} | | | |", flush=True)
+            continue
+        peer, other = theirs[i]
+        peer -= theirs[0][0] if i else 0.0
+        answer, other = ([v] if i == 0 else v for v in (answer, other))
+        gap = max(
+            float(abs(a - b).max() / abs(b).max()) if i else abs(a - b) / abs(b)
+            for a, b in zip(answer, other, strict=True)
+        )
+        print(
+            f"| {what} | {word} | {own:.3f} | {peer:.3f} | **{peer / own:.2f}** "
+            f"| {gap:.0e} |",
+            flush=True,
+        )
+    kernel = RBF(1.5)
+    V = torch.ones(n, 16, dtype=dtype, device=device)
+    own, _ = seconds_of(lambda: kernel.matmul(X[:n], X[:n], V), wait)
+    rate = 2.0 * n * n * (d + 2 + 16) / own / 1e12
+    # the tile is written by the product, read and written by exp, read by the product
+    traffic = 4 * n * n * X.element_size() / own / 1e9
+    print(
+        f"| K V, 16 columns | {word} | {own:.4f} | {rate:.2f} TFLOP/s, "
+        f"{traffic:.0f} GB/s | | |",
+        flush=True,
+    )
+
+
 def main():
     import os
 
@@ -236,4 +386,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    import sys
+
+    if sys.argv[1:2] == ["gaussian_process"]:
+        gaussian_process(*map(int, sys.argv[2:3]))
+    else:
+        main()

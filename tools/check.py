@@ -38,6 +38,9 @@ MANY_PARAMETERS = {
     "export_graphviz": "scikit-learn's signature",
     "enet_path": "scikit-learn's signature",
     "locally_linear_embedding": "scikit-learn's signature",
+    "state_kernel": "a Triton kernel takes every pointer by itself",
+    "output_kernel": "a Triton kernel takes every pointer by itself",
+    "gradient_kernel": "a Triton kernel takes every pointer by itself",
     "minimize": "what a problem may have: gradient, bounds, constraints, penalty, ...",
     "explore": "what is known about a table: target, group, time, weight, ...",
 }

@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 def __getattr__(name):
     if name in ("save", "load"):
         return getattr(importlib.import_module(".persist", __name__), name)
+    if name == "Ragged":
+        return importlib.import_module(".core.ragged", __name__).Ragged
     if not name.startswith("_"):
         try:
             return importlib.import_module(f".{name}", __name__)
@@ -26,5 +28,6 @@ def __getattr__(name):
 
 
 def __dir__():
-    modules = (m.name for m in pkgutil.iter_modules(__path__))
-    return sorted({"save", "load", *(m for m in modules if not m.startswith("_"))})
+    modules = {m.name for m in pkgutil.iter_modules(__path__)}
+    public = {name for name in modules if not name.startswith("_")}
+    return sorted({"Ragged", "save", "load", *public})

@@ -64,12 +64,13 @@ EXCEPTIONS = {
     ("semi_supervised", "linear_model"): "the default learner",
     ("semi_supervised", "decomposition"): "features from all rows",
     ("state_space", "signal"): "a linear system is a convolution",
-    ("graphical", "state_space"): "a hidden chain is a network, a chain field a chain",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
+    ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
     ("ensemble", "tree"): "forests and boosters grow trees",
+    ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 

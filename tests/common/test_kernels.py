@@ -53,7 +53,7 @@ def test_every_kernel_class_is_listed():
     abstract = {"AbstractKernel", "KernelPair", "WrappedKernel", "RadialKernel"}
     abstract |= {"KernelBlocks", "SequenceKernel"}
     # these have tests of their own: functions and matrices, and what is no kernel
-    given = {"TransformedInput", "FunctionKernel", "Precomputed"}
+    given = {"TransformedInput", "FunctionKernel", "Precomputed", "SklearnKernel"}
     assert missing == abstract | given | {"Sigmoid", "AdditiveChiSquared"}
     assert all(isinstance(k, typing.Kernel) for k in every)
 
@@ -167,6 +167,22 @@ def test_gradient_of_the_gram_matrix(k, points):
 
 
 @EVERY
+def test_input_gradients_against_differences(k, points, rng, monkeypatch):
+    from pansophy.kernels import base
+
+    X, Z = points
+    W = rng.standard_normal((30, 20))
+    h = 1e-5
+    expected = [
+        np.sum(W * (k(X + h * e, Z) - k(X - h * e, Z)), axis=1) / (2 * h)
+        for e in np.eye(3)
+    ]
+    monkeypatch.setattr(base, "WIDE", 7)
+    found = k.contract_inputs(X, Z, W)
+    np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-5, atol=1e-7)
+
+
+@EVERY
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_array_libraries_agree(k, library, points):
     xp = pytest.importorskip(library)
@@ -184,6 +200,10 @@ def test_array_libraries_agree(k, library, points):
     W = xp.asarray(points[0] @ points[1].T)
     np.testing.assert_allclose(
         k.contract(X, Z, W), k.contract(*points, to_numpy(W)), rtol=1e-9, atol=1e-9
+    )
+    moved = k.contract_inputs(X, Z, W)
+    np.testing.assert_allclose(
+        to_numpy(moved), k.contract_inputs(*points, to_numpy(W)), rtol=1e-7, atol=1e-9
     )
     np.testing.assert_allclose(
         k.contract(X, None, (X, X)),

@@ -10,6 +10,7 @@ torch.set_num_threads(1)  # nets this small lose time to a second thread
 
 from pansophy import nn  # noqa: E402
 from pansophy.nn.optimisers import flatten_parameters  # noqa: E402
+from pansophy.nn.sequence_net import LayerSize  # noqa: E402
 
 
 def random_mlp(head="softmax", activation="relu", **options):
@@ -52,6 +53,43 @@ class Rivals(torch.nn.Module):
         }
 
 
+class GradientPenalty(torch.nn.Module):
+    """A critic whose loss takes a gradient inside, as in a Wasserstein GAN."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.critic = torch.nn.Sequential(
+            torch.nn.Linear(5, 8, dtype=torch.float64),
+            torch.nn.Tanh(),
+            torch.nn.Linear(8, 1, bias=False, dtype=torch.float64),
+        )
+
+    def losses(self, batch):
+        with torch.enable_grad():  # validation runs without gradients
+            X = batch[0].detach().requires_grad_()
+            (slope,) = torch.autograd.grad(
+                self.critic(X).sum(), X, create_graph=self.training
+            )
+            penalty = (slope.norm(dim=1) - 1).square().mean()
+        return {"penalty": penalty}
+
+
+class LazyRegulariser(AutoEncoder):
+    """A name that occurs in every other step only."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def losses(self, batch):
+        losses = super().losses(batch)
+        self.calls += self.training
+        if self.calls % 2 == 0:
+            losses["size"] = 1e-4 * self.code.weight.square().sum()
+        return losses
+
+
 class Case(NamedTuple):
     make: object
     data: object  # rng -> tuple of arrays
@@ -61,6 +99,33 @@ class Case(NamedTuple):
 
 def rows(rng):
     return rng.normal(size=(12, 5))
+
+
+def padded_sequences(rng):
+    """Twelve sequences of one to four steps, and their lengths."""
+    lengths = rng.integers(1, 5, 12)
+    lengths[0] = 4
+    X = rng.normal(size=(12, 4, 5))
+    X[np.arange(4) >= lengths[:, None]] = 0.0
+    return X, lengths
+
+
+def seeded_sequence_net(architecture, pool, head="softmax"):
+    torch.manual_seed(2)
+    layer = nn.ARCHITECTURES[architecture](LayerSize(5, 16))
+    return nn.SequenceNet(layer, 3, pool=pool, head=head).double()
+
+
+def seeded(make):
+    torch.manual_seed(0)
+    return make().double()
+
+
+def mixed_rows(r):
+    """Numbers, one of them missing, a category and classes."""
+    numbers = r.normal(size=(12, 3))
+    numbers[0, 0] = np.nan
+    return numbers, r.integers(0, 3, (12, 1)), r.integers(0, 3, 12)
 
 
 NETS = {
@@ -94,7 +159,65 @@ NETS = {
         lambda r: (rows(r), r.integers(0, 3, 12)),
         smooth=False,
     ),
+    "lstm over padded sequences": Case(
+        lambda: seeded_sequence_net("lstm", "last"),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, 12), r.uniform(0.5, 2, 12)),
+        nn.Adam(3e-2),
+    ),
+    "transformer with labels of steps": Case(
+        lambda: seeded_sequence_net("transformer", None),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, (12, 4))),
+    ),
+    "gru with a chain of labels": Case(
+        lambda: seeded_sequence_net("gru", None, "crf"),
+        lambda r: (*padded_sequences(r), r.integers(0, 3, (12, 4))),
+        nn.Adam(3e-2),
+    ),
+    "convolution": Case(
+        lambda: seeded(lambda: nn.ConvNet((1, 4, 4), 3, n_filters=(4,))),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), r.integers(0, 3, 12)),
+        smooth=False,
+    ),
+    "convolution, smooth": Case(
+        lambda: seeded(
+            lambda: nn.ConvNet(
+                (1, 4, 4),
+                2,
+                n_filters=(4,),
+                activation="tanh",
+                head="gaussian",
+                normalisation="group",
+                pooling="average",
+            )
+        ),
+        lambda r: (r.normal(size=(12, 1, 4, 4)), np.ones((12, 1)), r.uniform(1, 2, 12)),
+    ),
+    "residual net for tables": Case(
+        lambda: seeded(
+            lambda: nn.TabularResNet(
+                [[-1.0, 0.0, 1.0]] * 3,
+                [3],
+                3,
+                hidden_size=16,
+                dropout=0.0,
+                activation="tanh",
+            )
+        ),
+        mixed_rows,
+        smooth=False,
+    ),
+    "FT-transformer": Case(
+        lambda: seeded(
+            lambda: nn.FTTransformer(
+                [[-1.0, 0.0, 1.0]] * 3, [3], 3, hidden_size=8, n_heads=2, dropout=0.0
+            )
+        ),
+        mixed_rows,
+        smooth=False,
+    ),
     "autoencoder": Case(AutoEncoder, lambda r: (rows(r),), smooth=False),
+    "gradient penalty": Case(GradientPenalty, lambda r: (rows(r),)),
+    "lazy regulariser": Case(LazyRegulariser, lambda r: (rows(r),), smooth=False),
     "rivals": Case(
         Rivals,
         lambda r: (rows(r),),
@@ -141,13 +264,17 @@ def test_same_seed_same_run(case, rng):
         assert not same(first.state.net, other.state.net)
 
 
-def test_resumed_run_is_the_same_run(case, rng, tmp_path):
+@pytest.mark.parametrize(
+    "more", [{}, {"accumulate": 2, "average": nn.WeightAverage()}], ids=["", "averaged"]
+)
+def test_resumed_run_is_the_same_run(case, more, rng, tmp_path):
     data = case.data(rng)
     options = {
         "batch_size": 5,
         "schedule": nn.schedules.warmup_cosine(3),
         "valid": data,
     }
+    options |= more
     whole = run(case, data, epochs=6, **options, checkpoint=tmp_path / "whole")
     file = tmp_path / "part"
     # a schedule is a function of the planned length, so the plan is the same: the
@@ -185,7 +312,7 @@ def autograd(net, batch):
     return losses, [p.grad.clone() for p in net.parameters()]
 
 
-BY_HAND = [n for n, case in NETS.items() if getattr(case.make(), "by_hand", False)]
+BY_HAND = [n for n, c in NETS.items() if getattr(c.make(), "has_manual_gradients", 0)]
 SMOOTH = [n for n, case in NETS.items() if case.smooth]
 
 

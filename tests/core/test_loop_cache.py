@@ -378,6 +378,12 @@ def test_notice_comes_once_and_only_after_two_seconds(folder, load_pair, capsys)
     assert watch.timer is None
 
 
+def test_loops_of_others_are_not_announced():
+    watch = loop_cache.CompilationWatch()
+    watch.start_timer(numba.njit(lambda x: x))
+    assert watch.timer is None
+
+
 def test_every_loop_file_belongs_to_the_package():
     names = {m.name for m in pkgutil.iter_modules(pansophy.__path__)}
     assert "_compiled_loops" not in names

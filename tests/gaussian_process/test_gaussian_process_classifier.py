@@ -10,7 +10,11 @@ from sklearn.gaussian_process import GaussianProcessClassifier as Theirs
 from sklearn.gaussian_process import kernels as sk
 
 from pansophy import persist
-from pansophy.gaussian_process import GaussianProcessClassifier, expected_sigmoid
+from pansophy.gaussian_process import (
+    GaussianProcessClassifier,
+    expected_sigmoid,
+    get_likelihood,
+)
 from pansophy.gaussian_process.laplace import find_mode
 from pansophy.kernels import RBF, Matern, Periodic
 
@@ -38,7 +42,7 @@ def test_mode_and_evidence_by_brute_force(table):
     found = minimize(
         objective, np.zeros(60), jac=slope, method="BFGS", options={"gtol": 1e-7}
     )
-    state = find_mode(K, y.astype(float))
+    state = find_mode(K, y.astype(float), get_likelihood("bernoulli"))
     assert np.allclose(state.f, found.x, atol=1e-3)
     assert np.abs(state.a - state.g).max() < 1e-7
     W = np.diag(expit(state.f) * expit(-state.f))

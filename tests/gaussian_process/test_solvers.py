@@ -100,10 +100,30 @@ def test_auto_says_which_and_why(monkeypatch, table):
         large.leave_one_out()
 
 
+def test_auto_looks_at_the_likelihood(monkeypatch, table):
+    X, y, _ = table
+    options = {"likelihood": "student_t", "kernel": 1.0 * RBF([0.6, 0.9])}
+    small = model("auto").set_params(**options).fit(X[:100], y[:100])
+    assert small.solver_ == "laplace"
+    monkeypatch.setattr(module, "LAPLACE_NUMBERS", 90 * 90)
+    many = model("auto").set_params(**options).fit(X[:100], y[:100])
+    assert many.solver_ == "variational"
+    assert "100 rows and 1 latent processes" in many.solver_reason_
+    assert np.abs(many.predict(X[:100]) - small.predict(X[:100])).max() < 0.1
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_saved_and_loaded(name, table, tmp_path):
     X, y, new = table
-    fitted = model(name).fit(X[:80], y[:80])
+    options = {}
+    if name == "chain":
+        X, new = X[:, :1], new[:, :1]
+        options["kernel"] = 1.0 * Matern(0.6, nu=2.5) + White(0.04)
+    elif name == "grid":
+        X = np.stack(np.meshgrid(np.arange(10.0), np.arange(8.0)), -1).reshape(-1, 2)
+    elif name == "laplace":
+        options["likelihood"] = "student_t"
+    fitted = model(name).set_params(**options).fit(X[:80], y[:80])
     persist.save(fitted, tmp_path / "model")
     loaded = persist.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(new), fitted.predict(new))

@@ -308,7 +308,8 @@ def test_early_stopping_by_own_rows(table):
     assert model.best_validation_score_ == max(scores)
     assert model.score(*mine) == pytest.approx(max(scores))  # the best was restored
     assert model.best_loss_ is None
-    assert set(model.history_) == {"loss", "valid_loss", "validation_score"}
+    speeds = {"rows_per_second", "flops_per_second"}
+    assert set(model.history_) - speeds == {"loss", "valid_loss", "validation_score"}
     weights = np.ones(50)
     again = classifier(max_iter=500, learning_rate_init=0.01, n_iter_no_change=5)
     again.fit(X[:150], y[:150], validation=(*mine, weights))

@@ -29,3 +29,40 @@ def test_slopes_against_autograd(name):
     H.backward(G)
     torch.testing.assert_close(g.backward(G, H.detach()), Z.grad)
     torch.testing.assert_close(g.apply_(Z.detach().clone()), H.detach())
+
+
+def test_steps_have_no_slope():
+    Z = torch.tensor([-1.0, 0.0, 2.0])
+    step, sign = nn.activations.THRESHOLDS["step"], nn.activations.THRESHOLDS["sign"]
+    assert step.value(Z).tolist() == [0, 0, 1] and sign.value(Z).tolist() == [-1, 1, 1]
+    assert not step.slope(Z).any() and not sign.differentiable
+
+
+def test_modules_of_activations():
+    at = lambda layer, z: float(layer(torch.tensor(z).double()))
+    assert at(nn.LeakyReLU(), -2.0) == pytest.approx(-0.2)
+    assert at(nn.LeakyReLU(), -0.5) == pytest.approx(-0.05)
+    assert at(nn.LeakyReLU(0.0), -2.0) == 0 and at(nn.LeakyReLU(), 3.0) == 3
+    assert at(nn.ELU(), -2.0) == pytest.approx(-0.864665, abs=1e-6)
+    assert at(nn.ELU(), -0.5) == pytest.approx(-0.393469, abs=1e-6)
+    assert at(nn.ELU(2.0), -2.0) == pytest.approx(2 * -0.864665, abs=1e-5)
+    with pytest.raises(ValueError, match="slope of LeakyReLU"):
+        nn.LeakyReLU(1.5)
+    with pytest.raises(ValueError, match="a of ELU"):
+        nn.ELU(-1.0)
+
+
+def test_maxout_of_zero_and_identity_is_relu():
+    layer = nn.Maxout(3, 3).double()
+    with torch.no_grad():
+        layer.weight.copy_(torch.stack([torch.zeros(3, 3), torch.eye(3)]))
+        layer.bias.zero_()
+    X = torch.randn(4, 5, 3, dtype=torch.float64)
+    torch.testing.assert_close(layer(X), torch.relu(X))
+    wide = nn.Maxout(3, 2, pieces=4).double()
+    out = wide(X[0])
+    by_hand = torch.stack([X[0] @ W + b for W, b in zip(wide.weight, wide.bias)])
+    torch.testing.assert_close(out, by_hand.max(0).values)
+    # convex: the value at a midpoint is at most the mean of the values
+    a, b = X[0], X[1]
+    assert (wide((a + b) / 2) <= (wide(a) + wide(b)) / 2 + 1e-12).all()

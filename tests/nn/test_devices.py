@@ -55,3 +55,32 @@ def test_missing_device_is_a_clear_error(data):
         return
     with pytest.raises(ValueError, match="no CUDA device"):
         nn.train(Linear(), data, device="cuda")
+
+
+def test_peaks_are_looked_up_by_name(monkeypatch):
+    from pansophy.nn.devices import peak_flops
+
+    gpu = torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda d: "NVIDIA H200")
+    assert peak_flops(gpu, amp=True) == 989e12 and peak_flops(gpu, amp=False) == 67e12
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda d: "NVIDIA H100 PCIe")
+    assert peak_flops(gpu, amp=True) == 756e12
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda d: "Something else")
+    assert peak_flops(gpu, amp=True) is None
+    assert peak_flops(torch.device("cpu"), amp=True) is None
+
+
+def test_deterministic_runs_refuse_what_is_not_and_leave_no_trace():
+    from pansophy import nn
+
+    seen = []
+
+    class Watching(torch.nn.Linear):
+        def losses(self, batch):
+            seen.append(torch.are_deterministic_algorithms_enabled())
+            return {"loss": self(batch[0]).square().mean()}
+
+    nn.train(
+        Watching(2, 1), (torch.ones(4, 2),), epochs=1, deterministic=True, device="cpu"
+    )
+    assert seen == [True] and not torch.are_deterministic_algorithms_enabled()

@@ -78,3 +78,33 @@ def test_rate_is_cut_before_stopping():
 def test_unknown_monitor_is_named(data):
     with pytest.raises(ValueError, match="'scroe'"):
         train(Linear(), data, stop=nn.EarlyStopping("scroe"))
+
+
+def test_the_weights_are_those_of_the_lowest_held_out_loss(rng):
+    X, V = rng.normal(size=(2, 30, 20))
+    w = rng.normal(size=(20, 1))
+    noisy = lambda Z: (Z, Z @ w + 3 * rng.normal(size=(30, 1)))
+    valid = noisy(V)
+    result = train(
+        Linear(20), noisy(X), epochs=400, batch_size=30, valid=valid,
+        stop=nn.EarlyStopping(patience=8), optimiser=nn.Adam(0.05),
+    )  # fmt: skip
+    with torch.no_grad():
+        batch = tuple(map(torch.as_tensor, valid))
+        found = float(result.state.net.losses(batch)["loss"])
+    assert found == pytest.approx(result.history["valid_loss"].min(), rel=1e-12)
+    assert (
+        len(result.history["valid_loss"]) - result.history["valid_loss"].argmin() == 10
+    )
+
+
+def test_a_run_that_overfits_is_told_so(rng):
+    X, V = rng.normal(size=(2, 12, 10))
+    Y = rng.normal(size=(2, 12, 1))
+    with pytest.warns(
+        nn.stopping.OverfittingWarning, match="regularisation may be too"
+    ):
+        train(
+            Linear(10), (X, Y[0]), epochs=400, batch_size=12, valid=(V, Y[1]),
+            stop=nn.EarlyStopping(patience=150), optimiser=nn.Adam(0.05),
+        )  # fmt: skip

@@ -1,5 +1,7 @@
 """The training loop: what is special beyond the battery in tests/common/test_nets."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -162,9 +164,196 @@ def test_two_optimisers_move_only_their_own(data):
     result = train(net, data, epochs=2, optimiser=rules)
     assert torch.equal(net.a.weight, before[0])
     assert not torch.equal(net.b.weight, before[1])
-    assert set(result.history) == {"loss", "a", "b"}
-    with pytest.raises(ValueError, match=r"differ in \['b'\]"):
+    assert set(result.history) == {"loss", "a", "b", "rows_per_second"}
+    with pytest.raises(ValueError, match=r"losses without an optimiser: \['b'\]"):
         train(Pair(), data, optimiser={"a": nn.SGD(0.1)})
+
+
+class Critic(torch.nn.Module):
+    """Two names: the critic steps always, the actor at every third call."""
+
+    def __init__(self):
+        super().__init__()
+        self.critic = torch.nn.Linear(3, 1).double()
+        self.actor = torch.nn.Linear(3, 1).double()
+        self.calls = 0
+
+    def losses(self, batch):
+        self.calls += self.training
+        losses = {"critic": (self.critic(batch[0]) - batch[1]).square().mean()}
+        if self.calls % 3 == 0:
+            losses["actor"] = lambda: self.actor(batch[0]).square().mean()
+        return losses
+
+
+def test_a_name_that_is_absent_does_not_step(data):
+    net = Critic()
+    moves = []
+    weight = net.actor.weight.detach().clone()
+
+    def watch(net):
+        moves.append(not torch.equal(net.actor.weight, weight))
+        weight.copy_(net.actor.weight.detach())
+
+    rules = {"critic": nn.SGD(0.1), "actor": nn.Adam(0.1)}
+    result = train(
+        net, data, epochs=4, batch_size=20, optimiser=rules, after_step=watch
+    )
+    assert moves == [False, False, True, False, False, True, False, False]
+    assert np.isnan(result.history["actor"]).tolist() == [True, False, False, True]
+    assert np.isfinite(result.history["loss"]).all()
+    assert result.reason == "finished"
+
+
+def test_a_parameter_of_two_losses_is_refused_by_name(data):
+    class Shared(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.trunk = torch.nn.Linear(3, 2).double()
+            self.a = torch.nn.Linear(2, 1).double()
+            self.b = torch.nn.Linear(2, 1).double()
+
+        def groups(self):
+            body = list(self.trunk.parameters())
+            return {n: [*body, *getattr(self, n).parameters()] for n in "ab"}
+
+        def losses(self, batch):
+            h = self.trunk(batch[0])
+            return {n: getattr(self, n)(h).square().mean() for n in "ab"}
+
+    rules = {"a": nn.SGD(0.1), "b": nn.SGD(0.1)}
+    with pytest.raises(ValueError, match=r"'trunk.weight' belongs to two losses"):
+        train(Shared(), data, optimiser=rules)
+    assert train(Shared(), data, optimiser=nn.SGD(0.1), epochs=1).reason == "finished"
+
+
+def test_graph_is_kept_only_while_a_tensor_needs_it(data):
+    kept = []
+
+    class Watched(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            kept.append(torch._C._current_graph_task_id() >= 0 and keeps_graph())
+            return g
+
+    def keeps_graph():
+        import inspect
+
+        frame = inspect.currentframe()
+        while frame is not None:
+            if frame.f_code.co_name == "_backward_of":
+                return frame.f_locals["retain_graph"]
+            frame = frame.f_back
+        return None
+
+    class Three(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in "abc":
+                setattr(self, name, torch.nn.Linear(3, 1).double())
+
+        def losses(self, batch):
+            value = lambda n: Watched.apply(getattr(self, n)(batch[0])).square().mean()
+            return {"a": value("a"), "b": value("b"), "c": lambda: value("c")}
+
+    rules = {name: nn.SGD(0.1) for name in "abc"}
+    train(Three(), data, optimiser=rules, epochs=1, batch_size=40)
+    assert kept == [True, False, False]
+
+
+@pytest.mark.parametrize("make", ["mlp", "linear"])
+def test_accumulated_batches_are_one_batch(make, data):
+    def net():
+        if make == "linear":
+            return Linear()
+        coefs, intercepts = nn.glorot_uniform([3, 5, 1], np.random.default_rng(0))
+        return nn.MLP(coefs, intercepts, head="identity", activation="tanh")
+
+    options = {"epochs": 3, "optimiser": nn.Adam(0.1), "clip": 0.5}
+    large = train(net(), data, batch_size=16, **options)
+    small = train(net(), data, batch_size=4, accumulate=4, **options)
+    assert small.state.step == large.state.step == 9  # the last of each pass is half
+    for a, b in zip(large.state.net.parameters(), small.state.net.parameters()):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+    assert small.history["loss"] == pytest.approx(large.history["loss"], rel=1e-12)
+
+
+def test_accumulation_by_name_steps_once_a_window(data):
+    rules = {"critic": nn.SGD(0.1), "actor": nn.SGD(0.1)}
+    torch.manual_seed(0)
+    large, small = Critic(), Critic()
+    small.load_state_dict(large.state_dict())
+    for net in (large, small):
+        net.calls = -(10**9)  # a multiple of three is far: only the critic steps
+    train(large, data, epochs=2, batch_size=20, optimiser=rules)
+    train(small, data, epochs=2, batch_size=5, accumulate=4, optimiser=rules)
+    torch.testing.assert_close(large.critic.weight, small.critic.weight)
+
+
+def test_batches_count_by_the_weight_the_net_gives(rng):
+    """A net that averages over marked rows counts batches by their marks."""
+
+    class Marked(Linear):
+        def losses(self, batch):
+            X, Y, mark = batch
+            error = (X @ self.w + self.b - Y).square()[:, 0]
+            return {"loss": (error * mark).sum() / mark.sum()}
+
+        def batch_weight(self, batch):
+            return float(batch[2].sum())
+
+    X = rng.normal(size=(24, 3))
+    mark = (np.arange(24) % 5 != 0).astype(float)
+    rows = (X, X[:, :1] + 0.1, mark)
+    options = {"epochs": 2, "shuffle": False, "optimiser": nn.SGD(0.1), "valid": rows}
+    large = train(Marked(), rows, batch_size=24, **options)
+    small = train(Marked(), rows, batch_size=7, accumulate=4, **options)
+    torch.testing.assert_close(large.state.net.w, small.state.net.w)
+    for name in ("loss", "valid_loss"):
+        assert small.history[name] == pytest.approx(large.history[name], rel=1e-12)
+
+
+def test_clipping_by_value_bounds_every_entry(data):
+    net = Linear()
+    train(net, data, epochs=1, batch_size=40, optimiser=nn.SGD(1.0), clip_value=1e-3)
+    moved = torch.cat([net.w.detach().view(-1), net.b.detach()]).abs()
+    assert float(moved.max()) == pytest.approx(1e-3, rel=1e-6)
+
+
+def test_a_loss_of_two_digits_is_refused(data):
+    class Rough(Linear):
+        def losses(self, batch):
+            return {"error": (batch[0] @ self.w).square().mean().bfloat16()}
+
+    with pytest.raises(ValueError, match=r"'error' is of type torch\.bfloat16"):
+        train(Rough(), data)
+
+
+def test_speed_is_in_the_history(data):
+    coefs, intercepts = nn.glorot_uniform([3, 5, 1], np.random.default_rng(0))
+    net = nn.MLP(coefs, intercepts, head="identity")
+    history = train(net, data, epochs=2).history
+    flops = net.flops(1) * history["rows_per_second"]
+    assert history["flops_per_second"] == pytest.approx(flops)
+
+
+def test_a_large_net_is_not_copied_after_short_epochs(data, monkeypatch):
+    module = sys.modules["pansophy.nn.train"]
+    monkeypatch.setattr(module, "SMALL_NET", 0)
+    copies = []
+    original = module.copy_weights
+
+    def counting(net):
+        copies.append(1)
+        return original(net)
+
+    monkeypatch.setattr(module, "copy_weights", counting)
+    train(Linear(), data, epochs=40, batch_size=40)
+    assert len(copies) == 3  # at the start and after each 20 steps
 
 
 def test_the_program_s_random_numbers_are_kept(data):

@@ -98,3 +98,13 @@ def test_float32_and_torch():
     torch = pytest.importorskip("torch")
     got = LinearSVR(epsilon=0.1).fit(torch.asarray(X), torch.asarray(y))
     np.testing.assert_allclose(got.coef_.numpy(), want.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-7, 1e-4, 1e-3])
+def test_costs_so_small_that_every_row_is_decided(C):
+    """All rows are outside the tube: w = C sum of signs times rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.tanh(X[:, 0]) + 3.0 * np.sign(rng.normal(size=200))
+    model = LinearSVR(C=C, epsilon=0.1, fit_intercept=False, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, C * np.sign(y) @ X, rtol=1e-6, atol=1e-12)

@@ -39,6 +39,7 @@ HOME = {
     for home, names in {
         "..tables": "Column Schema TableError infer_schema read_table",
         ".comparison": "Comparison",
+        ".evaluation.architectures": "ArchitectureComparison architectures",
         ".evaluation.bayesian_tests": """ComparisonProbabilities bayesian_correlated_t
             bayesian_signed_rank default_rope""",
         ".evaluation.calibration": """CalibrationMap ReliabilityCurve

@@ -68,7 +68,7 @@ def next_token(logits, rng, *, temperature=1.0, top_k=None, top_p=None):
     return xp.argmax(kept + arrays.asarray(noise, like=kept), axis=-1)
 
 
-def take_state(state, rows):
+def take_state(state, rows) -> Any:
     """The state of these sequences: every array indexed by its first dimension."""
     if state is None:
         return None

@@ -551,7 +551,9 @@ class CompilationWatch(event.Listener):
 
     def start_timer(self, loop):
         """Let the notice come when the seconds so far and those to come are enough."""
-        if self.noticed or multiprocessing.parent_process() is not None:
+        in_worker = multiprocessing.parent_process() is not None
+        ours = isinstance(loop._cache, LoopCache)  # others' loops are not kept by us
+        if self.noticed or in_worker or not ours:
             return
         name = python_function(loop).__qualname__
         left = max(NOTICE_AFTER - self.seconds, 0.0)

@@ -7,26 +7,49 @@ from .gaussian_process_regressor import (
     LeaveOneOut,
     draw_normal_samples,
 )
-from .laplace import expected_sigmoid
+from .laplace import expected_sigmoid, expected_softmax
+from .likelihoods import (
+    LIKELIHOODS,
+    Likelihood,
+    get_likelihood,
+    loss_likelihood,
+    student_t_likelihood,
+)
 from .solvers import (
     SOLVERS,
     AbstractSolver,
+    ChainSolver,
     ExactSolver,
+    GridSolver,
+    InducingSolver,
     IterativeSolver,
+    LaplaceSolver,
     NearestNeighborsSolver,
+    VariationalSolver,
 )
 
 __all__ = [
+    "LIKELIHOODS",
     "SOLVERS",
     "AbstractSolver",
+    "ChainSolver",
     "ExactSolver",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
+    "GridSolver",
+    "InducingSolver",
     "IterativeSolver",
+    "LaplaceSolver",
     "LeaveOneOut",
+    "Likelihood",
     "NearestNeighborsSolver",
+    "VariationalSolver",
     "bayesian_search",
     "draw_normal_samples",
     "expected_improvement",
     "expected_sigmoid",
+    "expected_softmax",
+    "get_likelihood",
+    "loss_likelihood",
+    "student_t_likelihood",
 ]

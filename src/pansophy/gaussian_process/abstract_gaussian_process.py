@@ -1,15 +1,25 @@
-"""What estimators with a Gaussian process share: their kernel parameter and rows."""
+"""What estimators with a Gaussian process share: parameters, rows, and one fit."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ..base import Estimator, validate_rows
+from ..core.arrays import asarray, is_foreign, to_numpy
 from ..core.overflow import refuse_overflowing_squares
 from ..kernels import AbstractKernel
 from ..kernels.base import holds_objects, object_rows
 from ..kernels.lookup import is_sklearn_kernel
 from ..params import ParameterRule
+from .exact import sample_count
+from .kernel_parameters import KernelFamily, kernel_family
+from .parameter_search import (
+    ParameterVector,
+    SearchOptions,
+    search_parameters,
+    warn_interrupted,
+)
+from .solvers import SOLVERS, AbstractSolver, SolverChoice
 
 ProcessKernel = Annotated[
     Any,
@@ -24,28 +34,99 @@ ProcessKernel = Annotated[
         ),
     ),
 ]
+SolverParameter = Annotated[
+    Any,
+    ParameterRule(
+        f'"auto", {", ".join(repr(name) for name in SOLVERS)} or a solver',
+        lambda v: (
+            isinstance(v, AbstractSolver)
+            or (isinstance(v, str) and v in ("auto", *SOLVERS))
+        ),
+    ),
+]
+
+
+def column_count(X):
+    """Columns of a table, None for objects."""
+    return int(X.shape[1]) if X.ndim == 2 else None
+
+
+def column_spreads(X):
+    """Length scales to start from: standard deviations times sqrt(d), as NumPy."""
+    spread = np.std(np.asarray(to_numpy(X), float), axis=0) * np.sqrt(X.shape[1])
+    return np.where(spread > 0, spread, 1.0)
+
+
+class FittedProcess(NamedTuple):
+    """One process with its parameters, given data."""
+
+    kernel: Any  # in the user's form
+    likelihood: Any
+    own: np.ndarray  # what the solver has learnt
+    rows: np.ndarray | None  # of the evidence; None is all
+    posterior: Any
+    value: float  # log evidence, or what stands for it
+    n_evaluations: int
+    interrupted: bool
+
+
+def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProcess:
+    """Search the parameters and condition on the data."""
+    solver = choice.solver
+    family = kernel_family(kernel, column_count(data.X))
+    rows = solver.training_rows(sample_count(data.X), rng)
+    chosen = data if rows is None else data.take(rows)
+    found = search_parameters(family, solver, chosen, options, rng)
+    ours = family.at(found.theta)
+    data = data._replace(likelihood=found.likelihood)
+    posterior = solver.condition(ours, data, rng, found.own)
+    value = found.value
+    if value is None:
+        chosen = chosen._replace(likelihood=found.likelihood)
+        value = solver.evidence(ours, chosen, found.own, gradient=False).value
+    return FittedProcess(
+        family.public(found.theta),
+        found.likelihood,
+        found.own,
+        rows,
+        posterior,
+        float(value),
+        found.n_evaluations,
+        found.interrupted,
+    )
+
+
+def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
+    """log p(y) and its gradient in theta, the other parameters as they were found."""
+    family = kernel_family(kernel, column_count(data.X))
+    vector = ParameterVector(family, likelihood, own)
+    x = vector.start
+    p = len(family.theta)
+    x[:p] = theta
+    value, slope = vector.evidence(solver, data)(x, gradient)
+    return np.float64(value), None if slope is None else slope[:p]
 
 
 class AbstractGaussianProcess(Estimator):
     """A model with fields `kernel` and `copy_X_train`; X_train_ when fitted."""
 
-    _tensors = False
-
     def _are_objects(self, X) -> bool:
         """Whether X is a list of objects that the kernel takes, not a table."""
         kernel: Any = self.kernel
-        if getattr(kernel, "requires_vector_input", True):
+        if is_foreign(X) or getattr(kernel, "requires_vector_input", True):
             return False
         return np.asarray(X).ndim != 2 or holds_objects(np.asarray(X))
 
     def _check_rows(self, X, y, y_kind):
-        """Training rows in float64, or objects of the kernel, and targets."""
+        """Training rows in float64, objects of the kernel, or a tensor; and targets."""
         if self._are_objects(X):
             X, _ = object_rows(X)
             places = np.arange(len(X), dtype=float)[:, None]
             _, y, _ = self._check_training_data(places, y, y_kind=y_kind)
             return X, y
         X, y, _ = self._check_training_data(X, y, y_kind=y_kind)
+        if is_foreign(X):
+            return X, asarray(y, like=X)
         X = np.array(X, np.float64, copy=self.copy_X_train or None)
         refuse_overflowing_squares(self, X)
         return X, y
@@ -55,4 +136,20 @@ class AbstractGaussianProcess(Estimator):
             return object_rows(X)[0]
         if not hasattr(self, "X_train_"):
             return validate_rows(self, X, reset=False, dtype=np.float64)
-        return np.asarray(self._check_new_data(X), np.float64)
+        X = self._check_new_data(X)
+        if is_foreign(self.X_train_):
+            return asarray(X, like=self.X_train_)
+        return np.asarray(to_numpy(X), np.float64)
+
+    def _search_options(self) -> SearchOptions:
+        return SearchOptions(self.prior, self.optimizer, self.n_restarts_optimizer)
+
+    def _record_search(self, processes):
+        """Attributes about the search, and a warning if it was interrupted."""
+        self.n_evaluations_ = sum(p.n_evaluations for p in processes)
+        self.interrupted_ = any(p.interrupted for p in processes)
+        if self.interrupted_:
+            warn_interrupted(type(self).__name__)
+
+    def _family(self, kernel, X) -> KernelFamily:
+        return kernel_family(kernel, column_count(X))

@@ -10,7 +10,9 @@ with the mean m and standard deviation s of f(x). EI is looked at on random poin
 the space and on points near the best one, and then near its own maximum. Points are
 compared in the unit cube (`optim.search_space`): logarithmic ranges by their logarithm,
 choices by the middle of their cell. A value that is not finite counts as the worst
-finite one, so that a failed trial is a bad trial.
+finite one, so that a failed trial is a bad trial. Of the values that are far above the
+median the model sees only that they are bad (`clip_bad_values`): a few that explode
+would hide the differences between the good ones.
 
 Worth it where one evaluation takes longer than a fit of the process (n^3).
 
@@ -23,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from ..core import threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, FitTask
 from ..core.random import make_rng
@@ -33,6 +36,7 @@ from ..params import check_count
 from .gaussian_process_regressor import GaussianProcessRegressor
 
 CANDIDATES = 1000
+OUTLYING = 6.0  # times the gap of the median above the best: what counts as bad
 NEAR = (0.1, 0.02, 0.004)  # standard deviations of points near the best
 
 
@@ -106,13 +110,15 @@ def bayesian_search(
     space = search_space(where)
     first = 2 * space.d + 2 if n_start is None else check_count("n_start", n_start)
     rng = make_rng(random_state)
-    start = cell_middles(
-        space, latin_hypercube(space.d, min(first, n), random_state=rng)
-    )
+    start = latin_hypercube(space.d, min(first, n), random_state=rng)
+    start = cell_middles(space.levels, start)
 
     def step(s):
         i = len(s.values)
-        u = start[i] if i < len(start) else next_trial(space, s, rng)
+        if i < len(start):
+            u = start[i]
+        else:
+            u = propose_point(space.levels, s.U, s.values, rng)
         point = space.point(u)
         value = float(f(point))
         points = [*s.points, point]
@@ -132,38 +138,83 @@ def bayesian_search(
     return run._replace(reason="tolerance" if complete else run.reason)
 
 
-def cell_middles(space, U):
-    """Coordinates of choices moved to the middle of their cell."""
-    levels = space.levels
+def cell_middles(levels, U):
+    """Coordinates of choices (`levels` of them) moved to the middle of their cell."""
     cells = np.maximum(levels, 1)
     middles = (np.minimum(np.floor(U * cells), cells - 1) + 0.5) / cells
     return np.where(levels > 0, middles, U)
 
 
-def next_trial(space, s, rng):
-    """The point of the unit cube with the largest expected improvement."""
-    finite = np.isfinite(s.values)
-    if not finite.any():
-        return cell_middles(space, rng.random((1, space.d)))[0]
-    y = np.where(finite, s.values, s.values[finite].max())
-    kernel = Constant(1.0) * Matern(np.full(space.d, 0.5), nu=2.5) + White(1e-4)
-    model = GaussianProcessRegressor(kernel, normalize_y=True, prior=1.0).fit(s.U, y)
+def clip_bad_values(y):
+    """Values as the model sees them: at most OUTLYING times the median's gap above it.
 
-    def improvement(U):
-        mean, std = model.predict(U, return_std=True, noise=False)
+    What is not finite becomes the largest finite value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.gaussian_process.bayesian_search import clip_bad_values
+    >>> clip_bad_values(np.array([1.0, 2.0, 3.0, 1e9, np.inf]))
+    array([ 1. ,  2. ,  3. , 11.5, 11.5])
+    """
+    finite = y[np.isfinite(y)]
+    middle = float(np.median(finite))
+    gap = middle - float(finite.min())
+    highest = middle + OUTLYING * gap if gap > 0 else float(finite.max())
+    return np.minimum(np.where(np.isfinite(y), y, finite.max()), highest)
+
+
+def propose_point(levels, U, values, rng):
+    """The point of the unit cube with the largest expected improvement.
+
+    Parameters
+    ----------
+    levels : array of int, shape (d,)
+        Number of values of each coordinate, 0 for a range of reals.
+    U : array of shape (n, d)
+        Points evaluated so far.
+    values : array of shape (n,)
+        Of the function there; what is not finite is a failed trial.
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.gaussian_process.bayesian_search import propose_point
+    >>> U = np.array([[0.0], [0.3], [0.6], [1.0]])
+    >>> rng = np.random.default_rng(0)
+    >>> u = propose_point(np.zeros(1), U, (U[:, 0] - 0.45) ** 2, rng)
+    >>> bool(0.35 < u[0] < 0.55)
+    True
+    """
+    with threads.single_blas():  # matrices of a few dozen rows
+        return most_promising_point(levels, U, np.asarray(values, dtype=float), rng)
+
+
+def most_promising_point(levels, U, values, rng):
+    """`propose_point`, whatever the number of threads."""
+    d = len(levels)
+    if not np.isfinite(values).any():
+        return cell_middles(levels, rng.random((1, d)))[0]
+    y = clip_bad_values(values)
+    kernel = Constant(1.0) * Matern(np.full(d, 0.5), nu=2.5) + White(1e-4)
+    model = GaussianProcessRegressor(kernel, normalize_y=True, prior=1.0).fit(U, y)
+
+    def improvement(points):
+        mean, std = model.predict(points, return_std=True, noise=False)
         gain = expected_improvement(mean, std, y.min())
-        tried = (np.abs(U[:, None, :] - s.U[None, :, :]) < 1e-12).all(axis=2)
+        tried = (np.abs(points[:, None, :] - U[None, :, :]) < 1e-12).all(axis=2)
         return np.where(tried.any(axis=1), -1.0, gain)
 
     def near(u, sd):
-        return np.clip(u + sd * rng.standard_normal((CANDIDATES // 4, space.d)), 0, 1)
+        return np.clip(u + sd * rng.standard_normal((CANDIDATES // 4, d)), 0, 1)
 
-    best = s.U[np.argmin(y)]
-    U = np.vstack([rng.random((CANDIDATES, space.d)), *(near(best, sd) for sd in NEAR)])
-    U = cell_middles(space, U)
-    gain = improvement(U)
+    best = U[np.argmin(y)]
+    points = np.vstack([rng.random((CANDIDATES, d)), *(near(best, sd) for sd in NEAR)])
+    points = cell_middles(levels, points)
+    gain = improvement(points)
     for sd in NEAR:
-        more = cell_middles(space, near(U[np.argmax(gain)], sd))
-        U = np.vstack([U, more])
+        more = cell_middles(levels, near(points[np.argmax(gain)], sd))
+        points = np.vstack([points, more])
         gain = np.append(gain, improvement(more))
-    return U[np.argmax(gain)]
+    return points[np.argmax(gain)]

@@ -19,6 +19,8 @@ var_i being that of y_i with its noise. A matrix that rounding has made indefini
 a jitter on its diagonal: none, or n eps mean(diag C) times the least power of ten that
 lets a factor exist. It scales with the kernel, and is reported.
 
+Tensors stay on their device and keep their precision; sums of (1) are in double.
+
 Cost      n^3 FLOP and 8 n^2 bytes an evaluation of (1) and (2); n^2 a new row's (3)
 Shapes    X (n, d)   y, a (n, t)   s (n,)   L (n, n)
 Refs      [Rasmussen2006] 2.2, 5.4
@@ -29,33 +31,54 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from ..core.linalg import EPS, GRADES, NotPositiveDefiniteError, solve_triangular
+from ..core.arrays import device, is_foreign, is_torch, namespace
+from ..core.linalg import (
+    GRADES,
+    NotPositiveDefiniteError,
+    solve_cholesky,
+    solve_triangular,
+)
 from ..distances.pairwise_metrics import block_slices
 from ..kernels.base import row_slice
+from .likelihoods import normal_likelihood
 
 SEARCH_GRADE = 4  # most powers of ten of jitter while hyper-parameters are searched
 BLOCK = 4_000_000  # numbers in a block of new rows by training rows
 LOG_2PI = float(np.log(2 * np.pi))
+NOTHING = np.empty(0)
 
 
 class GPData(NamedTuple):
-    """Rows, targets and the noise variance of every row."""
+    """Rows, targets, the noise variance of every row, and the likelihood of y."""
 
     X: Any  # (n, d)
     Y: np.ndarray  # (n, t)
-    noise: np.ndarray  # (n,)
+    noise: np.ndarray  # (n,), of a Normal likelihood
+    likelihood: Any = normal_likelihood
+    n_latent: int = 1  # processes behind a column of y: the number of classes
 
     def take(self, rows) -> "GPData":
-        return GPData(self.X[rows], self.Y[rows], self.noise[rows])
+        """Some rows, by a slice or their numbers."""
+        if is_foreign(self.X):
+            xp = namespace(self.X)
+            at = xp.asarray(rows, device=device(self.X))
+            pick = lambda values: xp.take(values, at, axis=0)
+        else:
+            pick = lambda values: values[rows]
+        return self._replace(X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise))
 
 
 class Evidence(NamedTuple):
+    """log p(y), or what stands for it, and its gradient in all that is learnt."""
+
     value: float  # eq. (1)
     gradient: np.ndarray | None  # eq. (2), in theta of the kernel
+    likelihood: np.ndarray = NOTHING  # in the parameters of the likelihood
+    own: np.ndarray = NOTHING  # in those of the solver, such as inducing inputs
 
 
 class CovarianceFactor(NamedTuple):
-    L: np.ndarray  # lower triangular, zeros above
+    L: Any  # lower triangular, zeros above
     jitter: float
 
 
@@ -64,18 +87,18 @@ def jittered_cholesky(kernel, X, noise, *, max_grade=GRADES) -> CovarianceFactor
     jitter = 0.0
     for grade in range(-1, max_grade + 1):
         C = kernel(X)
-        n = len(C)
-        C.flat[:: n + 1] += noise
-        diagonal = np.diagonal(C)
-        level = n * EPS * float(np.mean(diagonal))
+        n = int(C.shape[0])
+        C = add_to_diagonal(C, noise)
+        xp = namespace(C)
+        diagonal = xp.linalg.diagonal(C)
+        level = n * float(xp.finfo(C.dtype).eps) * float(xp.mean(diagonal))
         if not np.isfinite(level):
             break
         if grade >= 0:
             jitter = level * 10.0**grade
-            C.flat[:: n + 1] += jitter
-        # the transposed view is in column order: LAPACK works in place
-        L, info = lapack.dpotrf(C.T, lower=1, overwrite_a=1, clean=1)
-        if info == 0:
+            C = add_to_diagonal(C, jitter)
+        L = cholesky_in_place(C)
+        if L is not None:
             return CovarianceFactor(L, jitter)
     raise NotPositiveDefiniteError(
         f"the kernel {kernel!r} does not give a positive definite matrix, even with "
@@ -83,9 +106,36 @@ def jittered_cholesky(kernel, X, noise, *, max_grade=GRADES) -> CovarianceFactor
     )
 
 
+def add_to_diagonal(C, values):
+    """C with `values` added to its diagonal, in place where the library can."""
+    if not is_foreign(C):
+        C.flat[:: len(C) + 1] += values
+        return C
+    if is_torch(C):
+        C.diagonal().add_(values)
+        return C
+    xp = namespace(C)
+    return C + values * xp.eye(C.shape[0], dtype=C.dtype, device=device(C))
+
+
+def cholesky_in_place(C):
+    """The lower factor of C, which may be overwritten; None if there is none."""
+    if not is_foreign(C):
+        # the transposed view is in column order: LAPACK works in place
+        L, info = lapack.dpotrf(C.T, lower=1, overwrite_a=1, clean=1)
+        return L if info == 0 else None
+    if is_torch(C):
+        L, info = namespace(C).linalg.cholesky_ex(C)
+        return L if int(info) == 0 else None
+    try:
+        return namespace(C).linalg.cholesky(C)
+    except np.linalg.LinAlgError:
+        return None
+
+
 def solve_factored(L, Y):
     """C^-1 Y."""
-    return lapack.dpotrs(L, Y, lower=1)[0]
+    return solve_cholesky(L, Y) if is_foreign(L) else lapack.dpotrs(L, Y, lower=1)[0]
 
 
 def exact_evidence(kernel, data, *, gradient=True, max_grade=SEARCH_GRADE) -> Evidence:
@@ -95,7 +145,12 @@ def exact_evidence(kernel, data, *, gradient=True, max_grade=SEARCH_GRADE) -> Ev
     value = gaussian_log_evidence(L, A, data.Y)
     if not gradient:
         return Evidence(value, None)
-    t = data.Y.shape[1]
+    t = int(data.Y.shape[1])
+    if is_foreign(L):
+        W = factored_inverse(L)
+        W *= -0.5 * t
+        W += 0.5 * (A @ namespace(A).matrix_transpose(A))
+        return Evidence(value, kernel.contract(data.X, None, W))
     inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
     W = blas.dsyrk(1.0, A, beta=-t, c=inverse, lower=1, overwrite_c=1)
     # the lower half stands for both: 1/2 of the sum is it, with half the diagonal
@@ -103,17 +158,31 @@ def exact_evidence(kernel, data, *, gradient=True, max_grade=SEARCH_GRADE) -> Ev
     return Evidence(value, kernel.contract(data.X, None, W))
 
 
+def factored_inverse(L):
+    """C^-1 of a tensor's factor, both halves."""
+    xp = namespace(L)
+    if is_torch(L):
+        return xp.cholesky_inverse(L)
+    return solve_cholesky(L, xp.eye(L.shape[0], dtype=L.dtype, device=device(L)))
+
+
 def gaussian_log_evidence(L, A, Y) -> float:
     """Eq. (1)."""
-    n, t = Y.shape
-    half_log_det = float(np.sum(np.log(np.diagonal(L))))
-    return -0.5 * float(np.sum(Y * A)) - t * (half_log_det + 0.5 * n * LOG_2PI)
+    n, t = (int(size) for size in Y.shape)
+    xp = namespace(L)
+    double = lambda v: xp.astype(v, xp.float64)
+    half_log_det = float(xp.sum(xp.log(double(xp.linalg.diagonal(L)))))
+    square = float(xp.sum(double(Y) * double(A)))
+    return -0.5 * square - t * (half_log_det + 0.5 * n * LOG_2PI)
 
 
 def leave_one_out_moments(L, A, Y):
     """Eq. (4): means (n, t) and variances (n,)."""
-    inverse, _ = lapack.dpotri(L, lower=1)
-    precision = np.diagonal(inverse)
+    if is_foreign(L):
+        inverse = factored_inverse(L)
+    else:
+        inverse, _ = lapack.dpotri(L, lower=1)
+    precision = namespace(inverse).linalg.diagonal(inverse)
     return Y - A / precision[:, None], 1.0 / precision
 
 
@@ -122,11 +191,16 @@ def explained_variance_blocks(kernel, X, X_train, L, *, weights=None):
 
     With `weights` (n,), L^-1 diag(weights) k(X_train, x).
     """
-    n = L.shape[0]
-    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
-        K = kernel(row_slice(X, cut), X_train)
+    for cut, K in kernel_blocks(kernel, X, X_train):
         K = K if weights is None else K * weights
-        yield cut, solve_triangular(L, K.T)
+        yield cut, solve_triangular(L, namespace(K).matrix_transpose(K))
+
+
+def kernel_blocks(kernel, X, X_train):
+    """k(x, X_train) for blocks of new rows: pairs of a slice and (b, n)."""
+    n = sample_count(X_train)
+    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
+        yield cut, kernel(row_slice(X, cut), X_train)
 
 
 def sample_count(X) -> int:
@@ -138,8 +212,8 @@ class ExactPosterior(NamedTuple):
 
     kernel: Any
     X: Any
-    A: np.ndarray  # (n, t)
-    L: np.ndarray
+    A: Any  # (n, t)
+    L: Any
     jitter: float = 0.0
 
     def mean(self, X):
@@ -148,10 +222,14 @@ class ExactPosterior(NamedTuple):
 
     def variance(self, X):
         """The diagonal of the covariance, (m,), by blocks."""
-        out = np.array(self.kernel.diag(X), float)
-        for cut, V in explained_variance_blocks(self.kernel, X, self.X, self.L):
-            out[cut] -= np.einsum("ij,ij->j", V, V)
-        return np.maximum(out, 0.0)  # rounding where nothing is left
+        prior = self.kernel.diag(X)
+        xp = namespace(prior)
+        parts = [
+            prior[cut] - xp.sum(V * V, axis=0)
+            for cut, V in explained_variance_blocks(self.kernel, X, self.X, self.L)
+        ]
+        left = xp.concat(parts) if parts else prior
+        return xp.maximum(left, xp.zeros_like(left))  # rounding where nothing is left
 
     def moments(self, X):
         """Mean and variance."""
@@ -159,5 +237,7 @@ class ExactPosterior(NamedTuple):
 
     def covariance(self, X):
         """(m, m)."""
-        V = solve_triangular(self.L, self.kernel(X, self.X).T)
-        return self.kernel(X) - V.T @ V
+        K = self.kernel(X, self.X)
+        transpose = namespace(K).matrix_transpose
+        V = solve_triangular(self.L, transpose(K))
+        return self.kernel(X) - transpose(V) @ V

@@ -1,9 +1,11 @@
-"""Gaussian-process classification: a latent process through the logistic function.
+"""Gaussian-process classification: latent processes through logistic or softmax.
 
     f ~ GP(0, k_theta),    P(y = 1 | x) = 1 / (1 + exp(-f(x)))                    (1)
+    f_c ~ GP(0, k_theta),  P(y = c | x) = exp(f_c(x)) / sum_b exp(f_b(x))         (2)
 
-The posterior of f is approximated by Laplace's method (`laplace`), whose evidence
-gives theta as in regression. More than two classes are several problems of two: each
+The posterior of f is a Normal: by Laplace's method (`laplace`) or as the best one in a
+variational bound (`variational`), whose evidence gives theta as in regression. More
+than two classes are k processes of one model, eq. (2), or several problems of two: each
 class against the rest, whose probabilities are divided by their sum, or every pair,
 which vote.
 
@@ -30,79 +32,48 @@ from ..kernels import RBF, AbstractKernel, Constant, Matern
 from ..params import Count, Flag, Jobs, Natural, ParameterError, Positive
 from ..persist.saved_state import FloatArray, IntArray, saved_state
 from ..typing import Seed
-from .abstract_gaussian_process import AbstractGaussianProcess, ProcessKernel
-from .kernel_parameters import SearchOptions, kernel_family, maximize_evidence
-from .laplace import (
-    LaplacePosterior,
-    expected_sigmoid,
-    find_mode,
-    laplace_evidence,
+from .abstract_gaussian_process import (
+    AbstractGaussianProcess,
+    ProcessKernel,
+    SolverParameter,
+    column_spreads,
+    evidence_at,
+    fit_process,
 )
+from .exact import GPData
+from .laplace import expected_sigmoid, expected_softmax
+from .likelihoods import get_likelihood
+from .solvers import LaplaceSolver, choose_solver
 
 
-@saved_state(rows=IntArray("m", low=0, optional=True), y=FloatArray("m"))
-class BinaryProcess(NamedTuple):
-    """One fitted problem of two classes."""
+@saved_state(rows=IntArray("m", low=0, optional=True), y=FloatArray("n"))
+class ClassProcess(NamedTuple):
+    """One fitted problem: two classes, or all of them by softmax."""
 
     kernel: Any  # in the user's form
     rows: Any  # training rows of this problem; None is all
-    y: np.ndarray  # 0 and 1
-    g: np.ndarray
-    root: np.ndarray
-    L: np.ndarray
+    y: np.ndarray  # 0 and 1, or numbers of classes
+    n_latent: int
+    own: np.ndarray
+    posterior: Any
     value: float  # log evidence
     n_evaluations: int
+    interrupted: bool
 
 
-def column_count(X):
-    return X.shape[1] if X.ndim == 2 else None
+class ClassProblem(NamedTuple):
+    """Rows, labels and latent processes of one fit."""
+
+    rows: np.ndarray | None
+    labels: np.ndarray
+    n_latent: int
 
 
-def fit_binary_process(kernel, X, y, options, rng, max_iter, warm_start):
-    """theta by the Laplace evidence, and the mode there."""
-    family = kernel_family(kernel, column_count(X))
-    evidence = laplace_evidence_of_theta(family, X, y, max_iter, warm_start)
-    theta = family.theta
-    n_evaluations = 0
-    if options.optimizer is not None and len(theta):
-        found = maximize_evidence(family, evidence, options, rng)
-        theta = found.theta
-        n_evaluations = found.n_evaluations
-    state = find_mode(family.at(theta)(X), y, max_iter=max_iter)
-    return BinaryProcess(
-        kernel=family.public(theta),
-        rows=None,
-        y=y,
-        g=state.g,
-        root=state.root,
-        L=state.L,
-        value=state.value,
-        n_evaluations=n_evaluations,
-    )
-
-
-def laplace_evidence_of_theta(family, X, y, max_iter, warm_start=False):
-    """The function (theta, gradient) -> log q(y) and its gradient.
-
-    With `warm_start` each search for the mode begins where the last one ended.
-    """
-    last: dict[str, Any] = {"f": None}
-
-    def evidence(theta, gradient):
-        found, f = laplace_evidence(
-            family.at(theta),
-            X,
-            y,
-            gradient=gradient,
-            f=last["f"],
-            max_iter=max_iter,
-        )
-        if warm_start:
-            last["f"] = f
-        slope = family.pull_back(found.gradient) if gradient else None
-        return found.value, slope
-
-    return evidence
+def problem_data(X, labels, n_latent) -> GPData:
+    """Two classes, or several by softmax, as data of a process."""
+    name = "categorical" if n_latent > 1 else "bernoulli"
+    likelihood = get_likelihood(name)
+    return GPData(X, labels[:, None], np.zeros(len(labels)), likelihood, n_latent)
 
 
 @dataclass(eq=False, repr=False)
@@ -112,29 +83,20 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
     Parameters
     ----------
     kernel : kernel, function, "auto" or None, default=None
-        A kernel of `pansophy.kernels` or of `sklearn.gaussian_process.kernels`. None
-        is 1.0 * RBF(1.0), not learnt. "auto" is a Matern kernel with a length scale
-        for each column, starting from the scales of the columns.
-    optimizer : "fmin_l_bfgs_b", function or None, default="fmin_l_bfgs_b"
-        None keeps the kernel as it is. A function `optimizer(obj_func, initial_theta,
-        bounds)` gives theta and the objective there.
-    n_restarts_optimizer : int, default=0
-        Further starts, drawn within the bounds of a scikit-learn kernel or from the
-        prior.
+        As in `GaussianProcessRegressor`, but None is not learnt, and "auto" has no
+        noise.
+    optimizer, n_restarts_optimizer, copy_X_train, random_state, prior
+        As in `GaussianProcessRegressor`.
     max_iter_predict : int, default=100
         Most steps of Newton's method for the mode.
     warm_start : bool, default=False
         Start each search for the mode where the last one, for another theta, ended.
-    copy_X_train : bool, default=True
-        False keeps X itself, which must not change then.
-    random_state : int, Generator or None, default=None
-    multi_class : "one_vs_rest" or "one_vs_one", default="one_vs_rest"
-        The second has no probabilities.
+    multi_class : "one_vs_rest", "one_vs_one" or "softmax", default="one_vs_rest"
+        The second has no probabilities; the third is eq. (2). Two classes are eq. (1).
     n_jobs : int or None, default=None
         Most threads, BLAS included; None for all.
-    prior : "auto", float or None, default="auto"
-        Standard deviation of the logarithm of each kernel parameter about its start.
-        "auto" is 3, and None where the kernel has bounds; None is maximum evidence.
+    solver : "auto", "laplace", "variational" or a solver, default="auto"
+        See `solvers`; "auto" is variational for more than 3,000 rows.
 
     Attributes
     ----------
@@ -146,8 +108,13 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
     classes_ : array of shape (k,)
     n_classes_ : int
     X_train_ : array
+    solver_ : str
+    solver_reason_ : str
+        Why "auto" took it.
     n_evaluations_ : int
         Of the evidence, over all problems.
+    interrupted_ : bool
+        Whether Ctrl-C ended a search.
     n_features_in_ : int
 
     Examples
@@ -171,9 +138,12 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
     warm_start: Flag = False
     copy_X_train: Flag = True
     random_state: Seed = None
-    multi_class: Literal["one_vs_rest", "one_vs_one"] = "one_vs_rest"
+    multi_class: Literal["one_vs_rest", "one_vs_one", "softmax"] = "one_vs_rest"
     n_jobs: Jobs = None
     prior: Literal["auto"] | Positive | None = "auto"
+    solver: SolverParameter = "auto"
+
+    _tensors = False
 
     def fit(self, X, y):
         """Find the kernel's parameters and the mode of the latent process.
@@ -196,46 +166,63 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         self.X_train_ = X
         problems = list(self._problems(codes, k))
         kernel = self._start_kernel(X)
-        options = SearchOptions(self.prior, self.optimizer, self.n_restarts_optimizer)
+        options = self._search_options()
         rngs = spawn_rngs(make_rng(self.random_state), len(problems))
+        family = self._family(kernel, X)
+        whole = problem_data(X, codes.astype(float), problems[0].n_latent)
+        choice = choose_solver(self.solver, family.at(family.theta), whole)
+        if choice.solver.name == "laplace" and not isinstance(
+            self.solver, LaplaceSolver
+        ):
+            solver = LaplaceSolver(self.max_iter_predict, self.warm_start)
+            choice = choice._replace(solver=solver)
+        self._solver = choice.solver
+        self.solver_ = choice.solver.name
+        self.solver_reason_ = choice.reason
 
         self._processes = []
         with limit_threads(self.n_jobs):
-            for (rows, labels), rng in zip(problems, rngs, strict=True):
-                found = fit_binary_process(
-                    kernel,
-                    X if rows is None else X[rows],
-                    labels,
-                    options,
-                    rng,
-                    self.max_iter_predict,
-                    self.warm_start,
+            for (rows, labels, n_latent), rng in zip(problems, rngs, strict=True):
+                data = problem_data(X if rows is None else X[rows], labels, n_latent)
+                found = fit_process(kernel, choice, data, options, rng)
+                self._processes.append(
+                    ClassProcess(
+                        found.kernel,
+                        rows,
+                        labels,
+                        n_latent,
+                        found.own,
+                        found.posterior,
+                        found.value,
+                        found.n_evaluations,
+                        found.interrupted,
+                    )
                 )
-                self._processes.append(found._replace(rows=rows))
         self.kernel_ = self._joined_kernel()
         values = [process.value for process in self._processes]
         self.log_marginal_likelihood_value_ = np.float64(np.mean(values))
-        self.n_evaluations_ = sum(p.n_evaluations for p in self._processes)
+        self._record_search(self._processes)
         return self
 
     def _problems(self, codes, k):
-        """(rows, labels of 0 and 1) of each problem of two classes."""
+        """The problems of two classes, or the one of all."""
         if k == 2:
-            yield None, (codes == 1).astype(float)
+            yield ClassProblem(None, (codes == 1).astype(float), 1)
+        elif self.multi_class == "softmax":
+            yield ClassProblem(None, codes.astype(float), k)
         elif self.multi_class == "one_vs_rest":
             for c in range(k):
-                yield None, (codes == c).astype(float)
+                yield ClassProblem(None, (codes == c).astype(float), 1)
         else:
             for a, b in combinations(range(k), 2):
                 rows = np.flatnonzero((codes == a) | (codes == b))
-                yield rows, (codes[rows] == b).astype(float)
+                yield ClassProblem(rows, (codes[rows] == b).astype(float), 1)
 
     def _start_kernel(self, X):
         if self.kernel is None:
             return (Constant(1.0) * RBF(1.0)).fixed()
         if isinstance(self.kernel, str):
-            spread = np.std(X, axis=0) * np.sqrt(X.shape[1])
-            return Constant(1.0) * Matern(np.where(spread > 0, spread, 1.0), nu=2.5)
+            return Constant(1.0) * Matern(column_spreads(X), nu=2.5)
         return self.kernel
 
     def _joined_kernel(self):
@@ -278,13 +265,21 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         results = []
         for i, (process, own) in enumerate(zip(self._processes, thetas, strict=True)):
             X = self._rows_of(process)
-            family = kernel_family(process.kernel, column_count(X))
+            data = problem_data(X, process.y, process.n_latent)
             if not clone_kernel:
-                self._processes[i] = process._replace(kernel=family.public(own))
-            evidence = laplace_evidence_of_theta(
-                family, X, process.y, self.max_iter_predict
+                changed = self._family(process.kernel, X).public(own)
+                self._processes[i] = process._replace(kernel=changed)
+            results.append(
+                evidence_at(
+                    process.kernel,
+                    data.likelihood,
+                    process.own,
+                    self._solver,
+                    data,
+                    own,
+                    eval_gradient,
+                )
             )
-            results.append(evidence(own, eval_gradient))
         if not clone_kernel:
             self.kernel_ = self._joined_kernel()
         value = np.float64(np.mean([v for v, _ in results]))
@@ -293,12 +288,11 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
     def _rows_of(self, process):
         return self.X_train_ if process.rows is None else self.X_train_[process.rows]
 
-    def _posteriors(self):
+    def _latent_moments(self, X):
+        """Mean and variance of f for each problem of two classes, (m,) each."""
         for process in self._processes:
-            X = self._rows_of(process)
-            family = kernel_family(process.kernel, column_count(X))
-            kernel = family.at(family.theta)
-            yield LaplacePosterior(kernel, X, process.g, process.root, process.L)
+            posterior = process.posterior
+            yield posterior.mean(X).reshape(len(X)), posterior.variance(X)
 
     def latent_mean_and_variance(self, X):
         """Mean and variance of f at new rows (two classes).
@@ -318,9 +312,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
                 f"supported for binary classification, and there are {self.n_classes_} "
                 "classes."
             )
-        X = self._check_new_rows(X)
-        posterior = next(self._posteriors())
-        return posterior.mean(X), posterior.variance(X)
+        return next(self._latent_moments(self._check_new_rows(X)))
 
     def predict_proba(self, X):
         """Probabilities of the classes, (m, k).
@@ -335,10 +327,10 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
                 "multi_class='one_vs_one' gives no probabilities: take 'one_vs_rest'."
             )
         X = self._check_new_rows(X)
-        columns = [
-            expected_sigmoid(posterior.mean(X), posterior.variance(X))
-            for posterior in self._posteriors()
-        ]
+        if self._processes[0].n_latent > 1:
+            posterior = self._processes[0].posterior
+            return expected_softmax(posterior.mean(X), posterior.class_covariance(X))
+        columns = [expected_sigmoid(*moments) for moments in self._latent_moments(X)]
         if self.n_classes_ == 2:
             return np.stack([1 - columns[0], columns[0]], axis=1)
         P = np.stack(columns, axis=1)
@@ -352,11 +344,11 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         X : array of shape (m, d), or a list of objects that the kernel takes
         """
         check_is_fitted(self)
-        if self.n_classes_ > 2 and self.multi_class == "one_vs_rest":
+        if self.n_classes_ > 2 and self.multi_class != "one_vs_one":
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         X = self._check_new_rows(X)
         if self.n_classes_ == 2:
-            above = next(self._posteriors()).mean(X) > 0
+            above = self._processes[0].posterior.mean(X).reshape(len(X)) > 0
             return self.classes_[above.astype(int)]
         return self.classes_[np.argmax(self._votes(X), axis=1)]
 
@@ -365,8 +357,8 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         votes = np.zeros((len(X), self.n_classes_))
         sums = np.zeros_like(votes)
         pairs = combinations(range(self.n_classes_), 2)
-        for (a, b), posterior in zip(pairs, self._posteriors(), strict=True):
-            f = posterior.mean(X)
+        for (a, b), process in zip(pairs, self._processes, strict=True):
+            f = process.posterior.mean(X).reshape(len(X))
             votes[:, b] += f > 0
             votes[:, a] += f <= 0
             sums[:, b] += f

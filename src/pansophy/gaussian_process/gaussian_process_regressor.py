@@ -4,55 +4,61 @@
 
 Given the data f is a Gaussian process again, with the mean and covariance of `exact`
 or of another of the `solvers`. theta maximises the log marginal likelihood log p(y),
-plus a weak log-normal prior where the kernel has no bounds (`kernel_parameters`), by
-L-BFGS with analytic gradients from one start or several. From COARSE_FROM rows the
-search begins on COARSE_ROWS of them, which finds most of the way at a small part of
-the cost.
+plus a weak log-normal prior where the kernel has no bounds (`parameter_search`).
+
+With another `likelihood` than the Normal one, y_i has the density p(y | f(x_i)) of
+`likelihoods`: Student's t or any loss of residuals against outliers, Poisson for
+counts, whose mean is exp(f). The posterior of f is then a Normal approximation
+(`laplace`, `variational`), and predictions are of y: its mean is E[E[y | f]].
 
 Two kinds of noise. `alpha` is part of the training data alone: predictions are of f.
 `White` in the kernel is part of the process: the standard deviation of a prediction is
 then that of a new y. Between a training row and an equal new row there is none of it.
 
 With `normalize_y` the targets are centred and scaled before, and everything that is
-returned is in their own units again; `alpha` and the kernel are in scaled units.
+returned is in their own units again; `alpha` and the kernel are in scaled units. For
+counts it is the mean of the process that is set, to the logarithm of that of y.
 
 Shapes    X (n, d)   y (n,) or (n, t)   theta (p,)
 Refs      [Rasmussen2006] ch. 2, 5
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Regressor
+from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.linalg import cholesky
 from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..kernels import RBF, AbstractKernel, Constant, Matern, White
 from ..kernels.base import white_difference
+from ..links import identity
+from ..losses import Loss
 from ..params import Count, Flag, Natural, ParameterError, ParameterRule, Positive
 from ..persist.saved_state import IntArray, saved_state
 from ..typing import Seed
-from .abstract_gaussian_process import AbstractGaussianProcess, ProcessKernel
+from .abstract_gaussian_process import (
+    AbstractGaussianProcess,
+    ProcessKernel,
+    SolverParameter,
+    column_spreads,
+    evidence_at,
+    fit_process,
+)
 from .exact import (
     ExactPosterior,
     GPData,
+    add_to_diagonal,
     leave_one_out_moments,
     sample_count,
 )
-from .kernel_parameters import (
-    KernelFamily,
-    SearchOptions,
-    kernel_family,
-    maximize_evidence,
-)
-from .solvers import SOLVERS, AbstractSolver, choose_solver
-
-COARSE_FROM = 1000  # rows from which the search begins on fewer
-COARSE_ROWS = 400
+from .likelihoods import Likelihood, get_likelihood
+from .solvers import choose_solver
 
 NoiseVariances = Annotated[
     Any,
@@ -66,13 +72,14 @@ NoiseVariances = Annotated[
         ),
     ),
 ]
-SolverParameter = Annotated[
+NO_NOISE = 1e-10  # the default of alpha
+LikelihoodParameter = Annotated[
     Any,
     ParameterRule(
-        f'"auto", {", ".join(repr(name) for name in SOLVERS)} or a solver',
+        '"normal", "student_t", "poisson", a Likelihood or a loss of residuals',
         lambda v: (
-            isinstance(v, AbstractSolver)
-            or (isinstance(v, str) and v in ("auto", *SOLVERS))
+            isinstance(v, (Likelihood, Loss))
+            or (isinstance(v, str) and v in ("normal", "student_t", "poisson"))
         ),
     ),
 ]
@@ -100,11 +107,9 @@ def draw_normal_samples(mean, cov, rng, count):
 
 def data_scaled_kernel(X, Y=None) -> AbstractKernel:
     """kernel="auto": a Matern kernel of the scales of X and y, and noise."""
-    spread = np.std(X, axis=0) * np.sqrt(X.shape[1])
-    scales = np.where(spread > 0, spread, 1.0)
-    power = 1.0 if Y is None else float(np.mean(Y**2))
+    power = 1.0 if Y is None else float(np.mean(to_numpy(Y) ** 2))
     power = power if power > 0 else 1.0
-    return Constant(power) * Matern(scales, nu=2.5) + White(0.1 * power)
+    return Constant(power) * Matern(column_spreads(X), nu=2.5) + White(0.1 * power)
 
 
 class LeaveOneOut(NamedTuple):
@@ -146,6 +151,9 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     prior : "auto", float or None, default="auto"
         Standard deviation of the logarithm of each kernel parameter about its start.
         "auto" is 3, and None where the kernel has bounds; None is maximum likelihood.
+    likelihood : str, Likelihood or Loss, default="normal"
+        Of y given f: "normal" with the noise of `alpha` and White, "student_t",
+        "poisson", or another (`get_likelihood`); all but the first take one output.
 
     Attributes
     ----------
@@ -164,8 +172,12 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     solver_ : str
     solver_reason_ : str
         Why "auto" took it.
+    likelihood_ : Likelihood
+        With the scale that was found.
     n_evaluations_ : int
-        Of the likelihood of all training rows, in the search for theta.
+        Of the likelihood of all training rows, in the search for theta, or batches.
+    interrupted_ : bool
+        Whether Ctrl-C ended the search.
     n_features_in_ : int
 
     Examples
@@ -181,7 +193,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     """
 
     kernel: ProcessKernel = None
-    alpha: NoiseVariances = 1e-10
+    alpha: NoiseVariances = NO_NOISE
     optimizer: Literal["fmin_l_bfgs_b"] | Callable | None = "fmin_l_bfgs_b"
     n_restarts_optimizer: Natural = 0
     normalize_y: Flag = False
@@ -190,6 +202,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     random_state: Seed = None
     solver: SolverParameter = "auto"
     prior: Literal["auto"] | Positive | None = "auto"
+    likelihood: LikelihoodParameter = "normal"
 
     def fit(self, X, y):
         """Find the kernel's parameters and condition on the data.
@@ -201,34 +214,28 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         """
         X, y = self._check_rows_and_targets(X, y)
         data = self._scaled_data(X, y)
-        family = self._family(X, data.Y)
+        kernel = self._start_kernel(X, data.Y)
+        family = self._family(kernel, X)
+        choice = choose_solver(self.solver, family.at(family.theta), data)
         rng = make_rng(self.random_state)
-        choice = choose_solver(self.solver, X)
+        found = fit_process(kernel, choice, data, self._search_options(), rng)
         self._solver = choice.solver
         self.solver_ = choice.solver.name
         self.solver_reason_ = choice.reason
-        # the rows of the likelihood; None stands for all
-        part = choice.solver.training_rows(sample_count(X), rng)
-        self._likelihood_rows = part
-        chosen = data if part is None else data.take(part)
-        theta = family.theta
-        value = None
-        if self.optimizer is not None and len(theta):
-            theta, value = self._search(family, chosen, rng)
-        self.kernel_ = family.public(theta)
-        kernel = family.at(theta)
-        posterior = choice.solver.condition(kernel, data, rng)
-        if value is None:
-            value = choice.solver.evidence(kernel, chosen, gradient=False).value
-        self.log_marginal_likelihood_value_ = np.float64(value)
-        self._store(posterior, data, y)
+        self.kernel_ = found.kernel
+        self.likelihood_ = found.likelihood
+        self.log_marginal_likelihood_value_ = np.float64(found.value)
+        self._own = found.own
+        self._likelihood_rows = found.rows
+        self._store(found.posterior, data, y)
+        self._record_search([found])
         return self
 
     def _store(self, posterior, data, y):
         self.X_train_ = data.X
         self.y_train_ = data.Y if y.ndim == 2 else data.Y[:, 0]
         self._noise = data.noise
-        self.jitter_ = float(posterior.jitter)
+        self.jitter_ = float(getattr(posterior, "jitter", 0.0))
         if isinstance(posterior, ExactPosterior):
             self.L_ = posterior.L
             self.alpha_ = posterior.A if y.ndim == 2 else posterior.A[:, 0]
@@ -239,8 +246,9 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
 
     def _check_rows_and_targets(self, X, y):
         X, y = self._check_rows(X, y, "numbers")
-        y = np.asarray(y, np.float64)
-        refuse_overflowing_squares(self, y if y.ndim == 2 else y[:, None], "y")
+        if not is_foreign(X):
+            y = np.asarray(y, np.float64)
+            refuse_overflowing_squares(self, y if y.ndim == 2 else y[:, None], "y")
         t = y.shape[1] if y.ndim == 2 else 1
         if self.n_targets is not None and t != self.n_targets:
             raise ValueError(
@@ -249,13 +257,12 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
             )
         return X, y
 
-    def _family(self, X, Y=None) -> KernelFamily:
-        kernel: Any = self.kernel
-        if kernel is None:
-            kernel = Constant(1.0) * RBF(1.0)
-        elif isinstance(kernel, str):
-            kernel = data_scaled_kernel(X, Y)
-        return kernel_family(kernel, X.shape[1] if X.ndim == 2 else None)
+    def _start_kernel(self, X, Y=None):
+        if self.kernel is None:
+            return Constant(1.0) * RBF(1.0)
+        if isinstance(self.kernel, str):
+            return data_scaled_kernel(X, Y)
+        return self.kernel
 
     def _scaled_data(self, X, y) -> GPData:
         n = sample_count(X)
@@ -266,37 +273,64 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
                 f"y: {len(alpha)} != {n}."
             )
         Y = y if y.ndim == 2 else y[:, None]
-        t = Y.shape[1]
+        t = int(Y.shape[1])
+        likelihood = get_likelihood(self.likelihood)
         self._y_train_mean = np.zeros(t)
         self._y_train_std = np.ones(t)
-        if self.normalize_y:
-            self._y_train_mean = Y.mean(axis=0)
-            spread = Y.std(axis=0)
+        if self.normalize_y and likelihood.loss.link is identity:
+            host = np.asarray(to_numpy(Y), float)
+            self._y_train_mean = host.mean(axis=0)
+            spread = host.std(axis=0)
             # what rounding leaves of a constant column is no spread
             tiny = 10 * np.finfo(float).eps * np.abs(self._y_train_mean)
             self._y_train_std = np.where(spread > tiny, spread, 1.0)
-        Y = (Y - self._y_train_mean) / self._y_train_std
-        return GPData(X, np.ascontiguousarray(Y), np.broadcast_to(alpha, (n,)).copy())
+        noise = np.broadcast_to(alpha, (n,)).copy()
+        if is_foreign(X):
+            location, scale = (asarray(v, like=X) for v in self._units())
+            return GPData(X, (Y - location) / scale, asarray(noise, like=X))
+        Y = np.ascontiguousarray((Y - self._y_train_mean) / self._y_train_std)
+        if likelihood.name != "normal":
+            likelihood = self._start_likelihood(likelihood, Y)
+        return GPData(X, Y, noise, likelihood)
+
+    def _units(self):
+        """Location and scale of y, one entry for each output."""
+        if not hasattr(self, "_y_train_mean"):
+            t = self.n_targets or 1
+            return np.zeros(t), np.ones(t)
+        return self._y_train_mean, self._y_train_std
+
+    def _start_likelihood(self, likelihood, Y):
+        """The likelihood with a scale or an offset read off y."""
+        name = likelihood.name
+        if name in ("bernoulli", "categorical"):
+            raise ParameterError(
+                f"the likelihood {name!r} is that of GaussianProcessClassifier."
+            )
+        if Y.shape[1] != 1:
+            raise ParameterError(
+                f"the likelihood {name!r} takes one output, y has {Y.shape[1]}."
+            )
+        if np.any(np.asarray(self.alpha) != NO_NOISE):
+            raise ParameterError(
+                "alpha is the noise of the likelihood 'normal'; leave it out with "
+                f"{name!r}."
+            )
+        if name == "poisson" and (Y.min() < 0 or np.any(np.round(Y) != Y)):
+            raise ValueError(
+                "y must hold whole numbers of at least 0 for the likelihood 'poisson'."
+            )
+        if likelihood.loss.link is not identity:
+            if self.normalize_y:
+                offset = float(likelihood.loss.link(max(Y.mean(), 1e-3)))
+                return replace(likelihood, offset=offset)
+            return likelihood
+        if isinstance(self.likelihood, Likelihood):
+            return likelihood
+        spread = float(np.median(np.abs(Y - np.median(Y)))) or float(Y.std())
+        return replace(likelihood, scale=0.5 * spread if spread > 0 else 1.0)
 
     # -- hyper-parameters ----------------------------------------------------------
-
-    def _search(self, family, data, rng):
-        """theta of the largest posterior over all starts, and log p(y) there."""
-        n = sample_count(data.X)
-        coarse = None
-        if n >= COARSE_FROM:
-            part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
-            coarse = evidence_of_theta(family, self._solver, part)
-        found = maximize_evidence(
-            family,
-            evidence_of_theta(family, self._solver, data),
-            SearchOptions(self.prior, self.optimizer, self.n_restarts_optimizer),
-            rng,
-            coarse=coarse,
-            growth=n / COARSE_ROWS,
-        )
-        self.n_evaluations_ = found.n_evaluations
-        return found.theta, found.value
 
     def log_marginal_likelihood(
         self, theta=None, eval_gradient=False, clone_kernel=True
@@ -320,21 +354,27 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
-        family = self._fitted_family()
+        theta = np.asarray(theta, float)
+        kernel = self.kernel_
         if not clone_kernel:
-            self.kernel_ = family.public(theta)
+            self.kernel_ = self._fitted_family().public(theta)
         Y = self.y_train_ if self.y_train_.ndim == 2 else self.y_train_[:, None]
-        data = GPData(self.X_train_, Y, self._noise)
+        data = GPData(self.X_train_, Y, self._noise, self.likelihood_)
         if self._likelihood_rows is not None:
             data = data.take(self._likelihood_rows)
-        found = evidence_of_theta(family, self._solver, data)
-        value, gradient = found(np.asarray(theta, float), eval_gradient)
-        value = np.float64(value)
+        value, gradient = evidence_at(
+            kernel,
+            self.likelihood_,
+            self._own,
+            self._solver,
+            data,
+            theta,
+            eval_gradient,
+        )
         return (value, gradient) if eval_gradient else value
 
-    def _fitted_family(self) -> KernelFamily:
-        X = self.X_train_
-        return kernel_family(self.kernel_, X.shape[1] if X.ndim == 2 else None)
+    def _fitted_family(self):
+        return self._family(self.kernel_, self.X_train_)
 
     # -- predictions ---------------------------------------------------------------
 
@@ -361,36 +401,83 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
                 "At most one of return_std or return_cov can be requested."
             )
         X = self._check_new_rows(X)
-        posterior, location, scale = self._posterior_and_units(X)
+        posterior = self._posterior_at(X)
+        if self._is_normal():
+            return self._predict_normal(posterior, X, return_std, return_cov, noise)
+        return self._predict_other(posterior, X, return_std, return_cov, noise)
+
+    def _is_normal(self) -> bool:
+        fitted = getattr(self, "likelihood_", None)
+        return fitted is None or fitted.name == "normal"
+
+    def _predict_normal(self, posterior, X, return_std, return_cov, noise):
+        mean = posterior.mean(X) if return_cov or not return_std else None
+        location, scale = self._units()
+        if is_foreign(X):
+            location, scale = (asarray(v, like=X) for v in (location, scale))
+        xp = namespace(X) if is_foreign(X) else np
         if not (return_std or return_cov):
-            return squeezed(posterior.mean(X) * scale + location)
+            return squeezed(mean * scale + location)
         white = 0.0 if noise else self._white_variances(posterior.kernel, X)
         white = white * getattr(posterior, "inflation", 1.0)
         if return_std:
             mean, variance = posterior.moments(X)
             mean = squeezed(mean * scale + location)
-            variance = np.maximum(variance - white, 0.0)
-            return mean, squeezed(np.sqrt(variance)[:, None] * scale)
-        mean = squeezed(posterior.mean(X) * scale + location)
-        cov = posterior.covariance(X)
-        cov.flat[:: len(cov) + 1] -= white
+            variance = xp.maximum(variance - white, xp.zeros_like(variance))
+            return mean, squeezed(xp.sqrt(variance)[:, None] * scale)
+        mean = squeezed(mean * scale + location)
+        cov = add_to_diagonal(posterior.covariance(X), -white)
         return mean, squeezed(cov[:, :, None] * scale**2)
 
-    def _posterior_and_units(self, X):
-        """The posterior (the prior before `fit`), and location and scale of y."""
+    def _predict_other(self, posterior, X, return_std, return_cov, noise):
+        """Predictions of y through a likelihood that is not Normal."""
+        (location,), (scale,) = self._units()
+        f = posterior.mean(X).reshape(len(X))
+        if return_cov:
+            if self.likelihood_.loss.link is not identity:
+                raise ParameterError(
+                    "return_cov needs a likelihood whose mean is f; take "
+                    "latent_mean_and_variance or return_std."
+                )
+            cov = posterior.covariance(X)
+            if noise:
+                cov = add_to_diagonal(cov, self.likelihood_.variance(f))
+            return f * scale + location, cov * scale**2
+        mean, spread, total = self.likelihood_.moments(f, posterior.variance(X))
+        mean = mean * scale + location
+        if not return_std:
+            return mean
+        return mean, np.sqrt(total if noise else spread) * scale
+
+    def latent_mean_and_variance(self, X):
+        """Mean and variance of the latent f at new rows, in the units of the process.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), or a list of objects that the kernel takes
+
+        Returns
+        -------
+        mean : array of shape (m,) or (m, t)
+        variance : array of shape (m,)
+        """
+        check_is_fitted(self)
+        X = self._check_new_rows(X)
+        posterior = self._posterior_at(X)
+        mean = posterior.mean(X)
+        variance = posterior.variance(X)
+        return (squeezed(mean) if mean.ndim == 2 else mean), variance
+
+    def _posterior_at(self, X):
+        """The posterior; the prior before `fit`."""
         if not hasattr(self, "X_train_"):
-            family = self._family(X)
-            t = self.n_targets or 1
-            prior = PriorProcess(family.at(family.theta), t)
-            return prior, np.zeros(t), np.ones(t)
-        if self.solver_ == "exact":
-            family = self._fitted_family()
-            A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
-            kernel = family.at(family.theta)
-            posterior: Any = ExactPosterior(kernel, self.X_train_, A, self.L_)
-        else:
-            posterior = self._posterior
-        return posterior, self._y_train_mean, self._y_train_std
+            family = self._family(self._start_kernel(X), X)
+            return PriorProcess(family.at(family.theta), self.n_targets or 1)
+        if self.solver_ != "exact":
+            return self._posterior
+        family = self._fitted_family()
+        A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
+        return ExactPosterior(family.at(family.theta), self.X_train_, A, self.L_)
 
     def _white_variances(self, kernel, X):
         return white_difference(kernel, X) if kernel.has_white_noise else 0.0
@@ -418,7 +505,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         check_is_fitted(self)
         if self.solver_ != "exact":
             raise ParameterError("predict_component needs a fit with solver='exact'.")
-        family = kernel_family(kernel, X.shape[1] if X.ndim == 2 else None)
+        family = self._family(kernel, X)
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         part = ExactPosterior(family.at(family.theta), self.X_train_, A, self.L_)
         mean = squeezed(part.mean(X) * self._y_train_std)
@@ -428,6 +515,8 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Functions drawn from the process, at the rows of X; the prior before fit.
+
+        With another likelihood than the Normal one, E[y | f] of functions f.
 
         Parameters
         ----------
@@ -440,7 +529,17 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         array of shape (m, n_samples) or (m, t, n_samples)
         """
         rng = make_rng(random_state)
-        mean, cov = self.predict(X, return_cov=True)
+        if not self._is_normal():
+            X = self._check_new_rows(X)
+            posterior = self._posterior_at(X)
+            f = posterior.mean(X).reshape(len(X))
+            cov = posterior.covariance(X)
+            samples, _ = draw_normal_samples(f, cov, rng, n_samples)
+            (location,), (scale,) = self._units()
+            return self.likelihood_.mean(samples) * scale + location
+        mean, cov = (
+            np.asarray(to_numpy(v), float) for v in self.predict(X, return_cov=True)
+        )
         if mean.ndim == 1:
             return draw_normal_samples(mean, cov, rng, n_samples)[0]
         columns = [
@@ -457,6 +556,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         Y = self.y_train_ if self.y_train_.ndim == 2 else self.y_train_[:, None]
         mean, variance = leave_one_out_moments(self.L_, A, Y)
+        mean, variance, Y = (np.asarray(to_numpy(v)) for v in (mean, variance, Y))
         std = np.sqrt(variance)[:, None]
         scale = self._y_train_std
         density = -0.5 * ((Y - mean) / std) ** 2 - np.log(std * scale)
@@ -488,17 +588,6 @@ class PriorProcess(NamedTuple):
 
     def covariance(self, X):
         return self.kernel(X)
-
-
-def evidence_of_theta(family, solver, data):
-    """The function (theta, gradient) -> log p(y) and its gradient."""
-
-    def evidence(theta, gradient):
-        found = solver.evidence(family.at(theta), data, gradient=gradient)
-        slope = family.pull_back(found.gradient) if gradient else None
-        return found.value, slope
-
-    return evidence
 
 
 def squeezed(values):

@@ -77,7 +77,7 @@ class KernelSystem(NamedTuple):
 
 def kernel_system(kernel, data, rank) -> KernelSystem:
     """C and its preconditioner, a pivoted Cholesky factor of k without white noise."""
-    X, _, noise = data
+    X, noise = data.X, data.noise
     diagonal = np.asarray(kernel.diag(X), float)
     one = lambda i: row_slice(X, slice(i, i + 1))
     # what white noise adds to a row with itself belongs to D, not to the factor
@@ -131,6 +131,9 @@ class IterativePosterior(NamedTuple):
 
     def mean(self, X):
         return self.kernel.matmul(X, self.X, self.A)
+
+    def variance(self, X):
+        return self.moments(X)[1]
 
     def moments(self, X):
         variance = np.array(self.kernel.diag(X), float)

@@ -105,7 +105,7 @@ class NeighborPosterior(NamedTuple):
 
 def neighbor_posterior(kernel, data, k, rng) -> NeighborPosterior:
     """Eq. (1) with c calibrated on random rows."""
-    X, Y, noise = data
+    X, Y, noise = data.X, data.Y, data.noise
     n, d = X.shape
     scales = length_scales_of(kernel, d)
     if scales is None:

@@ -36,6 +36,7 @@ from ..base import Estimator
 from ..core import threads
 from ..core.filtering import Chain, Evidence, expected_counts, smooth_chain, viterbi
 from ..core.labels import class_codes
+from ..core.ragged import join_sequences, sequence_ends, stack_sequences
 from ..params import Count, Flag, NonNegative, Verbosity, check_params
 from ..persist.saved_state import FloatArray, saved_state
 from . import _chain_crf as loops
@@ -352,12 +353,6 @@ class ChainCRF(Estimator):
 
     def _read(self, X, lengths, fitting=False):
         """All tokens as one sparse matrix, and the ends of the sequences."""
-        from ..state_space.sequences import (
-            join_sequences,
-            sequence_ends,
-            stack_sequences,
-        )
-
         if is_token_sequences(X):
             if lengths is not None:
                 raise ValueError("a list of sequences has its lengths already.")

@@ -14,6 +14,8 @@ from numbers import Real
 import numpy as np
 import scipy.sparse
 
+from ..core.ragged import Ragged
+
 NUMERIC_TYPES = (bool, float, int)
 FLAT_TYPES = {str, *NUMERIC_TYPES}
 NESTED_TYPES = (dict, list, tuple, set, frozenset)
@@ -62,7 +64,9 @@ def is_token_sequences(X) -> bool:
 
 
 def as_sequence_list(X):
-    """Sequences as a list, if they are an iterator or an array of lists."""
+    """Sequences as a list, if they are a Ragged, an iterator or an array of lists."""
+    if isinstance(X, Ragged):
+        return X.to_list()
     if hasattr(X, "__next__"):
         return list(X)
     is_object_array = (

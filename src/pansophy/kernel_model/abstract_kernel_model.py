@@ -18,11 +18,13 @@ from ..core.arrays import asarray, is_foreign, to_numpy
 from ..core.overflow import refuse_overflowing_squares
 from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
 from ..kernels.base import object_rows
+from ..kernels.given import refuse_asymmetric
 from ..kernels.lookup import is_sklearn_kernel
 from ..params import ParameterRule
 from ..persist.saved_state import AnyArray, saved_state
 
 SPARSE = {"accept_sparse": "csr"}
+SYMMETRIC_DIGITS = 1e-5  # share by which a matrix made in float32 may be asymmetric
 WORDS = ", ".join(repr(name) for name in (*KERNEL_NAMES, "precomputed"))
 
 
@@ -46,6 +48,7 @@ class AbstractKernelModel(Estimator):
     """A model of kernel values; fields `kernel`, `gamma`, `degree`, `coef0`."""
 
     _tensors = False
+    _symmetric = True  # whether a precomputed kernel must be
 
     @property
     def _precomputed(self) -> bool:
@@ -73,6 +76,8 @@ class AbstractKernelModel(Estimator):
             raise ValueError(
                 f"a precomputed kernel must be a square matrix, got {rows.shape}."
             )
+        if self._precomputed and self._symmetric:
+            refuse_asymmetric(self._gram(rows), SYMMETRIC_DIGITS)
         return rows, y, w
 
     def _make_kernel(self, X) -> Any:

@@ -114,6 +114,8 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
      array([2.001696, 2.001696, 2.001696, 2.001696]))
     """
 
+    _symmetric = False
+
     C: Positive = 1.0
     _: KW_ONLY
     kernel: AsymmetricParameter = "rbf"

@@ -262,28 +262,17 @@ class FalkonClassifier(Classifier, AbstractFalkon):
     ----------
     alpha : float, default=1.0
         Penalty, above 0; 1 / C of `KernelLogisticRegression`.
-    n_components : int, default=1000
-        m, the centres drawn.
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`, without "precomputed".
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    n_components, kernel, gamma, degree, coef0, fit_intercept, random_state, verbose
+        As for `FalkonRegressor`.
     loss : "logistic", "squared_hinge", "modified_huber" or "squared_error"
         "logistic" has probabilities, of the softmax for more than two classes; the
         others tell one class from the rest.
-    fit_intercept : bool, default=True
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
     max_iter : int, default=200
         Most Newton steps.
     tol : float, default=1e-10
         Largest slope over the sum of the weights at which to stop.
-    random_state : int, RandomState, Generator or None
-        For the draw of the centres.
-    verbose : int, default=0
-        1 shows a progress bar.
 
     Attributes
     ----------
@@ -292,12 +281,8 @@ class FalkonClassifier(Classifier, AbstractFalkon):
         c.
     intercept_ : array of shape (1,) or (k,)
         b.
-    X_fit_ : array of shape (m, d)
-        The centres.
-    kernel_ : kernel
-    n_iter_ : int
-    history_ : dict
-    n_features_in_ : int
+    X_fit_, kernel_, n_iter_, history_, n_features_in_
+        As for `FalkonRegressor`.
 
     Examples
     --------

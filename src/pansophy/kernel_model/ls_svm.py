@@ -131,14 +131,8 @@ class LSSVMClassifier(Classifier, AbstractKernelModel):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of the squared errors.
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`.
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    C, kernel, gamma, degree, coef0
+        As for `LSSVMRegressor`.
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
 
@@ -151,9 +145,8 @@ class LSSVMClassifier(Classifier, AbstractKernelModel):
         a, the coefficients of k(x, x_i).
     intercept_ : array of shape (1,) or (k,)
         b.
-    X_fit_ : array of shape (n, d), or (n, n) if precomputed
-    kernel_ : kernel or None
-    n_features_in_ : int
+    X_fit_, kernel_, n_features_in_
+        As for `LSSVMRegressor`.
 
     Examples
     --------

@@ -20,9 +20,10 @@ from .base import (
     Sum,
     TransformedInput,
     White,
+    WithoutNoise,
 )
 from .dot import Cosine, Linear, Polynomial, Sigmoid
-from .given import Asymmetric, FunctionKernel, Precomputed
+from .given import Asymmetric, FunctionKernel, Precomputed, SklearnKernel
 from .gram import PSDCheck, center, check_psd, gram
 from .histogram import (
     AdditiveChiSquared,
@@ -69,6 +70,7 @@ KERNELS = [
     White(0.3),
     1.5 * RBF(0.9) + White(0.2) * Linear(),
     (0.5 * White(0.4) + RBF(0.6)).exp() ** 2,
+    (1.5 * RBF(0.9) + White(0.2) * Linear()).without_noise(),
     RBF([0.5, 2.0]).on([0, 2]) * Matern().on(1),
     RBF(0.6) * Matern(2.0).fixed(),
     RationalQuadratic(0.9, 0.7).fixed("alpha"),
@@ -132,12 +134,14 @@ __all__ = [
     "STRING_KERNELS",
     "SequenceKernel",
     "Sigmoid",
+    "SklearnKernel",
     "Spectrum",
     "Subsequence",
     "Sum",
     "Tanimoto",
     "TransformedInput",
     "White",
+    "WithoutNoise",
     "center",
     "check_psd",
     "from_sklearn",

@@ -29,7 +29,15 @@ import numpy as np
 from ..core.arrays import namespace
 from ..distances.pairwise_metrics import as_float_rows
 from ..params import check_count
-from .base import AbstractKernel, Columns, Product, Sum, WrappedKernel
+from .base import (
+    AbstractKernel,
+    Columns,
+    Product,
+    Sum,
+    WrappedKernel,
+    empty_block,
+    full_diag,
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,9 @@ class KernelBlocks(AbstractKernel):
         pairs = zip(self.kernels, cuts, strict=True)
         return type(self)(tuple(k.with_theta(t) for k, t in pairs), self.blocks)
 
+    def without_noise(self):
+        return type(self)(tuple(k.without_noise() for k in self.kernels), self.blocks)
+
     def block(self, X, Z):
         return self._whole.block(X, Z)
 
@@ -102,6 +113,9 @@ class KernelBlocks(AbstractKernel):
 
     def contract_block(self, X, Z, W):
         return self._whole.contract_block(X, Z, W)
+
+    def input_block(self, X, Z, W):
+        return self._whole.input_block(X, Z, W)
 
     def gradient_diag(self, X):
         return self._whole.gradient_diag(X)
@@ -150,10 +164,8 @@ class Blocks(KernelBlocks):
 
     Parameters
     ----------
-    kernels : list of kernels
-        One for each block.
-    blocks : list of columns, optional
-        The columns of each block; by default kernel j sees column j.
+    kernels, blocks
+        As for `Additive`.
 
     Examples
     --------
@@ -205,19 +217,17 @@ class Anova(WrappedKernel):
         return [self.kernel.block(X[:, j : j + 1], Z[:, j : j + 1]) for j in range(d)]
 
     def block(self, X, Z):
-        zero = 0 * (X[:, :0] @ namespace(X).matrix_transpose(Z[:, :0]))
+        zero = empty_block(X, Z)
         return symmetric_polynomials(self._column_kernels(X, Z), self.degree, zero)[-1]
 
     def diag(self, X):
         X, _ = self.as_rows(X)
         d = int(X.shape[1])
         parts = [self.kernel.diag(X[:, j : j + 1]) for j in range(d)]
-        return symmetric_polynomials(
-            parts, self.degree, 0 * namespace(X).sum(X, axis=1)
-        )[-1]
+        return symmetric_polynomials(parts, self.degree, full_diag(X, 0.0))[-1]
 
     def gradient_block(self, X, Z):
-        zero = 0 * (X[:, :0] @ namespace(X).matrix_transpose(Z[:, :0]))
+        zero = empty_block(X, Z)
         parts = self._column_kernels(X, Z)
         total: list = [zero for _ in range(len(self.kernel.theta))]
         for j in range(len(parts)):
@@ -249,8 +259,7 @@ class AllSubsets(AbstractKernel):
     """
 
     def block(self, X, Z):
-        xp = namespace(X)
-        K = 0 * (X[:, :0] @ xp.matrix_transpose(Z[:, :0])) + 1
+        K = empty_block(X, Z) + 1
         for j in range(int(X.shape[1])):
             K = K * (1 + X[:, j][:, None] * Z[:, j][None, :])
         return K

@@ -12,11 +12,12 @@ Gaussian-process practice optimises: `k.theta` reads it, `k.theta_names` says wh
 entries are, `k.with_theta(theta)` gives the kernel with others (kernels never change).
 `k.fixed()` takes a kernel's parameters out of theta.
 
-Four things are computed, all of them by tiles and by threads:
+Five things are computed, all of them by tiles and by threads:
 
     k(X, Z)              K, (n, m); k(X) is symmetric with diag(X) on its diagonal  (3)
     k.matmul(X, Z, V)    K V, in memory O(n + m) and a tile                         (4)
     k.contract(X, Z, W)  sum_ij W_ij dK_ij / d theta, (p,), a tile at a time        (5)
+    k.contract_inputs(X, Z, W)   sum_j W_ij dk(x_i, z_j) / dx_i, (n, d)             (6)
     k.gradient(X, Z)     dK / d theta, (p, n, m): for small problems and tests
 
 W of (5) is a matrix (n, m) or a pair (U, V) that stands for U V^T. Z = None means the
@@ -26,7 +27,8 @@ two sets of rows even where they hold equal ones.
 
 A member gives `block(X, Z)` and `gradient_block(X, Z)` for arrays of rows, `diag(X)`
 and, as `learnt`, the names of its fields that make up theta. A better `contract_block`
-or a `gradient_diag` may be added. Everything is array mathematics, so NumPy arrays and
+or a `gradient_diag` may be added, and an `input_block` in place of the differences
+that (6) otherwise takes. Everything is array mathematics, so NumPy arrays and
 tensors both work and stay on their device; kernels with `takes_sparse` also take
 SciPy's sparse matrices, and those without `requires_vector_input` take other objects
 than rows of numbers.
@@ -47,7 +49,14 @@ import numpy as np
 from scipy import sparse
 
 from ..core import threads
-from ..core.arrays import asarray, device, is_foreign, namespace, to_numpy
+from ..core.arrays import (
+    asarray,
+    device,
+    is_foreign,
+    is_torch,
+    namespace,
+    to_numpy,
+)
 from ..distances.pairwise_metrics import (
     DEVICE,
     TILE,
@@ -58,6 +67,7 @@ from ..distances.pairwise_metrics import (
 from ..params import check_count
 
 ON_DEVICE = 1 << 26  # entries of a tile on a device that is used at once
+CACHED_TILE = 1 << 25  # bytes of a tile that stays in the cache of a device
 WIDE = 512  # rows by columns of a tile that is used at once and not kept
 LOOKED_AT = 500  # rows of which the eigenvalues are looked at
 
@@ -144,6 +154,33 @@ class AbstractKernel(ABC):
         for part in parts:
             total += part
         return total
+
+    def contract_inputs(self, X, Z, W):
+        """sum_j W_ij dk(x_i, z_j) / dx_i by blocks of rows, eq. (6); (n, d).
+
+        What white noise adds to a row with itself does not count.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pansophy.kernels import Linear
+        >>> Linear().contract_inputs([[1.0]], [[3.0], [4.0]], np.array([[1.0, 2.0]]))
+        array([[11.]])
+        """
+        rows, other = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other.shape[0])
+        W = ContractionWeights.of(W, rows, (n, m))
+        every = slice(0, m)
+
+        def block(cut):
+            return self.input_block(row_slice(rows, cut), other, W.tile(cut, every))
+
+        if is_foreign(rows):
+            parts = [block(cut) for cut in block_slices(n, device_step(m))]
+        else:
+            tasks = [(lambda c=c: block(c)) for c in block_slices(n, WIDE)]
+            parts = list(threads.run_tasks(tasks, blas=True))
+        return array_namespace(rows).concat(parts)
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m): all of it at once."""
@@ -251,6 +288,17 @@ class AbstractKernel(ABC):
         """
         return Fixed(self, names or None)
 
+    def without_noise(self) -> "AbstractKernel":
+        """The same kernel, theta included, without what white noise adds to a row.
+
+        Examples
+        --------
+        >>> from pansophy.kernels import RBF, White
+        >>> (RBF() + White(0.5)).without_noise().diag([[1.0], [2.0]])
+        array([1., 1.])
+        """
+        return WithoutNoise(self) if self.has_white_noise else self
+
     # -- what a member writes ------------------------------------------------------
 
     @abstractmethod
@@ -271,6 +319,37 @@ class AbstractKernel(ABC):
         """sum W_ij dK_ij / d theta of one tile, one number for each parameter."""
         xp = array_namespace(X)
         return [xp.sum(g * W) for g in self.gradient_block(X, Z)]
+
+    def input_block(self, X, Z, W) -> Any:
+        """Eq. (6) for arrays of rows: central differences, column by column."""
+        xp = namespace(X)
+        step = float(xp.finfo(X.dtype).eps) ** (1 / 3)
+        columns = []
+        for j in range(int(X.shape[1])):
+            h = step * max(1.0, float(xp.max(xp.abs(X[:, j]))))
+            unit = np.zeros(int(X.shape[1]))
+            unit[j] = h
+            move = asarray(unit, like=X)
+            change = self.block(X + move, Z) - self.block(X - move, Z)
+            columns.append(xp.sum(W * change, axis=1) / (2 * h))
+        return xp.stack(columns, axis=1)
+
+    def exponent_factors(self, X, Z) -> tuple | None:
+        """A and B with k(X, Z) = exp(A B^T), for tensors; None if there are none.
+
+        Then a product by tiles makes them once instead of once a tile.
+        """
+        return None
+
+    def tensor_matmul(self, X, Z, V):
+        """k(X, Z) V, eq. (4), for tensors X, Z and V (m, k)."""
+        factors = self.exponent_factors(X, Z)
+        if factors is not None:
+            A, B = factors
+            return exponential_product(A, B, V)
+        cuts = block_slices(int(X.shape[0]), device_step(int(Z.shape[0])))
+        parts = [self.block(X[cut, :], Z) @ V for cut in cuts]
+        return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
 
     def gradient_diag(self, X) -> list:
         """d k(x, x) / d theta_i for each i, (n,) each."""
@@ -408,11 +487,9 @@ def device_step(m) -> int:
 
 def cross_product(kernel, X, Z, V):
     """k(X, Z) V, eq. (4): each task makes some rows of the answer."""
-    n, m = int(X.shape[0]), int(Z.shape[0])
     if is_foreign(X):
-        cuts = block_slices(n, device_step(m))
-        parts = [kernel.block(X[cut, :], Z) @ V for cut in cuts]
-        return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
+        return kernel.tensor_matmul(X, Z, V)
+    n, m = int(X.shape[0]), int(Z.shape[0])
     out = np.empty((n, V.shape[1]), V.dtype)
 
     def fill(rows):
@@ -426,6 +503,27 @@ def cross_product(kernel, X, Z, V):
         ((lambda r=r: fill(r)) for r in block_slices(n, WIDE)), blas=True
     ):
         pass
+    return out
+
+
+def exponential_product(A, B, V):
+    """exp(A B^T) V for tensors, by tiles that stay in the cache of a device.
+
+    A tile is written by a matrix product, exponentiated in place and read once: three
+    operations, whose operands need not go to main memory and back.
+    """
+    xp = namespace(A)
+    n, m = int(A.shape[0]), int(B.shape[0])
+    entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
+    height = min(n, max(1, int(entries**0.5)))
+    out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))
+    columns = block_slices(m, max(1, entries // height))
+    for rows in block_slices(n, height):
+        a = A[rows, :]
+        for cut in columns:
+            T = a @ xp.matrix_transpose(B[cut, :])
+            T = T.exp_() if is_torch(T) else xp.exp(T)
+            out[rows, :] += T @ V[cut, :]
     return out
 
 
@@ -464,12 +562,7 @@ def symmetric_product(kernel, X, V):
 
 def white_difference(kernel, X):
     """k(x, x) of a row with itself, less that of two equal rows."""
-    xp = namespace(X)
-    parts = []
-    for cut in block_slices(int(X.shape[0]), 1024):
-        x = X[cut, :]
-        parts.append(kernel.diag(x) - xp.linalg.diagonal(kernel.block(x, x)))
-    return xp.concat(parts)
+    return kernel.diag(X) - kernel.without_noise().diag(X)
 
 
 @dataclass(frozen=True)
@@ -588,8 +681,17 @@ class Constant(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], self.value)
 
+    def exponent_factors(self, X, Z):
+        if not self.value > 0:
+            return None
+        logarithms = full_diag(X, float(np.log(self.value)))
+        return logarithms[:, None], full_diag(Z, 1.0)[:, None]
+
     def gradient_block(self, X, Z):
         return [self.block(X, Z)] if self.value > 0 else []
+
+    def input_block(self, X, Z, W):
+        return 0 * X
 
 
 @dataclass(frozen=True)
@@ -628,8 +730,15 @@ class White(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], self.noise)
 
+    def tensor_matmul(self, X, Z, V):
+        shape = (int(X.shape[0]), int(V.shape[1]))
+        return namespace(X).zeros(shape, dtype=X.dtype, device=device(X))
+
     def gradient_block(self, X, Z):
         return [empty_block(X, Z)] if self.noise > 0 else []
+
+    def input_block(self, X, Z, W):
+        return 0 * X
 
     def gradient_diag(self, X):
         return [full_diag(X, self.noise)] if self.noise > 0 else []
@@ -669,6 +778,9 @@ class KernelPair(AbstractKernel):
     def has_white_noise(self):  # pyrefly: ignore
         return self.left.has_white_noise or self.right.has_white_noise
 
+    def without_noise(self):
+        return type(self)(self.left.without_noise(), self.right.without_noise())
+
     @property
     def theta(self):
         return np.concatenate([self.left.theta, self.right.theta])
@@ -691,6 +803,9 @@ class Sum(KernelPair):
     def block(self, X, Z):
         return self.left.block(X, Z) + self.right.block(X, Z)
 
+    def tensor_matmul(self, X, Z, V):
+        return self.left.tensor_matmul(X, Z, V) + self.right.tensor_matmul(X, Z, V)
+
     def diag(self, X):
         return self.left.diag(X) + self.right.diag(X)
 
@@ -700,6 +815,9 @@ class Sum(KernelPair):
     def contract_block(self, X, Z, W):
         left = self.left.contract_block(X, Z, W)
         return left + self.right.contract_block(X, Z, W)
+
+    def input_block(self, X, Z, W):
+        return self.left.input_block(X, Z, W) + self.right.input_block(X, Z, W)
 
     def gradient_diag(self, X):
         return self.left.gradient_diag(X) + self.right.gradient_diag(X)
@@ -711,6 +829,17 @@ class Product(KernelPair):
 
     def block(self, X, Z):
         return self.left.block(X, Z) * self.right.block(X, Z)
+
+    def exponent_factors(self, X, Z):
+        """exp(A B^T) exp(C D^T) = exp([A, C] [B, D]^T)."""
+        left = self.left.exponent_factors(X, Z)
+        right = None if left is None else self.right.exponent_factors(X, Z)
+        if left is None or right is None:
+            return None
+        xp = namespace(X)
+        return tuple(
+            xp.concat(list(both), axis=1) for both in zip(left, right, strict=True)
+        )
 
     def diag(self, X):
         return self.left.diag(X) * self.right.diag(X)
@@ -728,6 +857,10 @@ class Product(KernelPair):
         if len(self.right.theta):
             out += self.right.contract_block(X, Z, W * self.left.block(X, Z))
         return out
+
+    def input_block(self, X, Z, W):
+        left = self.left.input_block(X, Z, W * self.right.block(X, Z))
+        return left + self.right.input_block(X, Z, W * self.left.block(X, Z))
 
     def gradient_diag(self, X):
         K, L = self.left.diag(X), self.right.diag(X)
@@ -764,6 +897,9 @@ class WrappedKernel(AbstractKernel):
     def has_white_noise(self):  # pyrefly: ignore
         return self.kernel.has_white_noise
 
+    def without_noise(self):
+        return dataclasses.replace(self, kernel=self.kernel.without_noise())
+
     @property
     def theta(self):
         return self.kernel.theta
@@ -774,6 +910,41 @@ class WrappedKernel(AbstractKernel):
 
     def with_theta(self, theta):
         return dataclasses.replace(self, kernel=self.kernel.with_theta(theta))
+
+
+@dataclass(frozen=True)
+class WithoutNoise(WrappedKernel):
+    """A kernel whose value of a row with itself is that of two equal rows."""
+
+    has_white_noise = False  # pyrefly: ignore
+
+    def without_noise(self):
+        return self
+
+    def block(self, X, Z):
+        return self.kernel.block(X, Z)
+
+    def diag(self, X):
+        X, _ = self.as_rows(X)
+        if isinstance(self.kernel, White):
+            return full_diag(X, 0.0)
+        xp = array_namespace(X)
+        parts = []
+        for cut in block_slices(int(X.shape[0]), 64):
+            x = row_slice(X, cut)
+            parts.append(xp.linalg.diagonal(self.kernel.block(x, x)))
+        return xp.concat(parts)
+
+    def gradient_block(self, X, Z):
+        return self.kernel.gradient_block(X, Z)
+
+    def gradient_diag(self, X):
+        if isinstance(self.kernel, White):
+            return [full_diag(X, 0.0) for _ in self.kernel.theta]
+        return super().gradient_diag(X)
+
+    def input_block(self, X, Z, W):
+        return self.kernel.input_block(X, Z, W)
 
 
 @dataclass(frozen=True)
@@ -803,6 +974,9 @@ class Power(WrappedKernel):
             X, Z, W * self._outer(self.kernel.block(X, Z))
         )
 
+    def input_block(self, X, Z, W):
+        return self.kernel.input_block(X, Z, W * self._outer(self.kernel.block(X, Z)))
+
     def gradient_diag(self, X):
         outer = self._outer(self.kernel.diag(X))
         return [outer * g for g in self.kernel.gradient_diag(X)]
@@ -825,6 +999,9 @@ class Exponential(WrappedKernel):
 
     def contract_block(self, X, Z, W):
         return self.kernel.contract_block(X, Z, W * self.block(X, Z))
+
+    def input_block(self, X, Z, W):
+        return self.kernel.input_block(X, Z, W * self.block(X, Z))
 
     def gradient_diag(self, X):
         outer = self.diag(X)
@@ -899,6 +1076,13 @@ class Columns(WrappedKernel):
     def contract_block(self, X, Z, W):
         return self.kernel.contract_block(self._take(X), self._take(Z), W)
 
+    def input_block(self, X, Z, W):
+        inner = self.kernel.input_block(self._take(X), self._take(Z), W)
+        # columns back to their places, a repeated one added up
+        places = np.zeros((len(self.columns), int(X.shape[1])))
+        places[np.arange(len(self.columns)), list(self.columns)] = 1.0
+        return inner @ asarray(places, like=X)
+
     def gradient_diag(self, X):
         return self.kernel.gradient_diag(self._take(X))
 
@@ -924,6 +1108,12 @@ class Fixed(WrappedKernel):
                 f"{self.kernel!r} has no parameter {min(unknown)!r} to fix; it has "
                 f"{', '.join(self.kernel.theta_names) or 'none'}."
             )
+
+    def exponent_factors(self, X, Z):
+        return self.kernel.exponent_factors(X, Z)
+
+    def tensor_matmul(self, X, Z, V):
+        return self.kernel.tensor_matmul(X, Z, V)
 
     @property
     def _kept(self):
@@ -975,6 +1165,9 @@ class Fixed(WrappedKernel):
 
     def contract_block(self, X, Z, W):
         return self._only_kept(self.kernel.contract_block, X, Z, W)
+
+    def input_block(self, X, Z, W):
+        return self.kernel.input_block(X, Z, W)
 
     def gradient_diag(self, X):
         return self._only_kept(self.kernel.gradient_diag, X)

@@ -76,6 +76,9 @@ class Linear(AbstractKernel):
     def gradient_block(self, X, Z):
         return [self.block(X, Z)]
 
+    def input_block(self, X, Z, W):
+        return self.scale * (W @ Z)
+
 
 @dataclass(frozen=True)
 class Polynomial(AbstractKernel):
@@ -114,6 +117,10 @@ class Polynomial(AbstractKernel):
 
     def diag(self, X):
         return (self.gamma * row_squared_norms(X) + self.coef0) ** self.degree
+
+    def input_block(self, X, Z, W):
+        base = self.gamma * inner_products(X, Z) + self.coef0
+        return self.degree * self.gamma * ((W * base ** (self.degree - 1)) @ Z)
 
     def gradient_block(self, X, Z):
         """dk / d log g = p g x.z base^(p-1), dk / d log c = p c base^(p-1)."""

@@ -27,16 +27,16 @@ from ..distances.pairwise_metrics import as_float_rows, distance_matrix_function
 from .base import AbstractKernel, object_rows, warn_if_indefinite
 
 ASYMMETRIC = (
-    "the kernel is not symmetric: k(x, z) and k(z, x) differ by up to {gap:.3g}. Use "
-    "pansophy.kernels.Asymmetric where that is meant."
+    "the kernel is not symmetric: k(x, z) and k(z, x) differ by up to {gap:.3g}. Where "
+    "that is meant, take kernels.Asymmetric and kernel_model.AsymmetricLSSVM."
 )
 
 
-def refuse_asymmetric(K):
-    """Raise if a square matrix is not symmetric to about 8 digits."""
+def refuse_asymmetric(K, tol=1e-8):
+    """Raise if a square matrix is not symmetric to a share `tol` of its entries."""
     K = to_numpy(K)
     gap = np.abs(K - K.T).max(initial=0.0)
-    if gap > 1e-8 * np.abs(K).max(initial=0.0):
+    if gap > tol * np.abs(K).max(initial=0.0):
         raise ValueError(ASYMMETRIC.format(gap=gap))
 
 
@@ -218,3 +218,66 @@ class Asymmetric:
         q = len(S) if n_components is None else n_components
         root = np.sqrt(S[:q])
         return U[:, :q] * root, Vt[:q].T * root
+
+
+@dataclass(frozen=True)
+class SklearnKernel(AbstractKernel):
+    """A kernel object of scikit-learn's interface without a counterpart here.
+
+    Its matrices are made at once, and its gradients as one stack of n n p numbers.
+
+    Parameters
+    ----------
+    kernel : object with the methods of `sklearn.gaussian_process.kernels.Kernel`
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process import kernels as theirs
+    >>> from pansophy.kernels import SklearnKernel
+    >>> SklearnKernel(theirs.ExpSineSquared(1.0, 2.0))([[0.0, 0.0]], [[2.0, 0.0]])
+    array([[1.]])
+    """
+
+    kernel: Any
+
+    has_white_noise = True  # unknown: diag is asked for a row with itself
+
+    @property
+    def requires_vector_input(self):  # pyrefly: ignore
+        return self.kernel.requires_vector_input
+
+    def as_rows(self, X, Z=None):
+        return X, X if Z is None else Z
+
+    def __call__(self, X, Z=None):
+        return np.asarray(self.kernel(X) if Z is None else self.kernel(X, Z), float)
+
+    def block(self, X, Z):
+        return self(X, Z)
+
+    def diag(self, X):
+        return np.asarray(self.kernel.diag(X), float)
+
+    def matmul(self, X, Z, V):
+        return self(X, Z) @ V
+
+    def gradient(self, X, Z=None):
+        if Z is not None and Z is not X:
+            raise ValueError("kernels of scikit-learn have no gradient between rows.")
+        return np.moveaxis(self.kernel(X, eval_gradient=True)[1], -1, 0)
+
+    def contract(self, X, Z, W):
+        if isinstance(W, tuple):
+            W = W[0].reshape(len(W[0]), -1) @ W[1].reshape(len(W[1]), -1).T
+        return np.einsum("kij,ij->k", self.gradient(X, Z), W)
+
+    @property
+    def theta(self):
+        return np.array(self.kernel.theta, float)
+
+    @property
+    def theta_names(self):
+        return tuple(str(i) for i in range(len(self.kernel.theta)))
+
+    def with_theta(self, theta):
+        return SklearnKernel(self.kernel.clone_with_theta(np.asarray(theta, float)))

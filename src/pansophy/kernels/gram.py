@@ -88,10 +88,10 @@ class PSDCheck(NamedTuple):
 
 
 def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
-    """Test a Gram matrix, or a kernel on the rows of X.
+    """Test a Gram matrix, or a kernel (or its name, or a function) on the rows of X.
 
-    Eigenvalues down to -tol times the largest in size count as 0. A matrix that is
-    not symmetric is refused.
+    Eigenvalues down to -tol times the largest in size count as 0. What is not symmetric
+    is refused: its certificate is a pair of rows with k(x, z) != k(z, x).
 
     Examples
     --------
@@ -103,17 +103,35 @@ def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
     not positive semi-definite: least eigenvalue -0.0909; rows 0 and 1 alone show it
     """
     if X is not None:
-        rows, _ = K.as_rows(X)
-        K = K.block(rows, rows) if not K.is_psd else K(X)  # without its warning
+        K = kernel_values(K, X)
     K = np.asarray(to_numpy(K), dtype=np.float64)
     size = np.abs(K).max(initial=0.0)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or np.abs(K - K.T).max() > 1e-8 * size:
-        raise ValueError("a Gram matrix must be square and symmetric.")
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"a Gram matrix must be square, got shape {K.shape}.")
+    gap = np.abs(K - K.T)
+    if gap.max(initial=0.0) > 1e-8 * size:
+        i, j = np.unravel_index(np.argmax(gap), K.shape)
+        raise ValueError(
+            f"a Gram matrix must be symmetric, but k({i}, {j}) = {K[i, j]:.6g} and "
+            f"k({j}, {i}) = {K[j, i]:.6g}."
+        )
     K = 0.5 * (K + K.T)
     values, vectors = np.linalg.eigh(K)
     if values[0] >= -tol * np.abs(values).max():
         return PSDCheck(True, float(values[0]), None)
     return PSDCheck(False, float(values[0]), vectors[:, 0], negative_minor(K, size))
+
+
+def kernel_values(kernel, X):
+    """k(X, X) of a kernel, its name or a function, without a warning."""
+    from .given import Asymmetric
+    from .lookup import get_kernel
+
+    if isinstance(kernel, Asymmetric):
+        return kernel(X)
+    kernel = get_kernel(kernel)
+    rows, _ = kernel.as_rows(X)
+    return kernel(X) if kernel.is_psd else kernel.block(rows, rows)
 
 
 def negative_minor(K, size):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ..params import ParameterError
 from .base import AbstractKernel, Constant, White
 from .dot import Cosine, Linear, Polynomial, Sigmoid
-from .given import FunctionKernel
+from .given import FunctionKernel, SklearnKernel
 from .histogram import AdditiveChiSquared, ChiSquared
 from .stationary import RBF, Laplacian, Matern, Periodic, RationalQuadratic
 
@@ -105,8 +105,17 @@ def is_sklearn_kernel(kernel) -> bool:
     return hasattr(kernel, "hyperparameters") and hasattr(kernel, "clone_with_theta")
 
 
-def from_sklearn(kernel, *, n_features=None) -> AbstractKernel:
+def from_sklearn(kernel, *, n_features=None, wrap_unknown=False) -> AbstractKernel:
     """A kernel object of `sklearn.gaussian_process.kernels` as one of ours.
+
+    Parameters
+    ----------
+    kernel : kernel of scikit-learn's
+    n_features : int, optional
+        Columns of the rows.
+    wrap_unknown : bool, default=False
+        Whether a kernel with a part that has no counterpart is wrapped whole, as a
+        `SklearnKernel`, instead of refused.
 
     Examples
     --------
@@ -115,6 +124,11 @@ def from_sklearn(kernel, *, n_features=None) -> AbstractKernel:
     >>> from_sklearn(theirs.RBF(0.5) + theirs.WhiteKernel(0.1))
     Sum(left=RBF(length_scale=0.5), right=White(noise=0.1))
     """
+    if wrap_unknown:
+        try:
+            return from_sklearn(kernel, n_features=n_features)
+        except ParameterError:
+            return SklearnKernel(kernel)
     name = type(kernel).__name__
     known = type(kernel).__module__.startswith("sklearn.")
     if known and name in ("Sum", "Product"):

@@ -97,14 +97,12 @@ def scaled_squared_block(X, Z, rate):
     return np.maximum(D, 0.0, out=D)
 
 
-def negative_half_squared(X, Z, rate):
-    """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product.
+def exponential_factors(X, Z, rate):
+    """A and B with A B^T = -sum_j rate_j^2 (x_j - z_j)^2; None where digits are lost.
 
-    What rounding does to the exponent is then its relative error in exp, so that close
-    pairs need no second look as long as the scaled rows are not too long.
+    What rounding does to the exponent is its relative error in exp, so that close pairs
+    need no second look as long as the scaled rows are not too long.
     """
-    if X.shape[1] == 0 or sparse.issparse(X):
-        return -scaled_squared_block(X, Z, rate)
     xp = namespace(X)
     rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
     center = xp.mean(Z, axis=0)
@@ -114,10 +112,21 @@ def negative_half_squared(X, Z, rate):
     longest = float(xp.max(a2)) + float(xp.max(b2))
     eps = float(xp.finfo(X.dtype).eps)
     if not longest <= (LONGEST_SINGLE if eps > 1e-10 else LONGEST):
-        return -squared_block(X, Z, rate)
+        return None
     left = xp.concat([2 * A, a2, xp.ones_like(a2)], axis=1)
-    right = xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
-    return left @ xp.matrix_transpose(right)
+    return left, xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
+
+
+def negative_squared_block(X, Z, rate):
+    """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product."""
+    if X.shape[1] == 0 or sparse.issparse(X):
+        return -scaled_squared_block(X, Z, rate)
+    factors = exponential_factors(X, Z, rate)
+    if factors is None:
+        rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
+        return -squared_block(X, Z, rate)
+    left, right = factors
+    return left @ namespace(X).matrix_transpose(right)
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,9 @@ class RadialKernel(AbstractKernel):
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
+
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
 
     def scale_gradients(self, X, Z, s) -> list:
         """-2 s_j h'(s) for each length scale."""
@@ -184,6 +196,21 @@ class RadialKernel(AbstractKernel):
 
     def contract_block(self, X, Z, W):
         return self.scale_contractions(X, Z, W, self.squared_scaled(X, Z))
+
+    def input_block(self, X, Z, W):
+        """dk / dx_j = 2 h'(s) (x_j - z_j) / l_j^2."""
+        xp = namespace(X)
+        rate = self._rate(X)
+        rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
+        M = W * self.slope(self.squared_scaled(X, Z))
+        center = xp.mean(Z, axis=0)
+        A, B = X - center, Z - center
+        return 2 * rate**2 * (A * xp.sum(M, axis=1)[:, None] - M @ B)
+
+
+def constant_diag_gradient(kernel, X):
+    """d k(x, x) / d theta of a kernel that is 1 there."""
+    return [full_diag(X, 0.0) for _ in kernel.theta]
 
 
 def dense_rows(X):
@@ -240,12 +267,17 @@ class RBF(RadialKernel):
         return 0.5 / np.square(self.length_scale)
 
     def block(self, X, Z):
-        E = negative_half_squared(X, Z, self._rate(X) * math.sqrt(0.5))
+        E = negative_squared_block(X, Z, self._rate(X) * math.sqrt(0.5))
         if is_torch(E):
             return E.exp_()
         if is_foreign(E):
             return namespace(E).exp(E)
         return np.exp(E, out=E)
+
+    def exponent_factors(self, X, Z):
+        if X.shape[1] == 0:
+            return None
+        return exponential_factors(X, Z, self._rate(X) * math.sqrt(0.5))
 
     def profile(self, s):
         return namespace(s).exp(-0.5 * s)
@@ -412,6 +444,9 @@ class Laplacian(AbstractKernel):
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
+
     def gradient_block(self, X, Z):
         D = self._distances(X, Z)
         xp = namespace(X)
@@ -469,6 +504,19 @@ class Periodic(AbstractKernel):
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
+
+    def input_block(self, X, Z, W):
+        """dk / dx_j = -2 pi / p_j k sin(2 a) / l_j^2."""
+        xp = namespace(X)
+        M = W * self.block(X, Z)
+        columns = []
+        for j, (scale, period) in enumerate(self._columns(X)):
+            slope = xp.sin(2 * self._angle(X, Z, j, period))
+            columns.append(-2 * math.pi / period / scale**2 * xp.sum(M * slope, axis=1))
+        return xp.stack(columns, axis=1)
+
+    def gradient_diag(self, X):
+        return constant_diag_gradient(self, X)
 
     def gradient_block(self, X, Z):
         """dk/d log l_j = 4 k sin^2 / l^2, dk/d log p_j = 2 k a sin(2 a) / l^2."""

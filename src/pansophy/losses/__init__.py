@@ -41,7 +41,7 @@ from .pointwise import (
     squared_hinge,
     zero_one,
 )
-from .robust import lp, lp_norm, tukey
+from .robust import lp, lp_norm, student_t, tukey
 
 pinball = quantile  # the other usual name
 
@@ -53,6 +53,7 @@ LOSSES = [
     huber(),
     lp(1.5),
     tukey(),
+    student_t(),
     epsilon_insensitive(),
     squared_epsilon_insensitive(),
     logistic,
@@ -73,6 +74,7 @@ FACTORIES = {
     "pinball": quantile,
     "lp": lp,
     "tukey": tukey,
+    "student_t": student_t,
     "tweedie": tweedie,
     "epsilon_insensitive": epsilon_insensitive,
     "squared_epsilon_insensitive": squared_epsilon_insensitive,
@@ -130,6 +132,7 @@ __all__ = [
     "squared",
     "squared_epsilon_insensitive",
     "squared_hinge",
+    "student_t",
     "tube_slacks",
     "tukey",
     "tweedie",

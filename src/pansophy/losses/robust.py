@@ -1,15 +1,18 @@
-"""Robust losses of residuals: powers |r|^p and Tukey's biweight.
+"""Robust losses of residuals: powers |r|^p, Tukey's biweight and Student's t.
 
 With residual r = f - y,
 
     lp       |r|^p: convex for p >= 1, from p < 1 on it counts rather than measures (1)
     tukey    c^2/6 (1 - (1 - (r/c)^2)^3), and c^2/6 beyond |r| = c               (2)
+    student_t    (v + 1)/2 log(1 + r^2 / v), v the degrees of freedom            (3)
 
 Eq. (1) with p = 2 is least squares and with p = 1 asks for the median; its norm form
 (sum |r|^p)^(1/p) tends to max |r| as p grows (`lp_norm`). The gradient of eq. (2) is
 r (1 - (r/c)^2)^2, zero from c on, so that a far outlier has no pull at all; the price
 is that the loss is not convex. c = 4.685 standard deviations of the noise keep 95 % of
-the efficiency of least squares on Normal data.
+the efficiency of least squares on Normal data. Eq. (3) is the negative logarithm of
+Student's density but for a constant: an outlier pulls by (v + 1) / r, less the farther
+it is, and for large v the loss is half the square.
 
 Shapes    y, f, result (n,)
 Refs      [Beaton1974] eq. (2); [Holland1977] its constant
@@ -168,6 +171,60 @@ def tukey(c: float = BIWEIGHT) -> Loss:
         parameter=float(c),
         convex=False,
         lipschitz=1.0,
+    )
+
+
+# -- Student's t -----------------------------------------------------------------
+
+
+def student_t_value(y, f, v):
+    return 0.5 * (v + 1) * namespace(f).log1p((f - y) ** 2 / v)
+
+
+def student_t_gradient(y, f, v):
+    r = f - y
+    return (v + 1) * r / (v + r * r)
+
+
+def student_t_curvature(y, f, v):
+    r2 = (f - y) ** 2
+    return (v + 1) * (v - r2) / (v + r2) ** 2
+
+
+def student_t_constant(y, w, v):
+    """From the best target by weighted means, none of which can raise eq. (3)."""
+    at = best_target(student_t_value, y, w, v, CANDIDATES)
+    for _ in range(100):
+        near = 1 / (v + (y - at) ** 2)
+        at = weighted_row_mean(y, near if w is None else w * near)
+    return at
+
+
+def student_t(df: float = 4.0) -> Loss:
+    """Eq. (3), for residuals in units of their scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import losses
+    >>> losses.student_t(3.0).gradient(np.zeros(3), np.array([0.0, 1.0, 9.0])).round(6)
+    array([0.      , 1.      , 0.428571])
+    """
+    if not 0 < df < math.inf:
+        raise ValueError(
+            f"df of student_t must be a finite number above 0, got {df!r}."
+        )
+    return Loss(
+        "student_t",
+        kinds.NO_LOOP,
+        "real",
+        student_t_value,
+        student_t_gradient,
+        student_t_curvature,
+        student_t_constant,
+        parameter=float(df),
+        convex=False,
+        lipschitz=(df + 1) / df,
     )
 
 

@@ -1,5 +1,25 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
+from .conv import ConvClassifier, ConvRegressor
+from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
 from .mlp import MLPClassifier, MLPRegressor
+from .neural_ode import NeuralODEClassifier, NeuralODEDynamics, NeuralODERegressor
+from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
+from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
+__all__ = [
+    "ConvClassifier",
+    "ConvRegressor",
+    "FTTransformerClassifier",
+    "FTTransformerRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
+    "NeuralODEClassifier",
+    "NeuralODEDynamics",
+    "NeuralODERegressor",
+    "SequenceClassifier",
+    "SequenceRegressor",
+    "SequenceTagger",
+    "TabularResNetClassifier",
+    "TabularResNetRegressor",
+]

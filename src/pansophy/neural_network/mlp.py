@@ -7,11 +7,9 @@ in `nn.mlp`, the loop in `nn.train`, what both estimators share in `perceptron`.
 Shapes    X (n, d)   y (n,), (n, labels) or (n, outputs)
 """
 
-import json
 import math
 import re
 import warnings
-import zlib
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -42,6 +40,7 @@ from ..params import (
 )
 from ..typing import Seed
 from .lbfgs_training import train_lbfgs
+from .run_tag import run_tag
 
 ACTIVATION_FUNCTIONS = {
     "identity": lambda xp, Z: Z,
@@ -49,7 +48,6 @@ ACTIVATION_FUNCTIONS = {
     "tanh": lambda xp, Z: xp.tanh(Z),
     "logistic": lambda xp, Z: sigmoid(Z),
 }
-NOT_IN_TAG = ("max_iter", "verbose", "device", "checkpoint", "resume", "warm_start")
 
 
 def are_layer_sizes(value):
@@ -298,7 +296,7 @@ class AbstractMLP(Estimator):
             resume=bool(self.resume),
         )
         if self.checkpoint is not None:
-            options["tag"] = self._tag(data)
+            options["tag"] = run_tag(self, data.X.shape, data)
         net = self._net(float_dtype(data.X))
         return self._run_driver(
             lambda task: self._refuse_divergence(
@@ -374,20 +372,6 @@ class AbstractMLP(Estimator):
     def _where(self, X):
         """The device: with "auto", that of a tensor; else as it says."""
         return X.device if self.device == "auto" and arrays.is_torch(X) else self.device
-
-    def _tag(self, data):
-        """What must agree for a run to be resumed: parameters and data."""
-        seed = self.random_state
-        plain = {
-            k: repr(v) for k, v in self.get_params().items() if k not in NOT_IN_TAG
-        }
-        plain["random_state"] = repr(seed) if isinstance(seed, int) else ""
-        check = zlib.crc32(json.dumps(plain, sort_keys=True).encode())
-        for part in data:
-            if part is not None:
-                part = part.data if sp.issparse(part) else arrays.to_numpy(part)
-                check = zlib.crc32(np.ascontiguousarray(part).data, check)
-        return f"{type(self).__name__} {tuple(data.X.shape)} {check:08x}"
 
     def _evaluate(self, net, held):
         """Score of the held-out rows, as `score` would give it."""
@@ -531,7 +515,7 @@ class MLPClassifier(Classifier, AbstractMLP):
     n_iter_, t_ : int
         Epochs, and rows seen.
     history_ : dict of arrays
-        Per epoch: loss, valid_loss, validation_score.
+        Per epoch: loss, valid_loss, validation_score, and speeds.
     converged_, interrupted_ : bool
         How training ended.
 
@@ -751,7 +735,7 @@ class MLPRegressor(Regressor, AbstractMLP):
     n_iter_, t_ : int
         Epochs, and rows seen.
     history_ : dict of arrays
-        Per epoch: loss, valid_loss, validation_score.
+        Per epoch: loss, valid_loss, validation_score, and speeds.
     converged_, interrupted_ : bool
         How training ended.
 

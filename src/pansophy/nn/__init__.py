@@ -12,34 +12,226 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
-from . import activations, heads, schedules
-from .activations import ACTIVATIONS
+from . import activations, heads, init, parallel, schedules
+from .activation_checkpointing import checkpoint_activations
+from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
+from .approximation_curve import approximation_curve
+from .attention import (
+    SIMILARITIES,
+    CrossAttention,
+    KeyValueCache,
+    MultiHeadAttention,
+    Residual,
+    SelfAttention,
+    attend,
+    causal_mask,
+)
+from .augmentation import Augmentation, augment, invariance_score
+from .backward import backward
 from .batches import Batches, SparseRows
+from .bptt import TimeGradients, bptt, clip_gradients, gradient_by_lag
+from .check_graph import check_graph
 from .checkpoint import read_checkpoint, write_checkpoint
+from .conv import (
+    Conv,
+    ConvTranspose,
+    conv_output_size,
+    convolve_channels,
+    transposed_output_size,
+)
+from .conv_net import ConvNet
+from .data_sources import FileRows, ParquetRows, RaggedRows
+from .decoding import TokenModel, beam_search, decode
+from .dropout import DropConnect, Dropout
+from .feature_extractor import FeatureExtractor, layer_outputs
+from .fine_tuning import fine_tune, freeze, unfreeze
+from .ft_transformer import FTTransformer
 from .heads import HEADS
-from .mlp import MLP, glorot_uniform
-from .optimisers import SGD, Adam, TorchOptimiser
+from .hippo import hippo_legs, legs_coefficients, reconstruct_history
+from .init import glorot_uniform
+from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
+from .locally_connected import LocallyConnected
+from .mamba import Mamba
+from .mlp import MLP
+from .model_size import count_flops, count_parameters
+from .neural_ode import FlowNet, MLPField, NeuralODE, ResidualNet
+from .neuron import Neuron
+from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from .numeric_embeddings import (
+    PeriodicEmbedding,
+    PiecewiseLinearEmbedding,
+    quantile_bins,
+)
+from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
+from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
+from .pooling import AvgPool, MaxPool
+from .positions import (
+    LearnedPositions,
+    PositionalEncoding,
+    Rotary,
+    sinusoidal_positions,
+)
+from .recurrent import GRU, LSTM, RNN
+from .saliency import saliency
+from .scan import scan
+from .sequence_net import ARCHITECTURES, SequenceNet
+from .sequential import Sequential
+from .ssd import ssd
+from .ssm import S4, S4D, StateSpaceBlock, causal_convolution, ssm_kernel, ssm_scan
 from .stopping import EarlyStopping
+from .tableaus import TABLEAUS
+from .tabular_net import CategoryEmbedding, TabularResNet
 from .train import Net, Training, TrainingState, train
+from .training_report import (
+    learning_rate_range_test,
+    saturation_report,
+    training_report,
+)
+from .transformer import (
+    CLASSIC,
+    MODERN,
+    STANDARD,
+    BlockOptions,
+    Transformer,
+    TransformerDecoder,
+    TransformerEncoder,
+)
+from .weight_average import WeightAverage
+from .weight_sharing import tie
+from .weight_symmetries import canonicalize, count_equivalent_weights
+from .xor_network import xor_network
 
 __all__ = [
     "ACTIVATIONS",
+    "ARCHITECTURES",
     "Adam",
+    "AdamW",
+    "AdjointWarning",
+    "Augmentation",
+    "AvgPool",
+    "BatchNorm",
     "Batches",
-    "TorchOptimiser",
+    "BlockOptions",
+    "CLASSIC",
+    "CategoryEmbedding",
+    "Conv",
+    "ConvNet",
+    "ConvTranspose",
+    "CrossAttention",
+    "DropConnect",
+    "Dropout",
+    "ELU",
     "EarlyStopping",
+    "FTTransformer",
+    "FeatureExtractor",
+    "FileRows",
+    "FlowNet",
+    "GRU",
+    "GroupNorm",
     "HEADS",
+    "KeyValueCache",
+    "LSTM",
+    "LayerNorm",
+    "LeakyReLU",
+    "LearnedPositions",
+    "Lion",
+    "LocallyConnected",
     "MLP",
+    "MLPField",
+    "MODERN",
+    "Mamba",
+    "MaxPool",
+    "Maxout",
+    "MultiHeadAttention",
+    "Muon",
     "Net",
+    "NeuralODE",
+    "Neuron",
+    "ODESolution",
+    "ParameterGroups",
+    "ParquetRows",
+    "PeriodicEmbedding",
+    "PiecewiseLinearEmbedding",
+    "PositionalEncoding",
+    "RMSNorm",
+    "RNN",
+    "RaggedRows",
+    "Residual",
+    "ResidualNet",
+    "Rotary",
+    "S4",
+    "S4D",
     "SGD",
+    "SIMILARITIES",
+    "STANDARD",
+    "SelfAttention",
+    "SequenceNet",
+    "Sequential",
     "SparseRows",
-    "TrainingState",
+    "SpectralNorm",
+    "StateSpaceBlock",
+    "StiffODEWarning",
+    "TABLEAUS",
+    "TabularResNet",
+    "TimeGradients",
+    "TokenModel",
+    "TorchOptimiser",
     "Training",
+    "TrainingState",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "WeightAverage",
     "activations",
+    "approximation_curve",
+    "attend",
+    "augment",
+    "backward",
+    "beam_search",
+    "bptt",
+    "canonicalize",
+    "causal_convolution",
+    "causal_mask",
+    "check_graph",
+    "checkpoint_activations",
+    "clip_gradients",
+    "conv_output_size",
+    "convolve_channels",
+    "count_equivalent_weights",
+    "count_flops",
+    "count_parameters",
+    "decode",
+    "fine_tune",
+    "freeze",
     "glorot_uniform",
+    "gradient_by_lag",
     "heads",
+    "hippo_legs",
+    "init",
+    "invariance_score",
+    "layer_outputs",
+    "learning_rate_range_test",
+    "legs_coefficients",
+    "lipschitz_bound",
+    "lipschitz_estimate",
+    "odeint",
+    "parallel",
+    "quantile_bins",
     "read_checkpoint",
+    "reconstruct_history",
+    "saliency",
+    "saturation_report",
+    "scan",
     "schedules",
+    "sinusoidal_positions",
+    "ssd",
+    "ssm_kernel",
+    "ssm_scan",
+    "tie",
     "train",
+    "training_report",
+    "transposed_output_size",
+    "unfreeze",
     "write_checkpoint",
+    "xor_network",
 ]

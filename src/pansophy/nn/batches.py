@@ -5,23 +5,29 @@ Data are arrays of equal length in a tuple or a dict, or any object with a lengt
 drawn from the run's own generator; rows are gathered some megabytes at a time and the
 batches of such a chunk are views of it, so a step costs no indexing. Order and batches
 are the same on every device.
+
+Sources that read files (`nn.data_sources`) are read by a thread some batches ahead, in
+page-locked memory if they go to a GPU. The position of the stream, which checkpoints
+hold, is that of the batches taken from it, not of those read ahead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
+from .prefetch import prefetched
+
 CHUNK_BYTES = 1 << 25
 
 
-def to_tensor(array, device) -> torch.Tensor:
+def to_tensor(array, device, *, non_blocking=False) -> torch.Tensor:
     """The array as a tensor on the device, without a copy where that is safe."""
     if not isinstance(array, torch.Tensor):
         array = np.require(array, requirements=["C", "W"])  # torch wants both
         array = torch.from_numpy(np.atleast_1d(array))
-    return array.to(device)
+    return array.to(device, non_blocking=non_blocking)
 
 
 class TensorRows:
@@ -83,21 +89,34 @@ class Batches:
 
     Parameters
     ----------
-    data : array, tuple, dict or object with `take` and a length
+    data : array, tuple, dict, or object with a length and `take` or `read_pass`
     batch_size : int or None
         None takes all rows at once.
     rng : numpy.random.Generator or None
         Draws one permutation per pass. None keeps the order of the rows.
     device : torch.device
+    part : (int, int) or None
+        (i, k): the i-th of k equal parts of every batch, for the i-th of k processes. A
+        part without rows is one row, counted as none.
+    prefetch : int or None
+        Batches that a thread reads ahead; None: 2 of sources that ask for it.
     """
 
-    def __init__(self, data, batch_size, rng=None, device="cpu"):
-        own = hasattr(data, "take") and not isinstance(data, (torch.Tensor, np.ndarray))
+    def __init__(
+        self, data, batch_size, rng=None, device="cpu", part=None, prefetch=None
+    ):
+        own = hasattr(data, "take") or hasattr(data, "read_pass")
+        own = own and not isinstance(data, (torch.Tensor, np.ndarray))
         self.source = data if own else TensorRows(data, device)
         self.n, self.device, self.rng = len(self.source), device, rng
         if self.n == 0:
             raise ValueError("data must have at least one row.")
         self.batch_size = min(batch_size or self.n, self.n)
+        self.part = part
+        if prefetch is None:
+            prefetch = 2 if getattr(self.source, "prefetch", False) else 0
+        self.prefetch = prefetch
+        self.read_ahead = None  # (position, generator state) of a prefetched stream
         self.position = 0  # batches taken of the present pass
         self.started = None  # the generator's state when this pass was drawn
 
@@ -107,11 +126,19 @@ class Batches:
 
     def one_pass(self, skip: int = 0) -> Iterator[tuple[Any, int]]:
         """The batches of one pass, from batch number `skip`."""
+        if hasattr(self.source, "read_pass"):
+            if self.rng is not None:
+                self.started = self.rng.bit_generator.state
+            yield from self._read_pass(skip)
+            return
         begin = skip * self.batch_size
         order = None
         if self.rng is not None:
             self.started = self.rng.bit_generator.state
             order = self.rng.permutation(self.n)[begin:]
+        if self.part is not None:
+            yield from self._parts(order, begin)
+            return
         if isinstance(self.source, TensorRows):
             rows = slice(begin, self.n) if order is None else order
             yield from self.source.batches(rows, self.batch_size)
@@ -119,18 +146,76 @@ class Batches:
         order = np.arange(begin, self.n) if order is None else order
         for at in range(0, len(order), self.batch_size):
             part = order[at : at + self.batch_size]
-            yield batch_to_device(self.source.take(part), self.device), len(part)
+            yield self._placed(self.source.take(part)), len(part)
 
-    def stream(self) -> Iterator[tuple[Any, int]]:
+    def _read_pass(self, skip):
+        """A pass of a source that has an order of its own."""
+        source: Any = self.source
+        for batch in source.read_pass(self.rng, self.batch_size, skip):
+            rows = first_length(batch)
+            if self.part is None:
+                yield self._placed(batch), rows
+                continue
+            i, k = self.part
+            own = slice(i * rows // k, (i + 1) * rows // k)
+            count = own.stop - own.start
+            shown = own if count else slice(0, 1)
+            yield self._placed(tuple(a[shown] for a in batch)), count
+
+    def _placed(self, batch):
+        """A batch on the device, or in page-locked memory on the way to it."""
+        if self.prefetch and torch.device(self.device).type == "cuda":
+            return pinned_batch(batch)
+        return batch_to_device(batch, self.device)
+
+    def _parts(self, order, begin):
+        """This process's part of each batch."""
+        order = np.arange(begin, self.n) if order is None else order
+        i, k = self.part or (0, 1)
+        for at in range(0, len(order), self.batch_size):
+            rows = order[at : at + self.batch_size]
+            own = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
+            shown = own if len(own) else rows[:1]
+            yield self._placed(self.source.take(shown)), len(own)
+
+    def stream(self) -> Generator[tuple[Any, int], None, None]:
         """Batches without end, pass after pass, from the present position."""
+        if self.prefetch:
+            yield from self._stream_ahead()
         while True:
             for item in self.one_pass(self.position):
                 self.position += 1
                 yield item
             self.position = 0
 
+    def _stream_ahead(self):
+        """The same, read by a thread; the position is that of the batches taken."""
+        ahead = prefetched(self._numbered(), self.prefetch)
+        try:
+            for (batch, rows), position in ahead:
+                self.read_ahead = position
+                yield batch_to_device(batch, self.device, non_blocking=True), rows
+        finally:
+            ahead.close()
+
+    def _numbered(self):
+        """Batches without end, and where the stream stands after each."""
+        at = self.position
+        while True:
+            for item in self.one_pass(at):
+                at = (at + 1) % self.per_pass
+                if self.rng is None:
+                    yield item, (at, None)
+                else:
+                    now = self.started if at else self.rng.bit_generator.state
+                    yield item, (at, now)
+
     def state_dict(self) -> dict:
         """The position of the stream, as values that JSON can hold."""
+        if self.read_ahead is not None:
+            position, state = self.read_ahead
+            rng = {} if state is None else {"rng": json_state(state)}
+            return {"position": position, **rng}
         position = self.position % self.per_pass
         if self.rng is None:
             return {"position": position}
@@ -144,13 +229,29 @@ class Batches:
             self.rng.bit_generator.state = values["rng"]
 
 
-def batch_to_device(batch, device):
+def batch_to_device(batch, device, *, non_blocking=False):
     """Every array of a batch on the device."""
+    place = lambda a: to_tensor(a, device, non_blocking=non_blocking)
     if isinstance(batch, dict):
-        return {key: to_tensor(a, device) for key, a in batch.items()}
+        return {key: place(a) for key, a in batch.items()}
     if isinstance(batch, tuple):
-        return tuple(to_tensor(a, device) for a in batch)
-    return to_tensor(batch, device)
+        return tuple(place(a) for a in batch)
+    return place(batch)
+
+
+def pinned_batch(batch):
+    """Every array of a batch in page-locked memory, from which copies need no wait."""
+    pin = lambda a: to_tensor(a, "cpu").pin_memory()
+    if isinstance(batch, dict):
+        return {key: pin(a) for key, a in batch.items()}
+    return tuple(map(pin, batch)) if isinstance(batch, tuple) else pin(batch)
+
+
+def first_length(batch) -> int:
+    """Rows of a batch."""
+    if isinstance(batch, dict):
+        return len(next(iter(batch.values())))
+    return len(batch[0]) if isinstance(batch, tuple) else len(batch)
 
 
 def json_state(state):

@@ -1,11 +1,27 @@
 """Device, threads and random numbers of a training run."""
 
+import os
 import threading
 from contextlib import contextmanager
 
 import torch
 
 FLOPS_PER_THREAD = 12e6  # operations that are worth a thread: a tenth of a millisecond
+
+# dense peaks in FLOP/s by a part of the device's name: (bfloat16, float32 on tensor
+# cores switched off), as the makers state them; the first name that fits counts
+PEAK_FLOPS = {
+    "H200": (989e12, 67e12),
+    "H100 PCIe": (756e12, 51e12),
+    "H100": (989e12, 67e12),
+    "B200": (2250e12, 80e12),
+    "A100": (312e12, 19.5e12),
+    "L40S": (362e12, 91.6e12),
+    "L4": (121e12, 30.3e12),
+    "A10": (125e12, 31.2e12),
+    "RTX 4090": (165e12, 82.6e12),
+    "RTX 3090": (71e12, 35.6e12),
+}
 
 _lock = threading.Lock()
 _runs: list[int] = []  # the threads before the first of the runs now going on
@@ -21,6 +37,17 @@ def resolve_device(device) -> torch.device:
     return device
 
 
+def peak_flops(device: torch.device, amp: bool) -> float | None:
+    """Most operations per second of a device, or None where it is not known."""
+    if device.type != "cuda":
+        return None
+    name = torch.cuda.get_device_name(device)
+    for part, (bfloat16, float32) in PEAK_FLOPS.items():
+        if part in name:
+            return bfloat16 if amp else float32
+    return None
+
+
 @contextmanager
 def seeded_torch(device, seed):
     """Seeded torch inside, the surrounding program's random numbers kept."""
@@ -34,6 +61,21 @@ def seeded_torch(device, seed):
             yield
         finally:
             cudnn.deterministic, cudnn.benchmark = old
+
+
+@contextmanager
+def deterministic_torch(wanted: bool):
+    """Inside, torch refuses operations whose bits depend on the order of threads."""
+    if not wanted:
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Output heads: the link from raw scores to predictions, with its canonical loss.
 
-Each head pairs a link with the loss for which it is canonical, so that the gradient
-in the scores is always prediction minus target,
+Each head but the last pairs a link with the loss for which it is canonical, so that the
+gradient in the scores is prediction minus target,
 
     dl/dF = mean(F) - Y                                                         (1)
 
@@ -9,13 +9,15 @@ in the scores is always prediction minus target,
     logistic  mean = 1/(1+e^-F)   l = sum_k log(1 + e^F_k) - Y_k F_k
     softmax   mean_k ~ e^F_k      l = -sum_k Y_k log mean_k
     exp       mean = e^F          l = sum_k e^F_k - Y_k F_k + (Y_k log Y_k - Y_k)
+    gaussian  mean = m            l = sum_k [(Y_k - m_k)^2 e^-s_k + s_k] / 2
 
+F of the last has the columns of the mean m and then those of the log variance s.
 `logistic` treats every column as a yes/no question of its own: one column is two
 classes, several are labels. `softmax` takes rows of probabilities or class numbers.
 The array-namespace definitions of the same losses are in `pansophy.losses`; these
 call torch's fused operations.
 
-Shapes    F (n, k)   Y (n, k), or (n,) class numbers   l (n,)
+Shapes    F (n, k), or (n, 2k) for gaussian   Y (n, k), or (n,) class numbers   l (n,)
 """
 
 from collections.abc import Callable
@@ -73,6 +75,21 @@ def poisson_deviance_rows(Y, F):
     return (torch.exp(F) - Y * F + torch.xlogy(Y, Y) - Y).sum(1)
 
 
+def gaussian_rows(Y, F):
+    """-log N(y; m, e^s) less a constant, F being the columns of m and then of s."""
+    m, s = F.chunk(2, 1)
+    return ((Y - m).square() * torch.exp(-s) + s).sum(1) / 2
+
+
+def gaussian_with_gradient(Y, F):
+    """dl/dm = (m - y) e^-s, dl/ds = (1 - (y - m)^2 e^-s) / 2."""
+    m, s = F.chunk(2, 1)
+    precision = torch.exp(-s)
+    scaled = (m - Y) * precision
+    square = scaled * (m - Y)
+    return (square + s).sum(1) / 2, torch.cat([scaled, (1 - square) / 2], 1)
+
+
 def with_residual_gradient(mean, value):
     """`pair` from its two parts, eq. (1)."""
     return lambda Y, F: (value(Y, F), mean(F).sub_(Y))
@@ -100,5 +117,24 @@ HEADS = {
             poisson_deviance_rows,
             with_residual_gradient(torch.exp, poisson_deviance_rows),
         ),
+        Head(
+            "gaussian",
+            lambda F: F.chunk(2, 1)[0].clone(),
+            gaussian_rows,
+            gaussian_with_gradient,
+        ),
     )
 }
+
+
+def weighted_mean_loss(head: Head, Y: Tensor, F: Tensor, w: Tensor | None = None):
+    """sum_i w_i l(y_i, f_i) / sum_i w_i; the mean without weights."""
+    value = head.value(Y, F)
+    if w is None:
+        return value.sum() / len(value)
+    return w @ value / positive_total(w.sum())
+
+
+def positive_total(total: Tensor) -> Tensor:
+    """A divisor for a batch whose weights may all be 0."""
+    return torch.where(total > 0, total, torch.ones_like(total))

@@ -18,33 +18,16 @@ bookkeeping than in its matrix products. Tests compare the two.
 
 Cost      O(n sum_l m_{l-1} m_l) a pass, three products a layer
 Shapes    X (n, m_0)   W_l (m_{l-1}, m_l)   b_l (m_l,)   F, Y (n, m_L)   w (n,)
-Refs      [Rumelhart1986] back-propagation; [Glorot2010] initial weights;
-          [Srivastava2014] dropout
+Refs      [Rumelhart1986] back-propagation; [Srivastava2014] dropout
 """
-
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .activations import ACTIVATIONS
-from .heads import HEADS
-
-
-def glorot_uniform(sizes: Sequence[int], rng, activation="relu") -> tuple[list, list]:
-    """Matrices and biases drawn evenly from +-sqrt(6 / (fan in + fan out)).
-
-    The logistic function is a quarter as steep as tanh at 0 and takes 2, not 6.
-    """
-    factor = 2.0 if activation == "logistic" else 6.0
-    coefs, intercepts = [], []
-    for m, k in pairwise(sizes):
-        bound = np.sqrt(factor / (m + k))
-        coefs.append(rng.uniform(-bound, bound, (m, k)))
-        intercepts.append(rng.uniform(-bound, bound, k))
-    return coefs, intercepts
+from .heads import HEADS, positive_total
+from .init import warn_of_equal_units
 
 
 class MLP(nn.Module):
@@ -75,6 +58,9 @@ class MLP(nn.Module):
         self.layers = list(zip(self.weights, self.biases))
         self.activation, self.head = ACTIVATIONS[activation], HEADS[head]
         self.alpha, self.dropout = float(alpha), float(dropout)
+        warn_of_equal_units(*([np.asarray(a) for a in p] for p in (coefs, intercepts)))
+
+    capturable = True  # every step does the same
 
     @property
     def has_manual_gradients(self) -> bool:
@@ -118,7 +104,9 @@ class MLP(nn.Module):
         if rest:
             w = rest[0]
             J = torch.dot(rest[0], value)
-            total = float(positive_total(w.sum()))
+            total = positive_total(w.sum())
+            if X.device.type == "cpu":
+                total = float(total)  # elsewhere the CPU would wait for the device
             D.mul_((w / total)[:, None])  # (3)
         else:
             total = len(X)
@@ -126,15 +114,14 @@ class MLP(nn.Module):
             D.div_(total)
         for i in range(len(layers) - 1, -1, -1):
             W, b = layers[i]
-            torch.addmm(W, H[i].t(), D, beta=alpha / total, out=W.grad)  # (4)
+            if isinstance(total, Tensor):
+                torch.mm(H[i].t(), D, out=W.grad)
+                W.grad.addcmul_(W, alpha / total)
+            else:
+                torch.addmm(W, H[i].t(), D, beta=alpha / total, out=W.grad)  # (4)
             torch.sum(D, 0, out=b.grad)
             if alpha:
                 J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=alpha / 2)
             if i:
                 D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
         return {"loss": J.div_(total)}
-
-
-def positive_total(total: Tensor) -> Tensor:
-    """A divisor for a batch whose weights may all be 0."""
-    return torch.where(total > 0, total, torch.ones_like(total))

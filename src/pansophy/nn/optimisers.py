@@ -1,4 +1,4 @@
-"""Optimisers on flat vectors: all parameters of a loss are one tensor.
+"""Optimisers on flat vectors: all parameters of a group are one tensor.
 
 The parameters of a group are moved into one vector w, and their gradients into one
 vector g, of which the module's own tensors become views. A step is then a handful of
@@ -7,14 +7,29 @@ operations whatever the number of layers, which on small nets is most of the tim
     SGD   u <- mu u - eta g;   w <- w + u   (Nesterov: w <- w + mu u - eta g)   (1)
     Adam  m <- b1 m + (1-b1) g;   v <- b2 v + (1-b2) g^2
           w <- w - eta m^ / (sqrt(v^) + eps),  m^, v^ corrected for their start (2)
+    Lion  w <- w - eta sign(b1 m + (1-b1) g);   m <- b2 m + (1-b2) g            (3)
+    Muon  u <- mu u + (1-mu) g;   W <- W - eta s UV',  U S V' = svd(u)          (4)
+
+In (4) the update of a matrix is its momentum with all singular values set to about 1,
+by five Newton-Schulz iterations X <- a X + (b A + c A^2) X, A = XX', which need
+products only; s = 0.2 sqrt(longer side) gives the update the size of Adam's, so that
+rates carry over. With Nesterov, (1-mu) g + mu u stands for u. Arrays with more than
+two axes are matrices of their first axis against the rest; those with fewer are moved
+by the Adam rule in `vectors`.
 
 `decay` pulls matrices (not biases, gains) towards 0 by eta*decay apart from the
-gradient, as in AdamW. Any `torch.optim` class can be used through `TorchOptimiser`.
+gradient, as in AdamW. `ParameterGroups` gives parameters rules by their names. Any
+`torch.optim` class can be used through `TorchOptimiser`.
 
-Refs      [Kingma2015] Adam; [Loshchilov2019] decoupled decay; [Nesterov1983]
+The rate's factor `scale` is a number, or a 0-dimensional tensor where the step is
+recorded in a CUDA graph (`nn.step_capture`).
+
+Refs      [Kingma2015] Adam; [Loshchilov2019] decoupled decay; [Nesterov1983];
+          [Chen2023] Lion; [Jordan2024] Muon
 """
 
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import torch
@@ -41,6 +56,14 @@ class FlatParameters:
             at = cut.stop
 
 
+class FlatSlice(NamedTuple):
+    """A part of flat parameters without matrices, for a rule of its own."""
+
+    w: Tensor
+    g: Tensor
+    n_matrix: int = 0
+
+
 def flatten_parameters(params: Iterable[torch.nn.Parameter]) -> list[FlatParameters]:
     """Packs of the trainable parameters, one for each dtype and device."""
     groups: dict[Any, list] = {}
@@ -48,6 +71,14 @@ def flatten_parameters(params: Iterable[torch.nn.Parameter]) -> list[FlatParamet
         if p.requires_grad:
             groups.setdefault((p.dtype, p.device), []).append(p)
     return [FlatParameters(group) for group in groups.values()]
+
+
+def subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
+    """w <- w - eta g, where eta is a number or a 0-dimensional tensor."""
+    if isinstance(eta, Tensor):
+        w.addcmul_(g, -eta.to(g.dtype))
+    else:
+        w.sub_(g, alpha=eta)
 
 
 class SGD(NamedTuple):
@@ -67,11 +98,13 @@ class SGD(NamedTuple):
         if self.decay:
             p.w[: p.n_matrix].mul_(1 - eta * self.decay)
         if not mu:
-            p.w.sub_(p.g, alpha=eta)
+            subtract_scaled(p.w, p.g, eta)
             return
-        u = state["u"].mul_(mu).sub_(p.g, alpha=eta)
+        u = state["u"].mul_(mu)
+        subtract_scaled(u, p.g, eta)
         if self.nesterov:
-            p.w.add_(u, alpha=mu).sub_(p.g, alpha=eta)
+            p.w.add_(u, alpha=mu)
+            subtract_scaled(p.w, p.g, eta)
         else:
             p.w.add_(u)
 
@@ -85,14 +118,14 @@ class Adam(NamedTuple):
     eps: float = 1e-8
     decay: float = 0.0
 
-    def init(self, p: FlatParameters) -> dict[str, Tensor]:
+    def init(self, p: FlatParameters | FlatSlice) -> dict[str, Tensor]:
         return {
             "m": torch.zeros_like(p.w),
             "v": torch.zeros_like(p.w),
             "t": torch.zeros((), device=p.w.device),
         }
 
-    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
+    def step(self, p: FlatParameters | FlatSlice, state: dict, scale: float) -> None:
         eta = self.lr * scale
         if self.decay:
             p.w[: p.n_matrix].mul_(1 - eta * self.decay)
@@ -105,7 +138,7 @@ class Adam(NamedTuple):
                 weight_decay=0.0, amsgrad=False, maximize=False,
             )  # fmt: skip
         else:
-            self.plain(p, m, v, float(t), eta)
+            self.plain(p, m, v, float(t), float(eta))
 
     def plain(self, p, m, v, t, eta):
         """Eq. (2) in separate operations, where torch has no fused one."""
@@ -116,6 +149,111 @@ class Adam(NamedTuple):
 
 
 FUSED = hasattr(torch, "_fused_adam_")  # one pass over w, g, m, v; torch's own name
+
+
+def AdamW(lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, decay=0.01) -> Adam:
+    """Adam with decoupled weight decay on matrices: `Adam` with a decay that is not 0.
+
+    Examples
+    --------
+    >>> from pansophy import nn
+    >>> nn.AdamW(3e-4).decay
+    0.01
+    """
+    return Adam(lr, beta1, beta2, eps, decay)
+
+
+class Lion(NamedTuple):
+    """Steps of equal size along the sign of a running mean, eq. (3)."""
+
+    lr: float = 1e-4
+    beta1: float = 0.9
+    beta2: float = 0.99
+    decay: float = 0.0
+
+    def init(self, p: FlatParameters) -> dict[str, Tensor]:
+        return {"m": torch.zeros_like(p.w)}
+
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
+        eta = self.lr * scale
+        if self.decay:
+            p.w[: p.n_matrix].mul_(1 - eta * self.decay)
+        m = state["m"]
+        subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
+        m.lerp_(p.g, 1 - self.beta2)
+
+
+class Muon(NamedTuple):
+    """Orthogonalised momentum for matrices, eq. (4), Adam for the rest.
+
+    Meant for the matrices of hidden layers: give embeddings and the output layer
+    another rule with `ParameterGroups`.
+    """
+
+    lr: float = 1e-3
+    momentum: float = 0.95
+    nesterov: bool = True
+    decay: float = 0.0
+    iterations: int = 5
+    vectors: Adam = Adam()
+
+    def init(self, p: FlatParameters) -> dict[str, Tensor]:
+        state = {"u": torch.zeros_like(p.w[: p.n_matrix])}
+        rest = self.without_matrices(p)
+        return {**state, **self.vectors.init(rest)} if len(rest.w) else state
+
+    def without_matrices(self, p) -> FlatSlice:
+        """Biases and gains of flat parameters."""
+        return FlatSlice(p.w[p.n_matrix :], p.g[p.n_matrix :])
+
+    def step(self, p: FlatParameters, state: dict, scale: float) -> None:
+        eta = self.lr * scale
+        n = p.n_matrix
+        mu = self.momentum
+        u = state["u"].lerp_(p.g[:n], 1 - mu)
+        if self.nesterov:
+            u = torch.lerp(p.g[:n], u, mu)
+        if self.decay:
+            p.w[:n].mul_(1 - eta * self.decay)
+        at = 0
+        alike: dict[Any, list] = {}  # matrices of one shape go through one product
+        for q in p.params:
+            if q.ndim > 1:
+                cut = slice(at, at + q.numel())
+                at = cut.stop
+                alike.setdefault((len(q), q.numel() // len(q)), []).append(cut)
+        for shape, cuts in alike.items():
+            stack = torch.stack([u[cut].view(shape) for cut in cuts])
+            update = orthogonalised(stack, self.iterations).to(u.dtype)
+            size = 0.2 * max(shape) ** 0.5
+            for cut, change in zip(cuts, update):
+                subtract_scaled(p.w[cut], change.reshape(-1).mul(size), eta)
+        if n < len(p.w):
+            self.vectors.step(self.without_matrices(p), state, scale)
+
+
+def orthogonalised(M: Tensor, iterations: int = 5) -> Tensor:
+    """Matrices (..., m, k) with their singular values brought near 1, eq. (4).
+
+    Computed in bfloat16 on a GPU, which is enough for a direction.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn.optimisers import orthogonalised
+    >>> M = torch.tensor([[3.0, 0.0], [0.0, 0.2]])
+    >>> bool((torch.linalg.svdvals(orthogonalised(M)) - 1).abs().max() < 0.35)
+    True
+    """
+    a, b, c = 3.4445, -4.7750, 2.0315  # steep at 0; carries (0, 1] near to 1
+    X = M.bfloat16() if M.device.type == "cuda" else M
+    wide = X.shape[-1] >= X.shape[-2]
+    X = X if wide else X.mT
+    X = X / (torch.linalg.matrix_norm(X, keepdim=True) + 1e-7)
+    for _ in range(iterations):
+        A = X @ X.mT
+        X = a * X + (b * A + c * (A @ A)) @ X
+    return X if wide else X.mT
 
 
 class TorchOptimiser(NamedTuple):
@@ -135,7 +273,74 @@ class TorchOptimiser(NamedTuple):
         optimiser.step()
 
 
-Optimiser = SGD | Adam | TorchOptimiser
+class ParameterGroups(NamedTuple):
+    """Optimisers by the names of parameters; the first pattern that fits decides.
+
+    Parameters
+    ----------
+    rules : dict
+        Shell patterns of names, as `net.named_parameters()` has them, and a rule each.
+    default : optimiser
+        For the parameters that no pattern fits.
+
+    Examples
+    --------
+    >>> from pansophy import nn
+    >>> rules = nn.ParameterGroups(
+    ...     {"embedding.*": nn.Adam(3e-3), "head.*": nn.Adam(1e-3)}, nn.Muon(2e-3)
+    ... )
+    >>> rules.rule_for("head.weight").lr
+    0.001
+    """
+
+    rules: dict[str, Any]
+    default: Any
+
+    def rule_for(self, name: str):
+        """The rule of the parameter with this name."""
+        for pattern, rule in self.rules.items():
+            if fnmatchcase(name, pattern):
+                return rule
+        return self.default
+
+    def check_patterns(self, names: Iterable[str]) -> None:
+        """Raise if a pattern fits no parameter."""
+        names = list(names)
+        for pattern in self.rules:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise ValueError(
+                    f"no parameter is called {pattern!r}, a pattern of "
+                    f"ParameterGroups; there are {', '.join(names)}."
+                )
+
+
+Optimiser = SGD | Adam | Lion | Muon | TorchOptimiser | ParameterGroups
+
+
+class ParameterPack(NamedTuple):
+    """Flat parameters, the rule that moves them, and its state."""
+
+    rule: Any
+    flat: Any  # FlatParameters, or parallel.ShardedParameters
+    state: dict[str, Any]
+
+
+def pack_parameters(named: dict[str, torch.nn.Parameter], rule) -> list[ParameterPack]:
+    """Packs of the trainable ones of these parameters, by rule, dtype and device."""
+    members: list[tuple[Any, list]] = []
+    if isinstance(rule, ParameterGroups):
+        rule.check_patterns(named)
+        chosen = [(rule.rule_for(name), p) for name, p in named.items()]
+        for own in (*rule.rules.values(), rule.default):
+            members.append((own, [p for other, p in chosen if other is own]))
+            chosen = [(other, p) for other, p in chosen if other is not own]
+    else:
+        members.append((rule, list(named.values())))
+    return [
+        ParameterPack(own, flat, own.init(flat))
+        for own, params in members
+        for flat in flatten_parameters(params)
+    ]
 
 
 def optimiser_tensors(state: dict) -> dict[str, Tensor]:

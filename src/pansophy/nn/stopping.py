@@ -1,5 +1,8 @@
 """Early stopping, or cutting the learning rate, after epochs without improvement.
 
+A run that is stopped because held-out losses rise while training losses fall has a net
+that is too free: `overfitting_advice` says so, and `nn.train` warns with it.
+
 Refs      [Prechelt1998]
 """
 
@@ -63,3 +66,36 @@ class EarlyStopping(NamedTuple):
             return state, True
         rate = state.rate * self.cut
         return state._replace(epochs_without_improvement=0, rate=rate), False
+
+
+class OverfittingWarning(UserWarning):
+    """Held-out losses rose a lot while training losses fell."""
+
+
+def overfitting_advice(training, held_out) -> str | None:
+    """A sentence if the held-out loss rose by half while the training loss halved.
+
+    Parameters
+    ----------
+    training, held_out : sequences of float
+        Losses of each epoch.
+
+    Examples
+    --------
+    >>> from pansophy.nn.stopping import overfitting_advice
+    >>> overfitting_advice([4, 2, 1, 0.5], [4, 3, 4, 6])
+    'the held-out loss was lowest at epoch 2 of 4 and rose by 100% after it, while the training loss fell by 75%: regularisation may be too weak.'
+    >>> overfitting_advice([4, 2, 1, 0.9], [4, 3, 3.1, 3.2])
+    """  # noqa: E501
+    values = [v if v == v else math.inf for v in held_out]
+    best = values.index(min(values))
+    lowest, last = values[best], values[-1]
+    before, after = training[best], training[-1]
+    if not (lowest > 0 and before > 0 and last >= 1.5 * lowest and after <= before / 2):
+        return None
+    rise, fall = last / lowest - 1, 1 - after / before
+    return (
+        f"the held-out loss was lowest at epoch {best + 1} of {len(values)} and rose "
+        f"by {rise:.0%} after it, while the training loss fell by {fall:.0%}: "
+        "regularisation may be too weak."
+    )

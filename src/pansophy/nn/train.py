@@ -3,31 +3,46 @@
 A net is a torch module with `losses(batch) -> {name: scalar}`. One optimiser takes the
 sum of the losses; a dict of optimisers takes each loss by its name and moves only the
 parameters of that name (`net.groups()[name]`, else those of the submodule of that
-name). A loss may be a function without arguments: it is then called after the earlier
-names have stepped, which is how a GAN alternates. A net may
-offer `gradients(batch)`, which fills `.grad` without autograd and is used when
-`has_manual_gradients` is true.
+name). What else a net may do:
+
+- leave a name out of a step: that name then does not step (a critic that steps five
+  times as often as its generator); only a name without an optimiser is an error;
+- give a function without arguments as a loss: it is called after the losses before it
+  have stepped, which is how a GAN alternates (`nn.gradient_step`);
+- take gradients inside `losses`, as a gradient penalty does: validation runs without
+  gradients, so such a net opens `torch.enable_grad()` itself;
+- offer `gradients(batch)`, which fills `.grad` without autograd and is used when
+  `has_manual_gradients` is true;
+- say by `batch_weight(batch)` what a batch counts in means over batches (tokens that
+  are not padding, say); otherwise it counts by its rows;
+- say by `capturable = True` that every step does the same, so that on a GPU a step may
+  be recorded as a CUDA graph (`nn.step_capture`);
+- say by `flops(rows)` the operations of a step on so many rows, for threads and MFU.
 
 Why a resumed run is the same run: a step depends on parameters, optimiser state, the
 batch order and torch's random numbers, and on nothing else. A checkpoint holds all
-four (and the stopping rule's), so the continuation equals the uninterrupted run bit by
-bit on one kind of device.
+four (and averages and the stopping rule's state), so the continuation equals the
+uninterrupted run bit by bit on one kind of device.
 
 Details that matter
 - Parameters of a group are views of one vector (`nn.optimisers`): one update a step.
 - Losses are summed on the device and read once an epoch: no waiting in between.
 - Validation runs on the same random numbers each epoch, so that its noise cancels.
 - Random numbers of the surrounding program are left as they were.
+- The weights to fall back on after a divergence are copied after each epoch; of nets
+  beyond a million numbers only when 20 steps have passed, which cost far more.
 
 Refs      [Prechelt1998] early stopping
 """
 
 import math
 import time
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -36,13 +51,37 @@ from torch import Tensor
 from ..core.iterate import Result
 from ..core.progress import SILENT, FitTask
 from ..core.random import draw_seed, make_rng
+from ..params import check_count
 from . import optimisers
 from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
-from .devices import limit_threads, resolve_device, seeded_torch
+from .devices import (
+    deterministic_torch,
+    limit_threads,
+    peak_flops,
+    resolve_device,
+    seeded_torch,
+)
+from .gradient_step import GradientStep, LossTotals
 from .optimisers import Adam, Optimiser
+from .parallel import (
+    joined_processes,
+    load_whole_tensors,
+    shard_net,
+    whole_tensors,
+)
 from .schedules import Schedule, TrainingProgress
-from .stopping import EarlyStopping, StoppingState
+from .step_capture import CapturedStep, why_not_captured
+from .stopping import (
+    EarlyStopping,
+    OverfittingWarning,
+    StoppingState,
+    overfitting_advice,
+)
+from .weight_average import AveragedWeights, WeightAverage
+
+SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
+COPY_STEPS = 20
 
 CHECKPOINTED_COUNTERS = (
     "epoch",
@@ -68,16 +107,21 @@ class TrainingState(NamedTuple):
     step: int
     seen: int  # rows
     optimiser: dict[str, Tensor]  # by "name/pack/slot"
+    execution: str = "kernel by kernel"  # or "CUDA graph", and why not
 
 
 def train(net, data, *, task: FitTask = SILENT, **options) -> Result:
     """Train a net on data; `options` are the fields of `Training`.
 
     Returns a `Result` whose state is a `TrainingState` and whose history has one entry
-    per epoch for `loss` (and for each name, if there are several), `valid_loss` and
-    whatever `evaluate` reports. Reasons to end: "finished" (all epochs done, no
-    stopping rule), "max_iter" (the same with one), "tolerance", "callback",
-    "interrupted", "diverged" (the weights of the last finite epoch are kept).
+    per epoch for `loss` (and for each name, if there are several), `valid_loss`,
+    whatever `evaluate` reports, and `rows_per_second`; where the net tells its
+    operations `flops_per_second`, and `mfu` (their share of what the device can do)
+    where that is known. A name that did not occur in an epoch is NaN there.
+
+    Reasons to end: "finished" (all epochs done, no stopping rule), "max_iter" (the
+    same with one), "tolerance", "callback", "interrupted", "diverged" (the weights of
+    the last finite epoch are kept).
     """
     return Training(net, data, **options).run(task)
 
@@ -89,15 +133,32 @@ class Training:
     Parameters
     ----------
     net : torch.nn.Module with `losses`
-    data : array, tuple or dict of arrays, or object with `take` and a length
+    data : array, tuple or dict of arrays, or a source of rows (`nn.data_sources`)
     epochs, batch_size : int
-    optimiser : SGD, Adam, Custom, or a dict of them by name of loss
-    schedule : function of a `schedules.Clock`, or None
+    accumulate : int
+        Batches per step: the step is along the mean gradient of all their rows.
+        `steps_per_epoch` and schedules count steps, not batches.
+    optimiser : SGD, Adam, Lion, Muon, TorchOptimiser, ParameterGroups, or a dict
+        A dict has one for each name of a loss.
+    schedule : function of a `schedules.TrainingProgress`, or None
         Factor on the rate, asked before every step.
-    clip : float or None
-        Largest norm of a loss's gradient.
+    clip, clip_value : float or None
+        Largest norm of a loss's gradient; largest size of its entries.
+    average : WeightAverage or None
+        Averages of the weights are validated, evaluated and left in the net.
     amp : bool
-        bfloat16 arithmetic where torch deems it safe.
+        bfloat16 arithmetic where torch deems it safe; losses must be float32.
+    compile : {"auto", "none", "graph", "inductor"}
+        "graph" launches a step as one CUDA graph, "inductor" has `torch.compile`
+        generate its kernels (and records a graph of them if the net is capturable),
+        "auto" takes graphs for float32 nets that are capturable. Where that cannot be,
+        `TrainingState.execution` tells why.
+    deterministic : bool
+        Only operations of torch that give the same bits every time, or an error.
+    parallel : {"auto", "none", "data", "fsdp"}
+        How processes that torchrun started share the work (`nn.parallel`): "data"
+        adds up gradients, "fsdp" also divides parameters; "auto" is "data" in a
+        process group.
     device : str
         "auto" takes a CUDA device if there is one.
     seed : int, Generator, RandomState or None
@@ -111,7 +172,7 @@ class Training:
     after_step : function of the net, or None
         For clipped, tied or averaged weights.
     optimiser_state : dict of tensors or None
-        `State.optimiser` of a run to go on from.
+        `TrainingState.optimiser` of a run to go on from.
     checkpoint : path or None
         Where to write the state of the run, every `checkpoint_every` epochs.
     resume : bool
@@ -125,10 +186,16 @@ class Training:
     _: KW_ONLY
     epochs: int = 10
     batch_size: int = 128
+    accumulate: int = 1
     optimiser: Optimiser | dict[str, Optimiser] = Adam()  # noqa: RUF009 (immutable)
     schedule: Schedule | None = None
     clip: float | None = None
+    clip_value: float | None = None
+    average: WeightAverage | None = None
     amp: bool = False
+    compile: Literal["auto", "none", "graph", "inductor"] = "auto"
+    deterministic: bool = False
+    parallel: Literal["auto", "none", "data", "fsdp"] = "auto"
     device: Any = "auto"
     seed: Any = None
     shuffle: bool = True
@@ -147,161 +214,218 @@ class Training:
     def run(self, task: FitTask = SILENT) -> Result:
         begun = time.perf_counter()
         self.device = resolve_device(self.device)
+        self.processes = joined_processes(self.parallel)
         rng = make_rng(self.seed)
+        if self.processes.several:  # all draw the same orders
+            state = self.processes.shared(rng.bit_generator.state)
+            rng.bit_generator.state = state
         threads = limit_threads(self.net, self.device, self.batch_size)
-        with threads, seeded_torch(self.device, draw_seed(rng)):
+        exact = deterministic_torch(self.deterministic)
+        seed = draw_seed(rng) + self.processes.rank
+        with exact, threads, seeded_torch(self.device, seed):
             self._prepare(rng)
             try:
                 reason = self._loop(task)
             except KeyboardInterrupt:
                 reason = "interrupted"
-            if self.stop and self.stop.restore and self.best_weights:
-                self.net.load_state_dict(self.best_weights)
+            self._final_weights(reason)
         self.net.eval()
+        self._warn_of_overfitting(reason)
         history = {name: np.asarray(v) for name, v in self.history.items()}
         seconds = time.perf_counter() - begun
         return Result(self.state(), self.epoch, reason, history, seconds)
 
+    def _warn_of_overfitting(self, reason):
+        """Warn if a run stopped by held-out losses had long been overfitting."""
+        by_loss = self.stop is not None and self.stop.monitor == "valid_loss"
+        if reason == "tolerance" and by_loss:
+            losses = self.history["loss"], self.history["valid_loss"]
+            if advice := overfitting_advice(*losses):
+                warnings.warn(advice, OverfittingWarning, stacklevel=4)
+
     def _prepare(self, rng):
+        check_count("accumulate", self.accumulate)
         net = self.net.to(self.device)
-        rules: Any = self.optimiser
-        self.optimisers = rules if isinstance(rules, dict) else {"": rules}
-        self.flat_parameters, self.optimiser_states = {}, {}
-        for name, rule in self.optimisers.items():
-            self.flat_parameters[name] = optimisers.flatten_parameters(
-                parameters_of_loss(net, name)
-            )
-            self.optimiser_states[name] = [
-                rule.init(p) for p in self.flat_parameters[name]
-            ]
+        self.processes.share_weights(net)
+        several = self.processes.several
+        part = (self.processes.rank, self.processes.size) if several else None
+        self.take_step = self._make_step(net)
+        self.averaged = AveragedWeights(self.average, net) if self.average else None
+        self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
-        self.batches = Batches(self.data, self.batch_size, order, self.device)
+        self.batches = Batches(self.data, self.batch_size, order, self.device, part)
         self.valid_batches = None
         if self.valid is not None:
-            self.valid_batches = Batches(self.valid, self.batch_size, None, self.device)
-        self.epoch_steps = self.steps_per_epoch or self.batches.per_pass
+            self.valid_batches = Batches(
+                self.valid, self.batch_size, None, self.device, part
+            )
+        self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0
         self.reason = None
         self.best_weights = None
+        self.best_epoch = 0
         self.stopping = self.stop.start() if self.stop else StoppingState()
         if self.optimiser_state:
             self._load_optimiser(self.optimiser_state)
         if self.resume and self.checkpoint and Path(self.checkpoint).exists():
             self._load()
-        self.last_finite_weights = copy_weights(net)
+        self.size = sum(p.numel() for p in net.parameters())
+        self.last_finite_weights = self._evaluated_weights()
+        self.copied_at = self.step
+
+    def _make_step(self, net):
+        """The step of this run: plain, compiled, or recorded as a CUDA graph."""
+        if self.compile not in ("auto", "none", "graph", "inductor"):
+            raise ValueError(
+                'compile must be "auto", "none", "graph" or "inductor", got '
+                f"{self.compile!r}."
+            )
+        inductor = self.compile == "inductor"
+        self.totals = LossTotals()
+        sharded = self.parallel == "fsdp"
+        if sharded:
+            if self.average is not None:
+                raise ValueError('average cannot be combined with parallel="fsdp".')
+            shard_net(net)
+        step = GradientStep(
+            net,
+            self.optimiser,
+            self.totals,
+            clip=self.clip,
+            clip_value=self.clip_value,
+            amp=self.amp,
+            losses=torch.compile(net.losses) if inductor else None,
+            processes=self.processes,
+            sharded=sharded,
+        )
+        self.execution = "torch.compile" if inductor else "kernel by kernel"
+        if self.compile == "none":
+            return step
+        why_not = why_not_captured(
+            net,
+            step,
+            self.device,
+            asked=self.compile == "graph",
+            accumulate=self.accumulate,
+        )
+        if why_not is None:
+            return CapturedStep(step, self.device)
+        self.execution += f": {why_not}"
+        return step
+
+    def _windows(self) -> list[int]:
+        """How many batches each step of an epoch takes."""
+        if self.steps_per_epoch:
+            return [self.accumulate] * self.steps_per_epoch
+        whole, rest = divmod(self.batches.per_pass, self.accumulate)
+        return [self.accumulate] * whole + [rest] * (rest > 0)
 
     def _loop(self, task) -> str:
-        stream = self.batches.stream()
+        with closing(self.batches.stream()) as stream:
+            return self._epochs(stream, task)
+
+    def _epochs(self, stream, task) -> str:
+        """Epoch after epoch, until there is a reason to end."""
         while self.reason is None and self.epoch < self.epochs:
             child = task.child(f"epoch {self.epoch}")
             values = self._epoch(stream)
             if not all(map(math.isfinite, values.values())):
                 self.net.load_state_dict(self.last_finite_weights)
                 return "diverged"
-            values.update(self._validate())
-            for name, value in values.items():
-                self.history.setdefault(name, []).append(value)
+            with self.averaged.in_net() if self.averaged else nullcontext():
+                values.update(self._validate())
+            self._record(values)
             self.epoch += 1
-            self.last_finite_weights = copy_weights(self.net)
             self._update_stopping()
+            self._copy_finite_weights()
             if self.checkpoint and self._checkpoint_due():
                 self._save()
             if child.end(self.state()) and self.reason is None:
                 return "callback"
         return self.reason or ("max_iter" if self.stop else "finished")
 
+    def _record(self, values):
+        """Add the values of an epoch to the history."""
+        for name in values.keys() | self.history.keys():
+            past = self.history.setdefault(name, [math.nan] * self.epoch)
+            past.append(values.get(name, math.nan))
+
+    def _copy_finite_weights(self):
+        """Keep the weights that a diverging run falls back on."""
+        if self.best_weights is not None and self.best_epoch == self.epoch:
+            self.last_finite_weights = self.best_weights
+        elif self.size > SMALL_NET and self.step - self.copied_at < COPY_STEPS:
+            return
+        else:
+            self.last_finite_weights = self._evaluated_weights()
+        self.copied_at = self.step
+
+    def _evaluated_weights(self) -> dict[str, Tensor]:
+        """A copy of the net's state as it is validated."""
+        with self.averaged.in_net() if self.averaged else nullcontext():
+            return copy_weights(self.net)
+
+    def _final_weights(self, reason):
+        """Leave in the net what the run is to give: the best, or the averages."""
+        if self.stop and self.stop.restore and self.best_weights:
+            load_whole_tensors(self.net, whole_tensors(self.best_weights))
+        elif self.averaged is not None and reason != "diverged":
+            self.averaged.put_into_net()
+
     def _checkpoint_due(self):
         last = self.reason is not None or self.epoch == self.epochs
         return last or self.epoch % self.checkpoint_every == 0
 
     def _epoch(self, stream) -> dict[str, float]:
-        """Steps of one epoch; the mean losses over its rows."""
+        """Steps of one epoch; the mean losses over its rows, and its speed."""
         self.net.train()
-        manual = getattr(self.net, "has_manual_gradients", False) and not self.amp
-        manual = manual and not isinstance(self.optimiser, dict)
-        step = self._manual_step if manual else self._autograd_step
-        with torch.set_grad_enabled(not manual):
-            return self._steps(stream, step)
-
-    def _steps(self, stream, step):
-        """All steps of an epoch; the mean of each loss over its rows."""
-        total = self.epochs * self.epoch_steps
-        sums = {}
+        begun = time.perf_counter()
         rows = 0
-        for _ in range(self.epoch_steps):
-            batch, k = next(stream)
-            scale = self.stopping.rate
-            if self.schedule is not None:
-                scale *= self.schedule(
-                    TrainingProgress(self.step, self.epoch, self.seen, total)
-                )
-            for name, value in step(batch, scale).items():
-                if name not in sums:
-                    on_mps = value.device.type == "mps"  # which has no float64
-                    exact = torch.float32 if on_mps else torch.float64
-                    sums[name] = torch.zeros((), dtype=exact, device=value.device)
-                sums[name].add_(value, alpha=k)
-            if self.after_step is not None:
-                self.after_step(self.net)
-            rows += k
-            self.step += 1
+        take_step = self.take_step
+        with take_step.grad_mode():
+            for window in self.epoch_windows:
+                batches = [next(stream) for _ in range(window)]
+                for _, k in batches:
+                    rows += k
+                if self.batch_weight is not None:
+                    batches = [(b, self._weight(b, k)) for b, k in batches]
+                take_step(batches, self._rate_factor())
+                self.step += 1
+                if self.after_step is not None:
+                    self.after_step(self.net)
+                if self.averaged is not None:
+                    self.averaged.after_step(self.step)
+        if self.averaged is not None:
+            self.averaged.after_epoch(self.epoch + 1)
+        means = self.totals.means(self.processes)  # waits for the device
+        rows = int(self.processes.total(rows, self.device))
         self.seen += rows
-        means = {name: float(value) / rows for name, value in sums.items()}
-        return {"loss": sum(means.values()), **means}
+        seconds = time.perf_counter() - begun
+        return {"loss": sum(means.values()), **means, **self._speed(rows, seconds)}
 
-    def _manual_step(self, batch, scale):
-        """One step with the net's own gradients."""
-        values = self.net.gradients(batch)
-        self._optimiser_step("", scale)
-        return values
+    def _rate_factor(self) -> float:
+        """Factor on the rate of the next step."""
+        if self.schedule is None:
+            return self.stopping.rate
+        total = self.epochs * len(self.epoch_windows)
+        now = TrainingProgress(self.step, self.epoch, self.seen, total)
+        return self.stopping.rate * self.schedule(now)
 
-    def _autograd_step(self, batch, scale):
-        """One step on every loss by autograd."""
-        with self._autocast():
-            losses = self.net.losses(batch)
-        if not isinstance(self.optimiser, dict):
-            self._zero_gradients("")
-            total: Any = sum(losses.values())
-            total.backward()
-            self._optimiser_step("", scale)
-            return {name: value.detach() for name, value in losses.items()}
-        if missing := losses.keys() ^ self.optimisers.keys():
-            raise ValueError(f"losses and optimisers differ in {sorted(missing)}.")
-        values = {}
-        waiting = []
-        for name, value in losses.items():
-            if callable(value):  # deferred until the earlier losses have stepped
-                for ready in waiting:
-                    self._optimiser_step(ready, scale)
-                waiting = []
-                with self._autocast():
-                    value = value()
-            self._zero_gradients(name)
-            own = [q for p in self.flat_parameters[name] for q in p.params]
-            value.backward(inputs=own, retain_graph=True)
-            waiting.append(name)
-            values[name] = value.detach()
-        for ready in waiting:
-            self._optimiser_step(ready, scale)
-        return values
+    def _weight(self, batch, rows):
+        """What a batch counts in means: its rows, unless the net says otherwise."""
+        if self.batch_weight is None or not rows:
+            return rows
+        return self.batch_weight(batch)
 
-    def _autocast(self):
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.amp)
-
-    def _zero_gradients(self, name):
-        for p in self.flat_parameters[name]:
-            p.g.zero_()
-
-    def _optimiser_step(self, name, scale):
-        rule, packs = self.optimisers[name], self.flat_parameters[name]
-        if self.clip is not None:
-            norms = [torch.linalg.vector_norm(p.g) for p in packs]
-            norm = torch.linalg.vector_norm(torch.stack(norms))
-            factor = torch.clamp(self.clip / (norm + 1e-12), max=1.0)
-            for p in packs:
-                p.g.mul_(factor)
-        for p, slot in zip(packs, self.optimiser_states[name]):
-            rule.step(p, slot, scale)
+    def _speed(self, rows, seconds) -> dict[str, float]:
+        """Rows and operations per second of an epoch, and their share of the peak."""
+        speed = {"rows_per_second": rows / seconds}
+        if hasattr(self.net, "flops"):
+            speed["flops_per_second"] = self.net.flops(rows) / seconds
+            peak = peak_flops(self.device, self.amp)
+            if peak is not None:
+                speed["mfu"] = speed["flops_per_second"] / peak
+        return speed
 
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:
@@ -311,15 +435,19 @@ class Training:
         values = {}
         with seeded_torch(self.device, 0):
             if self.valid_batches is not None:
-                total = 0.0
+                total, count = 0.0, 0
                 for batch, k in self.valid_batches.one_pass():
-                    with self._autocast():
+                    weight = self._weight(batch, k)
+                    with self.take_step.autocast():
                         parts = self.net.losses(batch).values()
-                    parts = [v() if callable(v) else v for v in parts]
-                    total = total + sum(v.double() for v in parts) * k
-                values["valid_loss"] = float(total) / self.valid_batches.n
+                        parts = [v() if callable(v) else v for v in parts]
+                    total = total + sum(v.detach().double() for v in parts) * weight
+                    count += weight
+                total = self.processes.total(float(total), self.device)
+                count = self.processes.total(count, self.device)
+                values["valid_loss"] = total / count
             if self.evaluate is not None:
-                values.update(self.evaluate(self.net))
+                values.update(self.processes.shared(self.evaluate(self.net)))
         return values
 
     def _update_stopping(self):
@@ -331,52 +459,87 @@ class Training:
             raise ValueError(f"nothing named {rule.monitor!r} was measured.")
         value = rule.signed(self.history[rule.monitor][-1])
         if value < self.stopping.best and rule.restore:
-            self.best_weights = copy_weights(self.net)
+            self.best_weights = self._evaluated_weights()
+            self.best_epoch = self.epoch
         self.stopping, over = rule.update(self.stopping, value)
         self.reason = "tolerance" if over else None
 
     def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
         value = rule.signed(self.history.get(rule.monitor, [math.inf])[-1])
-        slots = self._optimiser_tensors()
-        return TrainingState(self.net, value, self.epoch, self.step, self.seen, slots)
+        return TrainingState(
+            self.net,
+            value,
+            self.epoch,
+            self.step,
+            self.seen,
+            self._optimiser_tensors(),
+            getattr(self.take_step, "execution", self.execution),
+        )
 
     def _optimiser_tensors(self):
         return {
             f"{name}/{i}/{key}": tensor
-            for name, slots in self.optimiser_states.items()
-            for i, slot in enumerate(slots)
-            for key, tensor in optimisers.optimiser_tensors(slot).items()
+            for name, packs in self.take_step.packs.items()
+            for i, pack in enumerate(packs)
+            for key, tensor in optimisers.optimiser_tensors(pack.state).items()
         }
 
     def _load_optimiser(self, tensors):
-        for name, slots in self.optimiser_states.items():
-            for i, slot in enumerate(slots):
+        for name, packs in self.take_step.packs.items():
+            for i, pack in enumerate(packs):
                 start = f"{name}/{i}/"
                 own = {
                     key.removeprefix(start): torch.as_tensor(value)
                     for key, value in tensors.items()
                     if key.startswith(start)
                 }
-                optimisers.restore_optimiser(slot, own)
+                optimisers.restore_optimiser(pack.state, own)
 
     def _save(self):
-        tensors = {f"net/{k}": v for k, v in self.net.state_dict().items()}
-        for key, value in (self.best_weights or {}).items():
+        tensors = {
+            f"net/{k}": v for k, v in whole_tensors(self.net.state_dict()).items()
+        }
+        for key, value in whole_tensors(self.best_weights or {}).items():
             tensors[f"best/{key}"] = value
-        for key, value in self._optimiser_tensors().items():
-            tensors[f"optimiser/{key}"] = value
-        tensors["random/cpu"] = torch.get_rng_state()
-        if self.device.type == "cuda":
-            tensors["random/cuda"] = torch.cuda.get_rng_state(self.device)
+        if self.averaged is not None:
+            for key, value in self.averaged.average.items():
+                tensors[f"average/{key}"] = value
+        own = self._own_tensors()
+        if self.processes.several:  # objects travel by way of the host
+            own = {key: value.cpu() for key, value in own.items()}
+        for part in self.processes.gathered(own):
+            tensors |= part
         names = (*CHECKPOINTED_COUNTERS, "tag")
         facts = {name: getattr(self, name) for name in names}
         facts["stopping"] = self.stopping.to_json()
+        facts["averaged"] = self.averaged.n if self.averaged else 0
         facts["batches"] = self.batches.state_dict()
-        write_checkpoint(self.checkpoint, tensors, facts)
+        facts["processes"] = self.processes.size
+        if self.processes.rank == 0:
+            write_checkpoint(self.checkpoint, tensors, facts)
+        self.processes.shared(None)  # none goes on before the file is there
+
+    def _own_tensors(self) -> dict[str, Tensor]:
+        """What is this process's own: optimiser states and random numbers."""
+        mine = self.processes.prefix
+        tensors = {
+            f"{mine}optimiser/{key}": value
+            for key, value in self._optimiser_tensors().items()
+        }
+        tensors[f"{mine}random/cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors[f"{mine}random/cuda"] = torch.cuda.get_rng_state(self.device)
+        return tensors
 
     def _load(self):
         tensors, facts = read_checkpoint(self.checkpoint)
+        if facts["processes"] != self.processes.size:
+            raise ValueError(
+                f"{self.checkpoint} was written by {facts['processes']} processes and "
+                f"cannot be resumed by {self.processes.size}."
+            )
+        mine = self.processes.prefix
         if facts["tag"] != self.tag:
             raise ValueError(
                 f"{self.checkpoint} belongs to another run: its data or parameters "
@@ -387,25 +550,21 @@ class Training:
             for key, value in tensors.items()
             if key.startswith(start)
         }
-        self.net.load_state_dict(of("net/"))
+        load_whole_tensors(self.net, of("net/"))
         self.best_weights = of("best/") or None
-        self._load_optimiser(of("optimiser/"))
-        torch.set_rng_state(tensors["random/cpu"])
-        if self.device.type == "cuda" and "random/cuda" in tensors:
-            torch.cuda.set_rng_state(tensors["random/cuda"], self.device)
+        for pack in (p for packs in self.take_step.packs.values() for p in packs):
+            if hasattr(pack.flat, "refresh"):
+                pack.flat.refresh()
+        self._load_optimiser(of(f"{mine}optimiser/"))
+        if self.averaged is not None:
+            self.averaged.load(of("average/"), facts["averaged"])
+        torch.set_rng_state(tensors[f"{mine}random/cpu"])
+        if self.device.type == "cuda" and f"{mine}random/cuda" in tensors:
+            torch.cuda.set_rng_state(tensors[f"{mine}random/cuda"], self.device)
         for name in CHECKPOINTED_COUNTERS:
             setattr(self, name, facts[name])
         self.stopping = StoppingState.from_json(facts["stopping"])
         self.batches.load_state_dict(facts["batches"])
-
-
-def parameters_of_loss(net, name) -> Iterable[torch.nn.Parameter]:
-    """The parameters that the loss of this name moves."""
-    if not name:
-        return net.parameters()
-    if hasattr(net, "groups"):
-        return net.groups()[name]
-    return getattr(net, name).parameters()
 
 
 @torch.no_grad()

@@ -59,6 +59,7 @@ from .point_search import (
     local_search,
     random_search,
 )
+from .power_iteration import PowerIteration, power_iteration
 from .proximal import fista, projected_gradient, proximal_gradient
 from .quadratic_program import quadratic_program
 from .schedules import check_schedule
@@ -105,6 +106,7 @@ def __getattr__(name) -> Any:
 
 __all__ = [
     "METHODS",
+    "PowerIteration",
     "Trajectory",
     "Transform",
     "adagrad",
@@ -160,6 +162,7 @@ __all__ = [
     "orthant_lbfgs",
     "particle_swarm",
     "projected_gradient",
+    "power_iteration",
     "proximal_gradient",
     "quadratic_program",
     "random_search",

@@ -63,7 +63,7 @@ class Schedule:
         if self.kind == "geometric":
             return decay.geometric_decay(self.start, self.end, f)
         if self.kind == "cosine":
-            f = (1 - np.cos(np.pi * f)) / 2
+            return decay.cosine_decay(self.start, self.end, f)
         return decay.linear_decay(self.start, self.end, f)
 
 

@@ -61,7 +61,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..core import threads
 from ..core.iterate import Result, iterate
@@ -75,7 +75,7 @@ CACHE = 200 << 20  # bytes of cached kernel rows
 NEWTON_PERIOD = 16  # iterations between Newton steps of slow runs
 MAX_FREE = 2000  # free variables up to which Newton's system is factored
 EXACT_ROWS = 2000  # rows up to which a solution is refined to rounding error
-ONE_SET = 2000  # variables up to which a matrix that exists is one working set
+ONE_SET = 1200  # variables up to which a matrix that exists is one working set
 MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
@@ -285,11 +285,10 @@ def kkt_ends(scores, beta, problem, at=slice(None)):
     """Both sides of eq. (4) for each group: largest and smallest score."""
     up, down = increasable_and_decreasable(beta[at], problem.low[at], problem.high[at])
     group = problem.group[at]
+    one_group = not group.any()
     ends = []
-    for g in range(2):
-        here = group == g
-        if g and not here.any():
-            break
+    for g in range(1 if one_group else 2):
+        here = True if one_group else group == g
         largest = scores[up & here].max(initial=-np.inf)
         ends.append((largest, scores[down & here].min(initial=np.inf)))
     return ends
@@ -479,8 +478,9 @@ class DualSolver:
         p = self.active
         mine = s.beta[self.variables]
         at = np.flatnonzero((mine > p.low) & (mine < p.high))
-        _, first = np.unique(self.place[at], return_index=True)
-        at = at[first]  # one variable of a row
+        if len(p.row) > len(self.cache.columns):
+            _, first = np.unique(self.place[at], return_index=True)
+            at = at[first]  # one variable of a row
         if not 2 <= len(at) <= min(MAX_FREE, self.cache.capacity):
             return s
         places = self.place[at]
@@ -580,6 +580,8 @@ class DualSolver:
                 break
             new = s
             for _ in range(MAX_CLIPPED):
+                if self.free_spread(new) <= goal:
+                    break  # the minimum over the free variables already
                 new = self.newton_step(new)
                 if not self.clipped:
                     break
@@ -593,6 +595,15 @@ class DualSolver:
                 best = s
         self.tol = given
         return best
+
+    def free_spread(self, s) -> float:
+        """Largest difference of the scores of the free variables of a group."""
+        p = self.active
+        mine = s.beta[self.variables]
+        free = (mine > p.low) & (mine < p.high)
+        scores = self.scores(s.products)
+        parts = [scores[free & (p.group == g)] for g in range(1 + int(p.group.any()))]
+        return max(float(np.ptp(part)) if len(part) else 0.0 for part in parts)
 
     def change(self, old, new):
         """What `iterate` compares with tol: 0 also where the run cannot go on."""
@@ -633,19 +644,22 @@ def newton_direction(K, e, group):
     A singular K (equal rows, fewer columns than rows) gets a jitter, which bends the
     direction but keeps it one of descent.
     """
-    members = np.stack([group == g for g in np.unique(group)], axis=1).astype(float)
+    members = np.ones((len(e), 1))
+    if 0 < group.sum() < len(e):
+        members = np.stack([group == 0, group == 1], axis=1).astype(float)
     counts = members.sum(axis=0)
     e = e - members @ (members.T @ e / counts)
     jitter = 1e-13 * max(float(np.trace(K)) / len(e), 1e-300)
     for _ in range(8):
-        try:
-            factor = cho_factor(K + jitter * np.eye(len(e)), check_finite=False)
+        jittered = K.copy(order="F")
+        jittered.flat[:: len(e) + 1] += jitter
+        factor, failed = dpotrf(jittered, overwrite_a=1)
+        if not failed:
             break
-        except LinAlgError:
-            jitter *= 100
+        jitter *= 100
     else:
         return e
-    solved = cho_solve(factor, np.column_stack([e, members]), check_finite=False)
+    solved, _ = dpotrs(factor, np.column_stack([e, members]))
     sums = members.T @ solved
     if len(counts) == 1:
         multipliers = sums[:, 0] / sums[0, 1]

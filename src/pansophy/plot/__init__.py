@@ -5,6 +5,8 @@ and gives the axes back.
 """
 
 from ..linear_model.predictive_distribution import plot_predictive_band
+from .activations import activations
+from .attention import attention
 from .autocorrelation import autocorrelation
 from .bias_variance import bias_variance
 from .biplot import biplot
@@ -18,7 +20,9 @@ from .descent import descent_path
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
+from .feature_maps import feature_maps, filters
 from .gain import gain
+from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -27,12 +31,14 @@ from .label_curve import label_curve
 from .label_grid import label_grid
 from .learning_curve import learning_curve
 from .losses import losses
+from .matrix import matrix
 from .message_passing import message_passing
 from .network_graph import network_graph
 from .partial_dependence import partial_dependence
 from .partial_sums import partial_sums
 from .paths import regularization_path, validation_curve
 from .poles import poles
+from .positions import positions
 from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
@@ -41,6 +47,7 @@ from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
+from .saliency import saliency
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -50,6 +57,8 @@ from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
 from .trace import trace
+from .training_curves import training_curves
+from .training_report import learning_rates, training_report
 from .tree import tree
 from .trellis import trellis
 from .voronoi import voronoi
@@ -57,52 +66,63 @@ from .voronoi import voronoi
 predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
+    "activations",
+    "attention",
+    "autocorrelation",
     "bias_variance",
+    "biplot",
     "calibration",
     "concentration",
     "confusion_matrix",
-    "decision_regions",
-    "gain",
-    "importance",
-    "learning_curve",
-    "partial_dependence",
-    "precision_recall",
-    "quality_time",
-    "residuals",
-    "roc",
-    "score_intervals",
-    "autocorrelation",
-    "rejection_envelope",
-    "rank_histogram",
-    "trace",
-    "biplot",
     "covariance_ellipses",
     "dbscan",
+    "decision_regions",
     "dendrogram",
     "descent_path",
-    "embedding",
     "elbow",
-    "network_graph",
-    "label_grid",
+    "embedding",
+    "feature_maps",
+    "filters",
+    "gain",
+    "gradient_lag",
     "growth_curve",
+    "importance",
     "impurity",
     "kalman",
     "label_curve",
+    "label_grid",
+    "learning_curve",
+    "learning_rates",
     "losses",
+    "matrix",
     "message_passing",
+    "network_graph",
+    "partial_dependence",
     "partial_sums",
     "poles",
+    "positions",
+    "precision_recall",
     "predictive_band",
+    "quality_time",
+    "rank_histogram",
     "reachability",
     "regimes",
     "regularization_path",
+    "rejection_envelope",
+    "residuals",
+    "roc",
+    "saliency",
+    "score_intervals",
     "scree",
     "search_points",
     "shap_bar",
     "shap_beeswarm",
-    "som",
     "silhouette",
+    "som",
     "state_diagram",
+    "trace",
+    "training_curves",
+    "training_report",
     "tree",
     "trellis",
     "validation_curve",

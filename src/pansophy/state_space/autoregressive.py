@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.least_squares import least_squares
+from ..core.ragged import stack_sequences
 from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative, check_count, check_params
 from .forecast import Forecast, check_interval_level
-from .sequences import stack_sequences
 
 
 def lag_matrix(X, ends, p):

@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.filtering import Chain, Evidence, filter_chain
 from ..core.numerics import LOG_2PI
+from ..core.ragged import stack_sequences
 from ..core.rows import as_rows
 from ..distributions import natural_parameters
 from ..distributions.covariance import SHAPES
@@ -52,7 +53,6 @@ from .hmm_initialization import (
     kmeans_centers,
     letters_rule,
 )
-from .sequences import stack_sequences
 from .switching_kalman_filter import RegimeBeliefs, SwitchingModel, forecast_regimes
 
 Letters = Annotated[str, letters_rule("stmc")]

@@ -56,6 +56,7 @@ from ..core.filtering import (
 )
 from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_divide, safe_log
+from ..core.ragged import join_sequences, stack_sequences
 from ..core.random import make_rng, spawn_rngs
 from ..distributions.base import SufficientStatistics
 from ..distributions.categorical import Categorical, checked_probabilities, pick_rows
@@ -68,7 +69,6 @@ from .hmm_inference import (
     pair_marginals,
     require_possible,
 )
-from .sequences import join_sequences, stack_sequences
 from .transition_matrix import stationary_distribution
 
 LOG = logging.getLogger(__name__)

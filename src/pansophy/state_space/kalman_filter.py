@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_array
 from ..base import Density, Estimator
 from ..core import arrays
 from ..core.em import em
+from ..core.ragged import join_sequences, sequence_ends
 from ..core.random import make_rng
 from ..core.rows import as_rows, is_dataset
 from ..optim import bfgs, lbfgs
@@ -67,7 +68,6 @@ from .linear_gaussian import (
     simulate_linear_gaussian,
     steady_state,
 )
-from .sequences import join_sequences, sequence_ends
 
 
 def check_control(control, n, name="control"):

@@ -40,12 +40,12 @@ from ..base import Estimator
 from ..core.codes import as_column, codes_of_levels, missing_mask
 from ..core.information_criteria import aic, bic
 from ..core.numerics import safe_divide, safe_log
+from ..core.ragged import join_sequences, sequence_ends
 from ..core.random import make_rng
 from ..distributions.categorical import checked_probabilities
 from ..params import Count, Flag, NonNegative, check_params
 from ..typing import Seed
 from . import transition_matrix
-from .sequences import join_sequences, sequence_ends
 
 MAX_TABLE_CELLS = 1 << 26  # of a table of transitions
 

@@ -47,6 +47,7 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
+from ..core.ragged import stack_sequences
 from ..core.random import make_rng
 from ..params import (
     Count,
@@ -60,7 +61,6 @@ from ..params import (
 from ..typing import ListLike, Matrix
 from .forecast import Beliefs, Forecast, check_interval_level
 from .linear_gaussian import check_covariance, matrix_square_root, nearest_semidefinite
-from .sequences import stack_sequences
 
 
 def vectorized_function(g, inputs, batched, size, name):

@@ -29,13 +29,13 @@ import numpy as np
 
 from ..base import Estimator
 from ..core.filtering import bayes_filter, bayes_smoother
+from ..core.ragged import stack_sequences
 from ..core.random import make_rng, spawn_rngs
 from ..core.weighted import effective_sample_size, weighted_quantile
 from ..params import Count, Fraction, check_count, check_params
 from ..sampling.resampling import resample, softmax_weights
 from ..typing import Seed
 from .forecast import Beliefs, check_interval_level
-from .sequences import stack_sequences
 
 
 class ParticleCloud(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .sequences import stack_sequences
+from ..core.ragged import stack_sequences
 
 CRITERIA = ("bic", "aic", "held_out")
 

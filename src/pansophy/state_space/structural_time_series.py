@@ -37,6 +37,7 @@ from ..base import Density, Estimator
 from ..core import arrays
 from ..core.information_criteria import aic, bic
 from ..core.iterate import Result, best_of
+from ..core.ragged import join_sequences, sequence_ends
 from ..core.rows import as_rows, is_dataset
 from ..optim import bfgs
 from ..params import (
@@ -64,7 +65,6 @@ from .kalman_learning import (
 )
 from .kalman_recursions import run_filter, run_smoother
 from .linear_gaussian import LinearGaussianModel
-from .sequences import join_sequences, sequence_ends
 
 
 class Component(NamedTuple):

@@ -37,6 +37,7 @@ from ..base import Estimator
 from ..core.em import em
 from ..core.filtering import bayes_filter, bayes_smoother
 from ..core.numerics import LOG_2PI, normalize_log_weights, safe_divide, safe_log
+from ..core.ragged import stack_sequences
 from ..core.random import make_rng
 from ..distributions.categorical import checked_probabilities, estimated_probabilities
 from ..params import (
@@ -55,7 +56,6 @@ from .linear_gaussian import (
     nearest_semidefinite,
     symmetrize,
 )
-from .sequences import stack_sequences
 
 
 class SwitchingModel(NamedTuple):

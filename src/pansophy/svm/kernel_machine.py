@@ -29,14 +29,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..base import Estimator
-from ..core import threads
+from ..core import arrays, threads
 from ..core.iterate import Result
 from ..core.overflow import refuse_overflowing_squares
 from ..core.weighted import check_sample_weight
-from ..kernels import AbstractKernel
+from ..kernels import AbstractKernel, Sigmoid
+from ..kernels.base import object_rows, warn_if_indefinite
+from ..kernels.given import refuse_asymmetric
 from ..optim.smo import EXACT_ROWS, RowCache, solve_dual
 from ..params import (
     Flag,
@@ -50,6 +53,12 @@ from ..params import (
     number_rule,
 )
 from ..persist.saved_state import IntArray, saved_state
+from .device_rows import (
+    ComputedRows,
+    DeviceRows,
+    device_expansion,
+    is_on_device,
+)
 from .kernel_rows import (
     SINGLE_RANGE,
     KernelSpec,
@@ -66,6 +75,8 @@ Nu = Annotated[
     float, number_rule("a number above 0 and at most 1", 0, 1, open_low=True)
 ]
 NO_LIMIT = 1 << 60  # pair steps if max_iter is -1
+LOOKED_AT = 200  # rows on which a kernel is tried before a fit
+SYMMETRIC_DIGITS = 1e-5  # share by which a matrix made in float32 may be asymmetric
 SCALE_RATIO = 1e3  # of the scales of two columns, above which fit warns
 NOT_SEPARABLE = 1e12  # |w|^2 max k(x, x) of a hard margin that is rounding error
 
@@ -86,8 +97,10 @@ def support_vectors_agree(model) -> bool:
     n_vectors = len(model.support_)
     if model.n_support_.sum() != n_vectors or model.dual_coef_.shape[1] != n_vectors:
         return False
-    if model.kernel == "precomputed":
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         return n_vectors == 0 or model.support_.max() < model.n_features_in_
+    if model._of_sequences:
+        return len(model.support_vectors_) == n_vectors
     return model.support_vectors_.shape == (n_vectors, model.n_features_in_)
 
 
@@ -99,8 +112,6 @@ def support_vectors_agree(model) -> bool:
 @dataclass(eq=False, repr=False)
 class AbstractKernelMachine(Estimator):
     """Parameters and helpers of the kernel machines."""
-
-    _tensors = False
 
     _: KW_ONLY
     kernel: (
@@ -131,41 +142,85 @@ class AbstractKernelMachine(Estimator):
     def _is_function(self) -> bool:
         return callable(self.kernel) and not isinstance(self.kernel, AbstractKernel)
 
+    @property
+    def _of_sequences(self) -> bool:
+        """Whether the kernel is of `pansophy.kernels` and takes no rows of numbers."""
+        kernel: Any = self.kernel
+        return isinstance(kernel, AbstractKernel) and not kernel.requires_vector_input
+
+    def _takes_objects(self, X) -> bool:
+        """Whether X is handed to the kernel as it is: no array of numbers."""
+        as_given = not isinstance(X, np.ndarray) and not sp.issparse(X)
+        return self._of_sequences or (self._is_function and as_given)
+
     # -- before a fit ------------------------------------------------------------------
 
     def _check_machine_data(self, X, y, sample_weight, y_kind):
         """Checked X, y (None without) and weights; function kernels take any X."""
         if self._precomputed and sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+        if self._takes_objects(X):
             return self._check_objects(X, y, sample_weight, y_kind)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         checked = self._check_training_data(
-            X, y, y_kind=y_kind, accept_large_sparse=False, **checks
+            self._tensor_or_host(X),
+            arrays.to_numpy(y) if arrays.is_foreign(y) else y,
+            y_kind=y_kind,
+            accept_large_sparse=False,
+            **checks,
         )
-        X = checked[0]
-        w = machine_weights(sample_weight, X)
+        X = in_double_precision(checked[0])
+        w = machine_weights(sample_weight, X.shape[0])
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix. Input is a "
                 f"{X.shape[0]}x{X.shape[1]} matrix."
             )
+        if self._precomputed:
+            refuse_asymmetric(X, SYMMETRIC_DIGITS)
+        self._look_at_kernel(X)
         if not callable(self.kernel) and not self._precomputed:
             refuse_overflow(self, X)
             warn_about_scales(self, X)
-        self.shape_fit_ = X.shape
-        return X, (None if y_kind is None else checked[1]), w
+        self.shape_fit_ = tuple(X.shape)
+        return X, (None if y_kind is None else checked_target(checked[1], y_kind)), w
+
+    def _tensor_or_host(self, X):
+        """X, as a tensor only where kernels are computed on its device."""
+        if not arrays.is_foreign(X):
+            return X
+        on_host = self._precomputed or self._is_function or not is_on_device(X)
+        return arrays.to_numpy(X) if on_host else X
 
     def _check_objects(self, X, y, sample_weight, y_kind):
         """Rows of any kind for a function kernel: a list, a frame of texts, ..."""
         check_params(self)
         check_consistent_length(X, y)
+        X = object_rows(X)[0] if self._of_sequences else X
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if y_kind is not None:
             y = column_or_1d(np.asarray(y), warn=True)
             y = y.astype(float) if y_kind == "number" else y
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
+        self._look_at_kernel(X)
         return X, y, machine_weights(sample_weight, n)
+
+    def _look_at_kernel(self, X):
+        """Refuse a function that is not symmetric on the first rows.
+
+        The sigmoid is no positive definite kernel: if these rows show it, warn.
+        """
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        first = np.arange(min(n, LOOKED_AT))
+        if self._is_function:
+            some = take_training_rows(X, first)
+            refuse_asymmetric(call_kernel(self.kernel, some, some), SYMMETRIC_DIGITS)
+        elif isinstance(self.kernel, str) and self.kernel == "sigmoid":
+            gamma = kernel_gamma(self.gamma, X, None)
+            some = take_training_rows(X, first)
+            some = arrays.to_numpy(to_dense(some))
+            kernel = Sigmoid(gamma, float(self.coef0))
+            warn_if_indefinite(kernel, kernel.block(some, some))
 
     def _kernel_spec(self, X, w) -> KernelSpec:
         """The kernel with its gamma, which is kept as `_gamma`."""
@@ -188,6 +243,8 @@ class AbstractKernelMachine(Estimator):
         spec = self._kernel_spec(X, w)
         if self._precomputed:
             return PrecomputedRows(X)
+        if arrays.is_foreign(X):
+            return DeviceRows(spec, X)
         return TrainingRows(spec, X, kernel_row_dtype(spec, X, bound, self.tol))
 
     # -- after a fit -------------------------------------------------------------------
@@ -200,20 +257,27 @@ class AbstractKernelMachine(Estimator):
         if self._precomputed:
             self.support_vectors_ = np.empty((0, 0))
             return
-        self.support_vectors_ = take_training_rows(X, support)
+        vectors = take_training_rows(X, support)
+        self.support_vectors_ = (
+            arrays.to_numpy(vectors) if arrays.is_foreign(vectors) else vectors
+        )
         if self._is_function and not (isinstance(X, np.ndarray) or sp.issparse(X)):
             self._objects = X  # such a function sees all training rows
 
     def _check_prediction_rows(self, X):
         """X for `decision_function`; for precomputed kernels its support columns."""
-        if self._is_function and not isinstance(X, np.ndarray) and not sp.issparse(X):
+        if self._takes_objects(X):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self)
-            return X
+            return object_rows(X)[0] if self._of_sequences else X
         X = self._check_new_data(
-            X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=False
+            self._tensor_or_host(X),
+            accept_sparse="csr",
+            dtype=np.float64,
+            accept_large_sparse=False,
         )
+        X = in_double_precision(X)
         if self._precomputed:
             return X[:, self.support_]
         n_vectors = self.n_support_.sum()
@@ -236,6 +300,10 @@ class AbstractKernelMachine(Estimator):
             K = call_kernel(self.kernel, X, self._objects)
             return combine(np.ascontiguousarray(K[:, self.support_]))
         return map_kernel_blocks(self._spec, X, self.support_vectors_, combine, width)
+
+    def _device_decision(self, X, coef):
+        """k(X, support vectors) coef^T of a tensor X, in main memory."""
+        return device_expansion(self._spec, X, to_dense(self.support_vectors_), coef)
 
     def _linear_coef(self, coef):
         """coef_ of a linear kernel from the rows of `coef`, read-only."""
@@ -272,6 +340,8 @@ class AbstractKernelSum(AbstractKernelMachine):
         """Eq. (1), shape (n,)."""
         X = self._check_prediction_rows(X)
         coef = to_dense(self.dual_coef_)[0]
+        if arrays.is_foreign(X):
+            return self._device_decision(X, coef[None, :])[:, 0] + self.intercept_[0]
         f = self._expand(X, lambda K: (K @ coef)[:, None], 1)
         return f.ravel() + self.intercept_[0]
 
@@ -310,6 +380,23 @@ class AbstractKernelSum(AbstractKernelMachine):
         return self._linear_coef(self.dual_coef_)
 
 
+def in_double_precision(X):
+    """A tensor in float64; anything else as it is."""
+    if not arrays.is_foreign(X):
+        return X
+    xp = arrays.namespace(X)
+    return xp.astype(X, xp.float64)
+
+
+def checked_target(y, y_kind):
+    """Targets in main memory, those of tensors too."""
+    if arrays.is_foreign(y):
+        y = column_or_1d(arrays.to_numpy(y))
+        if y_kind == "class":
+            check_classification_targets(y)
+    return y
+
+
 def refuse_overflow(model, X):
     """Refuse rows whose kernels overflow, in scikit-learn's words."""
     try:
@@ -327,7 +414,7 @@ def machine_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    w = np.asarray(sample_weight)
+    w = arrays.to_numpy(sample_weight)
     if w.ndim == 1 and w.dtype.kind in "fiu":
         w = np.maximum(w, 0)  # NaN stays
         if w.size and not (w != 0).any():
@@ -338,6 +425,7 @@ def machine_weights(sample_weight, X):
 
 
 def to_dense(coef):
+    """A CSR matrix as an array; an array as it is."""
     return coef.toarray() if sp.issparse(coef) else coef
 
 
@@ -349,6 +437,7 @@ def kernel_gamma(gamma, X, w) -> float:
         return 1.0 / X.shape[1]
     w = np.ones(X.shape[0]) if w is None else np.asarray(w, dtype=float)
     count = w.sum() * X.shape[1]
+    w = arrays.asarray(w, like=X) if arrays.is_foreign(X) else w
     mean = float((w @ X).sum()) / count
     if sp.issparse(X):
         variance = float((w @ X.multiply(X)).sum()) / count - mean**2
@@ -359,6 +448,9 @@ def kernel_gamma(gamma, X, w) -> float:
 
 def largest_diagonal(spec, X) -> float:
     """max k(x, x)."""
+    if isinstance(spec.kernel, AbstractKernel):
+        own = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
+        return float(np.max(arrays.to_numpy(own), initial=0.0))
     if not spec.named:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         one = lambda i: call_kernel(
@@ -368,7 +460,7 @@ def largest_diagonal(spec, X) -> float:
     if spec.kernel in ("rbf", "sigmoid"):
         return 1.0
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
-    largest = float(np.max(squares, initial=0.0))
+    largest = float(squares.max())
     if spec.kernel == "linear":
         return largest
     return abs(spec.gamma * largest + spec.coef0) ** spec.degree
@@ -389,8 +481,10 @@ def warn_about_scales(model, X):
     """Warn if the columns of X differ in scale by more than `SCALE_RATIO`."""
     if sp.issparse(X) or X.shape[0] < 2:
         return
-    scale = X.std(axis=0)
-    varied = np.flatnonzero(scale > 1e-12 * np.abs(X).max(axis=0))
+    xp = arrays.namespace(X)
+    scale = arrays.to_numpy(xp.std(X, axis=0))
+    largest = arrays.to_numpy(xp.max(xp.abs(X), axis=0))
+    varied = np.flatnonzero(scale > 1e-12 * largest)
     if len(varied) < 2:
         return
     most = varied[np.argmax(scale[varied])]
@@ -404,16 +498,18 @@ def warn_about_scales(model, X):
         f"against column {b}): {type(model).__name__} hardly sees the small ones and "
         "may converge slowly. Scale them, with StandardScaler for instance.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
-def row_cache(training, members, settings) -> RowCache:
-    """The cache of the kernel matrix of the rows `members`; all of it if small."""
+def row_cache(training, members, settings) -> Any:
+    """What gives the kernel rows of `members`; all of them at once if small."""
     n = len(members)
     whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
     if whole or isinstance(training, PrecomputedRows):
-        return RowCache(training.square(members))
+        return RowCache(training.whole(members))
+    if isinstance(training, DeviceRows):
+        return ComputedRows(training, members)
     every = n == training.n and (np.diff(members) == 1).all()
     rows = training if every else SubsetRows(training, members)
     return RowCache(rows, n, settings.cache, training.dtype)

@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import threads
+from ..core import arrays, threads
 from ..kernels import AbstractKernel
+from .device_rows import take_tensor_rows
 
 DENSE_BYTES = 128 << 20  # a sparse X of at most this size is made dense
 SINGLE_RANGE = 16.0  # largest exponent scale at which float32 products are exact enough
@@ -161,7 +162,7 @@ class TrainingRows:
         )
 
     def square(self, index):
-        """K[index][:, index], in float64 where named; equal above the diagonal."""
+        """K[index][:, index] in float64; symmetric up to rounding."""
         n = len(index)
         K = np.empty((n, n))
         if self.products is None:
@@ -183,6 +184,14 @@ class TrainingRows:
         if self.spec.kernel == "rbf":
             K.flat[:: n + 1] = 1.0  # without the rounding of eq. (1)
         return K
+
+    def whole(self, index):
+        """`square` made exactly symmetric, for Newton steps that are exact.
+
+        The two factors of eq. (1) round k(x, z) and k(z, x) differently.
+        """
+        K = self.square(index)
+        return np.tril(K) + np.tril(K, -1).T if self.spec.named else K
 
 
 class SubsetRows:
@@ -217,11 +226,15 @@ class PrecomputedRows:
             return self.K
         return self.K[np.ix_(index, index)]
 
+    whole = square
+
 
 def take_training_rows(X, index) -> Any:
     """Rows of an array, CSR matrix or sequence of objects."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
+    if arrays.is_foreign(X):
+        return take_tensor_rows(X, index)
     if hasattr(X, "shape"):
         return X[index]
     return [X[i] for i in index]

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..base import OneClass
 from ..optim.smo import DualProblem, group_multipliers
+from .device_rows import answer_like
 from .kernel_machine import AbstractKernelSum, Nu, fill_up, kept_rows
 
 EDGE = 1e-8  # share of the offset below which a decision value is rounding error
@@ -78,17 +79,20 @@ fit_status_, history_
 
     def score_samples(self, X):
         """sum_i b_i k(x_i, x): larger inside the region."""
-        return self.decision_function(X) + self.offset_
+        return answer_like(self._signed_scores(X) + self.offset_, X)
 
     def decision_function(self, X):
         """Signed score: above 0 inside the region, and 0 on its edge.
 
         Free support vectors lie on the edge; what rounding makes of their 0 is removed.
         """
+        return answer_like(self._signed_scores(X), X)
+
+    def _signed_scores(self, X):
         f = self._raw_decision(X)
         f[np.abs(f) <= EDGE * np.abs(self.offset_)] = 0.0
         return f
 
     def predict(self, X):
         """1 for rows inside the region or on its edge, -1 for the others."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return answer_like(np.where(self._signed_scores(X) >= 0, 1, -1), X)

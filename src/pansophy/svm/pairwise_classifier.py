@@ -25,11 +25,18 @@ fitted to the decision values of rows held out in five folds; p minimises
 
     sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2,   sum_i p_i = 1                    (3)
 
-a linear system for each row. With `probability=True`, `predict` is the class of the
-largest probability: the two never disagree.
+a linear system for each row. The sigmoids are shrunk towards 1/2, by about 1/(n_i + 2)
+for a class of n_i rows, and in (3) the doubts of the K - 1 pairs of a class add up: of
+26 classes of 60 rows the best could have .7 at most. So the answer for K > 2 is
+
+    p_i^b / sum_j p_j^b                                                            (4)
+
+with one number b for all classes (temperature scaling, T = 1/b) that makes the held-out
+rows likeliest; the most probable class stays the same. With `probability=True`,
+`predict` is the class of the largest probability: the two never disagree.
 
 Shapes    X (n, d)   decision values (n, K (K - 1) / 2)   p (n, K)
-Refs      [Platt2000] [Wu2004] eq. (3); [Chang2011]
+Refs      [Platt2000] [Wu2004] eq. (3); [Guo2017] eq. (4); [Chang2011]
 """
 
 import warnings
@@ -41,21 +48,27 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit, log_expit
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from ..base import Classifier
-from ..core import threads
+from ..core import arrays, threads
 from ..core.class_weight import compute_class_weight
 from ..core.iterate import Result
 from ..core.labels import class_codes
 from ..core.progress import SILENT
 from ..core.random import make_rng
+from ..core.score_calibration import (
+    fit_inverse_temperature,
+    fit_platt_sigmoid,
+    scale_temperature,
+)
 from ..optim.smo import EXACT_ROWS, RowCache
 from ..params import Flag
 from ..typing import Seed
+from .device_rows import ComputedRows, DeviceRows, answer_like
 from .kernel_machine import (
     AbstractKernelMachine,
     kept_rows,
@@ -66,8 +79,7 @@ from .kernel_machine import (
 from .kernel_rows import PrecomputedRows, take_training_rows
 
 FOLDS = 5  # of the rows that sigmoids are fitted to
-SIGMOID_STEPS = 50  # most Newton steps for a sigmoid
-LEAST_PROBABILITY = 1e-7  # of a side of a pair
+LEAST_OF_PAIR = 1e-7  # probability of a side of a pair, at least
 
 
 class Pair(NamedTuple):
@@ -158,12 +170,12 @@ class SharedClassBlocks:
         self.blocks: list = []
         self.caches: list = []
         if self.small and not precomputed and 8 * (sizes**2).sum() <= limit:
-            tasks = [partial(training.square, m) for m in members]
+            tasks = [partial(training.whole, m) for m in members]
             several = training.threaded
             self.blocks = (
                 [*threads.run_tasks(tasks)] if several else [t() for t in tasks]
             )
-        if not self.small:
+        if not self.small and not isinstance(training, DeviceRows):
             share = max(limit // len(members), 1 << 20)
             self.caches = [
                 RowCache(training, training.n, share, training.dtype, columns=m)
@@ -172,11 +184,13 @@ class SharedClassBlocks:
 
     def cache(self, pair):
         """The cache of the kernel matrix of a pair."""
+        if isinstance(self.training, DeviceRows) and not self.small:
+            return ComputedRows(self.training, pair.members)
         if not self.small:
             first, second = self.caches[pair.first], self.caches[pair.second]
             return PairCache(self.training, pair.members, first, second)
         if not self.blocks:
-            return RowCache(self.training.square(pair.members))
+            return RowCache(self.training.whole(pair.members))
         a, b = self.blocks[pair.first], self.blocks[pair.second]
         between = self.training(self.members[pair.first], self.members[pair.second])
         cut = len(a)
@@ -265,7 +279,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         X, y, w = self._check_machine_data(X, y, sample_weight, "class")
         rows, w = kept_rows(X, w)
         previous = self._previous_coefficients(X, np.asarray(y), rows)
-        for name in ("probA_", "probB_"):
+        for name in ("probA_", "probB_", "inverse_temperature_"):
             self.__dict__.pop(name, None)  # those of an earlier fit
         self._fit_machines(X, y, rows, w, previous)
         if self.probability is True or self.probability == 1:
@@ -362,6 +376,9 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         X = self._check_prediction_rows(X)
         coef = to_dense(self.dual_coef_)
         k = len(self.classes_)
+        if arrays.is_foreign(X):
+            coef = coef if k == 2 else pair_coefficients(coef, self.n_support_)
+            return self._device_decision(X, coef) + self.intercept_
         if k == 2:
             one = np.ascontiguousarray(coef[0])
             return self._expand(X, lambda K: (K @ one)[:, None], 1) + self.intercept_
@@ -386,10 +403,10 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         """
         f = self._pair_decisions(X)
         if len(self.classes_) == 2:
-            return f[:, 0]
-        if self.decision_function_shape == "ovo":
-            return f
-        return one_vs_rest_scores(f, len(self.classes_))
+            f = f[:, 0]
+        elif self.decision_function_shape == "ovr":
+            f = one_vs_rest_scores(f, len(self.classes_))
+        return answer_like(f, X)
 
     def predict(self, X):
         """The class of each row."""
@@ -397,14 +414,19 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'"
             )
+        codes = self._predicted_codes(X)
+        return answer_like(self.classes_[codes], X)
+
+    def _predicted_codes(self, X):
+        """The place of the predicted class of each row in `classes_`."""
         if hasattr(self, "probA_"):
-            return self.classes_[self._probabilities(X).argmax(axis=1)]
+            return self._probabilities(X).argmax(axis=1)
         f = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(f[:, 0] > 0).astype(np.intp)]
         k = len(self.classes_)
+        if k == 2:
+            return (f[:, 0] > 0).astype(np.intp)
         best = one_vs_rest_scores(f, k) if self.break_ties else count_wins(f, k)
-        return self.classes_[best.argmax(axis=1)]
+        return best.argmax(axis=1)
 
     # -- probabilities -----------------------------------------------------------------
 
@@ -432,24 +454,36 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         for number, (i, j) in enumerate(combinations(range(k), 2)):
             here = (codes == i) | (codes == j)
             winner = (j if k == 2 else i) == codes[here]
-            fits.append(fit_sigmoid_of_pair(f[here, number], winner, w[here]))
-        self.probA_ = np.array([slope for slope, _ in fits])
-        self.probB_ = np.array([offset for _, offset in fits])
+            fits.append(
+                fit_platt_sigmoid(f[here, number], winner, w[here], rising=True)
+            )
+        self.probA_ = -np.array([slope for slope, _ in fits])
+        self.probB_ = -np.array([offset for _, offset in fits])
+        self.inverse_temperature_ = 1.0
+        if k > 2:
+            held_out_p = self._coupled_probabilities(f)
+            self.inverse_temperature_ = fit_inverse_temperature(held_out_p, codes, w)
 
     def _rows_of(self, X, rows, columns):
         part = take_training_rows(X, rows)
         return part[:, columns] if self._precomputed else part
 
-    def _probabilities(self, X):
-        f = self._pair_decisions(X)
+    def _coupled_probabilities(self, f):
+        """p of eq. (3) from decision values, (n, K)."""
         r = expit(-(self.probA_ * f + self.probB_))
         if len(self.classes_) == 2:
             return np.column_stack([1 - r[:, 0], r[:, 0]])
         return couple_pairs(r, len(self.classes_))
 
+    def _probabilities(self, X):
+        p = self._coupled_probabilities(self._pair_decisions(X))
+        if len(self.classes_) == 2:
+            return p
+        return scale_temperature(p, self.inverse_temperature_)
+
     @available_if(offers_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, eqs. (2) and (3), shape (n, K)."""
+        """Probabilities of the classes, eqs. (2) to (4), shape (n, K)."""
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
 
@@ -458,12 +492,13 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False"
             )
-        return self._probabilities(X)
+        return answer_like(self._probabilities(X), X)
 
     @available_if(offers_probabilities)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
-        return np.log(self.predict_proba(X))
+        p = self.predict_proba(X)
+        return arrays.namespace(p).log(p)
 
 
 def make_pair(members, i, j) -> Pair:
@@ -517,43 +552,9 @@ def one_vs_rest_scores(f, k):
     return count_wins(f, k, ties_to_first=True) + sums / (3 * (np.abs(sums) + 1))
 
 
-def fit_sigmoid_of_pair(f, winner, w):
-    """A and B of eq. (2), with A at most 0, by maximum likelihood.
-
-    Targets are shrunk by the weights of the two sides, so that perfectly separated
-    values have a finite slope.
-    """
-    positive = w[winner].sum()
-    negative = w[~winner].sum()
-    target = np.where(winner, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    scale = float(np.abs(f).max(initial=0.0)) or 1.0
-    design = np.column_stack([f / scale, np.ones(len(f))])
-    constant = np.array([0.0, np.log((w @ target) / (w @ (1 - target)))])
-
-    def loss(x):
-        z = design @ x
-        return -(w @ (target * log_expit(z) + (1 - target) * log_expit(-z)))
-
-    x = constant
-    value = loss(x)
-    for _ in range(SIGMOID_STEPS):  # Newton with halved steps; the loss is convex
-        p = expit(design @ x)
-        gradient = design.T @ (w * (p - target))
-        curved = design * (w * p * (1 - p))[:, None]
-        step = np.linalg.solve(design.T @ curved + 1e-12 * np.eye(2), gradient)
-        if abs(gradient @ step) <= 1e-12 * max(value, 1.0):
-            break
-        while loss(x - step) > value and np.abs(step).max() > 1e-12:
-            step = step / 2
-        x = x - step
-        value = loss(x)
-    slope, offset = x if x[0] > 0 else constant
-    return -slope / scale, -offset
-
-
 def couple_pairs(r, k):
     """Eq. (3): class probabilities (n, k) from those of pairs (n, pairs)."""
-    r = np.clip(r, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    r = np.clip(r, LEAST_OF_PAIR, 1 - LEAST_OF_PAIR)
     n = len(r)
     R = np.zeros((n, k, k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):

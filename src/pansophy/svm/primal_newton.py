@@ -358,6 +358,8 @@ def screen_rows(s):
     radius = math.sqrt(max(2 * (s.primal - s.dual), 0.0))
     off = np.abs(np.abs(s.e) - m.epsilon) if m.epsilon else np.abs(s.e)
     undecided = off <= radius * newton_rows.norms
+    if not undecided.any():  # a problem has at least one row
+        undecided[np.argmin(off - radius * newton_rows.norms)] = True
     if 2 * np.count_nonzero(undecided) > newton_rows.n:
         return s
     b = proximal_multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)

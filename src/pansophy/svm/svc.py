@@ -33,10 +33,12 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
+from ..core import arrays
 from ..core.iterate import Result
 from ..optim.smo import classifier_dual, group_multipliers
 from ..params import Flag, Infinite, Positive
 from .kernel_machine import NOT_SEPARABLE, largest_diagonal, to_dense
+from .kernel_rows import take_training_rows
 from .pairwise_classifier import (
     AbstractPairwiseClassifier,
     PairSolution,
@@ -145,7 +147,7 @@ of `pansophy.kernels`, default="rbf"
         run = solve(problem, beta=start, limit=limit)
         s = run.state
         if run.reason == "unbounded":
-            first, second = self.classes_[[pair.first, pair.second]]
+            first, second = self.classes_[[pair.first, pair.second]].tolist()
             raise ValueError(
                 f"C=inf asks for a hard margin, but classes {first!r} and {second!r} "
                 "are not separable with this kernel: take a finite C."
@@ -211,7 +213,8 @@ def is_same_support(model, X) -> bool:
     vectors = model.support_vectors_
     if not (hasattr(X, "shape") and hasattr(vectors, "shape")):
         return False
-    rows = X[model.support_]
+    rows = take_training_rows(X, model.support_)
+    rows = arrays.to_numpy(rows) if arrays.is_foreign(rows) else rows
     if rows.shape != vectors.shape or sp.issparse(rows) != sp.issparse(vectors):
         return False
     if sp.issparse(rows):

@@ -30,6 +30,7 @@ from ..base import Regressor
 from ..distances.neighbor_search import build_index, k_nearest
 from ..optim.smo import DualProblem, group_multipliers
 from ..params import Flag, Infinite, NonNegative, ParameterError, Positive, check_count
+from .device_rows import answer_like
 from .kernel_machine import (
     NOT_SEPARABLE,
     AbstractKernelSum,
@@ -66,7 +67,7 @@ class AbstractKernelRegressor(Regressor, AbstractKernelSum):
 
     def predict(self, X):
         """The target of each row."""
-        return self._raw_decision(X)
+        return answer_like(self._raw_decision(X), X)
 
 
 @dataclass(eq=False, repr=False)
@@ -189,6 +190,8 @@ def suggest_epsilon(X, y, *, noise=None, n_neighbors=3) -> float:
             "suggest_epsilon takes X (n, d) and y (n,) of at least two rows, got "
             f"{X.shape} and {y.shape}."
         )
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise ValueError("X or y of suggest_epsilon contains NaN or infinity.")
     n = len(y)
     if noise is None:
         k = min(check_count("n_neighbors", n_neighbors), n - 1)

@@ -168,7 +168,38 @@ EXPECTED: dict[str, dict[str, str]] = {
 # Less of the same work where a check asks nothing of the amount: each of scikit-learn's
 # checks fits a dozen times, and ten trees show as much as a hundred.
 FEW = {"n_estimators": 10}
+EXACT = {  # weights equal repeated rows
+    "dropout": 0.0, "dtype": "float64", "batch_size": 1000, "learning_rate_init": 0.03
+}  # fmt: skip
+SMALL_CONV = {"n_filters": (4,), "hidden_layer_sizes": (16,), **EXACT}
+SMALL_TABULAR = {"n_blocks": 1, "hidden_size": 16, **EXACT}
+SMALL_TRANSFORMER = {
+    "n_blocks": 1, "hidden_size": 8, "n_heads": 2, **EXACT
+}  # fmt: skip
+SMALL_FLOW = {
+    "n_epochs": 30,
+    "method": "euler",
+    "n_steps": 1,
+    "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
+    "dtype": "float64",
+}
+SMALL_SEQUENCE = {
+    "architecture": "rnn",
+    "learning_rate_init": 0.03,
+    "batch_size": 100,
+    "dtype": "float64",
+}
 QUICK: dict[str, dict] = {
+    "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
+    "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
+    "NeuralODEClassifier": SMALL_FLOW,
+    "NeuralODERegressor": SMALL_FLOW,
+    "SequenceClassifier": {"hidden_size": 8, "n_epochs": 15, **SMALL_SEQUENCE},
+    "SequenceRegressor": {"hidden_size": 16, "n_epochs": 40, **SMALL_SEQUENCE},
+    "TabularResNetClassifier": {"n_epochs": 30, **SMALL_TABULAR},
+    "TabularResNetRegressor": {"n_epochs": 40, **SMALL_TABULAR},
+    "FTTransformerClassifier": {"n_epochs": 30, **SMALL_TRANSFORMER},
+    "FTTransformerRegressor": {"n_epochs": 40, **SMALL_TRANSFORMER},
     "AdaBoostClassifier": FEW,
     "AdaBoostRegressor": FEW,
     "ExtraTreesClassifier": FEW,

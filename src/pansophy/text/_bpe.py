@@ -101,7 +101,7 @@ def drop_first_pair(heap):
     heap.keys[at] = key
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def slots_with_room(slots, pairs, more):
     """The hash table of the pairs, larger if so many more would crowd it."""
     n = pairs.sizes[0]
@@ -327,7 +327,7 @@ def pop_merge(heap):
     return first
 
 
-@compiled(inner=True)
+@compiled(inner=True, refcount=True)
 def encode_long(table, tokens, n):
     """The same as `encode_short` with a linked list and a heap. O(n log n)."""
     following = np.arange(1, n + 1)

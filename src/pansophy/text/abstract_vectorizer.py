@@ -66,7 +66,7 @@ class TextInput:
     _takes_texts = True
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[missing-attribute]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags

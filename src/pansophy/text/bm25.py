@@ -385,7 +385,7 @@ class BM25(TextInput, Estimator):
             np.concatenate([self._documents_of(s, int(t)) for s in self.segments_])
             for t in terms
         ]
-        documents = min(lists, key=len)
+        documents: np.ndarray = min(lists, key=len)  # type: ignore[bad-assignment]
         return documents[self.is_live_[documents]]
 
     @staticmethod

@@ -380,7 +380,13 @@ class BPE(TextInput, Estimator):
             draft.write_bytes(b"".join(lines))
 
     @classmethod
-    def from_tiktoken(cls, path, *, pre_tokenizer="gpt4", special_tokens=()):
+    def from_tiktoken(
+        cls,
+        path,
+        *,
+        pre_tokenizer: Literal["gpt2", "gpt4", "words", "bytes"] = "gpt4",
+        special_tokens=(),
+    ):
         """Read a file of tiktoken; its pre-tokeniser is not in the file."""
         ranks = {}
         for line in Path(path).read_bytes().splitlines():

@@ -27,7 +27,7 @@ Refs      [Wagner1974] (1); [Myers1999], [Hyyro2003], [Hyyro2004] bit-parallel;
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -187,8 +187,8 @@ class Edit(NamedTuple):
     """One step of an alignment: symbols of a and of b, None where there is none."""
 
     operation: str  # "keep", "substitute", "delete", "insert" or "transpose"
-    a: object
-    b: object
+    a: Any
+    b: Any
 
 
 @dataclass(frozen=True)

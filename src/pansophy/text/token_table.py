@@ -308,7 +308,7 @@ class PhraseTable:
         """The phrases in the order of their ids, tokens joined by spaces."""
         a = self.arrays
         n = len(self)
-        out = []
+        out: list[str] = []
         for prefix, last in zip(a.prefix[:n].tolist(), a.last[:n].tolist()):
             out.append(tokens[last] if prefix < 0 else f"{out[prefix]} {tokens[last]}")
         return out

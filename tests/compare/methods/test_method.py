@@ -80,7 +80,10 @@ def fit(method, task, weight=None, group=None, time=None, **more):
     return model, predict_all_classes(model, frame, task, len(schema.classes)), y
 
 
-SLOW = ("neural network", "LightGBM", "XGBoost", "CatBoost", "Gaussian process")
+SLOW = (
+    "neural network", "residual network", "FT-transformer", "LightGBM", "XGBoost",
+    "CatBoost", "Gaussian process",
+)  # fmt: skip
 QUICK = [m for m in METHODS if m.name not in SLOW and m.task != "multilabel"]
 
 

@@ -14,7 +14,14 @@ from pansophy.compare.methods.pipelines import (
     make_pipeline,
 )
 from pansophy.compare.methods.portfolio import METHODS
-from pansophy.compare.methods.tuning import Tuned, sample_setting, value_at_quantile
+from pansophy.compare.methods.tuning import (
+    BayesianSearch,
+    RandomSearch,
+    Tuned,
+    quantile_of_value,
+    sample_setting,
+    value_at_quantile,
+)
 from pansophy.compare.splits import inner_folds
 from pansophy.linear_model import LogisticRegression, Ridge
 from pansophy.tables import Column, MixedFrame, Schema
@@ -50,7 +57,7 @@ def numbers(n=90, d=30, seed=0):
     return X, X[:, 0] + 2 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("search", ["optuna", "random"])
+@pytest.mark.parametrize("search", ["bayesian", "optuna", "random"])
 def test_outer_test_rows_are_never_seen(search):
     if search == "optuna":
         pytest.importorskip("optuna")
@@ -71,7 +78,7 @@ def test_outer_test_rows_are_never_seen(search):
     assert kind == "fit" and sorted(rows) == list(train)
 
 
-@pytest.mark.parametrize("search", ["optuna", "random"])
+@pytest.mark.parametrize("search", ["bayesian", "optuna", "random"])
 def test_finds_what_is_better_and_is_repeatable(search):
     if search == "optuna":
         pytest.importorskip("optuna")
@@ -150,6 +157,62 @@ def test_ranges():
     assert value_at_quantile(("log int", 1, 100), 0.0) == 1
     with pytest.raises(ValueError, match="no range of kind 'square'"):
         value_at_quantile(("square", 0, 1), 0.5)
+
+
+@pytest.mark.parametrize(
+    "r",
+    [
+        ("log", 1e-3, 1e3),
+        ("linear", -1.0, 1.0),
+        ("int", 2, 9),
+        ("log int", 1, 100),
+        ("choice", "a", None, (1, 2)),
+    ],
+    ids=lambda r: r[0],
+)
+def test_places_of_values(r):
+    for u in (0.0, 0.2, 0.55, 0.99):
+        value = value_at_quantile(r, u)
+        assert value_at_quantile(r, quantile_of_value(r, value)) == pytest.approx(value)
+    assert quantile_of_value(r, "scale") is None
+    assert quantile_of_value(r, 1e9) is None
+
+
+def test_bayesian_search_learns_from_the_own_setting_and_from_settings_given_up():
+    space = {"a": ("linear", 0.0, 1.0), "b": ("choice", "x", "y")}
+    search = BayesianSearch(space, 0, {"a": 0.5, "b": "y"})
+    search.tell(None, [2.0, 3.0, 4.0], True)
+    trial, setting = search.ask()
+    assert 0 <= setting["a"] < 1 and setting["b"] in ("x", "y")
+    search.tell(trial, [5.0], False)
+    # one fold of three: the others lose 1 more on average over all folds
+    np.testing.assert_allclose(search.estimated_losses(), [3.0, 6.0])
+    search.tell(search.ask()[0], [np.inf], False)
+    assert np.isinf(search.estimated_losses()[-1])
+    outside = BayesianSearch(space, 0, {"a": 7.0, "b": "y"})
+    outside.tell(None, [2.0], True)
+    assert len(outside.U) == 0
+
+
+def test_bayesian_search_needs_fewer_settings_than_random_ones():
+    """A narrow valley of the loss in two parameters, 16 settings, three seeds."""
+    space = {"a": ("log", 1e-3, 1e3), "b": ("linear", 0.0, 1.0)}
+
+    def loss(s):
+        return (np.log10(s["a"]) - 1.7) ** 2 + 4 * (s["b"] - 0.2) ** 2
+
+    def best(make, seed):
+        search = make(space, seed)
+        found = []
+        for _ in range(16):
+            trial, setting = search.ask()
+            found.append(loss(setting))
+            search.tell(trial, [found[-1]], True)
+        return min(found)
+
+    ours = np.mean([best(BayesianSearch, seed) for seed in range(3)])
+    blind = np.mean([best(RandomSearch, seed) for seed in range(3)])
+    assert ours < 0.5 * blind
 
 
 def test_a_setting_that_fails_is_not_chosen_but_the_own_one_must_work():

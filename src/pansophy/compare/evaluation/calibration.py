@@ -33,10 +33,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
 from ...core.random import make_rng
+from ...core.score_calibration import (
+    fit_inverse_temperature,
+    fit_platt_sigmoid,
+    scale_temperature,
+)
 from ...core.weighted import check_sample_weight
 from ...diagnose.row_counts import effective_counts
 from .statistics import check_level, finite_array
@@ -207,7 +211,7 @@ class CalibrationMap:
         if p.ndim == 1:
             return self.apply(np.column_stack([1 - p, p]))[:, 1]
         if self.how == "temperature":
-            return apply_temperature(p, self.values[0])
+            return scale_temperature(p, self.values[0])
         if len(self.values) == 1:
             q = calibrate_class(self.how, p[:, 1], self.values[0])
             return np.column_stack([1 - q, q])
@@ -237,23 +241,9 @@ def calibrate_class(how, p, value):
     return 1 / (1 + np.exp(-np.clip(a * clipped_logit(p) + c, -700, 700)))
 
 
-def apply_temperature(p, inverse_temperature):
-    """Eq. (5) with power = 1/T."""
-    s = inverse_temperature * np.log(np.clip(p, TINY, 1))
-    s -= s.max(1, keepdims=True)
-    return np.exp(s) / np.exp(s).sum(1, keepdims=True)
-
-
 def fit_sigmoid(p, y, w):
-    """(a, c) of eq. (3): logistic regression on soft targets."""
-    from ...linear_model import LogisticRegression
-
-    plus, minus = float(w @ y), float(w @ (1 - y))
-    t = np.where(y > 0, (plus + 1) / (plus + 2), 1 / (minus + 2))
-    x, both = clipped_logit(p)[:, None], np.r_[np.ones(len(y)), np.zeros(len(y))]
-    model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000)
-    model.fit(np.r_[x, x], both, np.r_[w * t, w * (1 - t)])
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
+    """(a, c) of eq. (3)."""
+    return fit_platt_sigmoid(clipped_logit(p), np.asarray(y) > 0, w)
 
 
 def fit_isotonic(p, y, w):
@@ -262,20 +252,6 @@ def fit_isotonic(p, y, w):
     edge = 1 / (w.sum() + 2)
     heights = np.clip(line.y_thresholds_, edge, 1 - edge)
     return np.asarray(line.X_thresholds_), heights
-
-
-def fit_temperature(p, y, w):
-    """1/T of eq. (5): the loss is convex in it."""
-    s = np.log(np.clip(p, TINY, 1))
-
-    def loss(log_power):
-        z = np.exp(log_power) * s
-        top = z.max(1)
-        total = top + np.log(np.exp(z - top[:, None]).sum(1))
-        return float(w @ (total - z[np.arange(len(y)), y])) / w.sum()
-
-    found = minimize_scalar(loss, bounds=(-5, 5), method="bounded")
-    return float(np.exp(found.x))
 
 
 def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
@@ -316,7 +292,7 @@ def fit_calibration(p, y, how="sigmoid", weights=None) -> CalibrationMap:
     if how == "none":
         return CalibrationMap(how)
     if how == "temperature":
-        return CalibrationMap(how, (fit_temperature(P, y, w),))
+        return CalibrationMap(how, (fit_inverse_temperature(P, y, w),))
     fit = fit_sigmoid if how == "sigmoid" else fit_isotonic
     classes = (1,) if K == 2 else range(K)
     return CalibrationMap(how, tuple(fit(P[:, k], (y == k) * 1.0, w) for k in classes))

@@ -40,6 +40,7 @@ SIMILAR_ENSEMBLE = "a forest or a booster that is tried speaks for it"
 NOT_REQUESTED = "not asked for"
 NO_TARGET = {
     "IsolationForest": "finds outliers; it does not predict a target",
+    "FeatureExtractor": "makes columns; it does not predict a target",
     "RandomTreesEmbedding": "makes columns; it does not predict a target",
     "KernelDensity": "models how rows are distributed; it does not predict a target",
     "HistogramDensity": "models how rows are distributed; it does not predict a target",
@@ -49,7 +50,14 @@ NO_TARGET = {
 }
 KERNEL_MODEL = "a support vector machine, which is tried, speaks for it"
 MIXTURES = "needs rows enough for a mixture of densities"
+IMAGES = "for images; here every row is a list of columns"
+DEEP_NET = "a residual network, which may be asked for, speaks for it"
+SEQUENCES = "for sequences; here every row is a list of columns"
 EXCLUDED_CLASSIFIERS = {
+    "ConvClassifier": IMAGES,
+    "NeuralODEClassifier": DEEP_NET,
+    "SequenceClassifier": SEQUENCES,
+    "SequenceTagger": SEQUENCES,
     "LogisticRegressionCV": SAME_MODEL,
     "SGDClassifier": SAME_MODEL,
     "NuSVC": SAME_MODEL,
@@ -92,6 +100,9 @@ EXCLUDED_CLASSIFIERS = {
     "MixtureClassifier": MIXTURES,
 }
 EXCLUDED_REGRESSORS = {
+    "ConvRegressor": IMAGES,
+    "NeuralODERegressor": DEEP_NET,
+    "SequenceRegressor": SEQUENCES,
     "Ridge": TUNED_BY_OTHER,
     "Lasso": TUNED_BY_OTHER,
     "ElasticNet": TUNED_BY_OTHER,

@@ -82,6 +82,26 @@ def network_parameters(s):
     }
 
 
+def tabular_network_parameters(s):
+    """Few rows: plain numbers and a strong penalty. Many: some decide when to stop."""
+    if s.n < 2000:
+        return {
+            "embedding": None,
+            "hidden_size": 64,
+            "alpha": 4.0,
+            "weight_decay": 0.0,
+            "learning_rate_init": 0.003,
+            "n_epochs": 150 if s.n < 500 else 60,
+        }
+    return {"early_stopping": s.split == "plain", "n_epochs": 50}
+
+
+def transformer_parameters(s):
+    """Some rows decide when to stop, if there are enough of them."""
+    stop = s.split == "plain" and s.n >= 2000
+    return {"early_stopping": stop, "hidden_size": 32 if s.n < 2000 else 64}
+
+
 def external_booster_parameters(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
@@ -136,6 +156,19 @@ NET = {
     "learning_rate_init": ("log", 1e-4, 3e-2),
     "hidden_layer_sizes": ("choice", (100,), (200,), (100, 100), (50, 50)),
     "dropout": ("linear", 0.0, 0.4),
+}
+TABULAR_NET = {
+    "learning_rate_init": ("log", 3e-4, 1e-2),
+    "weight_decay": ("log", 1e-4, 1.0),
+    "hidden_size": ("choice", 64, 128, 256),
+    "n_blocks": ("log int", 1, 4),
+    "dropout": ("linear", 0.0, 0.5),
+}
+TRANSFORMER_NET = {
+    "learning_rate_init": ("log", 1e-4, 1e-2),
+    "weight_decay": ("log", 1e-4, 1.0),
+    "n_blocks": ("log int", 1, 4),
+    "dropout": ("linear", 0.0, 0.5),
 }
 SVM_SPACE = {"C": ("log", 1e-2, 1e3), "gamma": ("log", 1e-4, 1.0)}
 
@@ -257,6 +290,29 @@ CLASSES = [
         multilabel="native",
         space=NET,
         **SCALED,
+    ),
+    Method(
+        "residual network",
+        CLASS,
+        NETS + "TabularResNetClassifier",
+        tabular_network_parameters,
+        native=True,
+        needs="deep",
+        on_request=True,
+        space=TABULAR_NET,
+        **EACH,
+    ),
+    Method(
+        "FT-transformer",
+        CLASS,
+        NETS + "FTTransformerClassifier",
+        transformer_parameters,
+        native=True,
+        needs="deep",
+        on_request=True,
+        max_rows=50_000,
+        space=TRANSFORMER_NET,
+        **EACH,
     ),
     Method(
         "RBF support vectors",
@@ -412,6 +468,27 @@ NUMBERS = [
         scale_target=True,
         space=NET,
         **SCALED,
+    ),
+    Method(
+        "residual network",
+        NUMBER,
+        NETS + "TabularResNetRegressor",
+        tabular_network_parameters,
+        native=True,
+        needs="deep",
+        on_request=True,
+        space=TABULAR_NET,
+    ),
+    Method(
+        "FT-transformer",
+        NUMBER,
+        NETS + "FTTransformerRegressor",
+        transformer_parameters,
+        native=True,
+        needs="deep",
+        on_request=True,
+        max_rows=50_000,
+        space=TRANSFORMER_NET,
     ),
     Method(
         "RBF support vectors",

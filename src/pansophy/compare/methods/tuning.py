@@ -6,21 +6,24 @@ best on all of its rows. Since outer test rows never reach `fit`, the outer scor
 that of a nested cross-validation by construction.
 
 The first setting is the method's own, so that tuning can do no worse on the inner
-folds. The others are drawn by optuna's tree-structured Parzen estimator, from a fresh
-study in every fit (a study shared by fits would carry test rows from fold to fold), or
-at random where optuna is not installed. A setting that after some folds is worse than
-the median of those finished is given up. The budget is n settings, never the clock.
+folds. The others are where the improvement that a Gaussian process expects is largest
+(`gaussian_process/bayesian_search.py`), after a few from a Latin hypercube; or drawn by
+optuna's tree-structured Parzen estimator, or at random. Every fit begins its own search
+(one that is shared would carry test rows from fold to fold). A setting that after some
+folds is worse than the median of those finished is given up; the process is told its
+loss on these folds plus what the others lose on average by the rest. The budget is n
+settings, never the clock.
 
 A space says what may change, {parameter: range}: ("linear", low, high), ("log", low,
 high), ("int", low, high), ("log int", low, high) or ("choice", value, value, ...).
 
-Refs      [Bergstra2011] tree-structured Parzen estimator; [Golovin2017] the median rule
+Refs      [Jones1998] expected improvement; [Bergstra2011] tree-structured Parzen
+          estimator; [Golovin2017] the median rule
 """
 
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -29,11 +32,14 @@ from sklearn.pipeline import Pipeline
 
 from ...base import Estimator
 from ...core.random import make_rng
+from ...optim.point_search import latin_hypercube
+from ...optim.search_space import INSIDE
 from ...params import Count
 from ..metrics import metrics_for
 from ..splits import inner_folds
 from .pipelines import fit_pipeline, predict_all_classes
 
+MOST_LEVELS = 20  # of a range of whole numbers that is searched value by value
 MIN_FINISHED = 4  # settings that must have finished before others are given up
 
 
@@ -67,6 +73,100 @@ def value_at_quantile(r, u):
         a, b = math.log(low - 0.5), math.log(high + 0.5)
         return int(np.clip(round(math.exp(a + u * (b - a))), low, high))
     raise ValueError(f"there is no range of kind {kind!r}.")
+
+
+def quantile_of_value(r, value) -> float | None:
+    """The inverse of `value_at_quantile`; None for a value outside the range.
+
+    Examples
+    --------
+    >>> quantile_of_value(("log", 0.1, 10.0), 1.0), quantile_of_value(("int", 0, 3), 9)
+    (0.5, None)
+    """
+    kind, *given = r
+    if kind == "choice":
+        at = [j for j, v in enumerate(given) if v is value or v == value]
+        return (at[0] + 0.5) / len(given) if at else None
+    low, high = given
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    if not low <= value <= high:
+        return None
+    if kind == "log":
+        return math.log(value / low) / math.log(high / low)
+    if kind == "linear":
+        return (value - low) / (high - low)
+    if kind == "int":
+        return (value - low + 0.5) / (high - low + 1)
+    a, b = math.log(low - 0.5), math.log(high + 0.5)
+    return (math.log(value) - a) / (b - a)
+
+
+class BayesianSearch:
+    """Settings of the largest expected improvement under a Gaussian process.
+
+    `own` are the values of the parameters in the method's own setting, the first trial.
+    """
+
+    def __init__(self, space, seed, own=None):
+        self.ranges = list(space.values())
+        self.names = list(space)
+        self.rng = make_rng(seed)
+        d = len(self.ranges)
+        kinds = np.array([number_of_values(r) for r in self.ranges], dtype=int)
+        self.levels = kinds.reshape(d)
+        self.start = latin_hypercube(d, d + 2, random_state=self.rng) if d else []
+        self.U = np.empty((0, d))
+        self.losses: list[list[float]] = []
+        known = [quantile_of_value(r, (own or {}).get(n)) for n, r in space.items()]
+        self.own = None if None in known else np.array(known, dtype=float)
+
+    def ask(self):
+        from ...gaussian_process.bayesian_search import cell_middles, propose_point
+
+        asked = len(self.U) - (self.own is not None and len(self.U) > 0)
+        if asked < len(self.start):
+            u = cell_middles(self.levels, self.start[asked])
+        elif len(self.names) == 0:
+            u = np.empty(0)
+        else:
+            u = propose_point(self.levels, self.U, self.estimated_losses(), self.rng)
+        values = [
+            value_at_quantile(r, min(float(v), INSIDE))
+            for r, v in zip(self.ranges, u, strict=True)
+        ]
+        return u, dict(zip(self.names, values, strict=True))
+
+    def tell(self, trial, losses, finished):
+        """Losses by fold of a setting; trial None is the method's own."""
+        u = self.own if trial is None else trial
+        if u is None:
+            return
+        self.U = np.vstack([self.U, u])
+        self.losses.append(losses)
+
+    def estimated_losses(self):
+        """Mean losses over all folds, those of settings given up estimated."""
+        folds = max(len(part) for part in self.losses)
+        full = np.array([part for part in self.losses if len(part) == folds])
+        means = []
+        for part in self.losses:
+            rest = 0.0
+            if len(part) < folds and np.isfinite(part).all():
+                some = full[np.isfinite(full).all(axis=1)]
+                rest = float((some.mean(axis=1) - some[:, : len(part)].mean(1)).mean())
+            means.append(float(np.mean(part)) + rest)
+        return np.array(means)
+
+
+def number_of_values(r) -> int:
+    """How many values a range has; 0 if many."""
+    kind, *given = r
+    if kind == "choice":
+        return len(given)
+    if kind == "int" and given[1] - given[0] < MOST_LEVELS:
+        return int(given[1] - given[0] + 1)
+    return 0
 
 
 class RandomSearch:
@@ -104,6 +204,8 @@ class OptunaSearch:
         return trial, made
 
     def tell(self, trial, losses, finished):
+        if trial is None:  # the method's own setting may lie outside the space
+            return
         state = self.optuna.trial.TrialState
         known = [v for v in losses if math.isfinite(v)]
         if finished and len(known) == len(losses):
@@ -124,11 +226,11 @@ def suggest_value(trial, name, r):
     return trial.suggest_float(name, *given, log=kind == "log")
 
 
-def make_search(space, seed, search):
-    """Whoever proposes settings: optuna where it is installed."""
-    if search == "optuna" or (search == "auto" and find_spec("optuna") is not None):
-        return OptunaSearch(space, seed)
-    return RandomSearch(space, seed)
+def make_search(space, seed, search, own):
+    """Whoever proposes settings."""
+    if search == "bayesian":
+        return BayesianSearch(space, seed, own)
+    return {"optuna": OptunaSearch, "random": RandomSearch}[search](space, seed)
 
 
 @dataclass(eq=False, repr=False)
@@ -147,7 +249,8 @@ class Tuned(Estimator):
         Settings tried, the pipeline's own among them.
     folds : int
         Inner folds.
-    search : {"auto", "optuna", "random"}
+    search : {"bayesian", "optuna", "random"}, default="bayesian"
+        Who proposes settings; "optuna" needs that package.
     random_state : int
 
     Attributes
@@ -181,7 +284,7 @@ class Tuned(Estimator):
     n_trials: Count = 20
     folds: Count = 3
     metric: str = ""
-    search: Literal["auto", "optuna", "random"] = "auto"
+    search: Literal["bayesian", "optuna", "random"] = "bayesian"
     random_state: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
@@ -192,7 +295,8 @@ class Tuned(Estimator):
         known = (sample_weight, groups, times)
         parts = [prepared(self.pipeline, frame, y, known, *fold) for fold in cut]
         loss = metric_loss(self.task, self.metric)
-        source = make_search(self.space or {}, self.random_state, self.search)
+        own = self.pipeline.get_params()
+        source = make_search(self.space or {}, self.random_state, self.search, own)
         done: list[list[float]] = []  # losses by fold of the settings that finished
         self.trials_ = []
         self.n_fits_ = 0
@@ -201,8 +305,7 @@ class Tuned(Estimator):
             losses, finished = self._try(setting, parts, loss, done, first=i == 0)
             if finished:
                 done.append(losses)
-            if i:
-                source.tell(trial, losses, finished)
+            source.tell(trial, losses, finished)
             mean = float(np.mean(losses)) if losses else math.inf
             row = {"setting": setting, "loss": mean, "folds": len(losses)}
             self.trials_.append({**row, "finished": finished})

@@ -1,0 +1,379 @@
+"""The search for all that a Gaussian process learns, as one vector x.
+
+    x = (theta, phi, z)                                                           (1)
+
+theta are the logarithms of the kernel's parameters, phi those of the likelihood, and z
+what a solver learns of its own, such as inducing inputs in units of their columns. x
+maximises the evidence plus a prior: theta and phi are log-normal, weakly (a factor of
+20 either way is one standard deviation) about where they start, z has none,
+
+    log p(x) = -sum ((x - x_0) / s)^2 / 2,    s = inf for z                       (2)
+
+by L-BFGS with analytic gradients from one start or several. From COARSE_FROM rows the
+search begins on COARSE_ROWS of them, which finds most of the way at a small part of
+the cost, and goes on from there with the curvature that was found.
+
+A matrix that has no factor is an infinite objective, not an error. Ctrl-C ends the
+search at the best x so far.
+"""
+
+import contextlib
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+from sklearn.exceptions import ConvergenceWarning
+
+from ..base import InterruptedFitWarning
+from ..core.linalg import NotPositiveDefiniteError
+from .exact import NOTHING, GPData, sample_count
+from .kernel_parameters import REACH, KernelFamily
+
+WEAK = 3.0  # standard deviation of eq. (2)
+SLOPE = 1e-3  # largest gradient at which a search on many rows ends
+FAR = 1e10  # added to the last objective where there is none
+COARSE_FROM = 1000  # rows from which the search begins on fewer
+COARSE_ROWS = 400
+OWN_STEPS = 100  # most iterations where the solver has parameters of its own
+
+
+@dataclass(frozen=True)
+class ParameterVector:
+    """The vector x of eq. (1) for a kernel, a likelihood and a solver."""
+
+    family: KernelFamily
+    likelihood: Any
+    own: np.ndarray = field(default_factory=lambda: NOTHING)  # z at the start
+
+    @property
+    def start(self) -> np.ndarray:
+        return np.concatenate([self.family.theta, self.likelihood.parameters, self.own])
+
+    def split(self, x):
+        """theta, the likelihood of phi, and z."""
+        p = len(self.family.theta)
+        q = p + len(self.likelihood.parameters)
+        return x[:p], self.likelihood.with_parameters(x[p:q]), x[q:]
+
+    def pull_back(self, evidence) -> np.ndarray:
+        """The gradient in x of an `Evidence`."""
+        theta = self.family.pull_back(evidence.gradient)
+        own = evidence.own if len(self.own) else NOTHING
+        return np.concatenate([theta, evidence.likelihood, own])
+
+    def limits(self) -> np.ndarray:
+        """Bounds of the kernel, or where exp is still harmless."""
+        phi = self.likelihood.parameters
+        wide = np.stack([phi - REACH, phi + REACH], axis=1)
+        free = np.tile([-np.inf, np.inf], (len(self.own), 1))
+        return np.concatenate([self.family.limits(), wide, free])
+
+    def with_own(self, own) -> "ParameterVector":
+        return ParameterVector(self.family, self.likelihood, own)
+
+    def evidence(self, solver, data: GPData):
+        """The function (x, gradient) -> log p(y) and its gradient."""
+        solver = solver.for_search()
+
+        def evidence(x, gradient):
+            theta, likelihood, own = self.split(x)
+            found = solver.evidence(
+                self.family.at(theta),
+                data._replace(likelihood=likelihood),
+                own,
+                gradient=gradient,
+            )
+            return found.value, self.pull_back(found) if gradient else None
+
+        return evidence
+
+
+@dataclass(frozen=True)
+class LogNormalPrior:
+    """Eq. (2); an entry of sd that is inf has no prior."""
+
+    center: np.ndarray
+    sd: np.ndarray
+
+    def value(self, x) -> float:
+        return -0.5 * float(np.sum(((x - self.center) / self.sd) ** 2))
+
+    def gradient(self, x) -> np.ndarray:
+        return (self.center - x) / self.sd**2
+
+    def draw(self, rng, bounds):
+        """A start: uniform within the kernel's bounds, the rest from the prior."""
+        sd = np.where(np.isfinite(self.sd), self.sd, WEAK)
+        x = rng.normal(self.center, sd)
+        if bounds is not None:
+            if not np.isfinite(bounds).all():
+                raise ValueError(
+                    "n_restarts_optimizer above 0 requires that all bounds are finite."
+                )
+            x[: len(bounds)] = rng.uniform(bounds[:, 0], bounds[:, 1])
+        return x
+
+
+def parameter_prior(vector: ParameterVector, sd) -> LogNormalPrior:
+    """The prior of x: "auto" is weak, or none for theta where there are bounds."""
+    family = vector.family
+    if sd == "auto":
+        sd = WEAK if family.bounds is None else np.inf
+    sizes = [len(family.theta), len(vector.likelihood.parameters), len(vector.own)]
+    width = np.inf if sd is None else float(sd)
+    return LogNormalPrior(
+        vector.start, np.repeat([width, width if sd is None else WEAK, np.inf], sizes)
+    )
+
+
+class BestTheta:
+    """The negative log posterior of theta, which remembers its best point.
+
+    Where there is no value (a matrix that has no factor) the objective is infinite; a
+    line search is told a value far above the last one instead, for it interpolates.
+    """
+
+    def __init__(self, evidence, prior):
+        self.evidence = evidence  # evidence(theta, gradient) -> value, gradient
+        self.prior = prior
+        self.theta: np.ndarray | None = None
+        self.value = np.inf
+        self.slope: np.ndarray | None = None  # of the log likelihood at theta
+        self.n_evaluations = 0
+        self.interrupted = False
+        self._last = 0.0
+
+    def __call__(self, theta, eval_gradient=True):
+        theta = np.array(theta, float)
+        self.n_evaluations += 1
+        value = -np.inf
+        gradient = np.zeros(len(theta))
+        with contextlib.suppress(NotPositiveDefiniteError, FloatingPointError):
+            value, gradient = self.evidence(theta, eval_gradient)
+            if eval_gradient and not np.isfinite(gradient).all():
+                value = -np.inf
+        objective = -value - self.prior.value(theta)
+        if not np.isfinite(objective):
+            objective = self._last + FAR
+            return (objective, np.zeros(len(theta))) if eval_gradient else objective
+        self._last = objective
+        if objective < self.value:
+            self.theta = theta
+            self.value = objective
+            self.slope = gradient
+        if not eval_gradient:
+            return objective
+        return objective, -gradient - self.prior.gradient(theta)
+
+
+def descend(objective, theta, limits, optimizer, *, max_iter=None):
+    """One run from theta by L-BFGS-B or the user's own optimiser.
+
+    With `max_iter` as many iterations are enough, and no warning is given.
+    """
+    if callable(optimizer):
+        found, _ = optimizer(objective, theta, bounds=limits)
+        objective(found, eval_gradient=False)
+        return
+    theta = np.clip(theta, limits[:, 0], limits[:, 1])
+    run = scipy.optimize.minimize(
+        objective,
+        theta,
+        jac=True,
+        bounds=limits,
+        method="L-BFGS-B",
+        options={} if max_iter is None else {"maxiter": max_iter},
+    )
+    if run.status == 1 and max_iter is None:
+        warnings.warn(
+            f"the hyper-parameters did not converge in {run.nit} iterations.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def curvature_by_differences(objective, theta, step=1e-3):
+    """The Hessian of an objective by differences of its gradient, made definite."""
+    columns = [
+        (objective(theta + e)[1] - objective(theta - e)[1]) / (2 * step)
+        for e in step * np.eye(len(theta))
+    ]
+    H = np.stack(columns)
+    values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+    values = np.maximum(np.abs(values), 1e-6 * np.abs(values).max())
+    return (vectors * values) @ vectors.T
+
+
+def descend_from_coarse(objective, coarse, limits, growth) -> bool:
+    """BFGS from the optimum on fewer rows, with the curvature there.
+
+    `growth` is by how many times there are more rows now. False if that optimum is at
+    a limit or flat, where this start is of no use.
+    """
+    theta = coarse.theta
+    if theta is None or np.any(np.abs(limits - theta[:, None]) < 0.1):
+        return False
+    H = growth * curvature_by_differences(coarse, theta)
+    if not np.isfinite(H).all() or np.linalg.eigvalsh(H)[0] < 1e-3:
+        return False
+
+    def within(theta):
+        outside = (theta < limits[:, 0]) | (theta > limits[:, 1])
+        if outside.any():
+            return FAR, np.zeros(len(theta))
+        return objective(theta)
+
+    inverse = np.linalg.inv(H)
+    scipy.optimize.minimize(
+        within,
+        theta,
+        jac=True,
+        method="BFGS",
+        options={"hess_inv0": 0.5 * (inverse + inverse.T), "gtol": SLOPE},
+    )
+    return objective.theta is not None
+
+
+def warn_at_bounds(family, theta, slope):
+    """Name each parameter that ended at a bound, and what moving on would gain.
+
+    `slope` is the gradient of the log likelihood at theta.
+    """
+    if family.bounds is None:
+        return
+    at = 0
+    for h in family.given.hyperparameters:
+        if h.fixed:
+            continue
+        for j in range(h.n_elements):
+            for side, word in enumerate(("lower", "upper")):
+                if np.isclose(theta[at], family.bounds[at, side]):
+                    text = f"{h.name}[{j}] ended at its {word} bound "
+                    text += f"{np.exp(family.bounds[at, side]):.6g}"
+                    if slope is not None:  # an optimiser may look at values alone
+                        gain = abs(slope[at]) * np.log(2)
+                        text += f": the log likelihood gains about {gain:.3g} for a "
+                        text += "factor of 2 beyond it"
+                    warnings.warn(
+                        text + ".",
+                        ConvergenceWarning,
+                        stacklevel=4,
+                    )
+            at += 1
+
+
+class SearchOptions(NamedTuple):
+    prior: Any = "auto"  # as in `parameter_prior`
+    optimizer: Any = "fmin_l_bfgs_b"
+    n_restarts: int = 0
+
+
+class FoundParameters(NamedTuple):
+    """Where the search ended."""
+
+    theta: np.ndarray
+    likelihood: Any
+    own: np.ndarray
+    value: float | None  # of the evidence; None if there was none anywhere
+    n_evaluations: int
+    interrupted: bool = False
+
+
+def coarse_search(vector, solver, data, options, rng):
+    """The best x on COARSE_ROWS rows, as the objective that found it."""
+    n = sample_count(data.X)
+    part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
+    prior = parameter_prior(vector, options.prior)
+    objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
+    try:
+        for start in search_starts(vector, prior, options, rng):
+            descend(objective, start, vector.limits(), options.optimizer)
+    except KeyboardInterrupt:
+        if objective.theta is None:
+            raise
+        objective.interrupted = True
+    return objective
+
+
+def search_starts(vector, prior, options, rng):
+    bounds = vector.family.bounds
+    drawn = [prior.draw(rng, bounds) for _ in range(options.n_restarts)]
+    return [vector.start, *drawn]
+
+
+def search_parameters(family, solver, data, options, rng) -> FoundParameters:
+    """x of the largest evidence and prior over all starts.
+
+    Parameters
+    ----------
+    family : KernelFamily
+    solver : AbstractSolver
+    data : GPData
+        With the likelihood at its start.
+    options : SearchOptions
+    rng : Generator
+    """
+    vector = ParameterVector(family, data.likelihood)
+    if options.optimizer is None or not len(vector.start):
+        own = solver.start(family.at(family.theta), data, rng)
+        return FoundParameters(family.theta, data.likelihood, own, None, 0)
+    fewer = None
+    # batches refine what few rows have found: Adam's steps are short
+    least = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
+    many = sample_count(data.X) >= least
+    if many and not callable(options.optimizer):
+        fewer = coarse_search(vector, solver, data, options, rng)
+    best = vector.start if fewer is None or fewer.theta is None else fewer.theta
+    theta, likelihood, _ = vector.split(best)
+    own = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
+    if fewer is not None and fewer.interrupted:
+        return FoundParameters(theta, likelihood, own, None, 0, True)
+    vector = vector.with_own(own)
+    best = np.concatenate([best, own])
+    prior = parameter_prior(vector, options.prior)
+    if solver.is_stochastic(data):
+        found = solver.stochastic_search(vector, data, best, prior, rng)
+        x = vector.split(found.state.x)
+        return FoundParameters(*x, None, found.n_iter, found.reason == "interrupted")
+    objective = BestTheta(vector.evidence(solver, data), prior)
+    try:
+        climb(objective, vector, best, fewer, data, options, rng)
+    except KeyboardInterrupt:
+        if objective.theta is None:
+            raise
+        objective.interrupted = True
+    if objective.theta is None:
+        x = vector.split(vector.start)
+        return FoundParameters(*x, None, objective.n_evaluations)
+    p = len(family.theta)
+    slope = None if objective.slope is None else objective.slope[:p]
+    warn_at_bounds(family, objective.theta[:p], slope)
+    value = -objective.value - prior.value(objective.theta)
+    x = vector.split(objective.theta)
+    return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
+
+
+def climb(objective, vector, best, fewer, data, options, rng):
+    """All runs of the search on all rows."""
+    limits = vector.limits()
+    if len(vector.own):
+        descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
+        return
+    if fewer is None:
+        for start in search_starts(vector, objective.prior, options, rng):
+            descend(objective, start, limits, options.optimizer)
+        return
+    growth = sample_count(data.X) / COARSE_ROWS
+    if not descend_from_coarse(objective, fewer, limits, growth):
+        descend(objective, best, limits, options.optimizer)
+
+
+def warn_interrupted(name):
+    warnings.warn(
+        f"{name}: the search for the hyper-parameters was interrupted; the model is "
+        "that of the best ones so far.",
+        InterruptedFitWarning,
+        stacklevel=3,
+    )

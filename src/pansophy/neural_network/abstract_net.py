@@ -1,0 +1,489 @@
+"""What the deep estimators share: training, prediction, ensembles, dropout passes.
+
+A model is one net, or several trained from different seeds (a deep ensemble), fitted by
+`nn.train` with AdamW and a rate that falls along a half cosine over `n_epochs` epochs.
+With M nets and T passes with dropout left on, the M T answers of a row are mixed:
+
+    class     p = mean_i p_i                                                       (1)
+    number    m = mean_i m_i,   s^2 = mean_i s_i^2 + var_i m_i                     (2)
+
+where s_i^2 is the variance that a net with a Gaussian loss predicts, 0 with the squared
+one: the first part of s^2 is the noise of the data, the second the doubt of the model.
+
+Nets are trained in float32 unless `dtype` says otherwise (a step in float64 takes two
+to four times as long); predictions are computed in the precision of X. Numbers to
+predict are centred and scaled for training.
+Rows of weight k count as k rows in the loss, and rows of weight 0 are left out.
+
+Refs      [Lakshminarayanan2017] ensembles; [Gal2016] dropout; [Loshchilov2019] AdamW
+"""
+
+import copy
+import math
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
+
+from .. import nn
+from ..base import Classifier, Estimator, Regressor
+from ..core.class_weight import apply_class_weight
+from ..core.iterate import Result
+from ..core.labels import class_codes
+from ..core.numerics import softmax
+from ..core.overflow import refuse_overflowing_squares
+from ..core.ragged import Ragged
+from ..core.random import draw_seed, make_rng
+from ..core.weighted import check_sample_weight
+from ..nn.devices import resolve_device, seeded_torch
+from ..nn.schedules import warmup_cosine
+from ..params import (
+    Count,
+    Flag,
+    Natural,
+    NonNegative,
+    Positive,
+    Verbosity,
+    check_params,
+)
+from ..typing import Seed
+from .mlp import DeviceName, FractionBelowOne
+from .run_tag import run_tag
+
+BLOCK_VALUES = 1 << 20  # input values that go through a net at once
+WARM_UP = 0.1  # of the steps, in which the rate rises
+
+
+class NetRows(NamedTuple):
+    """Rows as a net takes them."""
+
+    inputs: tuple  # arrays of n rows
+    Y: Any  # (n, outputs), or (n,) class numbers
+    w: Any  # (n,) or None
+
+    def take(self, index) -> "NetRows":
+        """The rows at these positions."""
+        w = None if self.w is None else self.w[index]
+        return NetRows(tuple(a[index] for a in self.inputs), self.Y[index], w)
+
+    def arrays(self, dtype):
+        """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
+        parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
+        parts = tuple(in_precision(a, dtype) for a in parts)
+        return nn.RaggedRows(*parts) if isinstance(parts[0], Ragged) else parts
+
+
+def in_precision(a, dtype):
+    """Floating-point numbers as `dtype`; anything else as it is."""
+    if a.dtype.kind != "f":
+        return a
+    if isinstance(a, Ragged):
+        return a.astype(dtype)
+    return np.ascontiguousarray(a, dtype)
+
+
+@dataclass(eq=False, repr=False)
+class AbstractNet(Estimator):
+    """Parameters and fitting of the deep estimators; they are described there.
+
+    An estimator gives `_check_inputs(X, y, w) -> inputs, y, w` (the user's rows as
+    arrays), `_learn_inputs(rows)` (scales and codes, from training rows alone),
+    `_build_net(n_outputs, head)` and `net_inputs(X)` for new rows.
+    """
+
+    _: KW_ONLY
+    weight_decay: NonNegative = 1e-4
+    batch_size: Literal["auto"] | Count = "auto"
+    learning_rate: Literal["cosine", "constant"] = "cosine"
+    learning_rate_init: Positive = 0.001
+    n_epochs: Count = 30
+    early_stopping: Flag = False
+    validation_fraction: FractionBelowOne = 0.1
+    n_iter_no_change: Count = 10
+    n_estimators: Count = 1
+    mc_dropout: Natural = 0
+    random_state: Seed = None
+    verbose: Verbosity = False
+    dtype: Literal["float32", "float64"] = "float32"
+    device: DeviceName = "auto"
+    checkpoint: str | Path | None = None
+    resume: Flag = False
+
+    _tensors = False
+
+    # -- fitting ---------------------------------------------------------------
+
+    def _fit(
+        self, X, y, sample_weight, validation=None, *, classes=None, one_pass=False
+    ):
+        inputs, y, w = self._check_inputs(X, y, sample_weight)
+        refuse_overflowing_squares(self, getattr(inputs[0], "values", inputs[0]))
+        rows = self._learn_rows(inputs, y, w, classes)
+        rng = make_rng(self.random_state)
+        rows, held = self._hold_out(rows, validation, rng)
+        rows = NetRows(self._learn_inputs(rows.inputs, rows.w), rows.Y, rows.w)
+        if held is not None:
+            held = held._replace(inputs=self._encode_inputs(held.inputs))
+        nets = []
+        for _ in range(self.n_estimators):
+            with seeded_torch(torch.device("cpu"), draw_seed(rng)):
+                net = self._build_net(*self._outputs())
+            nets.append(net.to(getattr(torch, self.dtype)))
+        self._optimiser_states = None
+        self._train(nets, rows, held, rng, one_pass=one_pass)
+        return self
+
+    def _continue_fit(self, X, y, sample_weight, validation=None, *, one_pass=False):
+        """Train the fitted nets further, on rows of the same columns and classes."""
+        check_params(self)
+        given = (X, y) if sample_weight is None else (X, y, sample_weight)
+        rows = self._given_rows(given, "training data")
+        rows = rows._replace(w=self._row_weights(y, rows.w))
+        rng = make_rng(self.random_state)
+        rows, held = self._hold_out(rows, validation, rng)
+        if held is not None:
+            held = held._replace(inputs=self._encode_inputs(held.inputs))
+        rows = rows._replace(inputs=self._encode_inputs(rows.inputs))
+        nets = [copy.deepcopy(net) for net in self.nets_]
+        self._train(nets, rows, held, rng, one_pass=one_pass)
+        return self
+
+    def _learn_rows(self, inputs, y, w, classes=None) -> NetRows:
+        """Rows of weight above 0, their targets as the net takes them."""
+        w = self._row_weights(y, w)
+        rows = NetRows(inputs, y, w)
+        if w is not None and not (w > 0).all():
+            rows = rows.take(np.flatnonzero(w > 0))
+        self._learn_target(rows.Y, rows.w)
+        if classes is not None:
+            self.classes_ = np.unique(classes)
+        return rows._replace(Y=self._encode_target(rows.Y))
+
+    def _row_weights(self, y, w):
+        return w
+
+    def _encode_inputs(self, inputs):
+        """Checked inputs as the net takes them, by what training rows have taught."""
+        return inputs
+
+    def _hold_out(self, rows, validation, rng):
+        """Training rows, and rows to stop by or None."""
+        if validation is not None:
+            return rows, self._given_rows(validation)
+        if not self.early_stopping:
+            return rows, None
+        strata = rows.Y if getattr(rows.Y, "ndim", 0) == 1 else None
+        if strata is not None and np.bincount(strata)[np.unique(strata)].min() < 2:
+            strata = None
+        inside, outside = train_test_split(
+            np.arange(len(rows.inputs[0])),
+            test_size=self.validation_fraction,
+            random_state=draw_seed(rng),
+            stratify=strata,
+        )
+        return rows.take(np.sort(inside)), rows.take(np.sort(outside))
+
+    def _given_rows(self, validation, what="validation"):
+        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+            raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
+        X, y, *w = validation
+        inputs = self._check_new_inputs(X)
+        n = len(inputs[0])
+        if len(y) != n:
+            raise ValueError(f"{what} has {n} rows, but {len(y)} targets.")
+        weight = check_sample_weight(w[0], n) if w else None
+        return NetRows(inputs, self._encode_target(np.asarray(y)), weight)
+
+    def _train(self, nets, rows, held, rng, *, one_pass=False):
+        """Train the nets one after the other and store them."""
+        data = rows.arrays(self.dtype)
+        valid = None if held is None else held.arrays(self.dtype)
+        options = self._training_options(nets[0], len(rows.inputs[0]), valid)
+        if one_pass:
+            options |= {"epochs": 1, "schedule": None, "stop": None}
+        states = (one_pass and self._optimiser_states) or [None] * len(nets)
+        if self.checkpoint is not None:
+            parts = data.parts() if isinstance(data, nn.RaggedRows) else data
+            options["tag"] = run_tag(self, rows.inputs[0].shape, parts)
+        trained = []
+
+        def run(task):
+            results = []
+            for i, net in enumerate(nets):
+                if self.checkpoint is not None and len(nets) > 1:
+                    path = Path(self.checkpoint)
+                    options["checkpoint"] = path.with_name(f"{path.name}.{i}")
+                options["optimiser_state"] = states[i]
+                results.append(nn.train(net, data, seed=rng, task=task, **options))
+                trained.append(detached_net(results[-1].state.net))
+                if results[-1].reason in ("interrupted", "callback"):
+                    break
+            if one_pass:
+                self._optimiser_states = [optimiser_arrays(r.state) for r in results]
+            return joined_result(results)
+
+        self._run_driver(
+            run,
+            total=options["epochs"] * len(nets),
+            X=rows.inputs[0],
+            y=rows.Y,
+            snapshot=lambda state: {"nets_": [*trained, detached_net(state.net)]},
+        )
+        self.nets_ = trained
+        losses = self.history_.get("loss", np.empty(0))
+        self.loss_ = float(losses[-1]) if len(losses) else math.inf
+
+    def _training_options(self, net, n, valid) -> dict:
+        batch = self._batch_size(n)
+        steps = self.n_epochs * math.ceil(n / batch)
+        cosine = self.learning_rate == "cosine"
+        stop = None
+        if valid is not None:
+            stop = nn.EarlyStopping("valid_loss", patience=self.n_iter_no_change)
+        return {
+            "epochs": self.n_epochs,
+            "batch_size": batch,
+            "optimiser": self._optimiser(net),
+            "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
+            "device": self.device,
+            "valid": valid,
+            "stop": stop,
+            "checkpoint": self.checkpoint,
+            "resume": bool(self.resume),
+        }
+
+    def _optimiser(self, net):
+        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
+        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
+        learns = {name for name, p in net.named_parameters() if p.requires_grad}
+        listed = learns.intersection(getattr(net, "undecayed", ()))
+        if not listed:
+            return rule
+        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
+        return nn.ParameterGroups(names, rule)
+
+    def _batch_size(self, n):
+        """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""
+        if self.batch_size == "auto":
+            return min(n, max(32, min(256, n // 20)))
+        return min(self.batch_size, n)
+
+    def fine_tune(self, X, y, sample_weight=None, *, layers=("output",)):
+        """A new model whose last layers are trained on other rows; the rest is frozen.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows of the new task, which may have other classes or outputs.
+        layers : names of submodules, default=("output",)
+            Parts of the net that learn besides the output layer, which is made anew.
+
+        Returns
+        -------
+        a fitted estimator of the same kind; this one is not changed
+        """
+        check_is_fitted(self)
+        model = copy.copy(self)
+        model.__dict__ = dict(self.__dict__)
+        inputs = model._check_new_inputs(X)
+        y = np.asarray(y)
+        if len(y) != len(inputs[0]):
+            raise ValueError(f"X has {len(inputs[0])} rows, but y has {len(y)}.")
+        w = None
+        if sample_weight is not None:
+            w = check_sample_weight(sample_weight, len(y))
+        rows = model._learn_rows(inputs, y, w)
+        rng = make_rng(self.random_state)
+        rows, held = model._hold_out(rows, None, rng)
+        nets = []
+        n_outputs, head = model._outputs()
+        for net in self.nets_:
+            net = copy.deepcopy(net)
+            with seeded_torch(torch.device("cpu"), draw_seed(rng)):
+                output = torch.nn.Linear(net.output.in_features, n_outputs)
+            net.output = output.to(net.output.weight.dtype)
+            net.head = head
+            nn.freeze(net)
+            nets.append(nn.unfreeze(net, *{"output", *layers}))
+        rows = rows._replace(inputs=model._encode_inputs(rows.inputs))
+        if held is not None:
+            held = held._replace(inputs=model._encode_inputs(held.inputs))
+        model._train(nets, rows, held, rng)
+        return model
+
+    # -- prediction ------------------------------------------------------------
+
+    def net_inputs(self, X) -> tuple:
+        """New rows as the nets take them: a tuple of arrays."""
+        check_is_fitted(self, "nets_")
+        return self._encode_inputs(self._check_new_inputs(X))
+
+    def _raw_outputs(self, X):
+        """Scores of every net and pass: (nets * passes, n, outputs), float64."""
+        inputs = self.net_inputs(X)
+        double = "float64" in (self.dtype, *(str(a.dtype) for a in inputs))
+        dtype = torch.float64 if double else torch.float32
+        device = resolve_device(self.device)
+        passes = max(self.mc_dropout, 1)
+        found = []
+        for net in self.nets_:
+            net = copy.deepcopy(net).to(device, dtype).eval()
+            for module in net.modules():
+                if isinstance(module, nn.Dropout):
+                    module.always = self.mc_dropout > 0
+            # the same masks at every call: a prediction is not a lottery
+            with seeded_torch(device, 0), torch.no_grad():
+                for _ in range(passes):
+                    found.append(self._net_outputs(net, inputs, device, dtype))
+        return np.stack(found)
+
+    def _net_outputs(self, net, inputs, device, dtype) -> np.ndarray:
+        """Scores of all rows by one pass of one net, float64."""
+        block = max(16, BLOCK_VALUES // max(1, math.prod(inputs[0].shape[1:])))
+        parts = [net(*part) for part in tensor_blocks(inputs, block, device, dtype)]
+        return torch.cat(parts).double().cpu().numpy()
+
+
+def tensor_blocks(inputs, block, device, dtype):
+    """Arrays cut into blocks of rows, as tensors; numbers in this precision."""
+    for i in range(0, len(inputs[0]), block):
+        part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
+        yield [a.to(dtype) if a.is_floating_point() else a for a in part]
+
+
+def optimiser_arrays(state) -> dict:
+    """An optimiser's state as arrays, to go on from."""
+    return {k: v.cpu().numpy().copy() for k, v in state.optimiser.items()}
+
+
+def detached_net(net):
+    """A copy of a trained net on the CPU, without gradients, for prediction."""
+    grads = [p.grad for p in net.parameters()]
+    for p in net.parameters():
+        p.grad = None
+    made = copy.deepcopy(net).cpu().eval()
+    for p, grad in zip(net.parameters(), grads):
+        p.grad = grad
+    for p in made.parameters():
+        p.data = p.data.clone()  # not a view of all parameters
+    return made
+
+
+def joined_result(results: list[Result]) -> Result:
+    """The runs of several nets as one: histories end to end, with a column `member`."""
+    last = results[-1]
+    history = last.history
+    if len(results) > 1:
+        names = set.intersection(*(set(r.history) for r in results))
+        history = {
+            name: np.concatenate([r.history[name] for r in results])
+            for name in sorted(names)
+        }
+        history["member"] = np.repeat(
+            np.arange(len(results)), [r.n_iter for r in results]
+        )
+    # a planned fall of the rate that ran to its end is an end, not a failure
+    reason = "finished" if last.reason == "max_iter" else last.reason
+    return last._replace(
+        n_iter=max(r.n_iter for r in results),
+        reason=reason,
+        history=history,
+        seconds=sum(r.seconds for r in results),
+    )
+
+
+@dataclass(eq=False, repr=False)
+class AbstractNetClassifier(Classifier, AbstractNet):
+    """Nets for classes: softmax scores, trained on cross-entropy."""
+
+    _: KW_ONLY
+    class_weight: dict | Literal["balanced"] | None = None
+
+    _y_kind = "class"
+
+    def _row_weights(self, y, w):
+        return apply_class_weight(self.class_weight, y, w)
+
+    def _learn_target(self, y, w):
+        self.classes_ = class_codes(np.asarray(y))[0]
+
+    def _encode_target(self, y):
+        return class_codes(np.asarray(y), classes=self.classes_)[1]
+
+    def _outputs(self):
+        return len(self.classes_), "softmax"
+
+    def predict_proba(self, X):
+        """Probability of each class, eq. (1)."""
+        return softmax(self._raw_outputs(X)).mean(axis=0)
+
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`."""
+        tiny = np.finfo(float).tiny
+        return np.log(np.maximum(self.predict_proba(X), tiny))
+
+    def predict(self, X):
+        """The most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+@dataclass(eq=False, repr=False)
+class AbstractNetRegressor(Regressor, AbstractNet):
+    """Nets for numbers: squared error, or a Gaussian with a predicted variance."""
+
+    _: KW_ONLY
+    loss: Literal["squared_error", "gaussian"] = "squared_error"
+
+    _y_kind = "numbers"
+
+    def _learn_target(self, y, w):
+        Y = np.asarray(y, float).reshape(len(y), -1)
+        refuse_overflowing_squares(self, Y, "y")
+        self.single_output_ = np.ndim(y) == 1
+        self.target_mean_ = np.average(Y, axis=0, weights=w)
+        spread = np.sqrt(np.average((Y - self.target_mean_) ** 2, axis=0, weights=w))
+        self.target_scale_ = np.where(spread > 0, spread, 1.0)
+
+    def _encode_target(self, y):
+        Y = np.asarray(y, float).reshape(len(y), -1)
+        if Y.shape[1] != len(self.target_mean_):
+            raise ValueError(
+                f"y has {Y.shape[1]} outputs, but the model has "
+                f"{len(self.target_mean_)}."
+            )
+        return (Y - self.target_mean_) / self.target_scale_
+
+    def _outputs(self):
+        k = len(self.target_mean_)
+        return (2 * k, "gaussian") if self.loss == "gaussian" else (k, "identity")
+
+    def predict(self, X, return_std=False):
+        """The mean of each row, with `return_std` its standard deviation, eq. (2)."""
+        F = self._raw_outputs(X)
+        k = len(self.target_mean_)
+        means = F[:, :, :k]
+        mean = means.mean(axis=0) * self.target_scale_ + self.target_mean_
+        mean = mean[:, 0] if self.single_output_ else mean
+        if not return_std:
+            return mean
+        gaussian = F.shape[2] == 2 * k
+        if len(F) == 1 and not gaussian:
+            raise ValueError(
+                "return_std needs several answers or a predicted variance: set "
+                'n_estimators or mc_dropout above 1, or loss="gaussian".'
+            )
+        variance = means.var(axis=0)
+        if gaussian:
+            variance = variance + np.exp(F[:, :, k:]).mean(axis=0)
+        std = np.sqrt(variance) * self.target_scale_
+        return mean, std[:, 0] if self.single_output_ else std
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,777 @@
+"""Nets for sequences and series: classifier, regressor and tagger.
+
+A sequence layer (RNN, GRU, LSTM, transformer, state space) reads x_1..x_T. The
+classifier and the regressor pool its outputs to one row for each sequence and predict
+from it; the tagger predicts a label for each step, either on its own (softmax) or all
+labels of a sequence together (crf):
+
+    P(y | x) ~ exp(sum_t F_t(y_t) + sum_t T(y_t-1, y_t))                          (1)
+
+Sequences may have unequal lengths and come as a `Ragged`, a list of arrays (T_i, d), a
+dataframe after groupby, an array (n, T, d), or a table (n, T) whose rows are series of
+one column. Columns are centred and scaled by what the training steps have; padding
+changes no answer. The layers are in `nn.recurrent`, `nn.transformer`, `nn.ssm` and
+`nn.mamba`, pool and loss in `nn.sequence_net`, eq. (1) in `nn.crf_output`, training in
+`abstract_net`.
+
+Shapes    X n sequences of (T_i, d)   y (n,), (n, outputs), or n sequences of labels
+Refs      [Elman1990] [Hochreiter1997] [Cho2014] [Vaswani2017]; [Huang2015] (1)
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from .. import nn
+from ..base import host_array
+from ..core import arrays
+from ..core.filtering import smooth_chain, viterbi
+from ..core.labels import class_codes, refuse_missing
+from ..core.numerics import softmax
+from ..core.ragged import (
+    Ragged,
+    as_ragged,
+    is_grouped_frame,
+    is_list_of_arrays,
+)
+from ..core.weighted import check_sample_weight
+from ..nn.crf_output import chain_evidence
+from ..nn.recurrent import step_mask
+from ..nn.sequence_net import LayerSize
+from ..params import Count, Flag, ParameterRule, Positive
+from .abstract_net import (
+    BLOCK_VALUES,
+    AbstractNet,
+    AbstractNetClassifier,
+    AbstractNetRegressor,
+    NetRows,
+)
+from .mlp import FractionBelowOne
+
+Architecture = Annotated[
+    str,
+    ParameterRule(
+        f"one of {', '.join(nn.ARCHITECTURES)}", lambda v: v in nn.ARCHITECTURES
+    ),
+]
+Pool = Literal["auto", "last", "sum", "mean"]
+RECURRENT = ("rnn", "gru", "lstm")  # whose last output has seen all steps in order
+
+
+# -- input -------------------------------------------------------------------------
+
+
+def has_sequence_form(X) -> bool:
+    """Whether X is a collection of sequences, and not a table of series."""
+    if isinstance(X, Ragged) or is_grouped_frame(X) or is_list_of_arrays(X):
+        return True
+    return getattr(X, "ndim", 0) == 3
+
+
+def listed_arrays(X):
+    """Lists of lists as arrays, if their lengths differ or they are three deep."""
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return X
+    if not all(isinstance(x, (list, tuple)) for x in X):
+        return X
+    deep = any(len(x) and isinstance(x[0], (list, tuple, np.ndarray)) for x in X)
+    if deep or len({len(x) for x in X}) > 1:
+        return [np.asarray(x) for x in X]
+    return X
+
+
+def read_sequences(model, X) -> Ragged:
+    """Sequences as a `Ragged` of floats (steps, d), all of them finite."""
+    X = as_ragged(X)
+    if len(X) == 0:
+        raise ValueError(f"{type(model).__name__} needs at least one sequence.")
+    values = X.values if X.values.ndim == 2 else X.values[:, None]
+    if values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"sequences of {type(model).__name__} must hold numbers, got "
+            f"{values.dtype}: encode texts as numbers."
+        )
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(float)
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        i = int(np.searchsorted(X.offsets, int(np.argmax(bad)), side="right")) - 1
+        raise ValueError(
+            f"Input X of {type(model).__name__} contains NaN or infinity: the first is "
+            f"in sequence {i}."
+        )
+    return X.with_values(np.ascontiguousarray(values))
+
+
+def check_sequences(model, X, y, sample_weight):
+    """Training sequences, y and weights; sets `n_features_in_` and `series_length_`."""
+    X = listed_arrays(host_array(model, X))
+    if not has_sequence_form(X):
+        table, y, w = model._check_training_data(
+            X, y, sample_weight, y_kind=model._y_kind
+        )
+        model.series_length_ = table.shape[1]
+        return as_ragged(np.asarray(table)), y, w
+    X = read_sequences(model, X)
+    # rows of one column stand in for the sequences: y and weights are checked as usual
+    rows = np.zeros((len(X), 1))
+    _, y, w = model._check_training_data(rows, y, sample_weight, y_kind=model._y_kind)
+    model.n_features_in_ = X.n_columns
+    model.series_length_ = None
+    return X, y, w
+
+
+def check_new_sequences(model, X) -> Ragged:
+    """Sequences to predict, if they fit the model."""
+    check_is_fitted(model, "series_length_")
+    X = listed_arrays(host_array(model, X))
+    if not has_sequence_form(X) and model.series_length_ is not None:
+        return as_ragged(np.asarray(model._check_new_data(X)))
+    X = read_sequences(model, X)
+    expected = 1 if model.series_length_ is not None else model.n_features_in_
+    if X.n_columns != expected:
+        raise ValueError(
+            f"X has {X.n_columns} features, but {type(model).__name__} is expecting "
+            f"{expected} features as input."
+        )
+    return X
+
+
+def learn_scaling(model, X: Ragged, w):
+    """Mean and scale of each column over all training steps; the scaled sequences."""
+    weights = None if w is None else np.repeat(w, X.lengths)
+    values = X.values.reshape(len(X.values), -1).astype(float)
+    model.mean_ = np.average(values, axis=0, weights=weights)
+    variance = np.average((values - model.mean_) ** 2, axis=0, weights=weights)
+    spread = np.sqrt(variance)
+    constant = spread <= 1e-12 * np.abs(model.mean_)
+    model.scale_ = np.where(constant, 1.0, spread)
+    model._typical_length = float(X.lengths.mean())
+    return scaled_sequences(model, X)
+
+
+def scaled_sequences(model, X: Ragged) -> Ragged:
+    """Sequences centred and scaled by the training steps, in the precision of X."""
+    values = X.values.reshape(len(X.values), -1)
+    return X.with_values(((values - model.mean_) / model.scale_).astype(values.dtype))
+
+
+def chosen_pool(model) -> str:
+    """The parameter `pool`, "auto" resolved."""
+    if model.pool != "auto":
+        return model.pool
+    return "last" if model.architecture in RECURRENT else "mean"
+
+
+def build_sequence_net(model, n_outputs, head, pool):
+    """The net of an estimator's parameters."""
+    d = len(model.mean_)
+    size = LayerSize(
+        d,
+        model.hidden_size,
+        model.n_layers,
+        model.n_heads,
+        bool(model.bidirectional),
+        model.dropout,
+    )
+    layer = nn.ARCHITECTURES[model.architecture](size)
+    return nn.SequenceNet(
+        layer,
+        n_outputs,
+        pool=pool,
+        head=head,
+        dropout=model.dropout,
+        ways=layer.width // model.hidden_size,
+        typical_length=model._typical_length,
+    )
+
+
+def sequence_blocks(X: Ragged):
+    """Blocks of sequences of about the same length: (numbers, Ragged)."""
+    order = np.argsort(X.lengths, kind="stable")
+    steps = np.cumsum(X.lengths[order] * X.n_columns)
+    block = steps // BLOCK_VALUES
+    for part in np.split(order, np.flatnonzero(np.diff(block)) + 1):
+        yield part, X[part]
+
+
+def padded_tensors(X: Ragged, device, dtype):
+    """Padded values and lengths as tensors."""
+    padded = torch.from_numpy(X.padded()[0]).to(device, dtype)
+    return padded, torch.from_numpy(X.lengths).to(device)
+
+
+def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
+    """Scores of a net for each sequence, (n, outputs), float64."""
+    found = []
+    order = []
+    for part, block in sequence_blocks(X):
+        found.append(net(*padded_tensors(block, device, dtype)).double().cpu().numpy())
+        order.append(part)
+    F = np.concatenate(found)
+    out = np.empty_like(F)
+    out[np.concatenate(order)] = F
+    return out
+
+
+# -- estimators --------------------------------------------------------------------
+
+
+@dataclass(eq=False, repr=False)
+class SequenceClassifier(AbstractNetClassifier):
+    """Recurrent net, transformer or state-space net for classes of sequences.
+
+    Parameters
+    ----------
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+        The sequence layer, a row of `nn.ARCHITECTURES`.
+    hidden_size : int, default=64
+        Units of the layer (columns of a transformer).
+    n_layers : int, default=1
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
+        How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
+    bidirectional : bool, default=False
+        Whether a second layer reads backwards; a transformer then sees all steps at
+        each of them, and otherwise those not later.
+    n_heads : int, default=4
+        Heads of a transformer.
+    dropout : float, default=0
+        Chance that a unit is left out of a training step: between layers, inside
+        transformer blocks, and before the output.
+    clip : float or None, default=1
+        Largest norm of a gradient.
+    warm_start : bool, default=False
+        Go on from the nets of the last fit, on sequences of the same classes.
+    weight_decay : float, default=1e-4
+        Pull of the matrices towards 0 in each step, times the rate.
+    batch_size : int or "auto", default="auto"
+        Sequences per step; "auto": a twentieth of them, from 32 to 256.
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float, default=0.005
+        The highest rate.
+    n_epochs : int, default=50
+        Epochs, over which the rate falls.
+    early_stopping : bool, default=False
+        Hold out a share of the sequences, stop by their loss, keep the best epoch.
+    validation_fraction : float, default=0.1
+        That share. Sequences of your own go to `fit` as `validation`.
+    n_iter_no_change : int, default=10
+        Epochs without improvement that are borne.
+    n_estimators : int, default=1
+        Nets from different seeds, whose answers are averaged: a deep ensemble.
+    mc_dropout : int, default=0
+        Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the weights, held-out sequences, order and dropout.
+    verbose : bool or int, default=False
+        1: show a progress bar; more: print the loss of each epoch too.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train and predict; "auto" takes a GPU if there is one.
+    checkpoint : path or None, default=None
+        File for the state of the run, written after each epoch; one for each net.
+    resume : bool, default=False
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes in the loss.
+
+    Attributes
+    ----------
+    classes_ : array
+    mean_, scale_ : arrays of shape (d,)
+        By which columns are centred and scaled.
+    series_length_ : int or None
+        Steps of each series, if X was a table.
+    nets_ : list of torch modules
+    loss_ : float
+        Training loss of the last epoch.
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss, and valid_loss with early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.neural_network import SequenceClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(200) % 2
+    >>> X = [rng.normal(size=(rng.integers(5, 15), 1)) for _ in y]
+    >>> for x, up in zip(X, y):  # class 1 rises, class 0 falls
+    ...     x += np.linspace(-3, 3, len(x))[:, None] * (1 if up else -1)
+    >>> model = SequenceClassifier("gru", hidden_size=16, n_epochs=10, random_state=0)
+    >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.9)
+    True
+    """
+
+    architecture: Architecture = "lstm"
+    _: KW_ONLY
+    hidden_size: Count = 64
+    n_layers: Count = 1
+    pool: Pool = "auto"
+    bidirectional: Flag = False
+    n_heads: Count = 4
+    dropout: FractionBelowOne = 0.0
+    clip: Positive | None = 1.0
+    warm_start: Flag = False
+    learning_rate_init: Positive = 0.005
+    n_epochs: Count = 50
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : sequences in any form of the module text
+        y : array of shape (n,)
+        sample_weight : array of shape (n,) or None
+        validation : (X, y) or (X, y, sample_weight) or None
+            Sequences of your own to stop by; turns early stopping on.
+        """
+        if self.warm_start and hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, validation)
+        return self._fit(X, y, sample_weight, validation)
+
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        """One more pass over these sequences, at a constant rate.
+
+        The first call learns the scales of the columns from its sequences, and needs
+        `classes` if they do not all occur in y.
+        """
+        if hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, one_pass=True)
+        return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
+
+    def _check_inputs(self, X, y, sample_weight):
+        X, y, w = check_sequences(self, X, y, sample_weight)
+        return (X,), y, w
+
+    def _check_new_inputs(self, X):
+        return (check_new_sequences(self, X),)
+
+    def _learn_inputs(self, inputs, w):
+        return (learn_scaling(self, inputs[0], w),)
+
+    def _encode_inputs(self, inputs):
+        return (scaled_sequences(self, inputs[0]),)
+
+    def _build_net(self, n_outputs, head):
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
+
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
+
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
+
+
+@dataclass(eq=False, repr=False)
+class SequenceRegressor(AbstractNetRegressor):
+    """Recurrent net, transformer or state-space net for numbers from sequences.
+
+    Parameters
+    ----------
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+        The sequence layer, a row of `nn.ARCHITECTURES`.
+    hidden_size : int, default=64
+        Units of the layer (columns of a transformer).
+    n_layers : int, default=1
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
+        How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
+    bidirectional : bool, default=False
+        Whether a second layer reads backwards; a transformer then sees all steps at
+        each of them, and otherwise those not later.
+    n_heads : int, default=4
+        Heads of a transformer.
+    dropout : float, default=0
+        Chance that a unit is left out of a training step: between layers, inside
+        transformer blocks, and before the output.
+    clip : float or None, default=1
+        Largest norm of a gradient.
+    warm_start : bool, default=False
+        Go on from the nets of the last fit.
+    weight_decay : float, default=1e-4
+        Pull of the matrices towards 0 in each step, times the rate.
+    batch_size : int or "auto", default="auto"
+        Sequences per step; "auto": a twentieth of them, from 32 to 256.
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float, default=0.005
+        The highest rate.
+    n_epochs : int, default=50
+        Epochs, over which the rate falls.
+    early_stopping : bool, default=False
+        Hold out a share of the sequences, stop by their loss, keep the best epoch.
+    validation_fraction : float, default=0.1
+        That share. Sequences of your own go to `fit` as `validation`.
+    n_iter_no_change : int, default=10
+        Epochs without improvement that are borne.
+    n_estimators : int, default=1
+        Nets from different seeds, whose answers are averaged: a deep ensemble.
+    mc_dropout : int, default=0
+        Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the weights, held-out sequences, order and dropout.
+    verbose : bool or int, default=False
+        1: show a progress bar; more: print the loss of each epoch too.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train and predict; "auto" takes a GPU if there is one.
+    checkpoint : path or None, default=None
+        File for the state of the run, written after each epoch; one for each net.
+    resume : bool, default=False
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+    loss : {"squared_error", "gaussian"}, default="squared_error"
+        "gaussian" predicts a variance too, which `predict(return_std=True)` gives.
+
+    Attributes
+    ----------
+    mean_, scale_ : arrays of shape (d,)
+        By which columns are centred and scaled.
+    series_length_ : int or None
+        Steps of each series, if X was a table.
+    target_mean_, target_scale_ : arrays of shape (outputs,)
+    nets_ : list of torch modules
+    loss_ : float
+        Training loss of the last epoch.
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss, and valid_loss with early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.neural_network import SequenceRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 8, 2))
+    >>> y = X[:, :, 0].mean(axis=1)
+    >>> model = SequenceRegressor("gru", hidden_size=16, n_epochs=25, random_state=0)
+    >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.9)
+    True
+    """
+
+    architecture: Architecture = "lstm"
+    _: KW_ONLY
+    hidden_size: Count = 64
+    n_layers: Count = 1
+    pool: Pool = "auto"
+    bidirectional: Flag = False
+    n_heads: Count = 4
+    dropout: FractionBelowOne = 0.0
+    clip: Positive | None = 1.0
+    warm_start: Flag = False
+    learning_rate_init: Positive = 0.005
+    n_epochs: Count = 50
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : sequences in any form of the module text
+        y : array of shape (n,) or (n, outputs)
+        sample_weight : array of shape (n,) or None
+        validation : (X, y) or (X, y, sample_weight) or None
+            Sequences of your own to stop by; turns early stopping on.
+        """
+        if self.warm_start and hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, validation)
+        return self._fit(X, y, sample_weight, validation)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """One more pass over these sequences, at a constant rate.
+
+        The first call learns the scales of columns and targets from its sequences.
+        """
+        if hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, one_pass=True)
+        return self._fit(X, y, sample_weight, one_pass=True)
+
+    def _check_inputs(self, X, y, sample_weight):
+        X, y, w = check_sequences(self, X, y, sample_weight)
+        return (X,), y, w
+
+    def _check_new_inputs(self, X):
+        return (check_new_sequences(self, X),)
+
+    def _learn_inputs(self, inputs, w):
+        return (learn_scaling(self, inputs[0], w),)
+
+    def _encode_inputs(self, inputs):
+        return (scaled_sequences(self, inputs[0]),)
+
+    def _build_net(self, n_outputs, head):
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
+
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
+
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
+
+
+@dataclass(eq=False, repr=False)
+class SequenceTagger(AbstractNet):
+    """Recurrent net, transformer or state-space net for a label of each step.
+
+    Parameters
+    ----------
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+        The sequence layer, a row of `nn.ARCHITECTURES`.
+    output : {"softmax", "crf"}, default="softmax"
+        Labels of the steps on their own, or all of a sequence together, eq. (1).
+    hidden_size : int, default=64
+        Units of the layer (columns of a transformer).
+    n_layers : int, default=1
+    bidirectional : bool, default=True
+        Whether a label may depend on later steps.
+    n_heads : int, default=4
+        Heads of a transformer.
+    dropout : float, default=0
+        Chance that a unit is left out of a training step.
+    clip : float or None, default=1
+        Largest norm of a gradient.
+    warm_start : bool, default=False
+        Go on from the nets of the last fit.
+    weight_decay : float, default=1e-4
+        Pull of the matrices towards 0 in each step, times the rate.
+    batch_size : int or "auto", default="auto"
+        Sequences per step; "auto": a twentieth of them, from 32 to 256.
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float, default=0.005
+        The highest rate.
+    n_epochs : int, default=50
+        Epochs, over which the rate falls.
+    early_stopping : bool, default=False
+        Hold out a share of the sequences, stop by their loss, keep the best epoch.
+    validation_fraction : float, default=0.1
+        That share. Sequences of your own go to `fit` as `validation`.
+    n_iter_no_change : int, default=10
+        Epochs without improvement that are borne.
+    n_estimators : int, default=1
+        Nets from different seeds, whose scores are averaged.
+    mc_dropout : int, default=0
+        Passes with dropout left on that a prediction averages; 0: one without.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the weights, held-out sequences, order and dropout.
+    verbose : bool or int, default=False
+        1: show a progress bar; more: print the loss of each epoch too.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train and predict; "auto" takes a GPU if there is one.
+    checkpoint : path or None, default=None
+        File for the state of the run, written after each epoch; one for each net.
+    resume : bool, default=False
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    transitions_ : array of shape (k, k)
+        T of eq. (1), averaged over the nets, if `output` is "crf".
+    mean_, scale_, series_length_, nets_, loss_, n_iter_, history_
+        As those of `SequenceClassifier`.
+    converged_, interrupted_ : bool
+        How training ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.neural_network import SequenceTagger
+    >>> rng = np.random.default_rng(0)
+    >>> X = [rng.normal(size=(rng.integers(4, 9), 1)) for _ in range(100)]
+    >>> y = [np.where(x[:, 0].cumsum() > 0, "up", "down") for x in X]
+    >>> model = SequenceTagger("gru", hidden_size=16, n_epochs=20, random_state=0)
+    >>> bool(model.fit(X[:80], y[:80]).score(X[80:], y[80:]) > 0.85)
+    True
+    """
+
+    architecture: Architecture = "lstm"
+    _: KW_ONLY
+    output: Literal["softmax", "crf"] = "softmax"
+    hidden_size: Count = 64
+    n_layers: Count = 1
+    bidirectional: Flag = True
+    n_heads: Count = 4
+    dropout: FractionBelowOne = 0.0
+    clip: Positive | None = 1.0
+    warm_start: Flag = False
+    learning_rate_init: Positive = 0.005
+    n_epochs: Count = 50
+
+    _y_kind = None
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : sequences in any form of the module text
+        y : Ragged, list of sequences of labels, or array of shape (n, T)
+        sample_weight : array of shape (n,) or None
+            Weights of the sequences.
+        validation : (X, y) or (X, y, sample_weight) or None
+            Sequences of your own to stop by; turns early stopping on.
+        """
+        if self.warm_start and hasattr(self, "nets_"):
+            self._continue_fit(X, y, sample_weight, validation)
+        else:
+            self._fit(X, y, sample_weight, validation)
+        if self.output == "crf":
+            tables = [net.chain.T.detach().double().numpy() for net in self.nets_]
+            self.transitions_ = np.mean(tables, axis=0)
+        return self
+
+    def _check_inputs(self, X, y, sample_weight):
+        X, w = self._check_steps(X, sample_weight)
+        return (X,), step_labels(y, X), w
+
+    def _check_steps(self, X, sample_weight):
+        """Training sequences and their weights."""
+        X = listed_arrays(host_array(self, X))
+        if has_sequence_form(X):
+            X = read_sequences(self, X)
+            rows = np.zeros((len(X), 1))
+            _, w = self._check_training_data(rows, sample_weight=sample_weight)
+            self.n_features_in_ = X.n_columns
+            self.series_length_ = None
+            return X, w
+        table, w = self._check_training_data(X, sample_weight=sample_weight)
+        self.series_length_ = table.shape[1]
+        return as_ragged(np.asarray(table)), w
+
+    def _check_new_inputs(self, X):
+        return (check_new_sequences(self, X),)
+
+    def _given_rows(self, validation, what="validation"):
+        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+            raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
+        X, y, *w = validation
+        (X,) = self._check_new_inputs(X)
+        y = self._encode_target(step_labels(y, X))
+        weight = check_sample_weight(w[0], len(X)) if w else None
+        return NetRows((X,), y, weight)
+
+    def _row_weights(self, y, w):
+        return w
+
+    def _learn_target(self, y, w):
+        self.classes_ = class_codes(y.values)[0]
+
+    def _encode_target(self, y):
+        return y.map(lambda labels: class_codes(labels, classes=self.classes_)[1])
+
+    def _outputs(self):
+        return len(self.classes_), self.output
+
+    def _learn_inputs(self, inputs, w):
+        return (learn_scaling(self, inputs[0], w),)
+
+    def _encode_inputs(self, inputs):
+        return (scaled_sequences(self, inputs[0]),)
+
+    def _build_net(self, n_outputs, head):
+        return build_sequence_net(self, n_outputs, head, None)
+
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
+
+    def _net_outputs(self, net, inputs, device, dtype):
+        """Scores of all steps, end to end, (steps, k)."""
+        (X,) = inputs
+        parts, order = [], []
+        for part, block in sequence_blocks(X):
+            padded, lengths = padded_tensors(block, device, dtype)
+            mask = step_mask(lengths, padded.shape[1])
+            parts.append(net(padded, lengths)[mask].double().cpu().numpy())
+            order.append(part)
+        order = np.concatenate(order)
+        offsets = np.r_[0, np.cumsum(X.lengths[order])]
+        return Ragged(np.concatenate(parts), offsets)[np.argsort(order)].values
+
+    def _step_scores(self, X) -> Ragged:
+        """Scores of every step, averaged over nets and passes."""
+        X = check_new_sequences(self, X)
+        return X.with_values(self._raw_outputs(X).mean(axis=0))
+
+    def _chain(self, F: Ragged):
+        return chain_evidence(F.values, self.transitions_, F.ends)
+
+    def predict(self, X):
+        """The most probable labels of each sequence, in the form of X."""
+        F = self._step_scores(X)
+        if self.output == "crf":
+            codes = viterbi(*self._chain(F))[0]
+        else:
+            codes = F.values.argmax(axis=1)
+        return in_form_of(X, F.with_values(self.classes_[codes]))
+
+    def predict_proba(self, X):
+        """Probability of the labels of every step, in the form of X."""
+        F = self._step_scores(X)
+        if self.output == "crf":
+            P = smooth_chain(*self._chain(F))[0]
+        else:
+            P = softmax(F.values)
+        return in_form_of(X, F.with_values(P))
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Share of the steps with the right label, weighted by sequence."""
+        F = check_new_sequences(self, X)
+        labels = step_labels(y, F)
+        found = as_ragged(self.predict(F))
+        w = check_sample_weight(sample_weight, len(F))
+        weights = None if w is None else np.repeat(w, F.lengths)
+        return float(np.average(found.values == labels.values, weights=weights))
+
+
+def step_labels(y, X: Ragged) -> Ragged:
+    """Labels of the steps as a `Ragged`, if there is one for each step of X."""
+    if y is None:
+        raise ValueError("SequenceTagger requires y: a label for each step.")
+    if isinstance(y, Ragged):
+        labels = y
+    elif getattr(y, "ndim", 0) == 2:
+        labels = as_ragged(arrays.to_numpy(y))
+    else:
+        parts = [np.asarray(part) for part in y]
+        if any(part.ndim != 1 for part in parts):
+            raise ValueError("y must hold a sequence of labels for each sequence of X.")
+        labels = Ragged.from_list(parts)
+    if len(labels) != len(X):
+        raise ValueError(f"X has {len(X)} sequences, but y has {len(labels)}.")
+    wrong = np.flatnonzero(labels.lengths != X.lengths)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(
+            f"sequence {i} of X has {X.lengths[i]} steps, but y has "
+            f"{labels.lengths[i]} labels."
+        )
+    refuse_missing(labels.values)
+    return labels
+
+
+def in_form_of(X, found: Ragged):
+    """Answers for steps: a list for a list, an array for an array, else a Ragged."""
+    if isinstance(X, Ragged) or is_grouped_frame(X):
+        return found
+    X = listed_arrays(X)
+    if is_list_of_arrays(X):
+        return found.to_list()
+    n = len(found)
+    return found.values.reshape(n, -1, *found.values.shape[1:])

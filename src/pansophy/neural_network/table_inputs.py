@@ -1,0 +1,127 @@
+"""Tables as deep nets take them: standardised numbers and codes of categories.
+
+Numbers are centred and scaled by the mean and standard deviation of the training rows
+(weighted), NaN stays NaN, and the net learns what a missing number means. A category
+gets the number of its level plus 1; 0 is one that is missing or was never seen. Levels
+are read by the encoder of the trees (`tree.input_encoding`).
+
+Shapes    numbers (n, d) of float, NaN where missing   codes (n, c) of int64
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ..core.frames import column_names, column_reader
+from ..core.weighted import check_sample_weight
+from ..nn.numeric_embeddings import quantile_bins
+from ..params import check_params
+from ..persist.saved_state import FloatArray, Part, saved_state
+from ..tree.input_encoding import InputEncoder, column_as_floats
+
+
+@saved_state(
+    centre=FloatArray("numbers", finite=True),
+    scale=FloatArray("numbers", finite=True),
+    encoder=Part(InputEncoder),
+)
+class TableEncoder(NamedTuple):
+    """What training rows have taught about the columns."""
+
+    encoder: InputEncoder
+    centre: np.ndarray  # (d,) of the columns of numbers
+    scale: np.ndarray
+
+    @property
+    def levels(self) -> list[int]:
+        """Codes of each categorical column, 0 included."""
+        tables = [t for t in self.encoder.tables if t is not None]
+        return [int(t.codes.max(initial=-1)) + 2 for t in tables]
+
+    def standardise(self, numbers):
+        """Numbers less their centre, over their scale."""
+        return (numbers - self.centre) / self.scale
+
+
+def check_table(model, X, y, sample_weight):
+    """Numbers and codes of training rows, y and weights; sets `table_`."""
+    check_params(model)
+    categorical = model.categorical_features
+    if isinstance(categorical, str) and column_names(X) is None:
+        categorical = None
+    encoder = None
+    if categorical is not None:
+        w = None
+        if sample_weight is not None:
+            w = check_sample_weight(sample_weight, np.shape(X)[0])
+        encoder = InputEncoder.learn(X, categorical, w=w)
+    checks = {"y_kind": model._y_kind, "ensure_all_finite": "allow-nan"}
+    if encoder is None or encoder.plain:
+        X, y, w = model._check_training_data(X, y, sample_weight, **checks)
+        encoder = InputEncoder(np.zeros(X.shape[1], np.int8))
+        inputs = (X, np.zeros((len(X), 0), np.int64))
+    else:
+        inputs = numbers_and_codes(encoder, X)
+        both = np.hstack([inputs[0], inputs[1].astype(float)])
+        _, y, w = model._check_training_data(both, y, sample_weight, **checks)
+        validate_data(model, X, skip_check_array=True)  # for the names of columns
+    none = np.zeros(0)
+    model.table_ = TableEncoder(encoder, none, none)
+    return inputs, y, w
+
+
+def check_new_table(model, X):
+    """Numbers and codes of new rows."""
+    encoder = model.table_.encoder
+    if encoder.plain:
+        X = model._check_new_data(X, ensure_all_finite="allow-nan")
+        return X, np.zeros((len(X), 0), np.int64)
+    validate_data(model, X, reset=False, skip_check_array=True)
+    return numbers_and_codes(encoder, X)
+
+
+def numbers_and_codes(encoder, X):
+    """Columns of numbers (float64) and of codes (int64) of a table with categories."""
+    read = column_reader(X)
+    n = np.shape(X)[0]
+    numbers, codes = [], []
+    for f, table in enumerate(encoder.tables):
+        if table is None:
+            column = column_as_floats(read(f), f)
+            if np.isinf(column).any():
+                raise ValueError(f"Input X contains infinity in column {f}.")
+            numbers.append(column)
+        else:
+            code = table.encode(read(f))
+            codes.append(np.where(np.isnan(code), 0, code + 1).astype(np.int64))
+    stack = lambda columns, dtype: (
+        np.stack(columns, axis=1) if columns else np.zeros((n, 0), dtype)
+    )
+    return stack(numbers, np.float64), stack(codes, np.int64)
+
+
+def learn_table(model, inputs, w):
+    """Centre, scale and quantiles of the numbers; the inputs as the net takes them."""
+    numbers = inputs[0].astype(np.float64)
+    there = ~np.isnan(numbers)
+    mass = there * (np.ones(len(numbers)) if w is None else np.asarray(w))[:, None]
+    total = np.maximum(mass.sum(axis=0), 1e-300)
+    filled = np.where(there, numbers, 0.0)
+    centre = (mass * filled).sum(axis=0) / total
+    centred = np.where(there, numbers - centre, 0.0)
+    farthest = np.abs(centred).max(axis=0)  # squares of tiny numbers would vanish
+    unit = np.where(farthest > 0, farthest, 1.0)
+    spread = unit * np.sqrt((mass * (centred / unit) ** 2).sum(axis=0) / total)
+    flat = spread <= 1e-9 * np.abs(centre)
+    scale = np.where(flat | (spread == 0), 1.0, spread)
+    model.table_ = model.table_._replace(centre=centre, scale=scale)
+    numbers = model.table_.standardise(numbers)
+    model.bins_ = quantile_bins(numbers, model.n_bins, w)
+    return numbers, inputs[1]
+
+
+def encode_table(model, inputs):
+    """Checked rows as the net takes them, in the precision they came in."""
+    numbers, codes = inputs
+    return model.table_.standardise(numbers).astype(numbers.dtype), codes

@@ -1,0 +1,177 @@
+"""Mamba: a selective state-space layer, in the form of Mamba-2.
+
+The parameters of the recurrence are functions of the input, so that a step can keep,
+forget or ignore: with u (inner) the values, B and C (N) shared by the heads and one
+step length Delta per head, all of them linear in x,
+
+    u, B, C <- silu(causal convolution of 4 steps of [u, B, C])                  (1)
+    a_t = exp(Delta_t A),   g_t = (a_t - 1) / A,   Delta = softplus(. + bias)    (2)
+    h_t = a_t h_t-1 + g_t u_t B_t',    y_t = h_t C_t + D u_t                     (3)
+    output = W (rms_norm(y * silu(z)))                                           (4)
+
+A < 0 is one number per head. (2) is the exact zero-order hold, as in S4D; the paper
+takes g = Delta, its first order. With Delta, B and C constant (3) is the recurrence of
+a real S4D. (3) is computed by `nn.ssd`: in chunks of matrix products, or with Triton
+kernels on a CUDA device.
+
+A step that the mask leaves out has Delta = 0 and u = 0: the state stands still.
+
+Cost      O(L width inner) for the projections, O(L inner (chunk + N)) for (3)
+Shapes    x (batch, L, width)   inner = expand width = heads P
+          state: convolution (batch, inner + 2 N, 3) and h (batch, heads, P, N)
+Refs      [Gu2023] selection; [Dao2024] heads and (4)
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from .ssd import loop_ssd, ssd
+
+
+class MambaState(NamedTuple):
+    """What one step hands to the next."""
+
+    inputs: Tensor  # the last steps before the convolution (batch, channels, width-1)
+    h: Tensor  # (batch, heads, P, N)
+
+
+class SelectiveInputs(NamedTuple):
+    """What `ssd` takes, and the gate."""
+
+    u: Tensor
+    log_a: Tensor
+    B: Tensor
+    C: Tensor
+    gain: Tensor
+    z: Tensor
+
+
+class Mamba(nn.Module):
+    """Selective state-space layer, eqs. (1) to (4).
+
+    Parameters
+    ----------
+    width : int
+        Channels of the input and of the output.
+    n_states : int
+        N, numbers of state for every inner channel.
+    expand : int
+        Inner channels are `expand` times the width.
+    head_size : int
+        P, inner channels with a common step length; it must divide them.
+    convolution : int
+        Steps of the short convolution.
+    dt_min, dt_max : float
+        Range of the initial step lengths.
+    method : {"auto", "loop", "chunked", "triton"}
+        Of `nn.ssd`.
+    generator : torch.Generator or None
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn import Mamba
+    >>> layer = Mamba(8, n_states=4, head_size=4)
+    >>> x = torch.randn(2, 10, 8)
+    >>> y, state = layer(x), layer.init_state(2)
+    >>> for t in range(10):
+    ...     y_t, state = layer.step(x[:, t], state)
+    >>> torch.allclose(y[:, -1], y_t, atol=1e-5)
+    True
+    """
+
+    def __init__(
+        self, width: int, *, n_states: int = 16, expand: int = 2, head_size: int = 16,
+        convolution: int = 4, dt_min=1e-3, dt_max=1e-1, method: Any = "auto",
+        generator=None,
+    ):  # fmt: skip
+        super().__init__()
+        self.width = int(width)
+        self.inner = expand * self.width
+        if self.inner % head_size:
+            raise ValueError(
+                f"head_size must divide the {self.inner} inner channels, got "
+                f"{head_size}."
+            )
+        self.head_size, self.n_states = head_size, n_states
+        self.heads = self.inner // head_size
+        self.method = method
+        self.channels = self.inner + 2 * n_states
+        fan = 1 / math.sqrt(self.width)
+        uniform = lambda *shape: torch.rand(*shape, generator=generator)
+        total = self.inner + self.channels + self.heads
+        self.in_weight = nn.Parameter((2 * uniform(total, self.width) - 1) * fan)
+        short = 1 / math.sqrt(convolution)
+        kernel = (2 * uniform(self.channels, 1, convolution) - 1) * short
+        self.kernel = nn.Parameter(kernel)
+        self.kernel_bias = nn.Parameter(torch.zeros(self.channels))
+        low = math.log(dt_min)
+        dt = torch.exp(low + uniform(self.heads) * (math.log(dt_max) - low))
+        self.dt_bias = nn.Parameter(dt + torch.log(-torch.expm1(-dt)))  # softplus^-1
+        self.log_A = nn.Parameter(torch.log(1 + 15 * uniform(self.heads)))
+        self.D = nn.Parameter(torch.ones(self.heads))
+        self.gain = nn.Parameter(torch.ones(self.inner))
+        back = 1 / math.sqrt(self.inner)
+        self.out_weight = nn.Parameter((2 * uniform(self.width, self.inner) - 1) * back)
+
+    def _projected(self, x):
+        """z, the channels of the convolution, and Delta before its bias."""
+        sizes = (self.inner, self.channels, self.heads)
+        return functional.linear(x, self.in_weight).split(sizes, dim=-1)
+
+    def _selective(self, z, channels, dt, mask=None) -> SelectiveInputs:
+        """Eq. (2) on the convolved channels (batch, L, .)."""
+        channels = functional.silu(channels)
+        u, B, C = channels.split((self.inner, self.n_states, self.n_states), dim=-1)
+        delta = functional.softplus(dt.to(self.dt_bias.dtype) + self.dt_bias)
+        if mask is not None:
+            delta = delta.masked_fill(~mask[..., None], 0.0)
+            u = u.masked_fill(~mask[..., None], 0.0)
+        A = -self.log_A.exp()
+        log_a = delta * A
+        u = u.unflatten(-1, (self.heads, self.head_size))
+        return SelectiveInputs(u, log_a, B, C, torch.expm1(log_a) / A, z)
+
+    def _output(self, y, parts):
+        y = y + parts.u * self.D.to(y.dtype)[:, None]
+        y = y.flatten(-2) * functional.silu(parts.z)
+        y = functional.rms_norm(y, (self.inner,), self.gain.to(y.dtype))
+        return functional.linear(y, self.out_weight)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The same shape; steps that the mask leaves out read and give 0."""
+        if mask is not None:
+            x = x.masked_fill(~mask[..., None], 0.0)
+        z, channels, dt = self._projected(x)
+        before = self.kernel.shape[-1] - 1
+        padded = functional.pad(channels.transpose(1, 2), (before, 0))
+        channels = functional.conv1d(
+            padded, self.kernel, self.kernel_bias, groups=self.channels
+        ).transpose(1, 2)
+        parts = self._selective(z, channels, dt, mask)
+        y, _ = ssd(*parts[:5], method=self.method)
+        y = self._output(y, parts)
+        return y if mask is None else y.masked_fill(~mask[..., None], 0.0)
+
+    def init_state(self, batch: int) -> MambaState:
+        """The state before the first step."""
+        like = self.kernel
+        inputs = like.new_zeros(batch, self.channels, like.shape[-1] - 1)
+        exact = torch.promote_types(like.dtype, torch.float32)
+        shape = (batch, self.heads, self.head_size, self.n_states)
+        return MambaState(inputs, like.new_zeros(shape, dtype=exact))
+
+    def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
+        """One step: y_t (batch, width) and the state after it."""
+        z, channels, dt = self._projected(x[:, None])
+        window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
+        channels = (window * self.kernel[:, 0]).sum(-1) + self.kernel_bias
+        parts = self._selective(z, channels[:, None], dt)
+        u, log_a, B, C, gain = (p.to(state.h.dtype) for p in parts[:5])
+        y, h = loop_ssd(u, log_a, B, C, gain, state.h)
+        y = self._output(y.to(x.dtype), parts)[:, 0]
+        return y, MambaState(window[:, :, 1:], h)

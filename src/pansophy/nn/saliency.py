@@ -1,0 +1,109 @@
+"""Saliency: how much each input moves a score of a net.
+
+With F the score of one class (or output) for a row x,
+
+    gradient              S_j = dF / dx_j                                          (1)
+    integrated gradients  S_j = (x_j - b_j) int_0^1 dF(b + a (x - b)) / dx_j da    (2)
+
+from a baseline b, the integral by Gauss-Legendre nodes. Integrated gradients are
+complete: sum_j S_j = F(x) - F(b), and zero for an input that F does not use.
+
+Cost      one backward pass, or one for each node of the integral
+Refs      [Simonyan2014] gradients; [Sundararajan2017] integrated gradients
+"""
+
+import copy
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..params import check_count
+from .feature_extractor import net_and_inputs
+
+
+def score_gradient(net: nn.Module, x: Tensor, target: Tensor, rest=()) -> Tensor:
+    """Eq. (1): the gradient of each row's score of its target."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        scores = net(x, *rest).gather(1, target[:, None])
+        return torch.autograd.grad(scores.sum(), x)[0]
+
+
+def integrated_gradient(
+    net: nn.Module, x: Tensor, target: Tensor, baseline: Tensor, steps=32, rest=()
+) -> Tensor:
+    """Eq. (2)."""
+    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    total = torch.zeros_like(x)
+    for a, weight in zip((nodes + 1) / 2, weights / 2):
+        total += weight * score_gradient(
+            net, baseline + a * (x - baseline), target, rest
+        )
+    return (x - baseline) * total
+
+
+def saliency(
+    model, X, target=None, *, method: Literal["gradient", "integrated"] = "gradient",
+    baseline=0.0, steps=32,
+):  # fmt: skip
+    """How much each input of each row moves a score, eq. (1) or (2).
+
+    Parameters
+    ----------
+    model : fitted estimator with nets, or torch module
+        For an ensemble the mean over its nets.
+    X : array
+        Rows as the model takes them.
+    target : int, array of int or None, default=None
+        Column of the score; None: the one of the highest score.
+    method : {"gradient", "integrated"}, default="gradient"
+    baseline : float or array, default=0
+        b of eq. (2), in the units of X.
+    steps : int, default=32
+        Nodes of the integral.
+
+    Returns
+    -------
+    array in the shape of X: (n, d), (n, h, w) or (n, h, w, channels)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn import saliency
+    >>> net = torch.nn.Linear(2, 1)
+    >>> X = torch.tensor([[1.0, 2.0]])
+    >>> bool((saliency(net, X, 0) == net.weight.detach().numpy()).all())
+    True
+    """
+    if method not in ("gradient", "integrated"):
+        raise ValueError(f'method must be "gradient" or "integrated", got {method!r}.')
+    steps = check_count("steps", steps)
+    found = []
+    for net, inputs in net_and_inputs(model, X):
+        net = copy.deepcopy(net).double().eval()
+        x, *rest = (a.double() if a.is_floating_point() else a for a in inputs)
+        x = x.double()
+        with torch.no_grad():
+            best = net(x, *rest).argmax(1) if target is None else target
+        column = torch.as_tensor(best, dtype=torch.int64).expand(len(x))
+        if method == "gradient":
+            found.append(score_gradient(net, x, column, rest))
+        else:
+            start = as_rows_of(model, baseline, x)
+            found.append(integrated_gradient(net, x, column, start, steps, rest))
+    mean = torch.stack(found).mean(0).numpy()
+    shape = np.shape(X[0] if isinstance(X, tuple) else X)
+    if mean.ndim == 4 and not isinstance(model, nn.Module):
+        mean = np.moveaxis(mean, 1, 3)  # channels last, as the user's images
+    return mean.reshape(shape)
+
+
+def as_rows_of(model, baseline, x):
+    """The baseline as a tensor that goes with x."""
+    if np.ndim(baseline) == 0:
+        return torch.full_like(x, float(baseline))
+    rows = np.broadcast_to(np.asarray(baseline, float), (1, *np.shape(baseline)))
+    ((_, (first, *_)), *_) = net_and_inputs(model, rows)
+    return first.double().expand_as(x)

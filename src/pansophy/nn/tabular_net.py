@@ -1,0 +1,187 @@
+"""Residual networks for tables, with embeddings of numbers and of categories.
+
+A row is d numbers x and c category codes z. Its features are
+
+    h = [x, missing(x), v_1, ..., v_d, u_1(z_1), ..., u_c(z_c)]                    (1)
+
+the standardised numbers themselves, a mark for each missing one (which is 0 then), an
+embedding v_j of each number (`numeric_embeddings`) and u_j of each category, code 0
+being a category that is missing or new. Blocks then correct a hidden state,
+
+    h_0 = W h + b,   h_l = h_{l-1} + dropout(B g(dropout(A norm(h_{l-1}))))        (2)
+    F = V g(norm(h_L)) + U h + c                                                   (3)
+
+with layer normalisation, so that the answer for a row does not depend on its batch. V
+and B begin at 0: training starts from the linear model U h + c, and what bends is what
+the rows ask for, which keeps the net tame where rows are few.
+
+Cost      O(rows (d T width + hidden^2 blocks))
+Shapes    x (rows, d), NaN where missing   z (rows, c) of int   F (rows, outputs)
+Refs      [Gorishniy2021] residual nets for tables; [Gorishniy2022] embeddings
+"""
+
+import torch
+from torch import Tensor, nn
+
+from .activations import ACTIVATIONS
+from .dropout import Dropout
+from .heads import HEADS, positive_total, weighted_mean_loss
+from .normalisation import LayerNorm
+from .numeric_embeddings import PeriodicEmbedding, PiecewiseLinearEmbedding
+
+
+class CategoryEmbedding(nn.Module):
+    """Vectors of categories: a table of its own for each column of codes.
+
+    Parameters
+    ----------
+    levels : sequence of int
+        Codes of each column, 0 (missing or new) included.
+    width : int
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn import CategoryEmbedding
+    >>> CategoryEmbedding([3, 5], 4)(torch.tensor([[2, 4]])).shape
+    torch.Size([1, 2, 4])
+    """
+
+    start: Tensor
+
+    def __init__(self, levels, width):
+        super().__init__()
+        begin = torch.tensor([0, *levels]).cumsum(0)
+        self.register_buffer("start", begin[:-1])
+        self.table = nn.Embedding(int(begin[-1]), width)
+        nn.init.normal_(self.table.weight, std=width**-0.5)
+
+    def forward(self, z: Tensor) -> Tensor:
+        return self.table(z + self.start)
+
+
+def number_embedding(kind, bins, width, *, activation=True) -> nn.Module | None:
+    """ "piecewise", "periodic" or None, for columns of these bins."""
+    if kind is None or not bins:
+        return None
+    if kind == "periodic":
+        return PeriodicEmbedding(len(bins), width, activation=activation)
+    if kind == "piecewise":
+        return PiecewiseLinearEmbedding(bins, width, activation=activation)
+    raise ValueError(
+        f'embedding must be "piecewise", "periodic" or None, got {kind!r}.'
+    )
+
+
+class ResidualBlock(nn.Module):
+    """One correction of the hidden state, eq. (2)."""
+
+    def __init__(self, width, hidden, dropout, activation):
+        super().__init__()
+        self.norm = LayerNorm(width)
+        self.first = nn.Linear(width, hidden)
+        self.second = nn.Linear(hidden, width)
+        self.dropout = Dropout(dropout)
+        self.activation = activation
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
+
+    def forward(self, h: Tensor) -> Tensor:
+        inner = ACTIVATIONS[self.activation].value(self.first(self.norm(h)))
+        return h + self.dropout(self.second(self.dropout(inner)))
+
+
+class TabularResNet(nn.Module):
+    """Residual net for rows of numbers and category codes, eq. (1) to (3).
+
+    Parameters
+    ----------
+    bins : list of arrays
+        Quantiles of each column of numbers (`quantile_bins`), in the units of x.
+    levels : sequence of int
+        Codes of each categorical column.
+    n_outputs : int
+    n_blocks : int, default=2
+    hidden_size : int, default=128
+    embedding : {"piecewise", "periodic"} or None, default="piecewise"
+    embedding_size : int, default=8
+    dropout : float, default=0.1
+    activation : str, default="relu"
+    head : str, default="softmax"
+    alpha : float, default=0
+        Penalty on the squared entries of all matrices, over the weight of a batch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.nn import TabularResNet
+    >>> net = TabularResNet([[0.0, 1.0]] * 3, [4], 2)
+    >>> net(torch.zeros(5, 3), torch.zeros(5, 1, dtype=torch.int64)).shape
+    torch.Size([5, 2])
+    """
+
+    def __init__(
+        self, bins, levels, n_outputs, *, n_blocks=2, hidden_size=128,
+        embedding="piecewise", embedding_size=8, dropout=0.1, activation="relu",
+        head="softmax", alpha=0.0,
+    ):  # fmt: skip
+        super().__init__()
+        self.head, self.activation = head, activation
+        self.alpha = float(alpha)
+        self.numbers = number_embedding(embedding, bins, embedding_size)
+        self.categories = CategoryEmbedding(levels, embedding_size) if levels else None
+        embedded = len(levels) + (len(bins) if self.numbers is not None else 0)
+        width = 2 * len(bins) + embedding_size * embedded
+        self.input = nn.Linear(width, hidden_size)
+        self.blocks = nn.ModuleList(
+            ResidualBlock(hidden_size, 2 * hidden_size, dropout, activation)
+            for _ in range(n_blocks)
+        )
+        self.norm = LayerNorm(hidden_size)
+        self.output = nn.Linear(hidden_size, n_outputs)
+        self.linear = nn.Linear(width, n_outputs, bias=False)
+        for layer in (self.output, self.linear):
+            nn.init.zeros_(layer.weight)
+        nn.init.zeros_(self.output.bias)
+
+    @property
+    def undecayed(self) -> list[str]:
+        """Parameters that are no matrices of a layer: embeddings, biases by column."""
+        listed = ("categories.table.weight", "numbers.map.bias", "numbers.frequencies")
+        return [name for name, _ in self.named_parameters() if name in listed]
+
+    def flops(self, n: int) -> float:
+        """Operations of a training step on n rows: three passes."""
+        matrices = [p for p in self.parameters() if p.ndim > 1]
+        return 6.0 * n * sum(p.numel() for p in matrices)
+
+    def features(self, x: Tensor, z: Tensor) -> Tensor:
+        """h of eq. (1)."""
+        missing = torch.isnan(x)
+        x = torch.where(missing, torch.zeros_like(x), x)
+        parts = [x, missing.to(x.dtype)]
+        if self.numbers is not None:
+            v = self.numbers(x) * ~missing[:, :, None]
+            parts.append(v.flatten(1))
+        if self.categories is not None:
+            parts.append(self.categories(z).flatten(1))
+        return torch.cat(parts, 1)
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        features = self.features(x, z)
+        h = self.input(features)
+        for block in self.blocks:
+            h = block(h)
+        deep = self.output(ACTIVATIONS[self.activation].value(self.norm(h)))
+        return deep + self.linear(features)
+
+    def losses(self, batch) -> dict[str, Tensor]:
+        """Weighted mean loss of a batch (x, z, Y) or (x, z, Y, w)."""
+        x, z, Y, *rest = batch
+        w = rest[0] if rest else None
+        loss = weighted_mean_loss(HEADS[self.head], Y, self.forward(x, z), w)
+        if self.alpha and self.training:  # a held-out loss is of the data alone
+            rows = len(x) if w is None else positive_total(w.sum())
+            squares = sum(p.square().sum() for p in self.parameters() if p.ndim > 1)
+            loss = loss + self.alpha / 2 * squares / rows
+        return {"loss": loss}

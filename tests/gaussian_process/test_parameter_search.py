@@ -1,0 +1,86 @@
+"""The search for hyper-parameters: failed factors, interruption, priors."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from pansophy.base import InterruptedFitWarning
+from pansophy.core.linalg import NotPositiveDefiniteError
+from pansophy.gaussian_process import (
+    GaussianProcessRegressor,
+    get_likelihood,
+    student_t_likelihood,
+)
+from pansophy.gaussian_process import parameter_search as module
+from pansophy.gaussian_process.kernel_parameters import kernel_family
+from pansophy.gaussian_process.parameter_search import (
+    BestTheta,
+    ParameterVector,
+    parameter_prior,
+)
+from pansophy.kernels import RBF, White
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (50, 1))
+    return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
+
+
+def test_prior_of_the_parts():
+    family = kernel_family(1.0 * RBF(1.0), 1)
+    vector = ParameterVector(family, student_t_likelihood(scale=0.5), np.ones(3))
+    prior = parameter_prior(vector, "auto")
+    assert prior.sd.tolist() == [3.0, 3.0, 3.0, np.inf, np.inf, np.inf]
+    x = vector.start + 1.0
+    assert prior.value(x) == pytest.approx(-3 / 18)
+    assert prior.gradient(x).tolist() == pytest.approx([-1 / 9] * 3 + [0.0] * 3)
+    theta, likelihood, own = vector.split(x)
+    assert len(theta) == 2
+    assert likelihood.scale == pytest.approx(0.5 * np.e)
+    assert own.tolist() == [2.0, 2.0, 2.0]
+    assert np.isinf(parameter_prior(vector, None).sd).all()
+
+
+def test_a_failed_factor_is_an_infinite_objective():
+    def evidence(theta, gradient):
+        if theta[0] > 1:
+            raise NotPositiveDefiniteError("no factor")
+        return -float(theta @ theta), -2 * theta
+
+    vector = ParameterVector(kernel_family(RBF(1.0), 1), get_likelihood("normal"))
+    objective = BestTheta(evidence, parameter_prior(vector, None))
+    good, slope = objective(np.array([0.5]))
+    bad, flat = objective(np.array([2.0]))
+    assert bad > good + 1e9
+    assert flat.tolist() == [0.0]
+    assert objective.theta.tolist() == [0.5]
+    assert slope.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("coarse", [1000, 45])
+def test_ctrl_c_leaves_a_usable_model(coarse, table, monkeypatch):
+    X, y = table
+    monkeypatch.setattr(module, "COARSE_FROM", coarse)
+    monkeypatch.setattr(module, "COARSE_ROWS", 40)
+    calls = []
+    original = BestTheta.__call__
+
+    def interrupted(self, theta, eval_gradient=True):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(self, theta, eval_gradient)
+
+    monkeypatch.setattr(module.BestTheta, "__call__", interrupted)
+    model = GaussianProcessRegressor(1.0 * RBF(1.0) + White(1.0))
+    with pytest.warns(InterruptedFitWarning, match="was interrupted"):
+        model.fit(X, y)
+    assert model.interrupted_
+    assert model.score(X, y) > 0.5
+    monkeypatch.undo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not model.fit(X, y).interrupted_

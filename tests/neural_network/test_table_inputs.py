@@ -1,0 +1,41 @@
+"""Tables as nets take them: weighted scales, codes, what training rows teach."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from pansophy.neural_network import TabularResNetClassifier  # noqa: E402
+from pansophy.neural_network.table_inputs import (  # noqa: E402
+    check_new_table,
+    check_table,
+    encode_table,
+    learn_table,
+)
+
+
+def test_numbers_are_standardised_by_weight_and_categories_coded_from_one():
+    X = pd.DataFrame({"a": [1.0, 3.0, np.nan, 5.0], "b": ["x", "y", None, "x"]})
+    y = [0, 1, 0, 1]
+    model = TabularResNetClassifier()
+    inputs, _, w = check_table(model, X, y, [1.0, 1.0, 1.0, 2.0])
+    numbers, codes = learn_table(model, inputs, w)
+    mean = (1 + 3 + 2 * 5) / 4
+    spread = np.sqrt(((1 - mean) ** 2 + (3 - mean) ** 2 + 2 * (5 - mean) ** 2) / 4)
+    np.testing.assert_allclose(numbers[[0, 3], 0], (np.array([1, 5]) - mean) / spread)
+    assert np.isnan(numbers[2, 0]) and codes[:, 0].tolist() == [1, 2, 0, 1]
+    assert model.table_.levels == [3]
+    new = pd.DataFrame({"a": [mean], "b": ["z"]})
+    found = encode_table(model, check_new_table(model, new))
+    assert found[0].tolist() == [[0.0]] and found[1].tolist() == [[0]]
+
+
+def test_constant_and_empty_columns_have_scale_one():
+    X = np.array([[7.0, np.nan], [7.0, np.nan], [7.0, np.nan]])
+    model = TabularResNetClassifier()
+    inputs, _, w = check_table(model, X, [0, 1, 0], None)
+    numbers, _ = learn_table(model, inputs, w)
+    assert model.table_.scale.tolist() == [1.0, 1.0]
+    assert numbers[:, 0].tolist() == [0.0, 0.0, 0.0]

@@ -1,0 +1,134 @@
+"""Residual nets for tables: categories, missing values, weights, saving, learning."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import cross_val_score
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from pansophy import nn, persist  # noqa: E402
+from pansophy.neural_network import (  # noqa: E402
+    TabularResNetClassifier,
+    TabularResNetRegressor,
+)
+
+SMALL = {"hidden_size": 16, "n_blocks": 1, "n_epochs": 8, "learning_rate_init": 0.01}
+
+
+def small(cls=TabularResNetClassifier, **options):
+    return cls(**{**SMALL, "random_state": 0, "device": "cpu", **options})
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    n = 200
+    place = rng.choice(["north", "south", "west"], n)
+    size = rng.normal(50, 10, n)
+    age = rng.integers(1, 9, n).astype(float)
+    y = np.where((place == "north") ^ (size > 50), "yes", "no")
+    age[rng.random(n) < 0.3] = np.nan
+    frame = pd.DataFrame({"place": place, "size": size, "age": age})
+    frame.loc[::17, "place"] = None
+    return frame, y
+
+
+def test_categories_of_a_frame_are_embedded_and_interactions_learnt(table):
+    X, y = table
+    model = small(n_epochs=30).fit(X, y)
+    assert model.table_.levels == [4] and len(model.bins_) == 2
+    assert model.score(X, y) > 0.9
+    assert model.feature_names_in_.tolist() == ["place", "size", "age"]
+    new = X.head(3).assign(place=["east", None, "north"])
+    p = model.predict_proba(new)
+    assert np.isfinite(p).all()
+    unknown = model.predict_proba(new.assign(place=[None, None, "north"]))
+    np.testing.assert_array_equal(p[0], unknown[0])  # new is what missing is
+
+
+def test_missing_numbers_are_information():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = rng.integers(0, 2, 200)
+    X[y == 1, 0] = np.nan
+    assert small().fit(X, y).score(X, y) > 0.95
+    with pytest.raises(ValueError, match="infinity"):
+        small().fit(np.where(np.isnan(X), np.inf, X), y)
+    words = pd.DataFrame({"a": ["x", "y"] * 5})
+    with pytest.raises(ValueError, match="column 'a' of X holds text"):
+        small(categorical_features=None).fit(words, [0, 1] * 5)
+
+
+def test_columns_by_number_and_by_name_are_the_same(table):
+    X, y = table
+    codes = X.assign(place=X["place"].map({"north": 0.0, "south": 1.0, "west": 2.0}))
+    by_name = small(categorical_features=["place"]).fit(codes, y).predict_proba(codes)
+    array = codes.to_numpy()
+    by_index = small(categorical_features=[0]).fit(array, y).predict_proba(array)
+    np.testing.assert_allclose(by_name, by_index, atol=1e-6)
+
+
+@pytest.mark.parametrize("embedding", ["piecewise", "periodic", None])
+def test_embeddings_and_weights_that_are_repeated_rows(table, embedding):
+    X, y = table
+    exact = {"dtype": "float64", "dropout": 0.0, "batch_size": 1000, "n_epochs": 4}
+    options = {"embedding": embedding, "alpha": 0.1, **exact}
+    w = np.random.default_rng(0).integers(0, 3, 200).astype(float)
+    index = np.repeat(np.arange(200), w.astype(int))
+    weighted = small(**options).fit(X, y, sample_weight=w).predict_proba(X)
+    repeated = small(**options).fit(X.iloc[index], y[index]).predict_proba(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+
+
+def test_a_kink_needs_an_embedding_less_than_luck():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (400, 3))
+    y = np.abs(X[:, 0]) + np.sign(X[:, 1])
+    model = small(TabularResNetRegressor, n_epochs=25)
+    assert cross_val_score(model, X, y, cv=3).min() > 0.95
+
+
+def test_regression_units_several_outputs_and_std(table):
+    X, _ = table
+    y = X["size"].to_numpy() * 1000 + 5
+    model = small(TabularResNetRegressor, n_estimators=2).fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    assert np.corrcoef(mean, y)[0, 1] > 0.95 and (std >= 0).all() and std.max() > 0
+    two = small(TabularResNetRegressor).fit(X, np.stack([y, -y], axis=1))
+    assert two.predict(X).shape == (200, 2)
+
+
+def test_saved_and_loaded_without_pickle(table, tmp_path):
+    X, y = table
+    model = small(n_estimators=2).fit(X, y)
+    persist.save(model, tmp_path / "m")
+    again = persist.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+# trap 9: what decays
+def test_embeddings_biases_and_gains_do_not_decay(table):
+    X, y = table
+    model = small().fit(X, y)
+    net = model.nets_[0]
+    rule = model.set_params(weight_decay=0.3)._optimiser(net)
+    decays = {
+        name
+        for name, p in net.named_parameters()
+        if p.ndim > 1 and rule.rule_for(name).decay > 0
+    }
+    assert "categories.table.weight" not in decays
+    assert "numbers.map.bias" not in decays
+    assert "blocks.0.first.weight" in decays and "output.weight" in decays
+    assert all(net.get_parameter(name).ndim > 1 for name in decays)
+    # without a gradient, AdamW moves exactly what decays
+    before = {k: p.detach().clone() for k, p in net.named_parameters()}
+    net.losses = lambda batch: {"loss": 0.0 * sum(p.sum() for p in net.parameters())}
+    nn.train(net, (np.zeros((4, 1)),), epochs=1, optimiser=rule, device="cpu", seed=0)
+    moved = {
+        k for k, p in net.named_parameters() if not torch.equal(p.detach(), before[k])
+    }
+    still = {k for k in decays if not before[k].any()}
+    assert moved == decays - still

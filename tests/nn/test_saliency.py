@@ -1,0 +1,66 @@
+"""Saliency: gradients of linear scores, completeness of integrated gradients."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from pansophy import nn  # noqa: E402
+from pansophy.neural_network import ConvClassifier  # noqa: E402
+
+
+def test_gradients_of_a_linear_net_are_its_weights():
+    net = torch.nn.Linear(3, 2)
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    for k in (0, 1):
+        found = nn.saliency(net, X, k)
+        wanted = np.tile(net.weight[k].detach().numpy(), (4, 1))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    integrated = nn.saliency(net, X, 0, method="integrated", baseline=1.0, steps=2)
+    wanted = (X.astype(np.float32) - 1) * net.weight[0].detach().numpy()
+    np.testing.assert_allclose(integrated, wanted, rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 5, 5, 2))
+    y = (X[..., 0].mean((1, 2)) > 0.5).astype(int)
+    options = {"n_filters": (4,), "activation": "elu", "pooling": "average"}
+    model = ConvClassifier(**options, n_epochs=8, random_state=0, device="cpu")
+    return model.fit(X, y), X
+
+
+@pytest.mark.parametrize("baseline", [0.0, "image"])
+def test_integrated_gradients_are_complete(trained, baseline):
+    model, X = trained
+    start = X.mean(0) if baseline == "image" else np.zeros(X.shape[1:])
+    given = start if baseline == "image" else 0.0
+    found = nn.saliency(model, X, 1, method="integrated", baseline=given, steps=64)
+    assert found.shape == X.shape
+    at, before = (model._raw_outputs(Z)[0][:, 1] for Z in (X, start[None]))
+    total = found.reshape(len(X), -1).sum(1)
+    np.testing.assert_allclose(total, at - before, atol=1e-3)
+
+
+def test_gradients_against_differences(trained):
+    model, X = trained
+    found = nn.saliency(model, X[:2], 0)
+    step = 1e-4
+    for place in ((0, 0, 0), (2, 3, 1)):
+        up, down = X[:2].copy(), X[:2].copy()
+        up[(slice(None), *place)] += step
+        down[(slice(None), *place)] -= step
+        change = model._raw_outputs(up)[0][:, 0] - model._raw_outputs(down)[0][:, 0]
+        np.testing.assert_allclose(
+            found[(slice(None), *place)], change / (2 * step), rtol=1e-3, atol=1e-6
+        )
+
+
+def test_the_likeliest_class_is_the_default_and_bad_methods_are_refused(trained):
+    model, X = trained
+    best = model.predict(X[:3])
+    assert np.array_equal(nn.saliency(model, X[:3]), nn.saliency(model, X[:3], best))
+    with pytest.raises(ValueError, match='method must be "gradient"'):
+        nn.saliency(model, X[:3], method="occlusion")
