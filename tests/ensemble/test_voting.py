@@ -229,3 +229,20 @@ def test_hard_votes_are_no_probabilities(data):
     assert hasattr(model.set_params(voting="soft"), "predict_proba")
     with pytest.raises(ValueError, match="Multilabel"):
         model.fit(X, np.c_[c == c[0], c != c[0]].astype(int))
+
+
+def test_progress_is_printed_on_demand_only(data, capsys):
+    X, y, _ = data
+    VotingRegressor([("ridge", Ridge())]).fit(X, y)
+    assert capsys.readouterr().out == ""
+    VotingRegressor([("ridge", Ridge())], verbose=True).fit(X, y)
+    assert capsys.readouterr().out == "[Voting] fitted ridge\n"
+
+
+def test_probabilities_in_three_dimensions_have_no_names(data):
+    X, _, c = data
+    model = VotingClassifier([("nb", GaussianNB())], voting="soft")
+    assert len(model.fit(X, c).get_feature_names_out()) == 3
+    model.set_params(flatten_transform=False)
+    with pytest.raises(ValueError, match="not supported"):
+        model.fit(X, c).get_feature_names_out()

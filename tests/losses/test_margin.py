@@ -181,3 +181,21 @@ def test_labels_are_smoothed_with_any_distribution():
             losses.smooth_labels(y, 3, 0.1, u=np.array(wrong))
     with pytest.raises(ValueError, match="epsilon of smooth_labels"):
         losses.smooth_labels(y, 3, 1.5)
+
+
+def test_slack_of_exactly_one_is_on_the_right_side():
+    found = losses.slack(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
+    assert [losses.SLACK_CATEGORIES[c] for c in found.categories] == [
+        "inside",
+        "outside",
+    ]
+
+
+def test_costs_of_classes_scale_the_curvature_bound():
+    for positive, negative in ((3.0, 0.5), (0.5, 3.0)):
+        loss = losses.class_weighted_loss(losses.logistic, positive, negative)
+        assert loss.lipschitz == 3.0 * losses.logistic.lipschitz
+    for wrong in ({"positive": 0.0}, {"negative": 0.0}, {"positive": -1.0}):
+        with pytest.raises(ValueError, match="above 0"):
+            losses.class_weighted_loss(losses.hinge, **wrong)
+    assert losses.class_weighted_loss(losses.hinge, negative=0.1).name

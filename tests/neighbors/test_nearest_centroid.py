@@ -74,3 +74,12 @@ def test_words_for_mistakes():
         NearestCentroid().fit(np.column_stack([X, np.ones(80)]), y)
     with pytest.raises(ValueError, match="too large to square"):
         NearestCentroid().fit(X * 1e200, y)
+
+
+def test_a_column_of_zeros_deviates_nowhere():
+    X, y = blobs()
+    X[:, 2] = 0.0
+    with pytest.warns(UserWarning, match="column 2 of X is the same"):
+        found = NearestCentroid(shrink_threshold=0.1).fit(X, y)
+    np.testing.assert_array_equal(found.deviations_[:, 2], 0.0)
+    np.testing.assert_array_equal(found.centroids_[:, 2], 0.0)

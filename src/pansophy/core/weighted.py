@@ -91,7 +91,7 @@ def _converted(w, X, n) -> tuple:
         if w.ndim == 0:
             w = w + arrays.namespace(X).zeros_like(X[:, 0])
     else:
-        if np.iscomplexobj(w):
+        if np.asarray(w).dtype.kind == "c":
             return "sample_weight must hold real numbers, got complex ones.", None
         dtype = getattr(X, "dtype", None)
         w = np.asarray(w, dtype=dtype if dtype in FLOATS else np.float64)
