@@ -57,7 +57,6 @@ EXCLUDED_CLASSIFIERS = {
     "ConvClassifier": IMAGES,
     "NeuralODEClassifier": DEEP_NET,
     "SequenceClassifier": SEQUENCES,
-    "SequenceTagger": SEQUENCES,
     "LogisticRegressionCV": SAME_MODEL,
     "SGDClassifier": SAME_MODEL,
     "NuSVC": SAME_MODEL,

@@ -88,10 +88,10 @@ def tabular_network_parameters(s):
         return {
             "embedding": None,
             "hidden_size": 64,
-            "alpha": 4.0,
+            "alpha": 4.0 if s.n < 150 else 8.0,
             "weight_decay": 0.0,
             "learning_rate_init": 0.003,
-            "n_epochs": 150 if s.n < 500 else 60,
+            "n_epochs": 150 if s.n < 150 else 25,
         }
     return {"early_stopping": s.split == "plain", "n_epochs": 50}
 
