@@ -239,7 +239,7 @@ def gpytorch_exact(X, y, new, length_scales, outputscale, noise):
         model.zero_grad()
         value = objective(model(X), y) * len(y)
         value.backward()
-        return float(value)
+        return float(value.detach())
 
     def predict():
         import torch

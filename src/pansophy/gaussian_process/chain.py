@@ -50,7 +50,7 @@ from ..kernels import (
 from ..params import ParameterError
 from ..state_space.kalman_recursions import run_filter, run_smoother
 from ..state_space.linear_gaussian import LinearGaussianModel
-from .exact import Evidence
+from .exact import MarginalLikelihood
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 SHORT = 1.0  # u up to which eq. (3) is used
@@ -259,7 +259,7 @@ def jitter_of_equal_rows(terms, x, noise) -> float:
     return len(x) * EPS * sum(t.variance for t in terms)
 
 
-def chain_evidence(kernel, data, *, gradient=True) -> Evidence:
+def chain_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """log p(y) by the Kalman filter, and eqs. (4) and (5)."""
     terms = require_chain_terms(kernel)
     order = np.argsort(data.X[:, 0], kind="stable")
@@ -275,7 +275,7 @@ def chain_evidence(kernel, data, *, gradient=True) -> Evidence:
         value += run.loglik
         if gradient:
             slope += chain_gradient(parts, terms, run)
-    return Evidence(value, slope if gradient else None)
+    return MarginalLikelihood(value, slope if gradient else None)
 
 
 def chain_gradient(parts: ChainParts, terms, run) -> np.ndarray:

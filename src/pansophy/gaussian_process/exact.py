@@ -68,7 +68,7 @@ class GPData(NamedTuple):
         return self._replace(X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise))
 
 
-class Evidence(NamedTuple):
+class MarginalLikelihood(NamedTuple):
     """log p(y), or what stands for it, and its gradient in all that is learnt."""
 
     value: float  # eq. (1)
@@ -138,24 +138,26 @@ def solve_factored(L, Y):
     return solve_cholesky(L, Y) if is_foreign(L) else lapack.dpotrs(L, Y, lower=1)[0]
 
 
-def exact_evidence(kernel, data, *, gradient=True, max_grade=SEARCH_GRADE) -> Evidence:
+def exact_evidence(
+    kernel, data, *, gradient=True, max_grade=SEARCH_GRADE
+) -> MarginalLikelihood:
     """Eqs. (1) and (2)."""
     L, _ = jittered_cholesky(kernel, data.X, data.noise, max_grade=max_grade)
     A = solve_factored(L, data.Y)
     value = gaussian_log_evidence(L, A, data.Y)
     if not gradient:
-        return Evidence(value, None)
+        return MarginalLikelihood(value, None)
     t = int(data.Y.shape[1])
     if is_foreign(L):
         W = factored_inverse(L)
         W *= -0.5 * t
         W += 0.5 * (A @ namespace(A).matrix_transpose(A))
-        return Evidence(value, kernel.contract(data.X, None, W))
+        return MarginalLikelihood(value, kernel.contract(data.X, None, W))
     inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
     W = blas.dsyrk(1.0, A, beta=-t, c=inverse, lower=1, overwrite_c=1)
     # the lower half stands for both: 1/2 of the sum is it, with half the diagonal
     W.T.flat[:: len(W) + 1] *= 0.5
-    return Evidence(value, kernel.contract(data.X, None, W))
+    return MarginalLikelihood(value, kernel.contract(data.X, None, W))
 
 
 def factored_inverse(L):

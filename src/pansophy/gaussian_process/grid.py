@@ -49,7 +49,7 @@ from ..kernels import (
     White,
 )
 from ..params import ParameterError
-from .exact import BLOCK, LOG_2PI, Evidence
+from .exact import BLOCK, LOG_2PI, MarginalLikelihood
 
 
 class GridFactor(NamedTuple):
@@ -298,7 +298,7 @@ def placed(factor, columns):
     return factor.kernel.on([columns.index(c) for c in factor.columns])
 
 
-def grid_evidence(kernel, data, *, gradient=True) -> Evidence:
+def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """Eqs. (2) and (3)."""
     system = grid_system(kernel, data)
     n, t = data.Y.shape
@@ -307,7 +307,7 @@ def grid_evidence(kernel, data, *, gradient=True) -> Evidence:
     value = -0.5 * float(np.sum(T * A))
     value -= 0.5 * t * (float(np.sum(np.log(system.values))) + n * LOG_2PI)
     if not gradient:
-        return Evidence(value, None)
+        return MarginalLikelihood(value, None)
     slope = np.zeros(len(kernel.theta))
     inverse = 1.0 / system.values
     matrices = [axis.K for axis in system.axes]
@@ -332,7 +332,7 @@ def grid_evidence(kernel, data, *, gradient=True) -> Evidence:
     for part, places in system.separable.noise:
         for place, g in zip(places, part.gradient_diag(row), strict=True):
             slope[place] += by_noise * float(g[0])
-    return Evidence(value, slope)
+    return MarginalLikelihood(value, slope)
 
 
 class GridPosterior(NamedTuple):

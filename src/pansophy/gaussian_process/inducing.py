@@ -41,7 +41,7 @@ from ..core.cg import pivoted_cholesky
 from ..core.linalg import cholesky, solve_triangular
 from ..distances.pairwise_metrics import block_slices
 from ..params import ParameterError
-from .exact import LOG_2PI, Evidence
+from .exact import LOG_2PI, MarginalLikelihood
 
 ROWS = 4096  # of a block
 CANDIDATES = 10_000  # rows among which inducing inputs are chosen
@@ -122,7 +122,7 @@ def scaled_projection(kernel, Z, L, X, D):
     return solve_triangular(L, kernel(Z, X)) / np.sqrt(D)
 
 
-def inducing_evidence(kernel, data, Z, *, gradient=True) -> Evidence:
+def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
     """Eqs. (2) to (5); the gradient in Z is flat."""
     system = inducing_system(kernel, data, Z)
     L, T, c, B, D, smooth, _ = system
@@ -134,7 +134,7 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> Evidence:
     value -= t * float(np.sum(np.log(np.diagonal(T)))) - 0.5 * float(np.sum(c * c))
     value -= 0.5 * t * (float(np.sum(smooth / D)) - float(np.trace(B) - m))
     if not gradient:
-        return Evidence(value, None)
+        return MarginalLikelihood(value, None)
     b = solve_triangular(T, c, transposed=True)
     eye = np.eye(m)
     inverse = solve_triangular(T, solve_triangular(T, eye), transposed=True)
@@ -161,7 +161,7 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> Evidence:
     slope += kernel.contract(Z, np.array(Z), M)
     by_Z += 2 * kernel.contract_inputs(Z, np.array(Z), M)
     slope += contract_variances(kernel, X, by_D, -0.5 * t / D)
-    return Evidence(value, slope, own=by_Z.ravel())
+    return MarginalLikelihood(value, slope, own=by_Z.ravel())
 
 
 class InducingPosterior(NamedTuple):

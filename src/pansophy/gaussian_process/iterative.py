@@ -38,7 +38,7 @@ from ..core.cg import (
 from ..core.linalg import EPS, LowRank, NotPositiveDefiniteError, low_rank
 from ..distances.pairwise_metrics import block_slices
 from ..kernels.base import row_slice, white_difference
-from .exact import LOG_2PI, Evidence
+from .exact import LOG_2PI, MarginalLikelihood
 
 NEW_ROWS = 64  # whose variances are solved for together
 
@@ -96,7 +96,7 @@ def kernel_system(kernel, data, rank) -> KernelSystem:
     return KernelSystem(kernel, X, noise, low_rank(D, thin.L))
 
 
-def iterative_evidence(kernel, data, options, *, gradient=True) -> Evidence:
+def iterative_evidence(kernel, data, options, *, gradient=True) -> MarginalLikelihood:
     """log p(y) and its gradient by eqs. (1) to (3)."""
     system = kernel_system(kernel, data, options.rank)
     n, t = data.Y.shape
@@ -110,12 +110,12 @@ def iterative_evidence(kernel, data, options, *, gradient=True) -> Evidence:
     log_det += log_determinant(state.tridiagonals[t:])
     value = -0.5 * float(np.sum(data.Y * A)) - 0.5 * t * (log_det + n * LOG_2PI)
     if not gradient:
-        return Evidence(value, None)
+        return MarginalLikelihood(value, None)
     solved = state.X[:, t:]
     probes = system.factor.solve(Z)
     U = np.hstack([0.5 * A, -0.5 * t / options.n_probes * solved])
     V = np.hstack([A, probes])
-    return Evidence(value, kernel.contract(data.X, None, (U, V)))
+    return MarginalLikelihood(value, kernel.contract(data.X, None, (U, V)))
 
 
 class IterativePosterior(NamedTuple):

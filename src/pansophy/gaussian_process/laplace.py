@@ -53,7 +53,7 @@ from ..core.linalg import (
     solve_triangular,
 )
 from ..core.numerics import softmax
-from .exact import Evidence, explained_variance_blocks, kernel_blocks
+from .exact import MarginalLikelihood, explained_variance_blocks, kernel_blocks
 from .likelihoods import normal_points
 
 TOL = 1e-9  # relative change of f at which the mode is found: its error is squared
@@ -312,9 +312,9 @@ def laplace_evidence(kernel, data, *, gradient=True, f=None, max_iter=100):
     K = kernel(X)
     state = find_mode(K, y, likelihood, f=f, n_latent=n_latent, max_iter=max_iter)
     if not gradient:
-        return Evidence(state.value, None), state
+        return MarginalLikelihood(state.value, None), state
     slope, phi = laplace_gradient(kernel, X, K, y, likelihood, state)
-    return Evidence(state.value, slope, phi), state
+    return MarginalLikelihood(state.value, slope, phi), state
 
 
 def expected_sigmoid(mean, variance):

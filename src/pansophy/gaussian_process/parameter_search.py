@@ -58,7 +58,7 @@ class ParameterVector:
         return x[:p], self.likelihood.with_parameters(x[p:q]), x[q:]
 
     def pull_back(self, evidence) -> np.ndarray:
-        """The gradient in x of an `Evidence`."""
+        """The gradient in x of an `MarginalLikelihood`."""
         theta = self.family.pull_back(evidence.gradient)
         own = evidence.own if len(self.own) else NOTHING
         return np.concatenate([theta, evidence.likelihood, own])

@@ -32,8 +32,8 @@ from ..params import ParameterError, check_count
 from .chain import chain_evidence, chain_posterior, chain_terms
 from .exact import (
     NOTHING,
-    Evidence,
     ExactPosterior,
+    MarginalLikelihood,
     exact_evidence,
     jittered_cholesky,
     sample_count,
@@ -103,7 +103,9 @@ class AbstractSolver(ABC):
         raise TypeError(f"{self.name} has no stochastic search.")
 
     @abstractmethod
-    def evidence(self, kernel, data, own=NOTHING, *, gradient=True) -> Evidence:
+    def evidence(
+        self, kernel, data, own=NOTHING, *, gradient=True
+    ) -> MarginalLikelihood:
         """log p(y), exactly or nearly, and its gradients."""
 
     @abstractmethod

@@ -40,7 +40,7 @@ from ..core.numerics import softmax
 from ..core.progress import SILENT
 from ..distances.pairwise_metrics import block_slices
 from ..optim.stochastic import by_moments, chain_transforms, scale_by_schedule
-from .exact import NOTHING, Evidence, GPData
+from .exact import NOTHING, GPData, MarginalLikelihood
 from .inducing import ROWS, contract_variances, white_and_smooth_variances
 from .likelihoods import hermite_rule, normal_points
 
@@ -226,7 +226,9 @@ def full_pass(system, data: GPData, q) -> BatchPass:
     return BatchPass(bound, NaturalNormal(precision, shift))
 
 
-def bound_gradient(system, data, rows: RowPass, factors, means, growth=1.0) -> Evidence:
+def bound_gradient(
+    system, data, rows: RowPass, factors, means, growth=1.0
+) -> MarginalLikelihood:
     """Eq. (4): partial derivatives in theta, the likelihood and Z, of these rows."""
     kernel, Z, L, _ = system
     A, expected = rows.A, rows.expected
@@ -249,7 +251,7 @@ def bound_gradient(system, data, rows: RowPass, factors, means, growth=1.0) -> E
     by_white = growth * expected.noise if normal else by_prior
     slope = slope + contract_variances(kernel, data.X, by_white, by_prior)
     value = growth * float(np.sum(expected.value))
-    return Evidence(value, slope, growth * expected.phi, by_Z.ravel())
+    return MarginalLikelihood(value, slope, growth * expected.phi, by_Z.ravel())
 
 
 class NaturalState(NamedTuple):
@@ -295,9 +297,9 @@ def variational_evidence(kernel, data: GPData, Z, t, *, gradient=True):
         if gradient:
             parts.append(bound_gradient(system, part, rows, factors, means))
     if not gradient:
-        return Evidence(bound, None), q
+        return MarginalLikelihood(bound, None), q
     slopes = (sum(column) for column in zip(*(part[1:] for part in parts), strict=True))
-    return Evidence(bound, *slopes), q
+    return MarginalLikelihood(bound, *slopes), q
 
 
 class VariationalPosterior(NamedTuple):
@@ -379,8 +381,8 @@ def stochastic_search(model_at, data, x, q, options, prior, rng, task=SILENT):
     Parameters
     ----------
     model_at : callable
-        x -> (kernel, likelihood, Z, pull_back), the last mapping an `Evidence` to the
-        gradient in x.
+        x -> (kernel, likelihood, Z, pull_back), the last mapping a
+        `MarginalLikelihood` to the gradient in x.
     data : GPData
     x : array
         Where the search begins.

@@ -74,7 +74,7 @@ PatienceCount = (
 )
 
 
-class TrainingRows(NamedTuple):
+class TrainingData(NamedTuple):
     """Rows as the net takes them."""
 
     X: Any
@@ -89,7 +89,7 @@ class TrainingRows(NamedTuple):
                 return None if a is None else a[index]
             return a[arrays.namespace(a).asarray(index, device=arrays.device(a))]
 
-        return TrainingRows(*map(part, self))
+        return TrainingData(*map(part, self))
 
     def rows(self):
         """What `nn.train` takes."""
@@ -149,7 +149,7 @@ class AbstractMLP(Estimator):
         X, y, w = begun
         self._refuse_large_values(X)
         warm = not (first or partial)
-        data = TrainingRows(X, self._targets(y, X, first, warm=warm, **known), w)
+        data = TrainingData(X, self._targets(y, X, first, warm=warm, **known), w)
         rng = make_rng(self.random_state)
         if not first:
             self._check_same_net(data.Y)
@@ -270,7 +270,7 @@ class AbstractMLP(Estimator):
         if len(y) != X.shape[0]:
             raise ValueError(f"validation has {X.shape[0]} rows, but {len(y)} targets.")
         w = arrays.asarray(w[0], X) if w else None
-        return TrainingRows(X, self._targets(y, X, False), w)
+        return TrainingData(X, self._targets(y, X, False), w)
 
     def _run(self, data, held, rng, partial):
         n = int(data.X.shape[0])
@@ -380,7 +380,7 @@ class AbstractMLP(Estimator):
             net(b[0]) for b, _ in Batches(held.rows(), 4096, None, device).one_pass()
         ]
         F = np.concatenate([arrays.to_numpy(p) for p in parts])
-        host = TrainingRows(
+        host = TrainingData(
             None, *(None if a is None else arrays.to_numpy(a) for a in held[1:])
         )
         score = self._rate(F, host) if np.isfinite(F).all() else math.nan

@@ -109,10 +109,15 @@ def ssd(
 
 
 def triton_fits(x, B) -> bool:
-    """Whether the Triton kernels take this input: CUDA, sizes that tiles can have."""
+    """Whether the Triton kernels take this input and are the quicker way.
+
+    They need CUDA and sizes that tiles can have. Their gradients in float32 spill
+    registers and take longer than the chunks (benchmarks/gpu_state_space.md).
+    """
     sizes = (x.shape[-1], B.shape[-1])
     tiles = all(s in (16, 32, 64, 128) for s in sizes)
-    floats = x.dtype in (torch.float32, *HALF)
+    forward_only = not (torch.is_grad_enabled() and x.requires_grad)
+    floats = x.dtype in HALF or (x.dtype == torch.float32 and forward_only)
     return x.device.type == "cuda" and tiles and floats and has_triton()
 
 
