@@ -4,8 +4,8 @@
     Z = T V,   V the leading right singular vectors of the training rows          (2)
 
 Vocabulary and V are learned from the training rows: lower-case words of two letters or
-more that occur in at least two rows, the `WORDS` most frequent at most. scikit-learn
-counts words and its truncated SVD finds V; new rows go through plain arrays.
+more that occur in at least two rows, the `WORDS` most frequent at most. scikit-learn's
+truncated SVD finds V; new rows go through plain arrays.
 
 Refs: [Deerwester1990].
 """
@@ -34,7 +34,8 @@ class Words(NamedTuple):
 def fit_words(texts, scale, seed) -> Words:
     """Fit TF-IDF weights and their main directions, eqs. (1) and (2)."""
     from sklearn.decomposition import TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from ..text import TfidfVectorizer
 
     documents = [t or "" for t in texts.to_pylist()]
     counter = TfidfVectorizer(
