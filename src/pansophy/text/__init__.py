@@ -18,7 +18,15 @@ from .language_model import (
     generate,
     perplexity,
 )
+from .latent_dirichlet_allocation import (
+    LatentDirichletAllocation,
+    sample_topic_corpus,
+    top_words,
+    topic_coherence,
+)
+from .lsa import LSA
 from .ngram_model import NGramModel
+from .plsa import PLSA
 from .pre_tokenizers import Pieces, split_text
 from .rank_fusion import FusedRanking, reciprocal_rank_fusion
 from .spell_corrector import SpellCorrector
@@ -47,8 +55,11 @@ __all__ = [
     "Encoding",
     "FusedRanking",
     "HashingVectorizer",
+    "LSA",
     "LanguageModel",
+    "LatentDirichletAllocation",
     "NGramModel",
+    "PLSA",
     "Pieces",
     "SearchResult",
     "SpellCorrector",
@@ -70,6 +81,9 @@ __all__ = [
     "pmi",
     "reciprocal_rank_fusion",
     "remove_stop_words",
+    "sample_topic_corpus",
     "split_text",
     "term_frequency",
+    "top_words",
+    "topic_coherence",
 ]

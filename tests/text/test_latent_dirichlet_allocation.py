@@ -1,0 +1,111 @@
+"""LDA: planted topics, counts that stay consistent, the joint, new documents."""
+
+import numpy as np
+import pytest
+
+from pansophy.text import (
+    LatentDirichletAllocation,
+    sample_topic_corpus,
+    top_words,
+    topic_coherence,
+)
+from pansophy.text import _topic_models as loops
+from pansophy.text.latent_dirichlet_allocation import initial_state, log_joint
+
+PHI = np.array([[5, 5, 4, 1, 0, 0], [0, 0, 1, 4, 5, 5]]) / 15
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return sample_topic_corpus(PHI, np.full(80, 60), alpha=0.3, random_state=0)
+
+
+def test_planted_topics_are_found(corpus):
+    X, theta = corpus
+    model = LatentDirichletAllocation(2, random_state=0, doc_topic_prior=0.3).fit(X)
+    order = np.argsort(model.components_[:, 0])[::-1]
+    phi = (model.components_ / model.components_.sum(axis=1, keepdims=True))[order]
+    np.testing.assert_allclose(phi, PHI, atol=0.05)
+    assert np.abs(model.transform(X)[:, order] - theta).mean() < 0.06
+    rises = -model.history_["objective"]
+    assert rises[-20:].mean() > rises[:3].mean()
+    assert model.perplexity(X) < 6
+
+
+@pytest.mark.parametrize("K", [2, 17, 40])
+def test_counts_stay_consistent(K):
+    rng = np.random.default_rng(0)
+    documents = rng.integers(0, 7, 300).astype(np.int32)
+    words = rng.integers(0, 11, 300).astype(np.int32)
+    state = initial_state(documents, words, (7, 11), K, rng)
+    beta = np.float32(0.1)
+    inverse = (1 / (state.counts.topics + 11 * beta)).astype(np.float32)
+    blocks = -(-K // loops.BLOCK)
+    scratch = np.empty(K, np.float32), np.empty(blocks, np.float32)
+    stream = np.array([7], np.uint64)
+    for _ in range(5):
+        loops.gibbs_sweep(
+            documents, words, state.z, state.counts, np.float32(0.1), beta, stream,
+            inverse, *scratch,
+        )  # fmt: skip
+        again = initial_state(documents, words, (7, 11), K, rng)
+        for part in again.counts:
+            part[:] = 0
+        loops.add_assignments(documents, words, state.z, again.counts)
+        for a, b in zip(state.counts, again.counts):
+            np.testing.assert_array_equal(a, b)
+        expected = 1 / (state.counts.topics + 11 * beta)
+        np.testing.assert_allclose(inverse, expected, rtol=1e-6)
+
+
+def test_draws_follow_the_conditional():
+    # one word whose topic is drawn many times, given fixed others
+    documents = np.zeros(4, np.int32)
+    words = np.array([0, 0, 1, 1], np.int32)
+    share = np.zeros(3)
+    stream = np.array([1], np.uint64)
+    for _ in range(4000):
+        z = np.array([2, 0, 1, 1], np.int32)
+        state = initial_state(documents[:0], words[:0], (1, 2), 3, np.random.default_rng(0))
+        loops.add_assignments(documents, words, z, state.counts)
+        inverse = (1 / (state.counts.topics + 2 * 0.5)).astype(np.float32)
+        loops.gibbs_sweep(
+            documents[:1], words[:1], z[:1], state.counts, np.float32(0.5),
+            np.float32(0.5), stream, inverse, np.empty(3, np.float32),
+            np.empty(1, np.float32),
+        )  # fmt: skip
+        share[z[0]] += 1 / 4000
+    p = np.array([1.5 * 1.5 / 2, 2.5 * 0.5 / 3, 0.5 * 0.5 / 1])
+    np.testing.assert_allclose(share, p / p.sum(), atol=0.03)
+
+
+def test_joint_of_a_small_case():
+    # two documents of one word each: enumerate p(w, z) by sequential draws
+    documents, words = np.array([0, 1], np.int32), np.array([0, 0], np.int32)
+    state = initial_state(documents[:0], words[:0], (2, 2), 2, np.random.default_rng(0))
+    loops.add_assignments(documents, words, np.zeros(2, np.int32), state.counts)
+    # p(z) = 1/2 each; p(w) = 1/2, then (1 + b) / (1 + 2 b) given the first
+    expected = np.log(0.5 * 0.5) + np.log(0.5 * (1 + 0.1) / (1 + 0.2))
+    assert log_joint(state.counts, 0.3, 0.1) == pytest.approx(expected)
+
+
+def test_same_seed_same_topics(corpus):
+    X, _ = corpus
+    fit = lambda: LatentDirichletAllocation(3, max_iter=20, random_state=5).fit(X)
+    np.testing.assert_array_equal(fit().components_, fit().components_)
+
+
+def test_words_and_coherence(corpus):
+    X, _ = corpus
+    words = top_words(PHI, list("abcdef"), 3)
+    assert words == [["a", "b", "c"], ["e", "f", "d"]]
+    good = topic_coherence(PHI, X, 3)
+    mixed = topic_coherence(PHI[:, [0, 4, 1, 3, 5, 2]], X, 3)
+    assert good.mean() > mixed.mean()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="counts of words, got fractions"):
+        LatentDirichletAllocation(2).fit([[0.5, 1.0]])
+    with pytest.raises(ValueError, match="Negative values"):
+        LatentDirichletAllocation(2).fit([[-1.0, 1.0]])
