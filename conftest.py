@@ -1,5 +1,6 @@
 """Set-up of tests and doctests alike: no chance, quiet plots, no figure left open."""
 
+import importlib.util
 import os
 import random
 import sys
@@ -9,6 +10,11 @@ import pytest
 from numpy.random import bit_generator
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# kernels of Triton, which is not on every machine
+collect_ignore_glob = []
+if importlib.util.find_spec("triton") is None:
+    collect_ignore_glob.append("src/pansophy/nn/*_triton.py")
 
 # Generators without a seed ask NumPy for bits, and NumPy the operating system.
 CHANCE = random.Random(0)

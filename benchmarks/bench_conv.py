@@ -122,7 +122,7 @@ CASES = [
             "two blocks of 16 and 32 3x3 kernels with batch normalisation and pooling, "
             "Adam 1e-3, batch 64, 5 epochs, float32 images (rows, side)"
         ),
-        sizes=[(2000, 8), (1000, 24)],
+        sizes=[(500, 24), (1000, 24), (2000, 24)],
         data=images,
         ours=ours,
         peers={"torch loop": torch_loop, "skorch": skorch_net},

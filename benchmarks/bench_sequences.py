@@ -205,7 +205,7 @@ CASES = [
     Case(
         name="lstm_ragged",
         what="LSTM 12-64, 6 classes, 20 to 60 steps, Adam 1e-3, batch 64, 4 epochs",
-        sizes=[(1000,), (4000,)],
+        sizes=[(1000,), (2000,), (4000,)],
         data=ragged_waves,
         ours=ours,
         peers={
@@ -222,7 +222,7 @@ CASES = [
     Case(
         name="attention_memory",
         what="causal attention forwards and backwards, 2 heads of 32: blockwise",
-        sizes=[(1024,), (4096,)],
+        sizes=[(1024,), (2048,), (4096,)],
         data=sequence,
         ours=attention_step("blockwise"),
         peers={"matrix of weights": attention_step("plain")},

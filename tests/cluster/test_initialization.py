@@ -1,5 +1,6 @@
 """Seeds: probabilities, invariance to how rows are written, quality, loops."""
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,6 +127,12 @@ def test_draw_is_a_look_up_in_the_running_sum():
     assert found.tolist() == [4, 4, 1, 1, 3, 3]
 
 
+@numba.njit
+def call_find_nearest(X, m, count, listed, both, A, c2, work):
+    """Only loops can call it."""
+    loops.find_nearest(X, m, count, listed, both, A, c2, work)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (3, 5), (8, 4), (13, 30), (129, 33)])
 @pytest.mark.parametrize("listed", [False, True])
@@ -141,7 +148,7 @@ def test_nearest_of_a_tile_matches_the_oracle(dtype, d, k, listed, both):
     work = loops.nearest_workspace(k, d, dtype)
     _, _, best, second, norm, _, rows, z = work
     rows[:n] = rng.permutation(at) if listed else at
-    loops.find_nearest(X, terms.m, n, listed, both, terms.A, terms.c2, work)
+    call_find_nearest(X, terms.m, n, listed, both, terms.A, terms.c2, work)
     X = X[rows[:n]].astype(float)
     label, first, *rest = oracle.two_nearest(X, C) if k > 1 else (np.zeros(n), None)
     np.testing.assert_array_equal(z, label)

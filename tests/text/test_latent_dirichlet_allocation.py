@@ -14,6 +14,13 @@ from pansophy.text.latent_dirichlet_allocation import initial_state, log_joint
 
 PHI = np.array([[5, 5, 4, 1, 0, 0], [0, 0, 1, 4, 5, 5]]) / 15
 
+ONES = np.ones(300, np.float32)
+
+
+def no_words(shape, K):
+    none = np.empty(0, np.int32)
+    return initial_state(none, none, ONES[:0], shape, K, np.random.default_rng(0))
+
 
 @pytest.fixture(scope="module")
 def corpus():
@@ -37,7 +44,7 @@ def test_counts_stay_consistent(K):
     rng = np.random.default_rng(0)
     documents = rng.integers(0, 7, 300).astype(np.int32)
     words = rng.integers(0, 11, 300).astype(np.int32)
-    state = initial_state(documents, words, (7, 11), K, rng)
+    state = initial_state(documents, words, ONES, (7, 11), K, rng)
     beta = np.float32(0.1)
     inverse = (1 / (state.counts.topics + 11 * beta)).astype(np.float32)
     blocks = -(-K // loops.BLOCK)
@@ -45,13 +52,11 @@ def test_counts_stay_consistent(K):
     stream = np.array([7], np.uint64)
     for _ in range(5):
         loops.gibbs_sweep(
-            documents, words, state.z, state.counts, np.float32(0.1), beta, stream,
-            inverse, *scratch,
+            documents, words, ONES, state.z, state.counts, np.float32(0.1), beta,
+            stream, inverse, *scratch,
         )  # fmt: skip
-        again = initial_state(documents, words, (7, 11), K, rng)
-        for part in again.counts:
-            part[:] = 0
-        loops.add_assignments(documents, words, state.z, again.counts)
+        again = no_words((7, 11), K)
+        loops.add_assignments(documents, words, ONES, state.z, again.counts)
         for a, b in zip(state.counts, again.counts):
             np.testing.assert_array_equal(a, b)
         expected = 1 / (state.counts.topics + 11 * beta)
@@ -66,11 +71,11 @@ def test_draws_follow_the_conditional():
     stream = np.array([1], np.uint64)
     for _ in range(4000):
         z = np.array([2, 0, 1, 1], np.int32)
-        state = initial_state(documents[:0], words[:0], (1, 2), 3, np.random.default_rng(0))
-        loops.add_assignments(documents, words, z, state.counts)
+        state = no_words((1, 2), 3)
+        loops.add_assignments(documents, words, ONES, z, state.counts)
         inverse = (1 / (state.counts.topics + 2 * 0.5)).astype(np.float32)
         loops.gibbs_sweep(
-            documents[:1], words[:1], z[:1], state.counts, np.float32(0.5),
+            documents[:1], words[:1], ONES, z[:1], state.counts, np.float32(0.5),
             np.float32(0.5), stream, inverse, np.empty(3, np.float32),
             np.empty(1, np.float32),
         )  # fmt: skip
@@ -82,11 +87,21 @@ def test_draws_follow_the_conditional():
 def test_joint_of_a_small_case():
     # two documents of one word each: enumerate p(w, z) by sequential draws
     documents, words = np.array([0, 1], np.int32), np.array([0, 0], np.int32)
-    state = initial_state(documents[:0], words[:0], (2, 2), 2, np.random.default_rng(0))
-    loops.add_assignments(documents, words, np.zeros(2, np.int32), state.counts)
+    state = no_words((2, 2), 2)
+    loops.add_assignments(documents, words, ONES, np.zeros(2, np.int32), state.counts)
     # p(z) = 1/2 each; p(w) = 1/2, then (1 + b) / (1 + 2 b) given the first
     expected = np.log(0.5 * 0.5) + np.log(0.5 * (1 + 0.1) / (1 + 0.2))
     assert log_joint(state.counts, 0.3, 0.1) == pytest.approx(expected)
+
+
+def test_fractions_are_words_of_less_weight(corpus):
+    X, _ = corpus
+    whole = LatentDirichletAllocation(2, random_state=0, max_iter=60).fit(X)
+    half = LatentDirichletAllocation(2, random_state=0, max_iter=60).fit(X + 0.25)
+    total = half.components_.sum() - 2 * 6 * half.topic_word_prior_
+    assert total == pytest.approx((X + 0.25).sum(), rel=1e-5)
+    close = lambda m: np.sort(m.components_ / m.components_.sum(1, keepdims=True), 0)
+    np.testing.assert_allclose(close(half), close(whole), atol=0.06)
 
 
 def test_same_seed_same_topics(corpus):
@@ -105,7 +120,5 @@ def test_words_and_coherence(corpus):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="counts of words, got fractions"):
-        LatentDirichletAllocation(2).fit([[0.5, 1.0]])
     with pytest.raises(ValueError, match="Negative values"):
         LatentDirichletAllocation(2).fit([[-1.0, 1.0]])

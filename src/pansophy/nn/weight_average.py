@@ -93,7 +93,8 @@ class AveragedWeights:
         self.current = {
             key: tensor
             for key, tensor in net.state_dict().items()
-            if tensor.is_floating_point() or tensor.is_complex()
+            if (tensor.is_floating_point() or tensor.is_complex())
+            and bool(tensor.isfinite().all())  # infinite limits are constants
         }
         self.average = {key: t.detach().clone() for key, t in self.current.items()}
 

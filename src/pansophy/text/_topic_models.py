@@ -52,12 +52,12 @@ class TopicCounts(NamedTuple):
 
 
 @compiled
-def add_assignments(documents, words, z, counts):
-    """Add the topics of tokens to counts of zeros."""
+def add_assignments(documents, words, weights, z, counts):
+    """Add the topics of tokens, with their weights, to counts of zeros."""
     for i in range(len(z)):
-        counts.documents[documents[i], z[i]] += 1
-        counts.words[words[i], z[i]] += 1
-        counts.topics[z[i]] += 1
+        counts.documents[documents[i], z[i]] += weights[i]
+        counts.words[words[i], z[i]] += weights[i]
+        counts.topics[z[i]] += weights[i]
 
 
 @compiled(inner=True, fastmath=FASTMATH)
@@ -77,7 +77,9 @@ def topic_weights(of_document, of_word, inverse, alpha, beta, p, sums):
 
 
 @compiled
-def gibbs_sweep(documents, words, z, counts, alpha, beta, stream, inverse, p, sums):
+def gibbs_sweep(
+    documents, words, weights, z, counts, alpha, beta, stream, inverse, p, sums
+):
     """Draw the topic of every token anew, given those of all others, eq. (3).
 
     `inverse` is 1 / (n_k + V beta), kept up to date; `p` and `sums` are scratch.
@@ -90,9 +92,10 @@ def gibbs_sweep(documents, words, z, counts, alpha, beta, stream, inverse, p, su
         old = z[i]
         of_document = counts.documents[d]
         of_word = counts.words[w]
-        of_document[old] -= 1
-        of_word[old] -= 1
-        counts.topics[old] -= 1
+        v = weights[i]
+        of_document[old] = max(of_document[old] - v, np.float32(0.0))
+        of_word[old] = max(of_word[old] - v, np.float32(0.0))
+        counts.topics[old] = max(counts.topics[old] - v, np.float32(0.0))
         inverse[old] = 1 / (counts.topics[old] + beta_total)
         total = topic_weights(of_document, of_word, inverse, alpha, beta, p, sums)
         left = np.float32(random_uniform(stream)) * total
@@ -106,7 +109,7 @@ def gibbs_sweep(documents, words, z, counts, alpha, beta, stream, inverse, p, su
             left -= p[new]
             new += 1
         z[i] = new
-        of_document[new] += 1
-        of_word[new] += 1
-        counts.topics[new] += 1
+        of_document[new] += v
+        of_word[new] += v
+        counts.topics[new] += v
         inverse[new] = 1 / (counts.topics[new] + beta_total)

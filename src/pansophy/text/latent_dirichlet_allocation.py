@@ -13,8 +13,9 @@ function. A sweep draws every z_i given the others,
 
     p(z_i = k) ~ (n_dk + alpha)(n_kw + beta) / (n_k + V beta)                     (3)
 
-where counts leave out word i. phi and theta are read off the counts, averaged over the
-last `n_samples` sweeps. New documents are folded in with phi fixed.
+where counts leave out word i. A fractional count is words of less weight. phi and theta
+are read off the counts, averaged over the last `n_samples` sweeps. New documents are
+folded in with phi fixed.
 
 Cost      O(K) a word and sweep, in vectors of topics
 Shapes    X (D, V) counts   components_ (K, V)
@@ -114,19 +115,18 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         """Draw topics for the words of documents, given as counts of words."""
         X, _ = self._check_training_data(X, accept_sparse="csr")
         indptr, indices, values = check_counts(self, X)
-        repeats = values.astype(np.int64)
-        if (repeats != values).any():
-            raise ValueError(
-                "LatentDirichletAllocation needs counts of words, got fractions."
-            )
+        repeats = np.ceil(values).astype(np.int64)
         K = self.n_components
         alpha = self.doc_topic_prior_ = float(self.doc_topic_prior or 1 / K)
         beta = self.topic_word_prior_ = float(self.topic_word_prior or 1 / K)
         rows = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
         documents = np.repeat(rows, repeats).astype(np.int32)
         words = np.repeat(indices, repeats).astype(np.int32)
+        filled = repeats > 0  # a count of 2.5 is three words of weight 5/6
+        weight = np.repeat(values[filled] / repeats[filled], repeats[filled])
+        weight = weight.astype(np.float32)
         rng = make_rng(self.random_state)
-        start = initial_state(documents, words, X.shape, K, rng)
+        start = initial_state(documents, words, weight, X.shape, K, rng)
         stream = rng.integers(0, 2**63, 1).astype(np.uint64)
         first_kept = self.max_iter - min(self.n_samples, self.max_iter)
         inverse = (1 / (start.counts.topics + X.shape[1] * beta)).astype(np.float32)
@@ -136,7 +136,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         def sweep(state):
             nonlocal sweeps
             loops.gibbs_sweep(
-                documents, words, state.z, state.counts, np.float32(alpha),
+                documents, words, weight, state.z, state.counts, np.float32(alpha),
                 np.float32(beta), stream, inverse, *scratch,
             )  # fmt: skip
             sweeps += 1
@@ -190,7 +190,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def initial_state(documents, words, shape, K, rng) -> GibbsState:
+def initial_state(documents, words, weights, shape, K, rng) -> GibbsState:
     """Topics drawn evenly."""
     z = rng.integers(0, K, len(words)).astype(np.int32)
     counts = TopicCounts(
@@ -198,7 +198,7 @@ def initial_state(documents, words, shape, K, rng) -> GibbsState:
         np.zeros((shape[1], K), np.float32),
         np.zeros(K, np.float32),
     )
-    loops.add_assignments(documents, words, z, counts)
+    loops.add_assignments(documents, words, weights, z, counts)
     return GibbsState(z, counts, (np.zeros((shape[1], K)), 0), np.inf)
 
 

@@ -219,7 +219,9 @@ class TfidfTransformer(Transformer, Estimator, auto_wrap_output_keys=None):
 
     def fit(self, X, y=None):
         """Learn the weights (2) of the terms."""
-        X, _ = self._check_training_data(X, accept_sparse=("csr", "csc"), dtype=None)
+        X, _ = self._check_training_data(
+            X, accept_sparse=("csr", "csc"), dtype="numeric"
+        )
         dtype = X.dtype if X.dtype in FLOATS else np.float64
         if self.use_idf:
             kind = self.idf or ("sklearn_smooth" if self.smooth_idf else "sklearn")

@@ -162,6 +162,7 @@ OTHER_TASKS = {
     "graphical": "models how columns depend on each other, without a target",
     "state_space": "models sequences, not independent rows",
     "sampling": "draws from a given density",
+    "text": "works on texts; columns of text are prepared for all methods",
     "rl": "learns by acting in an environment",
 }
 NOT_A_COUNT_LOSS = (
