@@ -149,7 +149,7 @@ from pansophy.core import loop_cache
 found = {}
 for info in pkgutil.walk_packages(pansophy.__path__, "pansophy."):
     name = info.name.rsplit(".", 1)[1]
-    if not name.startswith("_") or name == "__main__":
+    if not name.startswith("_") or name == "__main__" or name.endswith("_triton"):
         continue
     module = importlib.import_module(info.name)
     for name, value in vars(module).items():

@@ -78,7 +78,9 @@ def test_every_loss_on_every_kind_of_rows(loss, intercept, tmp_path, rng):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("loss", POINTWISE, ids=lambda a: a.name)
+@pytest.mark.parametrize(
+    "loss", [x for x in POINTWISE if x.kind >= 0], ids=lambda a: a.name
+)
 def test_passes_match_the_oracle(loss, rng):
     n, d = 70, 3  # more than one chunk of rows
     X, v, w = rng.normal(size=(n, d)), rng.uniform(size=n), rng.normal(size=d)

@@ -1,7 +1,6 @@
 """Nets for sequences as estimators: forms of input, searches, weights, files."""
 
 import io
-import signal
 import warnings
 import zipfile
 from pathlib import Path
@@ -214,7 +213,7 @@ def test_interrupted_training_leaves_a_usable_model(monkeypatch):
     def counted(net, batch):
         steps.append(1)
         if len(steps) == 12:
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
         return losses(net, batch)
 
     monkeypatch.setattr(nn.SequenceNet, "losses", counted)

@@ -93,13 +93,12 @@ class AbstractFalkon(AbstractKernelModel):
     """Centres, features and the expansion: what both models share."""
 
     def _check_rows(self, X, y, sample_weight, y_kind):
-        X, y, w = self._check_kernel_data(X, y, sample_weight, y_kind)
         if self._precomputed:
             raise ParameterError(
                 f"{type(self).__name__} computes the kernel by tiles: a precomputed "
                 "one is for KernelRidge and KernelLogisticRegression."
             )
-        return X, y, w
+        return self._check_kernel_data(X, y, sample_weight, y_kind)
 
     def _features(self, X, w):
         model: Any = self

@@ -20,11 +20,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator, Transformer
 from ..decomposition import TruncatedSVD
 from ..params import Count, Flag, check_params
+from ..persist.saved_state import FloatArray, Part, saved_state
 from ..typing import Seed
 from .abstract_vectorizer import AbstractVectorizer, TextInput, check_documents
 from .tfidf import TfidfVectorizer
 
 
+@saved_state(
+    components_=FloatArray("topics", "terms"),
+    singular_values_=FloatArray("topics"),
+    vectorizer_=Part(AbstractVectorizer),
+)
 @dataclass(eq=False, repr=False)
 class LSA(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
     """Vectors of texts by TF-IDF and a truncated SVD, eq. (1).

@@ -144,14 +144,6 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn the topics of documents, given as counts of words."""
-        self._fit(X, sample_weight)
-        return self
-
-    def fit_transform(self, X, y=None, sample_weight=None):
-        """Learn the topics; p(z | d) of the documents."""
-        return self._fit(X, sample_weight).theta
-
-    def _fit(self, X, sample_weight) -> Topics:
         X, w = self._check_training_data(
             X, sample_weight=sample_weight, accept_sparse="csr"
         )
@@ -193,7 +185,11 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
         shares = (weights * per_row) @ topics.theta
         self.topic_shares_ = shares / n_words if shares.any() else topics.theta.mean(0)
         self.log_likelihood_ = -float(result.state.objective)
-        return topics
+        return self
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Learn the topics; p(z | d) of the documents."""
+        return self.fit(X, y, sample_weight).transform(X)
 
     def transform(self, X):
         """p(z | d) of documents."""
