@@ -40,7 +40,7 @@ from .conv import (
     transposed_output_size,
 )
 from .conv_net import ConvNet
-from .data_sources import FileRows, ParquetRows, RaggedRows
+from .data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
 from .decoding import TokenModel, beam_search, decode
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
@@ -175,6 +175,7 @@ __all__ = [
     "TabularResNet",
     "TimeGradients",
     "TokenModel",
+    "TokenWindows",
     "TorchOptimiser",
     "Training",
     "TrainingState",
