@@ -51,6 +51,16 @@ from .hippo import hippo_legs, legs_coefficients, reconstruct_history
 from .init import glorot_uniform
 from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
+from .lora import (
+    LoRALinear,
+    add_lora,
+    load_lora,
+    lora_layers,
+    lora_weights,
+    merge_lora,
+    remove_lora,
+    unmerge_lora,
+)
 from .mamba import Mamba
 from .mlp import MLP
 from .model_size import count_flops, count_parameters
@@ -135,6 +145,7 @@ __all__ = [
     "LeakyReLU",
     "LearnedPositions",
     "Lion",
+    "LoRALinear",
     "LocallyConnected",
     "MLP",
     "MLPField",
@@ -184,6 +195,7 @@ __all__ = [
     "TransformerEncoder",
     "WeightAverage",
     "activations",
+    "add_lora",
     "approximation_curve",
     "attend",
     "augment",
@@ -215,11 +227,16 @@ __all__ = [
     "legs_coefficients",
     "lipschitz_bound",
     "lipschitz_estimate",
+    "load_lora",
+    "lora_layers",
+    "lora_weights",
+    "merge_lora",
     "odeint",
     "parallel",
     "quantile_bins",
     "read_checkpoint",
     "reconstruct_history",
+    "remove_lora",
     "saliency",
     "saturation_report",
     "scan",
@@ -233,6 +250,7 @@ __all__ = [
     "training_report",
     "transposed_output_size",
     "unfreeze",
+    "unmerge_lora",
     "write_checkpoint",
     "xor_network",
 ]

@@ -1,7 +1,15 @@
-"""Text: tokens, counts, search, distances and language models."""
+"""Text: tokens, counts, search, distances and language models.
+
+Names of `NEEDS_TORCH` are imported when they are asked for; they need the extra `deep`.
+"""
+
+import importlib
+import importlib.util
+from typing import Any
 
 from .bm25 import BM25, SearchResult
 from .bpe import BPE, Encoding
+from .constrained_decoding import Grammar, StringSet, allowed_tokens
 from .cooccurrence import (
     Cooccurrence,
     collocations,
@@ -54,6 +62,7 @@ __all__ = [
     "CountVectorizer",
     "Encoding",
     "FusedRanking",
+    "Grammar",
     "HashingVectorizer",
     "LSA",
     "LanguageModel",
@@ -63,8 +72,10 @@ __all__ = [
     "Pieces",
     "SearchResult",
     "SpellCorrector",
+    "StringSet",
     "TfidfTransformer",
     "TfidfVectorizer",
+    "allowed_tokens",
     "bits_per_byte",
     "collocations",
     "cooccurrence",
@@ -87,3 +98,20 @@ __all__ = [
     "top_words",
     "topic_coherence",
 ]
+
+# names of modules that import torch
+NEEDS_TORCH = {
+    "NeuralLanguageModel": "neural_language_model",
+}
+
+
+def __getattr__(name) -> Any:
+    if name in NEEDS_TORCH:
+        module = importlib.import_module(f".{NEEDS_TORCH[name]}", __name__)
+        return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    has_torch = importlib.util.find_spec("torch") is not None
+    return sorted([*globals(), *(NEEDS_TORCH if has_torch else ())])
