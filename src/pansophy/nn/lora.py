@@ -58,6 +58,11 @@ class LoRALinear(nn.Module):
         self.register_buffer("original", None)  # W while the addition is merged
 
     @property
+    def weight(self) -> nn.Parameter:
+        """W."""
+        return self.base.weight
+
+    @property
     def in_features(self) -> int:
         return self.base.in_features
 

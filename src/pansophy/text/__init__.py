@@ -101,7 +101,9 @@ __all__ = [
 
 # names of modules that import torch
 NEEDS_TORCH = {
+    "DPOTrainer": "dpo",
     "NeuralLanguageModel": "neural_language_model",
+    "dpo_loss": "dpo",
 }
 
 
