@@ -1,6 +1,6 @@
 """Text: tokens, counts, search, distances and language models.
 
-Names of `NEEDS_TORCH` are imported when they are asked for; they need the extra `deep`.
+Names of `HOME` are imported when they are asked for; most of them need the extra `deep`.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from .cooccurrence import (
 )
 from .count_vectorizer import CountVectorizer
 from .hashing_vectorizer import HashingVectorizer
+from .hmm_tagger import HMMTagger, most_frequent_tags
 from .language_model import (
     LanguageModel,
     bits_per_byte,
@@ -37,6 +38,15 @@ from .ngram_model import NGramModel
 from .plsa import PLSA
 from .pre_tokenizers import Pieces, split_text
 from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+from .span_measures import (
+    Span,
+    SpanReport,
+    SpanScore,
+    span_report,
+    spans_to_tags,
+    tag_report,
+    tags_to_spans,
+)
 from .spell_corrector import SpellCorrector
 from .string_distances import (
     Alignment,
@@ -53,16 +63,19 @@ from .tfidf import (
     inverse_document_frequency,
     term_frequency,
 )
+from .word_features import sentence_features, word_shape
 
 __all__ = [
     "Alignment",
     "BM25",
     "BPE",
+    "CRFTagger",
     "Cooccurrence",
     "CountVectorizer",
     "Encoding",
     "FusedRanking",
     "Grammar",
+    "HMMTagger",
     "HashingVectorizer",
     "LSA",
     "LanguageModel",
@@ -71,6 +84,9 @@ __all__ = [
     "PLSA",
     "Pieces",
     "SearchResult",
+    "Span",
+    "SpanReport",
+    "SpanScore",
     "SpellCorrector",
     "StringSet",
     "TfidfTransformer",
@@ -88,32 +104,42 @@ __all__ = [
     "jaro_similarity",
     "jaro_winkler_similarity",
     "longest_common_subsequence",
+    "most_frequent_tags",
     "perplexity",
     "pmi",
     "reciprocal_rank_fusion",
     "remove_stop_words",
     "sample_topic_corpus",
+    "sentence_features",
+    "span_report",
+    "spans_to_tags",
     "split_text",
+    "tag_report",
+    "tags_to_spans",
     "term_frequency",
     "top_words",
     "topic_coherence",
+    "word_shape",
 ]
 
-# names of modules that import torch
-NEEDS_TORCH = {
+# names that are imported when they are asked for, and their modules
+HOME = {
+    "CRFTagger": "crf_tagger",
     "DPOTrainer": "dpo",
     "NeuralLanguageModel": "neural_language_model",
+    "NeuralTagger": "neural_tagger",
     "dpo_loss": "dpo",
 }
+NEEDS_TORCH = {"DPOTrainer", "NeuralLanguageModel", "NeuralTagger", "dpo_loss"}
 
 
 def __getattr__(name) -> Any:
-    if name in NEEDS_TORCH:
-        module = importlib.import_module(f".{NEEDS_TORCH[name]}", __name__)
-        return getattr(module, name)
+    if name in HOME:
+        return getattr(importlib.import_module(f".{HOME[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     has_torch = importlib.util.find_spec("torch") is not None
-    return sorted([*globals(), *(NEEDS_TORCH if has_torch else ())])
+    lazy = [name for name in HOME if has_torch or name not in NEEDS_TORCH]
+    return sorted({*globals(), *lazy})
