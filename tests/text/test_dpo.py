@@ -37,7 +37,9 @@ def model(request):
 
 def test_worked_example():
     """Log-ratios of +1 and -0.5 at beta = 0.1, and none."""
-    assert float(dpo_loss(-5.0, -7.0, -5.0, -7.0).loss) == pytest.approx(0.693147, abs=1e-6)
+    assert float(dpo_loss(-5.0, -7.0, -5.0, -7.0).loss) == pytest.approx(
+        0.693147, abs=1e-6
+    )
     found = dpo_loss(-4.0, -7.5, -5.0, -7.0)
     assert float(found.loss) == pytest.approx(0.620957, abs=1e-6)
     assert float(found.chosen_reward) == pytest.approx(0.1)
@@ -59,12 +61,12 @@ def test_other_losses_by_hand():
 
 @pytest.mark.parametrize("kind", ["sigmoid", "hinge", "ipo"])
 def test_gradients_at_the_reference(kind):
-    w, l = (torch.tensor([-3.0], requires_grad=True) for _ in range(2))
+    w, lost = (torch.tensor([-3.0], requires_grad=True) for _ in range(2))
     r = torch.tensor([-3.0])
-    dpo_loss(w, l, r, r, kind=kind, beta=0.4).loss.sum().backward()
+    dpo_loss(w, lost, r, r, kind=kind, beta=0.4).loss.sum().backward()
     slope = {"sigmoid": 0.2, "hinge": 0.4, "ipo": 2 / 0.8}[kind]
     assert float(w.grad) == pytest.approx(-slope)
-    assert float(l.grad) == pytest.approx(slope)  # swapping turns the sign
+    assert float(lost.grad) == pytest.approx(slope)  # swapping turns the sign
     finite = float(dpo_loss(-3.0 + 1e-6, -3.0, -3.0, -3.0, kind=kind, beta=0.4).loss)
     start = float(dpo_loss(-3.0, -3.0, -3.0, -3.0, kind=kind, beta=0.4).loss)
     assert (finite - start) / 1e-6 == pytest.approx(-slope, rel=1e-4)
@@ -127,7 +129,9 @@ def test_preferences_are_learnt(model, loss):
     rewards = trainer.implicit_reward(PROMPTS, RIGHT)
     margin = rewards - trainer.implicit_reward(PROMPTS, WRONG)
     assert trainer.history_["margin"][-1] == pytest.approx(margin.mean(), abs=1e-4)
-    logs = [trainer.model_.log_prob(a, p) for a, p in zip([" hot", " cold"], ["tea is"] * 2)]
+    logs = [
+        trainer.model_.log_prob(a, p) for a, p in zip([" hot", " cold"], ["tea is"] * 2)
+    ]
     assert logs[0] > logs[1]
     assert trainer.history_["chosen_length"][0] > 1
 
@@ -145,7 +149,9 @@ def test_adapter_only_and_validation_pairs(model):
     trainer = DPOTrainer(
         model, rank=2, n_epochs=10, learning_rate_init=0.05, length_normalised=True,
         random_state=0,
-    ).fit(PROMPTS, RIGHT, WRONG, validation=(PROMPTS[:2], RIGHT[:2], WRONG[:2]))  # fmt: skip
+    )  # fmt: skip
+    held = (PROMPTS[:2], RIGHT[:2], WRONG[:2])
+    trainer.fit(PROMPTS, RIGHT, WRONG, validation=held)
     assert trainer.history_["margin"][-1] > 0
     names = [n for n, p in trainer.model_.net_.named_parameters() if p.requires_grad]
     assert names and all(n.endswith((".A", ".B")) for n in names)

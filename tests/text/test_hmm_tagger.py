@@ -64,7 +64,9 @@ def test_tags_are_the_best_of_all(corpus):
     for words in (["the", "can"], ["a", "zork", "can", "fish"], ["light"]):
         tags, marginals = brute_force(model, words)
         assert model.predict([words]) == [tags]
-        np.testing.assert_allclose(model.predict_proba([words])[0], marginals, atol=1e-9)
+        np.testing.assert_allclose(
+            model.predict_proba([words])[0], marginals, atol=1e-9
+        )
 
 
 def test_beats_the_most_frequent_tag_on_ambiguous_words(corpus):
@@ -86,12 +88,27 @@ def test_beats_the_most_frequent_tag_on_ambiguous_words(corpus):
     unknown = [x for x in triples if x[0] not in usual]
     assert len(unknown) > 40
     assert np.mean([t == f for _, t, f in unknown]) > 0.95
-    assert model.score(new, wanted) == pytest.approx(np.mean([t == f for _, t, f in triples]))
+    assert model.score(new, wanted) == pytest.approx(
+        np.mean([t == f for _, t, f in triples])
+    )
 
 
 def test_brace_and_not_brare():
     """Handwriting: r and c look alike; pairs of letters tell them apart."""
-    words = "brace grace trace race place face bare care rare brand crab area".split()
+    words = [
+        "brace",
+        "grace",
+        "trace",
+        "race",
+        "place",
+        "face",
+        "bare",
+        "care",
+        "rare",
+        "brand",
+        "crab",
+        "area",
+    ]
     looks = {"r": "r-or-c", "c": "r-or-c"}
     shown = [[looks.get(letter, letter) for letter in word] for word in words]
     model = HMMTagger().fit(shown, [list(word) for word in words])

@@ -253,7 +253,7 @@ def test_resumed_run_is_the_run(tmp_path):
     whole = NeuralLanguageModel(**sizes).fit(TEXTS)
     path = tmp_path / "run"
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     calls = []
@@ -262,13 +262,13 @@ def test_resumed_run_is_the_run(tmp_path):
     def stopping(self):
         calls.append(1)
         if len(calls) == 3:
-            raise Stop
+            raise StopError
         return original(self)
 
     part = NeuralLanguageModel(**sizes, checkpoint=path)
     nn.Training._validate = stopping
     try:
-        with pytest.raises(Stop):
+        with pytest.raises(StopError):
             part.fit(TEXTS)
     finally:
         nn.Training._validate = original
@@ -334,7 +334,8 @@ def test_fine_tuning_with_an_adapter(architecture, tmp_path):
     again = pansophy.load(tmp_path / "model").load_adapter(path)
     assert again.log_probs(other)[0].tolist() == tuned.log_probs(other)[0].tolist()
     merged = tuned.merge_adapter()
-    np.testing.assert_allclose(merged.log_probs(other)[0], tuned.log_probs(other)[0], atol=1e-4)  # fmt: skip
+    one, two = (m.log_probs(other)[0] for m in (merged, tuned))
+    np.testing.assert_allclose(one, two, atol=1e-4)
     assert weights(merged).keys() == before.keys()
     with pytest.raises(ValueError, match="no adapter"):
         merged.save_adapter(path)
@@ -449,7 +450,7 @@ def test_gpt2_files_give_gpt2(gpt2_folder):
 def test_gpt2_files_with_a_prefix_and_more_buffers(gpt2_folder):
     from safetensors.torch import save_file
 
-    folder, config, state = gpt2_folder
+    folder, _, state = gpt2_folder
     plain = NeuralLanguageModel.from_gpt2(folder).log_prob("the cat")
     prefixed = {f"transformer.{k}": v for k, v in state.items()}
     prefixed["transformer.h.0.attn.bias"] = torch.ones(1, 1, 32, 32).tril()
@@ -461,7 +462,8 @@ def test_gpt2_files_that_do_not_fit(gpt2_folder):
     from safetensors.torch import save_file
 
     folder, config, state = gpt2_folder
-    save_file({k: v for k, v in state.items() if "c_fc" not in k}, folder / "model.safetensors")  # fmt: skip
+    part = {k: v for k, v in state.items() if "c_fc" not in k}
+    save_file(part, folder / "model.safetensors")
     with pytest.raises(ValueError, match="lacks weights of GPT-2"):
         NeuralLanguageModel.from_gpt2(folder)
     config["activation_function"] = "swish"

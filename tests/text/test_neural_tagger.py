@@ -89,7 +89,9 @@ def test_save_load_same_seed_and_unfitted(bilstm, corpus, tmp_path):
     pansophy.save(bilstm, tmp_path / "model")
     assert pansophy.load(tmp_path / "model").predict(new) == bilstm.predict(new)
     again = NeuralTagger(**SMALL).fit(*corpus[0])
-    np.testing.assert_array_equal(again.predict_proba(new)[0], bilstm.predict_proba(new)[0])
+    np.testing.assert_array_equal(
+        again.predict_proba(new)[0], bilstm.predict_proba(new)[0]
+    )
     with pytest.raises(NotFittedError):
         NeuralTagger().predict(["a b"])
     with pytest.raises(ValueError, match="sentence 0 has 2 words, but 1 tags"):

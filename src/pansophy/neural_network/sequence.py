@@ -578,7 +578,7 @@ class AbstractTagger(AbstractNet):
         return chain_evidence(F.values, self.transitions_, F.ends)
 
     def _store_transitions(self):
-        """Set `transitions_`, the mean over the nets, if labels depend on each other."""
+        """Set `transitions_`, the mean over the nets, if the output is a chain."""
         if self.output == "crf":
             tables = [net.chain.T.detach().double().numpy() for net in self.nets_]
             self.transitions_ = np.mean(tables, axis=0)

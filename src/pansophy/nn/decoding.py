@@ -44,14 +44,14 @@ class TokenModel(nn.Module):
     torch.Size([1, 3])
     """
 
-    def __init__(
-        self, vocabulary, layer, d, *, tied=False, separator=None, length=1
-    ):
+    def __init__(self, vocabulary, layer, d, *, tied=False, separator=None, length=1):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, d)
         self.layer = layer
         self.separator = separator
         self.length = int(length)
+        # other layers cut packed documents apart, in every step in another way
+        self.capturable = isinstance(layer, TransformerEncoder) or separator is None
         self.output = nn.Linear(layer.width, vocabulary, bias=not tied)
         if tied:
             if layer.width != d:

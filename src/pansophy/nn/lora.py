@@ -204,7 +204,8 @@ def load_lora(net: nn.Module, weights: dict[str, Tensor], *, alpha=None) -> nn.M
         rank = len(weights[f"{name}.A"])
         layer = lora_layers(add_lora(net, [name], rank=rank, alpha=alpha))[name]
         for part in ("A", "B"):
-            own, given = getattr(layer, part), weights[f"{name}.{part}"]
+            own = getattr(layer, part)
+            given = weights[f"{name}.{part}"]
             if own.shape != given.shape:
                 raise ValueError(
                     f"{name} of the net has an addition {part} of shape "

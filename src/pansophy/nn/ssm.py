@@ -190,7 +190,10 @@ def diagonal_powers(A: Pair, exponents) -> Pair:
 
 
 def vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
-    """2 Re sum_n w_n A_n^t for t < length, eq. (6): (..., H, length), w (..., H, N/2)."""
+    """2 Re sum_n w_n A_n^t for t < length, eq. (6): (..., H, length).
+
+    w is (..., H, N/2).
+    """
     c = max(1, math.isqrt(length - 1) + 1)
     rows = -(-length // c)
     near = diagonal_powers(A, range(c))  # A^i, (H, N/2, c)

@@ -1,6 +1,6 @@
 """Text: tokens, counts, search, distances and language models.
 
-Names of `HOME` are imported when they are asked for; most of them need the extra `deep`.
+Names of `HOME` are imported when they are asked for; most need the extra `deep`.
 """
 
 import importlib
@@ -18,6 +18,7 @@ from .cooccurrence import (
     remove_stop_words,
 )
 from .count_vectorizer import CountVectorizer
+from .glove import GloVe
 from .hashing_vectorizer import HashingVectorizer
 from .hmm_tagger import HMMTagger, most_frequent_tags
 from .language_model import (
@@ -38,6 +39,7 @@ from .ngram_model import NGramModel
 from .plsa import PLSA
 from .pre_tokenizers import Pieces, split_text
 from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+from .skip_gram import SkipGram
 from .span_measures import (
     Span,
     SpanReport,
@@ -74,6 +76,7 @@ __all__ = [
     "CountVectorizer",
     "Encoding",
     "FusedRanking",
+    "GloVe",
     "Grammar",
     "HMMTagger",
     "HashingVectorizer",
@@ -84,6 +87,7 @@ __all__ = [
     "PLSA",
     "Pieces",
     "SearchResult",
+    "SkipGram",
     "Span",
     "SpanReport",
     "SpanScore",

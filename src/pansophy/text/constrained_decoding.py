@@ -230,7 +230,7 @@ def read_alternatives(line, number, name, rules) -> list[tuple]:
             raise ValueError(
                 f"line {number} of the grammar cannot be read at {line[at:].strip()!r}."
             )
-        literal, chars, rule_name, bar = match.groups()
+        literal, chars, rule_name, _ = match.groups()
         if literal is not None:
             found[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
         elif chars is not None:

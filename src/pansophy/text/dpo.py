@@ -330,7 +330,9 @@ class DPOTrainer(Estimator):
 
     def _check_model(self):
         if self.model is None or not hasattr(self.model, "net_"):
-            raise ValueError("model of DPOTrainer must be a fitted NeuralLanguageModel.")
+            raise ValueError(
+                "model of DPOTrainer must be a fitted NeuralLanguageModel."
+            )
 
     def _pairs(self, prompts, chosen, rejected) -> PreferencePairs:
         """Tokens of pairs, and log ref of their answers, computed once."""
@@ -341,18 +343,20 @@ class DPOTrainer(Estimator):
                 "prompts, chosen and rejected must have equally many texts, at least "
                 f"one; got {sizes}."
             )
-        answers = [answers_to_prompts(self.model, listed[0], t) for t in listed[1:]]
+        better, worse = (
+            answers_to_prompts(self.model, listed[0], t) for t in listed[1:]
+        )
         limit = self.model.context_length
         if isinstance(self.model.net_.layer, nn.TransformerEncoder):
-            for part in answers:
+            for part in (better, worse):
                 longest = max(map(len, part.tokens))
                 if longest > limit + 1:
                     raise ValueError(
                         f"a prompt and its answer have {longest - 1} tokens, but the "
                         f"model sees {limit}."
                     )
-        logs = [self._log_probs(self.model, part) for part in answers]
-        return PreferencePairs(*answers, np.stack(logs, axis=1))
+        logs = [self._log_probs(self.model, part) for part in (better, worse)]
+        return PreferencePairs(better, worse, np.stack(logs, axis=1))
 
     def _log_probs(self, model, answers: Answers) -> np.ndarray:
         """log p of answers by a model, as eq. (1) takes them."""

@@ -237,7 +237,9 @@ class NeuralLanguageModel(TextInput, Estimator):
         """
         check_documents(texts)
         check_params(self)
-        held = None if validation is None else TextDocuments(check_documents(validation))
+        held = (
+            None if validation is None else TextDocuments(check_documents(validation))
+        )
         return self._fit(TextDocuments(texts), held, once=not is_collection(texts))
 
     def fit_files(self, paths, *, pattern="*.txt", validation=None):
@@ -645,8 +647,8 @@ class NeuralLanguageModel(TextInput, Estimator):
         model._set_separator()
         if model.n_vocabulary_ > config["vocab_size"]:
             raise ValueError(
-                f"{folder}: the tokeniser has {model.n_vocabulary_} tokens, but the net "
-                f"{config['vocab_size']}."
+                f"{folder}: the tokeniser has {model.n_vocabulary_} tokens, but the "
+                f"net {config['vocab_size']}."
             )
         if model.packing == "isolated":
             net.separator = model.end_token

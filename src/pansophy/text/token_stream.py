@@ -54,7 +54,9 @@ class FileDocuments:
             else:
                 raise FileNotFoundError(f"no such file or folder: {path}")
         if not self.files:
-            raise ValueError(f"no file called {pattern} in {', '.join(map(str, paths))}.")
+            raise ValueError(
+                f"no file called {pattern} in {', '.join(map(str, paths))}."
+            )
 
     def __iter__(self) -> Iterator[Iterable[str]]:
         for path in self.files:
@@ -102,7 +104,7 @@ class TokenWriter:
         self.path = Path(path)
         self.separator = separator
         self.dtype = token_type(vocabulary)
-        self.file: Any = open(self.path, "wb")
+        self.file: Any = open(self.path, "wb")  # noqa: SIM115 (`close` closes it)
         self.size = 0
 
     def add(self, blocks: Iterable[np.ndarray]) -> None:
