@@ -23,12 +23,12 @@ import numpy as np
 from pansophy.text import BPE, NeuralLanguageModel, NGramModel, bits_per_byte
 
 SETTINGS = {
-    "transformer": {"n_epochs": 14, "learning_rate_init": 0.006, "dropout": 0.1},
+    "transformer": {"n_epochs": 14, "learning_rate_init": 0.005, "dropout": 0.2},
     "mamba": {"n_epochs": 8, "learning_rate_init": 0.004, "dropout": 0.1},
 }
 COMMON = {
     "vocab_size": 1000, "hidden_size": 128, "n_layers": 4, "context_length": 256,
-    "batch_size": 8, "early_stopping": False, "random_state": 0, "device": "cpu",
+    "batch_size": 4, "early_stopping": False, "random_state": 0, "device": "cpu",
 }  # fmt: skip
 
 

@@ -3,9 +3,9 @@
     p(w_1 ... w_N) = prod_i p(w_i | w_1 ... w_i-1),   log p = log softmax(net)     (1)
 
 trained on the mean of -log p(w_i | before) over windows of a packed token stream
-(`text.token_stream`). A document begins and ends with a separator, which is token 0 of
-every conditional and the token that ends generation. Documents that share a window do
-not see each other ("isolated"), or a document sees those before it ("joined").
+(`text.token_stream`). A document begins and ends with a separator: it is the token that
+generation starts from, and the one that ends it. Documents that share a window do not
+see each other ("isolated"), or a document sees those before it ("joined").
 
 The nets are rows of one table: "transformer" is `nn.MODERN` (rotary positions,
 normalised queries and keys, squared ReLU), "mamba" and "s4d" are the state-space blocks
@@ -384,19 +384,17 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _optimiser(self, net):
         """Muon or AdamW for the matrices of hidden layers, Adam for the rest."""
         adam = nn.Adam(self.learning_rate_init, beta2=0.99)
-        adamw = adam._replace(decay=self.weight_decay)
-        adapted = set(nn.lora_weights(net))
+        if nn.lora_layers(net):
+            return adam
         hidden = {
             f"{name}.weight"
             for name, module in net.named_modules()
             if isinstance(module, torch.nn.Linear) and name != "output"
         }
         learns = [n for n, p in net.named_parameters() if p.requires_grad]
-        if adapted:
-            return adam
         rest = dict.fromkeys((n for n in learns if n not in hidden), adam)
         if self.optimiser == "adamw":
-            return nn.ParameterGroups(rest, adamw)
+            return nn.ParameterGroups(rest, adam._replace(decay=self.weight_decay))
         muon = nn.Muon(self.learning_rate_init, decay=self.weight_decay)
         return nn.ParameterGroups(rest, muon)
 
