@@ -1,50 +1,63 @@
-"""Text: tokens, counts, search, distances and language models."""
+"""Text: tokens, counts, search, distances and language models.
 
-from .bm25 import BM25, SearchResult
-from .bpe import BPE, Encoding
-from .cooccurrence import (
-    Cooccurrence,
-    collocations,
-    cooccurrence,
-    pmi,
-    remove_stop_words,
-)
-from .count_vectorizer import CountVectorizer
-from .hashing_vectorizer import HashingVectorizer
-from .language_model import (
-    LanguageModel,
-    bits_per_byte,
-    cross_entropy,
-    generate,
-    perplexity,
-)
-from .latent_dirichlet_allocation import (
-    LatentDirichletAllocation,
-    sample_topic_corpus,
-    top_words,
-    topic_coherence,
-)
-from .lsa import LSA
-from .ngram_model import NGramModel
-from .plsa import PLSA
-from .pre_tokenizers import Pieces, split_text
-from .rank_fusion import FusedRanking, reciprocal_rank_fusion
-from .spell_corrector import SpellCorrector
-from .string_distances import (
-    Alignment,
-    edit_alignment,
-    edit_distance,
-    edit_distances,
-    jaro_similarity,
-    jaro_winkler_similarity,
-    longest_common_subsequence,
-)
-from .tfidf import (
-    TfidfTransformer,
-    TfidfVectorizer,
-    inverse_document_frequency,
-    term_frequency,
-)
+Names are imported at their first use, so that a search in an index on disk does not
+wait for compilers and solvers.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .abstract_byte_tokenizer import Encoding
+    from .bm25 import BM25, SearchResult
+    from .bpe import BPE
+    from .cooccurrence import (
+        Cooccurrence,
+        collocations,
+        cooccurrence,
+        pmi,
+        remove_stop_words,
+    )
+    from .count_vectorizer import CountVectorizer
+    from .hashing_vectorizer import HashingVectorizer
+    from .language_model import (
+        LanguageModel,
+        bits_per_byte,
+        cross_entropy,
+        generate,
+        perplexity,
+    )
+    from .latent_dirichlet_allocation import (
+        LatentDirichletAllocation,
+        sample_topic_corpus,
+        top_words,
+        topic_coherence,
+    )
+    from .lsa import LSA
+    from .ngram_model import NGramModel
+    from .normalizers import NormalizedText, Normalizer
+    from .plsa import PLSA
+    from .pre_tokenizers import Pieces, split_text
+    from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+    from .spell_corrector import SpellCorrector
+    from .string_distances import (
+        Alignment,
+        edit_alignment,
+        edit_distance,
+        edit_distances,
+        jaro_similarity,
+        jaro_winkler_similarity,
+        longest_common_subsequence,
+    )
+    from .tfidf import (
+        TfidfTransformer,
+        TfidfVectorizer,
+        inverse_document_frequency,
+        term_frequency,
+    )
+    from .tokenizer import Tokenizer
+    from .unigram import Unigram
+    from .vocabulary import PaddedIds, Vocabulary
 
 __all__ = [
     "Alignment",
@@ -59,12 +72,18 @@ __all__ = [
     "LanguageModel",
     "LatentDirichletAllocation",
     "NGramModel",
+    "NormalizedText",
+    "Normalizer",
     "PLSA",
+    "PaddedIds",
     "Pieces",
     "SearchResult",
     "SpellCorrector",
     "TfidfTransformer",
     "TfidfVectorizer",
+    "Tokenizer",
+    "Unigram",
+    "Vocabulary",
     "bits_per_byte",
     "collocations",
     "cooccurrence",
@@ -87,3 +106,70 @@ __all__ = [
     "top_words",
     "topic_coherence",
 ]
+
+# names by the module they are in
+HOMES = {
+    "abstract_byte_tokenizer": ("Encoding",),
+    "bm25": ("BM25", "SearchResult"),
+    "bpe": ("BPE",),
+    "cooccurrence": (
+        "Cooccurrence",
+        "collocations",
+        "cooccurrence",
+        "pmi",
+        "remove_stop_words",
+    ),
+    "count_vectorizer": ("CountVectorizer",),
+    "hashing_vectorizer": ("HashingVectorizer",),
+    "language_model": (
+        "LanguageModel",
+        "bits_per_byte",
+        "cross_entropy",
+        "generate",
+        "perplexity",
+    ),
+    "latent_dirichlet_allocation": (
+        "LatentDirichletAllocation",
+        "sample_topic_corpus",
+        "top_words",
+        "topic_coherence",
+    ),
+    "lsa": ("LSA",),
+    "ngram_model": ("NGramModel",),
+    "normalizers": ("NormalizedText", "Normalizer"),
+    "plsa": ("PLSA",),
+    "pre_tokenizers": ("Pieces", "split_text"),
+    "rank_fusion": ("FusedRanking", "reciprocal_rank_fusion"),
+    "spell_corrector": ("SpellCorrector",),
+    "string_distances": (
+        "Alignment",
+        "edit_alignment",
+        "edit_distance",
+        "edit_distances",
+        "jaro_similarity",
+        "jaro_winkler_similarity",
+        "longest_common_subsequence",
+    ),
+    "tfidf": (
+        "TfidfTransformer",
+        "TfidfVectorizer",
+        "inverse_document_frequency",
+        "term_frequency",
+    ),
+    "tokenizer": ("Tokenizer",),
+    "unigram": ("Unigram",),
+    "vocabulary": ("PaddedIds", "Vocabulary"),
+}
+MODULES = {name: module for module, names in HOMES.items() for name in names}
+
+
+def __getattr__(name):
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{MODULES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
