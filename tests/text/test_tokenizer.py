@@ -1,5 +1,7 @@
 """Tokenizer: round trips, offsets in the original text, special tokens by rule."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_offsets_are_in_the_original_text(model):
     assert len(offsets) == len(ids) + 1
     assert (np.diff(offsets) >= 0).all()
     data = text.encode()
-    parts = [data[i:j].decode() for i, j in zip(offsets, offsets[1:])]
+    parts = [data[i:j].decode() for i, j in itertools.pairwise(offsets)]
     joined = "".join(parts)
     assert normalizer(joined).strip() == "cafe fine the cat"
     if model == "words":

@@ -72,7 +72,9 @@ def test_segmentations_of_the_oracle(rng):
 
 
 def test_likelihood_rises_and_repeated_pieces_are_weights(rng):
-    pieces = [bytes(rng.choice(list(b"abc"), rng.integers(1, 9)).tolist()) for _ in range(40)]
+    pieces = [
+        bytes(rng.choice(list(b"abc"), rng.integers(1, 9)).tolist()) for _ in range(40)
+    ]
     tokens, scores = toy_vocabulary(rng)
 
     def likelihood(scores):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .abstract_byte_tokenizer import Encoding
-    from .bm25 import BM25, SearchResult
+    from .bm25 import BM25
+    from .bm25_formulas import SearchResult
+    from .bm25_index import BM25Index, IndexSettings
     from .bpe import BPE
     from .cooccurrence import (
         Cooccurrence,
@@ -62,12 +64,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Alignment",
     "BM25",
+    "BM25Index",
     "BPE",
     "Cooccurrence",
     "CountVectorizer",
     "Encoding",
     "FusedRanking",
     "HashingVectorizer",
+    "IndexSettings",
     "LSA",
     "LanguageModel",
     "LatentDirichletAllocation",
@@ -110,7 +114,9 @@ __all__ = [
 # names by the module they are in
 HOMES = {
     "abstract_byte_tokenizer": ("Encoding",),
-    "bm25": ("BM25", "SearchResult"),
+    "bm25": ("BM25",),
+    "bm25_formulas": ("SearchResult",),
+    "bm25_index": ("BM25Index", "IndexSettings"),
     "bpe": ("BPE",),
     "cooccurrence": (
         "Cooccurrence",

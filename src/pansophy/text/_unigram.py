@@ -1,4 +1,4 @@
-"""Compiled loops of the unigram tokeniser: substrings, lattices of tokens, segmentation.
+"""Compiled loops of the unigram tokeniser: substrings and lattices of tokens.
 
 The tokens of a vocabulary are a trie: the child of node v by byte b is found in a hash
 table by the key 256 v + b + 1, `token[v]` is the token that ends at v, or -1. The arcs
