@@ -66,6 +66,7 @@ EXCEPTIONS = {
     ("state_space", "signal"): "a linear system is a convolution",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("text", "decomposition"): "latent semantic analysis is a truncated SVD",
+    ("text", "recommend"): "measures of rankings are written once",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .bm25_formulas import SearchResult
     from .bm25_index import BM25Index, IndexSettings
     from .bpe import BPE
+    from .chunks import Chunk, split_chunks
     from .cooccurrence import (
         Cooccurrence,
         collocations,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         remove_stop_words,
     )
     from .count_vectorizer import CountVectorizer
+    from .folder_index import FolderIndex, IndexReport, Passage
     from .hashing_vectorizer import HashingVectorizer
     from .language_model import (
         LanguageModel,
@@ -38,9 +40,20 @@ if TYPE_CHECKING:
     from .lsa import LSA
     from .ngram_model import NGramModel
     from .normalizers import NormalizedText, Normalizer
+    from .passage_index import PassageIndex
     from .plsa import PLSA
     from .pre_tokenizers import Pieces, split_text
+    from .rag import RAG, Answer
     from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+    from .readers import ExtractedText, read_html, read_pdf
+    from .retrieval_evaluation import (
+        EvaluationSet,
+        RetrievalReport,
+        evaluate_retrieval,
+        retrieval_difference,
+        title_questions,
+    )
+    from .snippets import Snippet, best_snippet
     from .spell_corrector import SpellCorrector
     from .string_distances import (
         Alignment,
@@ -59,18 +72,25 @@ if TYPE_CHECKING:
     )
     from .tokenizer import Tokenizer
     from .unigram import Unigram
+    from .vector_index import VectorIndex
     from .vocabulary import PaddedIds, Vocabulary
 
 __all__ = [
     "Alignment",
+    "Answer",
     "BM25",
     "BM25Index",
     "BPE",
+    "Chunk",
     "Cooccurrence",
     "CountVectorizer",
     "Encoding",
+    "EvaluationSet",
+    "ExtractedText",
+    "FolderIndex",
     "FusedRanking",
     "HashingVectorizer",
+    "IndexReport",
     "IndexSettings",
     "LSA",
     "LanguageModel",
@@ -80,14 +100,21 @@ __all__ = [
     "Normalizer",
     "PLSA",
     "PaddedIds",
+    "Passage",
+    "PassageIndex",
     "Pieces",
+    "RAG",
+    "RetrievalReport",
     "SearchResult",
+    "Snippet",
     "SpellCorrector",
     "TfidfTransformer",
     "TfidfVectorizer",
     "Tokenizer",
     "Unigram",
+    "VectorIndex",
     "Vocabulary",
+    "best_snippet",
     "bits_per_byte",
     "collocations",
     "cooccurrence",
@@ -95,6 +122,7 @@ __all__ = [
     "edit_alignment",
     "edit_distance",
     "edit_distances",
+    "evaluate_retrieval",
     "generate",
     "inverse_document_frequency",
     "jaro_similarity",
@@ -102,11 +130,16 @@ __all__ = [
     "longest_common_subsequence",
     "perplexity",
     "pmi",
+    "read_html",
+    "read_pdf",
     "reciprocal_rank_fusion",
     "remove_stop_words",
+    "retrieval_difference",
     "sample_topic_corpus",
+    "split_chunks",
     "split_text",
     "term_frequency",
+    "title_questions",
     "top_words",
     "topic_coherence",
 ]
@@ -118,6 +151,7 @@ HOMES = {
     "bm25_formulas": ("SearchResult",),
     "bm25_index": ("BM25Index", "IndexSettings"),
     "bpe": ("BPE",),
+    "chunks": ("Chunk", "split_chunks"),
     "cooccurrence": (
         "Cooccurrence",
         "collocations",
@@ -126,6 +160,7 @@ HOMES = {
         "remove_stop_words",
     ),
     "count_vectorizer": ("CountVectorizer",),
+    "folder_index": ("FolderIndex", "IndexReport", "Passage"),
     "hashing_vectorizer": ("HashingVectorizer",),
     "language_model": (
         "LanguageModel",
@@ -143,9 +178,20 @@ HOMES = {
     "lsa": ("LSA",),
     "ngram_model": ("NGramModel",),
     "normalizers": ("NormalizedText", "Normalizer"),
+    "passage_index": ("PassageIndex",),
     "plsa": ("PLSA",),
     "pre_tokenizers": ("Pieces", "split_text"),
+    "rag": ("Answer", "RAG"),
     "rank_fusion": ("FusedRanking", "reciprocal_rank_fusion"),
+    "readers": ("ExtractedText", "read_html", "read_pdf"),
+    "retrieval_evaluation": (
+        "EvaluationSet",
+        "RetrievalReport",
+        "evaluate_retrieval",
+        "retrieval_difference",
+        "title_questions",
+    ),
+    "snippets": ("Snippet", "best_snippet"),
     "spell_corrector": ("SpellCorrector",),
     "string_distances": (
         "Alignment",
@@ -164,6 +210,7 @@ HOMES = {
     ),
     "tokenizer": ("Tokenizer",),
     "unigram": ("Unigram",),
+    "vector_index": ("VectorIndex",),
     "vocabulary": ("PaddedIds", "Vocabulary"),
 }
 MODULES = {name: module for module, names in HOMES.items() for name in names}

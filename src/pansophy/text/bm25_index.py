@@ -29,6 +29,7 @@ Cost      build O(characters) and O(postings log) to merge, memory of one run; a
 Refs      [Robertson2009]; [Turtle1995] MaxScore; [Witten1999] sorted runs
 """
 
+import itertools
 import json
 import re
 import shutil
@@ -52,7 +53,6 @@ WORD = re.compile(r"\b\w\w+\b")
 QUOTED = re.compile(r'"([^"]*)"')
 
 DTYPES = {
-    "term_ends": np.int64,
     "starts": np.int64,
     "documents": np.int32,
     "lengths": np.float32,
@@ -73,6 +73,53 @@ def map_array(path, dtype):
     return np.memmap(path, dtype, mode="r")
 
 
+class SortedTerms:
+    """Distinct terms in the order of their bytes, in the files of a folder."""
+
+    def __init__(self, folder):
+        self.data = map_array(Path(folder) / "terms.bin", np.uint8)
+        self.ends = map_array(Path(folder) / "term_ends.bin", np.int64)
+
+    def __len__(self):
+        return len(self.ends)
+
+    def term(self, i) -> bytes:
+        """The bytes of term i."""
+        start = int(self.ends[i - 1]) if i else 0
+        return self.data[start : int(self.ends[i])].tobytes()
+
+    def between(self, i, j) -> list[bytes]:
+        """The bytes of terms i, ..., j - 1."""
+        if i >= j:
+            return []
+        bounds = np.asarray(self.ends[max(i - 1, 0) : j])
+        if i == 0:
+            bounds = np.concatenate([[0], bounds])
+        first = int(bounds[0])
+        data = self.data[first : int(bounds[-1])].tobytes()
+        bounds = (bounds - first).tolist()
+        return [data[a:b] for a, b in itertools.pairwise(bounds)]
+
+    def find(self, term: bytes) -> int:
+        """The number of a term, or -1."""
+        low = 0
+        high = len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.term(middle) < term:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self.term(low) == term else -1
+
+    @staticmethod
+    def write(folder, terms) -> None:
+        """Write sorted terms."""
+        ends = np.cumsum([len(t) for t in terms], dtype=np.int64)
+        (folder / "terms.bin").write_bytes(b"".join(terms))
+        ends.tofile(folder / "term_ends.bin")
+
+
 class Segment:
     """Postings of the documents first, ..., first + n - 1, in files of a folder."""
 
@@ -83,52 +130,24 @@ class Segment:
         self.count_type = np.float32 if is_weighted else np.uint16
 
     def __getattr__(self, name):
-        if name not in DTYPES and name not in ("counts", "terms"):
+        if name == "terms":
+            value = SortedTerms(self.folder)
+        elif name == "counts":
+            value = map_array(self.folder / "counts.bin", self.count_type)
+        elif name in DTYPES:
+            value = map_array(self.folder / f"{name}.bin", DTYPES[name])
+        else:
             raise AttributeError(name)
-        dtype = {"counts": self.count_type, "terms": np.uint8}.get(name)
-        value = map_array(self.folder / f"{name}.bin", dtype or DTYPES[name])
         setattr(self, name, value)
         return value
-
-    @property
-    def n_terms(self):
-        return len(self.term_ends)
 
     @property
     def n_postings(self):
         return len(self.documents)
 
-    def term(self, i) -> bytes:
-        """The bytes of term i."""
-        start = int(self.term_ends[i - 1]) if i else 0
-        return self.terms[start : int(self.term_ends[i])].tobytes()
-
-    def terms_between(self, i, j) -> list[bytes]:
-        """The bytes of terms i, ..., j - 1."""
-        if i >= j:
-            return []
-        ends = np.asarray(self.term_ends[max(i - 1, 0) : j])
-        starts = ends[:-1] if i else np.concatenate([[0], ends[:-1]])
-        ends = ends[1:] if i else ends
-        data = self.terms[starts[0] : ends[-1]].tobytes()
-        base = int(starts[0])
-        return [data[a - base : b - base] for a, b in zip(starts, ends)]
-
-    def find(self, term: bytes) -> int:
-        """The number of a term, or -1."""
-        low = 0
-        high = self.n_terms
-        while low < high:
-            middle = (low + high) // 2
-            if self.term(middle) < term:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < self.n_terms and self.term(low) == term else -1
-
     def postings(self, term: bytes):
         """Documents of a term and its counts in them."""
-        i = self.find(term)
+        i = self.terms.find(term)
         if i < 0:
             return np.empty(0, np.int32), np.empty(0, self.count_type)
         cut = slice(int(self.starts[i]), int(self.starts[i + 1]))
@@ -157,7 +176,8 @@ class IndexSettings(NamedTuple):
     @property
     def is_weighted(self):
         """Whether counts need not be whole numbers."""
-        return self.field_weights is not None
+        weights = (self.field_weights or {}).values()
+        return any(w != int(w) for w in weights)
 
 
 class TermPostings(NamedTuple):
@@ -446,7 +466,7 @@ class BM25Index:
             i, j = np.searchsorted(holders, [s.first, s.first + s.n])
             if i == j:
                 continue
-            ids = np.array([s.find(encode_term(w)) for w in words])
+            ids = np.array([s.terms.find(encode_term(w)) for w in words])
             for at in range(i, j):
                 counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
         return holders[counts > 0], counts[counts > 0]
@@ -574,3 +594,5 @@ def check_settings(settings: IndexSettings):
     weights = settings.field_weights
     if weights is not None and not isinstance(weights, Mapping):
         raise ParameterError("field_weights must be a mapping of fields to weights.")
+    if weights is not None and not all(w >= 0 for w in weights.values()):
+        raise ParameterError("field_weights must be numbers of at least 0.")

@@ -17,7 +17,7 @@ import numpy as np
 from ..params import ParameterError
 from . import _bm25 as loops
 from .bm25 import sum_of_fields
-from .bm25_index import IndexSettings, encode_term
+from .bm25_index import IndexSettings, SortedTerms, encode_term
 from .count_vectorizer import CountVectorizer
 from .token_table import BLOCK, DocumentIds, IdCounter, concatenate_documents
 
@@ -152,9 +152,7 @@ def count_array(counts, settings):
 
 def write_run(run: Run, folder, first, settings) -> None:
     """Write a run as a segment whose documents are numbered from `first`."""
-    ends = np.cumsum([len(t) for t in run.terms], dtype=np.int64)
-    (folder / "terms.bin").write_bytes(b"".join(run.terms))
-    ends.tofile(folder / "term_ends.bin")
+    SortedTerms.write(folder, run.terms)
     run.postings.starts.tofile(folder / "starts.bin")
     (run.postings.documents + np.int32(first)).tofile(folder / "documents.bin")
     count_array(run.postings.frequency, settings).tofile(folder / "counts.bin")
@@ -170,18 +168,18 @@ class TermCursor:
     def __init__(self, segment):
         self.segment = segment
         self.at = 0
-        self.new_numbers = np.empty(segment.n_terms, np.int32)
+        self.new_numbers = np.empty(len(segment.terms), np.int32)
 
     def is_done(self):
-        return self.at >= self.segment.n_terms
+        return self.at >= len(self.segment.terms)
 
     def next_terms(self, n_postings) -> list[bytes]:
         """The next terms, with at most so many postings together, one at least."""
         starts = self.segment.starts
         limit = int(starts[self.at]) + n_postings
         end = int(np.searchsorted(starts, limit, side="right")) - 1
-        end = min(max(end, self.at + 1), self.at + n_postings, self.segment.n_terms)
-        return self.segment.terms_between(self.at, end)
+        last = min(self.at + n_postings, len(self.segment.terms))
+        return self.segment.terms.between(self.at, min(max(end, self.at + 1), last))
 
 
 def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
