@@ -24,6 +24,7 @@ from ..params import check_count
 from .bm25_index import query_words
 from .chunks import sentence_spans
 from .folder_index import FolderIndex, Passage, SearchKind
+from .snippets import words_to_mark
 
 INSTRUCTION = (
     "Answer the question from the numbered passages. Cite the passages you use by "
@@ -31,12 +32,6 @@ INSTRUCTION = (
 )
 CITED = re.compile(r"\[(\d+)\]")
 HEADING_LINE = re.compile(r"^#{1,6} [^\n]*$", re.MULTILINE)
-COMMON_WORDS = {
-    "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for",
-    "from", "has", "have", "how", "in", "is", "it", "its", "of", "on", "or", "that",
-    "the", "their", "there", "this", "to", "was", "were", "what", "when", "where",
-    "which", "who", "why", "will", "with", "you", "your",
-}  # fmt: skip
 LONGEST_SENTENCE = 60  # words
 
 
@@ -69,8 +64,7 @@ class ScoredSentence(NamedTuple):
 
 def scored_sentences(question, passages) -> list[ScoredSentence]:
     """Sentences of passages that hold words of a question."""
-    words = set(query_words(question))
-    words = words - COMMON_WORDS or words
+    words = words_to_mark(question)
     held = Counter(w for p in passages for w in words & set(query_words(p.text)))
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     found = []

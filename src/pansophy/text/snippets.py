@@ -14,6 +14,13 @@ from typing import NamedTuple
 from ..params import check_count
 from .bm25_index import QUOTED, WORD, query_words
 
+COMMON_WORDS = {
+    "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for",
+    "from", "has", "have", "how", "in", "is", "it", "its", "of", "on", "or", "that",
+    "the", "their", "there", "this", "to", "was", "were", "what", "when", "where",
+    "which", "who", "why", "will", "with", "you", "your",
+}  # fmt: skip
+
 
 class Snippet(NamedTuple):
     """A part of a text and where words of the query are in it."""
@@ -33,8 +40,9 @@ class Snippet(NamedTuple):
 
 
 def words_to_mark(query) -> set[str]:
-    """The words of a query, those of phrases too."""
-    return set(query_words(QUOTED.sub(r" \1 ", query)))
+    """The words of a query; common ones only if there are no others."""
+    words = set(query_words(QUOTED.sub(r" \1 ", query)))
+    return words - COMMON_WORDS or words
 
 
 def best_snippet(text, query, *, width=240, weights: Mapping | None = None) -> Snippet:
