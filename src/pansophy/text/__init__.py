@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         topic_coherence,
     )
     from .lsa import LSA
+    from .name_matching import NameMatches, match_names
     from .ngram_model import NGramModel
     from .normalizers import NormalizedText, Normalizer
     from .passage_index import PassageIndex
@@ -96,6 +97,7 @@ __all__ = [
     "LanguageModel",
     "LatentDirichletAllocation",
     "NGramModel",
+    "NameMatches",
     "NormalizedText",
     "Normalizer",
     "PLSA",
@@ -128,6 +130,7 @@ __all__ = [
     "jaro_similarity",
     "jaro_winkler_similarity",
     "longest_common_subsequence",
+    "match_names",
     "perplexity",
     "pmi",
     "read_html",
@@ -176,6 +179,7 @@ HOMES = {
         "topic_coherence",
     ),
     "lsa": ("LSA",),
+    "name_matching": ("NameMatches", "match_names"),
     "ngram_model": ("NGramModel",),
     "normalizers": ("NormalizedText", "Normalizer"),
     "passage_index": ("PassageIndex",),
