@@ -122,3 +122,17 @@ def test_words_and_coherence(corpus):
 def test_bad_input():
     with pytest.raises(ValueError, match="Negative values"):
         LatentDirichletAllocation(2).fit([[-1.0, 1.0]])
+
+
+def test_normalised_coherence_by_hand():
+    X = np.array([[1, 1, 0, 2], [1, 0, 1, 1], [1, 1, 0, 0], [1, 0, 0, 3]])
+    # words 1 and 3: p = 1/4, p_1 = 1/2, p_3 = 3/4
+    expected = np.log((1 / 4) / (1 / 2 * 3 / 4)) / -np.log(1 / 4)
+    weights = np.array([[0.0, 2.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.5]])
+    found = topic_coherence(weights, X, n=2, measure="npmi")
+    assert found[0] == pytest.approx(expected)
+    assert found[1] == pytest.approx(0.0)  # word 0 is everywhere: independent
+    everywhere = topic_coherence([[1.0, 1.0]], np.ones((3, 2)), n=2, measure="npmi")
+    assert everywhere == pytest.approx([1.0])
+    with pytest.raises(ValueError, match="measure"):
+        topic_coherence(weights, X, measure="c_z")

@@ -19,19 +19,20 @@ folded in with phi fixed.
 
 Cost      O(K) a word and sweep, in vectors of topics
 Shapes    X (D, V) counts   components_ (K, V)
-Refs      [Blei2003]; [Griffiths2004] (2), (3); [Mimno2011] coherence
+Refs      [Blei2003]; [Griffiths2004] (2), (3); [Mimno2011], [Bouma2009] coherence
 """
 
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import iterate
 from ..core.random import make_rng
-from ..params import Count, Positive, Verbosity
+from ..params import Count, ParameterError, Positive, Verbosity
 from ..typing import Seed
 from . import _topic_models as loops
 from ._topic_models import BLOCK, TopicCounts
@@ -255,11 +256,15 @@ def top_words(components, terms, n=10) -> list[list[str]]:
     return [[str(terms[j]) for j in row] for row in order]
 
 
-def topic_coherence(components, X, n=10):
-    """How often the top words of each topic share documents (UMass), higher is better.
+def topic_coherence(components, X, n=10, *, measure="u_mass"):
+    """How often the top words of each topic share documents, higher is better.
 
-    The mean over pairs of top words, the more frequent first, of
-    log((D(w, v) + 1) / D(w)) with D the number of documents that hold them.
+    The mean over pairs of top words, with D(w) the number of documents that hold w,
+    D(w, v) those that hold both, N all documents, p = D / N:
+
+        u_mass   log((D(w, v) + 1) / D(w)), w the word with more weight
+        npmi     log(p(w, v) / (p(w) p(v))) / -log p(w, v), from -1 (never together)
+                 to 1 (always together)
 
     Parameters
     ----------
@@ -267,6 +272,7 @@ def topic_coherence(components, X, n=10):
     X : matrix of counts of shape (D, V)
     n : int
         Top words.
+    measure : {"u_mass", "npmi"}, default="u_mass"
 
     Examples
     --------
@@ -275,15 +281,39 @@ def topic_coherence(components, X, n=10):
     >>> X = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     >>> topic_coherence([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], X, n=2).round(3)
     array([ 0.405, -0.693])
+    >>> topic_coherence([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], X, 2, measure="npmi")
+    array([ 1., -1.])
     """
-    from scipy import sparse
-
+    if measure not in COHERENCE:
+        raise ParameterError(
+            f"measure must be one of {sorted(COHERENCE)}, got {measure!r}."
+        )
     inside = sparse.csr_array(sparse.csr_array(X) > 0, dtype=float)
     out = []
     for row in np.argsort(-np.asarray(components), axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
         together = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
-        alone = np.maximum(np.diag(together)[i], 1)
-        out.append(np.mean(np.log((together[i, j] + 1) / alone)))
+        alone = np.diag(together)
+        values = COHERENCE[measure](together[i, j], alone[i], alone[j], X.shape[0])
+        out.append(np.mean(values) if len(values) else np.nan)
     return np.array(out)
+
+
+def u_mass_coherence(both, first, second, N):
+    """u_mass of pairs of words, the first of which weighs more in the topic."""
+    return np.log((both + 1) / np.maximum(first, 1))
+
+
+def npmi_coherence(both, first, second, N):
+    """Normalised pointwise mutual information of pairs of words."""
+    out = np.full(len(both), -1.0)
+    seen = both > 0
+    p = both[seen] / N
+    pmi = np.log(p * N * N / (first[seen] * second[seen]))
+    always = p >= 1  # both words are in every document
+    out[seen] = np.where(always, 1.0, pmi / np.where(always, 1.0, -np.log(p)))
+    return out
+
+
+COHERENCE = {"u_mass": u_mass_coherence, "npmi": npmi_coherence}
