@@ -14,7 +14,7 @@ that composes with what is before it.
 
 Cost      O(characters); with places one step of Python for each character that is not
           ASCII
-Refs      [Unicode15]
+Refs      [Unicode2022] annex 15
 """
 
 import re
