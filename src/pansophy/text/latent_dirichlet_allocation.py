@@ -49,17 +49,27 @@ class GibbsState(NamedTuple):
     objective: float
 
 
-def log_joint(counts, alpha, beta) -> float:
-    """log p(w, z), eq. (2)."""
+TABLE = 256  # counts whose log Gamma is worked out once
 
-    def log_beta_ratio(n, prior):
-        size = n.shape[1] * prior
-        inside = gammaln(n + prior).sum() - n.size * gammaln(prior)
-        return inside - (gammaln(n.sum(axis=1) + size) - gammaln(size)).sum()
 
-    documents = counts.documents.astype(float)
-    words = counts.words.T.astype(float)
-    return float(log_beta_ratio(documents, alpha) + log_beta_ratio(words, beta))
+def log_gamma_table(prior):
+    """log Gamma(n + prior) - log Gamma(prior) of n = 1, 2, ...; the prior at 0."""
+    table = gammaln(np.arange(TABLE) + prior) - gammaln(prior)
+    table[0] = prior
+    return table
+
+
+def log_joint(counts, alpha, beta, K=None) -> float:
+    """log p(w, z), eq. (2); rows of counts may be padded beyond K topics."""
+    K = counts.documents.shape[1] if K is None else K
+    V = len(counts.words)
+    of_documents = counts.documents.sum(axis=1, dtype=float)
+    of_topics = counts.topics[:K].astype(float)
+    inside = loops.log_gamma_sum(counts.documents, K, log_gamma_table(alpha))
+    inside += loops.log_gamma_sum(counts.words, K, log_gamma_table(beta))
+    outside = (gammaln(of_documents + K * alpha) - gammaln(K * alpha)).sum()
+    outside += (gammaln(of_topics + V * beta) - gammaln(V * beta)).sum()
+    return float(inside - outside)
 
 
 @dataclass(eq=False, repr=False)
@@ -131,20 +141,21 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         stream = rng.integers(0, 2**63, 1).astype(np.uint64)
         first_kept = self.max_iter - min(self.n_samples, self.max_iter)
         inverse = (1 / (start.counts.topics + X.shape[1] * beta)).astype(np.float32)
-        scratch = (np.empty(K, np.float32), np.empty(-(-K // BLOCK), np.float32))
+        inverse[K:] = 0.0
+        running = np.empty(len(inverse), np.float32)
         sweeps = 0
 
         def sweep(state):
             nonlocal sweeps
             loops.gibbs_sweep(
                 documents, words, weight, state.z, state.counts, np.float32(alpha),
-                np.float32(beta), stream, inverse, *scratch,
+                np.float32(beta), stream, inverse, running,
             )  # fmt: skip
             sweeps += 1
             sums, n = state.sums
             if sweeps > first_kept:
                 sums, n = sums + state.counts.words, n + 1
-            value = -log_joint(state.counts, alpha, beta) / max(1, len(words))
+            value = -log_joint(state.counts, alpha, beta, K) / max(1, len(words))
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
@@ -154,7 +165,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
-        counts = sums / n if n else state.counts.words
+        counts = (sums / n if n else state.counts.words)[:, :K]
         self.components_ = np.ascontiguousarray(counts.T.astype(float)) + beta
         self._n_features_out = K
         return self
@@ -194,13 +205,14 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
 def initial_state(documents, words, weights, shape, K, rng) -> GibbsState:
     """Topics drawn evenly."""
     z = rng.integers(0, K, len(words)).astype(np.int32)
+    size = -(-K // BLOCK) * BLOCK
     counts = TopicCounts(
-        np.zeros((shape[0], K), np.float32),
-        np.zeros((shape[1], K), np.float32),
-        np.zeros(K, np.float32),
+        np.zeros((shape[0], size), np.float32),
+        np.zeros((shape[1], size), np.float32),
+        np.zeros(size, np.float32),
     )
     loops.add_assignments(documents, words, weights, z, counts)
-    return GibbsState(z, counts, (np.zeros((shape[1], K)), 0), np.inf)
+    return GibbsState(z, counts, (np.zeros((shape[1], size)), 0), np.inf)
 
 
 def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):

@@ -7,7 +7,7 @@ words that it was given (the leak of the question's own document). Measures are 
 over questions drawn with replacement (the bootstrap), and two searches are compared
 question by question.
 
-Refs      [Jarvelin2002] nDCG; [Voorhees1999] reciprocal rank; [Efron1986] bootstrap
+Refs      [Jarvelin2002] nDCG; [Voorhees1999] reciprocal rank; [Efron1987] bootstrap
 """
 
 import re
