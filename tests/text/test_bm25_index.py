@@ -128,6 +128,23 @@ def test_phrases_and_fields(rng, tmp_path, small_runs):
     assert index.search('"red green"').documents[0, 0] == 0
 
 
+def test_words_by_their_first_letters(rng, tmp_path, small_runs):
+    words = ["computer", "computing", "compute", "comp", "com", "naïveté", "naïves"]
+    documents = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(60)]
+    cut = lambda text: " ".join(w[:5] for w in text.split())
+    index = BM25Index.create(tmp_path / "i", method="lucene")
+    index.add(documents)
+    model = BM25(method="lucene").fit(map(cut, documents))
+    for query in ("computation", "comp com", "naïve computers computers", "naï"):
+        found = index.search(query, 60, prefix=5)
+        assert_same(found, model.search(cut(query), 60))
+    index.delete(range(20))
+    model.delete(range(20))
+    assert_same(index.search("computer", 60, prefix=5), model.search("compu", 60))
+    with pytest.raises(ValueError, match="prefix"):
+        index.search("a", prefix=0)
+
+
 def test_frequent_terms_are_looked_up_for_candidates_only(tmp_path, monkeypatch):
     index = BM25Index.create(tmp_path / "i")
     index.add(["common " * (i % 5 + 1) + ("rare" if i < 4 else "") for i in range(500)])

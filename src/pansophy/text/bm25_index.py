@@ -24,6 +24,9 @@ out as soon as v > R; the postings of the remaining, frequent terms are then loo
 for the documents with a score of at least v - R alone (MaxScore), which leaves the
 result as it is.
 
+Terms are sorted, so that those with the same first letters are neighbours and so are
+their postings: words can be compared by their first letters without another index.
+
 Cost      build O(characters) and O(postings log) to merge, memory of one run; a query
           at most O(postings of its terms)
 Refs      [Robertson2009]; [Turtle1995] MaxScore; [Witten1999] sorted runs
@@ -70,7 +73,7 @@ def map_array(path, dtype):
     """An array in a file, mapped; one that is not there is empty."""
     if not path.exists() or path.stat().st_size == 0:
         return np.empty(0, dtype)
-    return np.memmap(path, dtype, mode="r")
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)  # indexing is quicker
 
 
 class SortedTerms:
@@ -100,8 +103,8 @@ class SortedTerms:
         bounds = (bounds - first).tolist()
         return [data[a:b] for a, b in itertools.pairwise(bounds)]
 
-    def find(self, term: bytes) -> int:
-        """The number of a term, or -1."""
+    def position(self, term: bytes) -> int:
+        """How many terms come before a text."""
         low = 0
         high = len(self)
         while low < high:
@@ -110,7 +113,17 @@ class SortedTerms:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < len(self) and self.term(low) == term else -1
+        return low
+
+    def find(self, term: bytes) -> int:
+        """The number of a term, or -1."""
+        i = self.position(term)
+        return i if i < len(self) and self.term(i) == term else -1
+
+    def range_of_prefix(self, prefix: bytes):
+        """(first, end) of the terms that begin with a text."""
+        after = prefix + b"\xff"  # no byte of UTF-8 is as large
+        return self.position(prefix), self.position(after)
 
     @staticmethod
     def write(folder, terms) -> None:
@@ -152,6 +165,22 @@ class Segment:
             return np.empty(0, np.int32), np.empty(0, self.count_type)
         cut = slice(int(self.starts[i]), int(self.starts[i + 1]))
         return self.documents[cut], self.counts[cut]
+
+    def prefix_postings(self, prefix: bytes):
+        """Documents of all terms that begin alike, and the sums of their counts."""
+        i, j = self.terms.range_of_prefix(prefix)
+        if i >= j:
+            return np.empty(0, np.int32), np.empty(0, self.count_type)
+        cut = slice(int(self.starts[i]), int(self.starts[j]))
+        documents = self.documents[cut]
+        counts = self.counts[cut]
+        if j == i + 1 or not len(documents):
+            return documents, counts
+        order = np.argsort(documents, kind="stable")
+        documents = documents[order]
+        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        sums = np.add.reduceat(counts[order].astype(np.float32), first)
+        return documents[first], sums
 
     def tokens_of(self, document):
         """Numbers of the terms of a document in order."""
@@ -420,9 +449,12 @@ class BM25Index:
             out[i:j] = s.lengths[documents[i:j] - s.first]
         return out
 
-    def _postings_of(self, term: bytes):
+    def _postings_of(self, term: bytes, is_prefix=False):
         """Live documents of a term, ascending, and its counts."""
-        parts = [s.postings(term) for s in self._segments]
+        if is_prefix:
+            parts = [s.prefix_postings(term) for s in self._segments]
+        else:
+            parts = [s.postings(term) for s in self._segments]
         parts = [p for p in parts if len(p[0])]
         if len(parts) == 1:
             documents, counts = parts[0]
@@ -435,10 +467,18 @@ class BM25Index:
             documents, counts = documents[live], counts[live]
         return documents, counts
 
-    def _terms_of_query(self, query) -> list[TermPostings]:
+    def _terms_of_query(self, query, prefix) -> list[TermPostings]:
         """Postings of the terms and phrases of a query, rare ones first."""
-        words = Counter(query_words(QUOTED.sub(" ", query)))
-        found = [(self._postings_of(encode_term(w)), n) for w, n in words.items()]
+        words = Counter(w[:prefix] for w in query_words(QUOTED.sub(" ", query)))
+        found = [
+            (
+                self._postings_of(
+                    encode_term(w), prefix is not None and len(w) >= prefix
+                ),
+                n,
+            )
+            for w, n in words.items()
+        ]
         for phrase in QUOTED.findall(query):
             found.append((self._phrase_postings(query_words(phrase)), 1))
         formula = self.settings.formula()
@@ -471,7 +511,7 @@ class BM25Index:
                 counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
         return holders[counts > 0], counts[counts > 0]
 
-    def search(self, queries, k=10) -> SearchResult:
+    def search(self, queries, k=10, *, prefix=None) -> SearchResult:
         """The k best documents of each query that share a term with it.
 
         Parameters
@@ -479,20 +519,25 @@ class BM25Index:
         queries : str or list of str
             Words, and phrases in quotation marks.
         k : int
+        prefix : int or None, default=None
+            Words with the same first letters, so many, are the same term; phrases
+            remain exact. It joins forms of a word as a stemmer does.
         """
+        if prefix is not None:
+            check_count("prefix", prefix)
         queries = [queries] if isinstance(queries, str) else list(queries)
         k = min(check_count("k", k), max(1, self.size))
         best = np.full((len(queries), k), -1, np.int64)
         scores = np.full((len(queries), k), np.nan)
         for row, query in enumerate(queries):
-            documents, values = self._best(check_query(query), k)
+            documents, values = self._best(check_query(query), k, prefix)
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
 
-    def _best(self, query, k):
+    def _best(self, query, k, prefix):
         """Documents and scores of the k best for one query."""
-        terms = self._terms_of_query(query)
+        terms = self._terms_of_query(query, prefix)
         formula = self.settings.formula()
         largest = formula.largest_gain()
         bounds = [max(0.0, t.weight) * largest for t in terms]

@@ -13,9 +13,10 @@ added, those of changed and vanished files are deleted. Work is committed a batc
 time, so that memory is bounded and an interruption loses the last batch alone; a file
 that was not finished is read again.
 
-A query ranks chunks by words and by meaning; both rankings are joined by reciprocal
-rank fusion (`text/rank_fusion.py`). Texts of chunks are read from the files themselves,
-those of HTML and PDF from the index.
+A query ranks chunks by its words, by the first letters of its words and by meaning; the
+rankings are joined by reciprocal rank fusion (`text/rank_fusion.py`) with weights, that
+of meaning small: it adds passages that share no word with the query. Texts of chunks
+are read from the files themselves, those of HTML and PDF from the index.
 
 Cost      see `text/bm25_index.py`; reading, memory of a batch
 """
@@ -26,6 +27,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -45,6 +47,9 @@ BATCH = 24 << 20  # characters of chunks that are added at a time
 SAMPLE = 8000  # chunks that directions of meaning are learned from
 VECTOR_BATCH = 4000  # chunks that become vectors at a time
 FUSED = 100  # best of each ranking that are fused
+PREFIX = 5  # letters in which forms of a word agree
+# of the rankings; meaning decides among passages that words do not tell apart
+FUSION_WEIGHTS = {"words": 1.0, "prefixes": 1.0, "meaning": 0.02}
 FIELDS = {"title": 2, "text": 1}
 TABLES = """
 create table if not exists files(
@@ -357,6 +362,7 @@ class FolderIndex:
         k = self.settings.n_components
         if k == 0 or not len(self):
             return
+        self.__dict__.pop("vectors", None)  # what is searched from now on
         path = self.folder / "vectors"
         trained = path / "trained.json"
         vectors = None
@@ -393,6 +399,12 @@ class FolderIndex:
         }
 
     # ---- searching
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        """Vectors of the chunks, if there are any."""
+        path = self.folder / "vectors"
+        return VectorIndex(path) if (path / "trained.json").is_file() else None
 
     def passages(self, numbers, scores=None) -> dict[int, Passage]:
         """Passages by their numbers; those that are not there are left out."""
@@ -463,17 +475,23 @@ class FolderIndex:
         """Numbers of chunks by rank, a `FusedRanking`; see `search`."""
         depth = max(k, FUSED)
         rankings = []
-        if by != "meaning":
-            found = self.words.search(query, depth).documents[0]
-            rankings.append([int(d) for d in found if d >= 0])
+        weights = []
+        for name, prefix in (("words", None), ("prefixes", PREFIX)):
+            if by == "words" and prefix is not None:
+                continue
+            if by != "meaning":
+                found = self.words.search(query, depth, prefix=prefix).documents[0]
+                rankings.append([int(d) for d in found if d >= 0])
+                weights.append(FUSION_WEIGHTS[name])
         if by != "words" and '"' not in query:
-            if (self.folder / "vectors" / "trained.json").is_file():
-                vectors = VectorIndex(self.folder / "vectors")
+            vectors = self.vectors
+            if vectors is not None:
                 live = self.words.is_live if self.words._has_deleted else None
                 rankings.append(vectors.search(query, depth, live))
+                weights.append(FUSION_WEIGHTS["meaning"])
             elif by == "meaning":
                 raise ParameterError("the index has no vectors: use by='words'.")
-        return reciprocal_rank_fusion(rankings)
+        return reciprocal_rank_fusion(rankings, weights=weights)
 
 
 class TextSource:

@@ -10,10 +10,16 @@ import numpy as np
 
 from ..params import ParameterError, check_count
 from .bm25 import BM25
+from .bm25_index import query_words
 from .chunks import ChunkRule, check_chunking, split_chunks
-from .folder_index import FUSED, Passage, SearchKind
+from .folder_index import FUSED, FUSION_WEIGHTS, PREFIX, Passage, SearchKind
 from .lsa import LSA
 from .rank_fusion import FusedRanking, reciprocal_rank_fusion
+
+
+def cut_words(text) -> str:
+    """The first letters of the words of a text."""
+    return " ".join(word[:PREFIX] for word in query_words(text))
 
 
 class PassageIndex:
@@ -60,6 +66,7 @@ class PassageIndex:
                 )
         texts = [f"{p.heading} {p.text}" for p in self.passages]
         self._words = BM25(positions=True).fit(texts) if texts else None
+        self._prefixes = BM25().fit(map(cut_words, texts)) if texts else None
         self._meaning = None
         if n_components and texts:
             try:
@@ -79,14 +86,21 @@ class PassageIndex:
             )
         depth = max(check_count("k", k), FUSED)
         rankings = []
+        weights = []
         if by != "meaning" and self._words is not None:
             found = self._words.search(query, depth).documents[0]
             rankings.append([int(d) for d in found if d >= 0])
+            weights.append(FUSION_WEIGHTS["words"])
+        if by == "hybrid" and self._prefixes is not None and '"' not in query:
+            found = self._prefixes.search(cut_words(query), depth).documents[0]
+            rankings.append([int(d) for d in found if d >= 0])
+            weights.append(FUSION_WEIGHTS["prefixes"])
         if by != "words" and self._meaning is not None and '"' not in query:
             cosines = self._vectors @ self._meaning.transform([query])[0]
             order = np.argsort(-cosines, kind="stable")[:depth]
             rankings.append([int(d) for d in order if cosines[d] > 0])
-        return reciprocal_rank_fusion(rankings)
+            weights.append(FUSION_WEIGHTS["meaning"])
+        return reciprocal_rank_fusion(rankings, weights=weights)
 
     def search(self, query, k=10, *, by: SearchKind = "hybrid") -> list[Passage]:
         """The k passages that fit a query best.

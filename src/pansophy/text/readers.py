@@ -7,6 +7,7 @@ pypdf (`pip install pansophy[pdf]`); its lines are pages.
 """
 
 import bisect
+import itertools
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -210,18 +211,18 @@ def read_pdf(path) -> ExtractedText:
     """
     try:
         from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
     except ImportError as error:
         raise ImportError(
             f"{path} is a PDF file, which needs pypdf: pip install pansophy[pdf]."
         ) from error
-    reader = PdfReader(str(path))
-    parts = []
-    positions = []
-    length = 0
-    for page in reader.pages:
-        positions.append(length)
-        parts.append((page.extract_text() or "") + "\n\n")
-        length += len(parts[-1])
+    try:
+        reader = PdfReader(str(path))
+        parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
+    except PyPdfError as error:
+        raise ValueError(f"{path} cannot be read as PDF: {error}.") from error
+    ends = list(itertools.accumulate(map(len, parts)))
+    positions = [0, *ends[:-1]] if parts else []
     meta = reader.metadata
     title = str(meta.title) if meta is not None and meta.title else ""
     return ExtractedText(

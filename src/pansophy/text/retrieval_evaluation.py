@@ -107,8 +107,11 @@ def title_questions(
             : check_count("max_questions", max_questions)
         ]
         asked = [asked[i] for i in np.sort(chosen)]
+    # a title in quotation marks would be asked for as a phrase
     return EvaluationSet(
-        [entries[i][0] for i in asked], documents, [{i} for i in asked]
+        [entries[i][0].replace('"', " ").strip() for i in asked],
+        documents,
+        [{i} for i in asked],
     )
 
 
