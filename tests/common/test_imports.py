@@ -68,6 +68,7 @@ EXCEPTIONS = {
     ("text", "decomposition"): "latent semantic analysis is a truncated SVD",
     ("text", "graphical"): "a CRF tagger is a chain CRF over words",
     ("text", "neural_network"): "language models and taggers are trained as its nets",
+    ("text", "recommend"): "measures of rankings are written once",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",

@@ -268,8 +268,9 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 and cls.__module__.startswith(module.__name__)
                 and not takes_texts(cls)
             ):
-                found[name] = cls
-    return sorted(found.items())
+                found[cls] = name  # two packages may have a class of one name
+    pairs = [(name, cls) for cls, name in found.items()]
+    return sorted(pairs, key=lambda pair: (pair[0], pair[1].__module__))
 
 
 def takes_texts(cls) -> bool:

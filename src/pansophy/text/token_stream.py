@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .bpe import lines_of_files
+from .abstract_byte_tokenizer import lines_of_files
 
 
 class TextDocuments:
