@@ -10,10 +10,10 @@ all give the same `Steps` here:
     NEXT_STEP   the step after the end ignores its action and only resets. It is no
                 transition: `valid` is False there.
 
-The observation after a step is that of the next row, except where an episode ended. Only
-those are kept besides: `final_observation`, K of them, at (`final_time`, `final_env`). A
-value function bootstraps from them where `truncated` and uses 0 where `terminated`; the
-last row bootstraps from `position.observation`.
+The observation after a step is that of the next row, except where an episode ended.
+Only those are kept besides: `final_observation`, K of them, at (`final_time`,
+`final_env`). A value function bootstraps from them where `truncated` and uses 0 where
+`terminated`; the last row bootstraps from `position.observation`.
 
 An agent for many environments gives
 
@@ -330,9 +330,9 @@ def step_environments(envs, mode, action, position):
 
 
 def final_parts(info, at) -> np.ndarray:
-    """Last observations of the episodes that ended, where the step has reset already."""
+    """Last observations of episodes that ended, where the step has reset already."""
     final = info["final_obs"]
-    if isinstance(final, tuple):
+    if isinstance(final, tuple) or getattr(final, "dtype", object) != object:
         return stack_parts(final)[at]
     return np.stack([np.asarray(stack_parts(final[i])) for i in at])
 
