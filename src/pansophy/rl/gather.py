@@ -210,12 +210,12 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     >>> import numpy as np
     >>> from pansophy.rl import Policy, gather
     >>> from pansophy.rl.envs import Corridor
-    >>> steps = gather([Corridor(2), Corridor(3)], Policy([1, 1, 1]), 4, random_state=0)
+    >>> steps = gather([Corridor(3), Corridor(3)], Policy([1, 1, 1]), 4, random_state=0)
     >>> steps.terminated.astype(int).T
-    array([[0, 1, 0, 1],
+    array([[0, 0, 1, 0],
            [0, 0, 1, 0]])
     >>> steps.lengths
-    array([2, 3, 2])
+    array([3, 3])
     """
     if not horizon >= 1:
         raise ValueError(f"horizon must be at least 1, got {horizon!r}.")

@@ -70,7 +70,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
     >>> envs = VectorWorld(CartPole(), 1000)
     >>> observation, info = envs.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = envs.step(np.ones(1000, int))
-    >>> observation.shape, reward.sum()
+    >>> observation.shape, float(reward.sum())
     ((1000, 4), 1000.0)
     """
 
@@ -106,7 +106,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
             which = np.flatnonzero(mask)
         else:
             raise ValueError(
-                f"reset_mask must have shape ({self.num_envs},) and follow a full reset."
+                f"reset_mask must have shape ({self.num_envs},) and follow a reset of all."
             )
         if seed is not None or not self.started:
             self.stream[:] = self.np_random.integers(
