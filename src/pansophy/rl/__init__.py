@@ -6,8 +6,12 @@ nothing but arrays.
 
 import importlib
 
+from .average_reward import AverageRewardSolution, average_reward, policy_gain
+from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
 from .exploration import Boltzmann, EpsilonGreedy
+from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
+from .linear_programming import linear_programming
 from .mdp import (
     MDP,
     as_mdp,
@@ -16,44 +20,64 @@ from .mdp import (
     evaluate_policy,
     greedy_path,
     greedy_policy,
+    mdp_from_function,
     q_from_v,
     shift_rewards,
 )
+from .prioritized_sweeping import prioritized_sweeping
 from .q_learning import QLearner, QLearning
 from .rollout import Experience, Policy, Transition, rollout
 from .schedules import Schedule, VisitDecay
 from .transition_table import TransitionTable, as_transition_table
-from .value_iteration import MDPSolution, policy_iteration, value_iteration
+from .value_iteration import (
+    MDPSolution,
+    modified_policy_iteration,
+    policy_iteration,
+    value_iteration,
+)
 
 __all__ = [
     "MDP",
+    "AverageRewardSolution",
     "Boltzmann",
     "EpsilonGreedy",
     "Experience",
-    "QLearner",
+    "FiniteHorizonSolution",
+    "MDPSolution",
     "Policy",
+    "PolicyComparison",
     "Position",
+    "QLearner",
     "QLearning",
     "Schedule",
     "Steps",
-    "TransitionTable",
+    "TimedPolicy",
     "Transition",
-    "MDPSolution",
+    "TransitionTable",
     "VisitDecay",
+    "as_mdp",
+    "as_transition_table",
     "as_vector_env",
+    "average_reward",
     "bellman_residual",
+    "compare_policies",
     "discounted_return",
+    "enumerate_policies",
     "envs",
     "evaluate_policy",
+    "finite_horizon",
     "gather",
     "greedy_path",
     "greedy_policy",
-    "as_mdp",
+    "linear_programming",
+    "mdp_from_function",
+    "modified_policy_iteration",
+    "policy_gain",
     "policy_iteration",
+    "prioritized_sweeping",
     "q_from_v",
     "rollout",
     "shift_rewards",
-    "as_transition_table",
     "value_iteration",
 ]
 

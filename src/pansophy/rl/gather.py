@@ -332,7 +332,7 @@ def step_environments(envs, mode, action, position):
 def final_parts(info, at) -> np.ndarray:
     """Last observations of episodes that ended, where the step has reset already."""
     final = info["final_obs"]
-    if isinstance(final, tuple) or getattr(final, "dtype", object) != object:
+    if isinstance(final, tuple) or final.dtype.kind != "O":  # Gymnasium's own: objects
         return stack_parts(final)[at]
     return np.stack([np.asarray(stack_parts(final[i])) for i in at])
 

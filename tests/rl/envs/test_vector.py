@@ -136,7 +136,7 @@ def test_errors_say_what_is_wrong():
     envs = VectorWorld(CartPole(), 2)
     with pytest.raises(RuntimeError, match="reset before step"):
         envs.step(np.zeros(2, int))
-    with pytest.raises(ValueError, match="follow a reset of all"):
+    with pytest.raises(ValueError, match="follow a reset of all worlds"):
         envs.reset(options={"reset_mask": np.ones(2, bool)})
     envs.reset(seed=0)
     for bad, what in (
