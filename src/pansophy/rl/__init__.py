@@ -7,10 +7,16 @@ nothing but arrays.
 import importlib
 
 from .average_reward import AverageRewardSolution, average_reward, policy_gain
+from .belief_value_iteration import (
+    BeliefSolution,
+    belief_value_iteration,
+    finite_horizon_vectors,
+)
 from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
 from .exploration import Boltzmann, EpsilonGreedy
 from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
+from .history_policy import HistoryPolicy
 from .linear_programming import linear_programming
 from .mdp import (
     MDP,
@@ -24,10 +30,23 @@ from .mdp import (
     q_from_v,
     shift_rewards,
 )
+from .point_based import PointBasedSolution, point_based_value_iteration
+from .pomcp import POMCP, SearchResult
+from .pomdp import (
+    POMDP,
+    AlphaVectors,
+    BeliefAgent,
+    as_pomdp,
+    belief_update,
+    observation_probabilities,
+    tiger_problem,
+)
 from .prioritized_sweeping import prioritized_sweeping
 from .q_learning import QLearner, QLearning
+from .qmdp import fast_informed_bound, qmdp
 from .rollout import Experience, Policy, Transition, rollout
 from .schedules import Schedule, VisitDecay
+from .solve_pomdp import solve_pomdp
 from .transition_table import TransitionTable, as_transition_table
 from .value_iteration import (
     MDPSolution,
@@ -37,47 +56,65 @@ from .value_iteration import (
 )
 
 __all__ = [
-    "MDP",
+    "AlphaVectors",
     "AverageRewardSolution",
+    "BeliefAgent",
+    "BeliefSolution",
     "Boltzmann",
     "EpsilonGreedy",
     "Experience",
     "FiniteHorizonSolution",
+    "HistoryPolicy",
+    "MDP",
     "MDPSolution",
+    "POMCP",
+    "POMDP",
+    "PointBasedSolution",
     "Policy",
     "PolicyComparison",
     "Position",
     "QLearner",
     "QLearning",
     "Schedule",
+    "SearchResult",
     "Steps",
     "TimedPolicy",
     "Transition",
     "TransitionTable",
     "VisitDecay",
     "as_mdp",
+    "as_pomdp",
     "as_transition_table",
     "as_vector_env",
     "average_reward",
+    "belief_update",
+    "belief_value_iteration",
     "bellman_residual",
     "compare_policies",
     "discounted_return",
     "enumerate_policies",
     "envs",
     "evaluate_policy",
+    "fast_informed_bound",
     "finite_horizon",
+    "finite_horizon_vectors",
     "gather",
     "greedy_path",
     "greedy_policy",
     "linear_programming",
     "mdp_from_function",
     "modified_policy_iteration",
+    "observation_probabilities",
+    "point_based_value_iteration",
     "policy_gain",
     "policy_iteration",
     "prioritized_sweeping",
     "q_from_v",
+    "qmdp",
     "rollout",
     "shift_rewards",
+    "solve_pomdp",
+    "tiger_problem",
     "value_iteration",
 ]
 

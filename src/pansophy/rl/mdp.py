@@ -21,7 +21,6 @@ from scipy.sparse import linalg
 
 from .transition_table import TransitionTable, as_transition_table
 
-
 MOST_SWEEPS = 1_000_000
 
 

@@ -21,6 +21,7 @@ from pansophy.rl.envs import (
     MountainCar,
     Pendulum,
     Taxi,
+    Tiger,
     VectorWorld,
     check_environment,
     vector,
@@ -40,6 +41,7 @@ WORLDS = {
     "mountain car": MountainCar,
     "pendulum": Pendulum,
     "taxi": lambda: Taxi(max_steps=40),
+    "tiger": Tiger,
 }
 
 
@@ -90,7 +92,7 @@ def test_same_seed_same_run_in_any_mode(world, mode):
 
 def test_a_column_is_a_world(world, rng):
     """Deterministic worlds: a column started in the same state goes the same way."""
-    if isinstance(world, (Blackjack, FrozenLake, GridWorld, Corridor)):
+    if isinstance(world, (Blackjack, FrozenLake, GridWorld, Corridor, Tiger)):
         pytest.skip("chance of a single world comes from Gymnasium's generator")
     envs = VectorWorld(world, 3, autoreset_mode=AutoresetMode.DISABLED)
     envs.reset(seed=3)

@@ -19,6 +19,7 @@ from .check_environment import EnvironmentProblem, check_environment
 from .memory_chain import MemoryChain
 from .mountain_car import MountainCar
 from .pendulum import Pendulum
+from .pomdp_env import POMDPEnv, Tiger
 from .tabular import Corridor, DeepSea, GridWorld, TabularEnv
 from .toy_text import CliffWalking, FrozenLake, Taxi
 from .vector import VectorWorld
@@ -36,9 +37,11 @@ __all__ = [
     "GridWorld",
     "MemoryChain",
     "MountainCar",
+    "POMDPEnv",
     "Pendulum",
     "TabularEnv",
     "Taxi",
+    "Tiger",
     "VectorWorld",
     "check_environment",
 ]
