@@ -7,12 +7,31 @@ nothing but arrays.
 import importlib
 
 from .average_reward import AverageRewardSolution, average_reward, policy_gain
+from .bandits import (
+    EXP3,
+    KLUCB,
+    UCB1,
+    Bandit,
+    BanditLearner,
+    BanditRun,
+    BayesUCB,
+    BestArm,
+    Pull,
+    ThompsonSampling,
+    exp3_bound,
+    find_best_arm,
+    lai_robbins_bound,
+    play_bandit,
+    running_mean,
+    ucb1_bound,
+)
 from .belief_value_iteration import (
     BeliefSolution,
     belief_value_iteration,
     finite_horizon_vectors,
 )
 from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
+from .contextual_bandits import ContextualBandit, LinUCB
 from .exploration import Boltzmann, EpsilonGreedy
 from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
@@ -29,6 +48,12 @@ from .mdp import (
     mdp_from_function,
     q_from_v,
     shift_rewards,
+)
+from .off_policy import (
+    BanditLog,
+    OffPolicyEstimate,
+    cross_fitted_rewards,
+    evaluate_off_policy,
 )
 from .point_based import PointBasedSolution, point_based_value_iteration
 from .pomcp import POMCP, SearchResult
@@ -58,29 +83,43 @@ from .value_iteration import (
 __all__ = [
     "AlphaVectors",
     "AverageRewardSolution",
+    "Bandit",
+    "BanditLearner",
+    "BanditLog",
+    "BanditRun",
+    "BayesUCB",
     "BeliefAgent",
     "BeliefSolution",
+    "BestArm",
     "Boltzmann",
+    "ContextualBandit",
+    "EXP3",
     "EpsilonGreedy",
     "Experience",
     "FiniteHorizonSolution",
     "HistoryPolicy",
+    "KLUCB",
+    "LinUCB",
     "MDP",
     "MDPSolution",
+    "OffPolicyEstimate",
     "POMCP",
     "POMDP",
     "PointBasedSolution",
     "Policy",
     "PolicyComparison",
     "Position",
+    "Pull",
     "QLearner",
     "QLearning",
     "Schedule",
     "SearchResult",
     "Steps",
+    "ThompsonSampling",
     "TimedPolicy",
     "Transition",
     "TransitionTable",
+    "UCB1",
     "VisitDecay",
     "as_mdp",
     "as_pomdp",
@@ -91,20 +130,26 @@ __all__ = [
     "belief_value_iteration",
     "bellman_residual",
     "compare_policies",
+    "cross_fitted_rewards",
     "discounted_return",
     "enumerate_policies",
     "envs",
+    "evaluate_off_policy",
     "evaluate_policy",
+    "exp3_bound",
     "fast_informed_bound",
+    "find_best_arm",
     "finite_horizon",
     "finite_horizon_vectors",
     "gather",
     "greedy_path",
     "greedy_policy",
+    "lai_robbins_bound",
     "linear_programming",
     "mdp_from_function",
     "modified_policy_iteration",
     "observation_probabilities",
+    "play_bandit",
     "point_based_value_iteration",
     "policy_gain",
     "policy_iteration",
@@ -112,9 +157,11 @@ __all__ = [
     "q_from_v",
     "qmdp",
     "rollout",
+    "running_mean",
     "shift_rewards",
     "solve_pomdp",
     "tiger_problem",
+    "ucb1_bound",
     "value_iteration",
 ]
 
