@@ -25,6 +25,7 @@ from .bandits import (
     running_mean,
     ucb1_bound,
 )
+from .batch_q import LSPI, FittedQ
 from .belief_value_iteration import (
     BeliefSolution,
     belief_value_iteration,
@@ -33,10 +34,13 @@ from .belief_value_iteration import (
 from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
 from .contextual_bandits import ContextualBandit, LinUCB
 from .exploration import Boltzmann, EpsilonGreedy
+from .features import Fourier, Linear, OneHot, TileCoding
 from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
 from .history_policy import HistoryPolicy
 from .linear_programming import linear_programming
+from .linear_q import LinearQ, LinearQLearner
+from .linear_value import LinearValue
 from .mdp import (
     MDP,
     as_mdp,
@@ -49,7 +53,8 @@ from .mdp import (
     q_from_v,
     shift_rewards,
 )
-from .off_policy import (
+from .monte_carlo_control import MonteCarloControl, MonteCarloLearner
+from .off_policy_evaluation import (
     BanditLog,
     OffPolicyEstimate,
     cross_fitted_rewards,
@@ -66,12 +71,14 @@ from .pomdp import (
     observation_probabilities,
     tiger_problem,
 )
+from .prediction import ValueEstimate, monte_carlo_values, td_values
 from .prioritized_sweeping import prioritized_sweeping
 from .q_learning import QLearner, QLearning
 from .qmdp import fast_informed_bound, qmdp
 from .rollout import Experience, Policy, Transition, rollout
 from .schedules import Schedule, VisitDecay
 from .solve_pomdp import solve_pomdp
+from .td_control import TDControl, TDLearner
 from .transition_table import TransitionTable, as_transition_table
 from .value_iteration import (
     MDPSolution,
@@ -97,12 +104,22 @@ __all__ = [
     "EpsilonGreedy",
     "Experience",
     "FiniteHorizonSolution",
+    "FittedQ",
+    "Fourier",
     "HistoryPolicy",
     "KLUCB",
+    "LSPI",
     "LinUCB",
+    "Linear",
+    "LinearQ",
+    "LinearQLearner",
+    "LinearValue",
     "MDP",
     "MDPSolution",
+    "MonteCarloControl",
+    "MonteCarloLearner",
     "OffPolicyEstimate",
+    "OneHot",
     "POMCP",
     "POMDP",
     "PointBasedSolution",
@@ -115,11 +132,15 @@ __all__ = [
     "Schedule",
     "SearchResult",
     "Steps",
+    "TDControl",
+    "TDLearner",
     "ThompsonSampling",
+    "TileCoding",
     "TimedPolicy",
     "Transition",
     "TransitionTable",
     "UCB1",
+    "ValueEstimate",
     "VisitDecay",
     "as_mdp",
     "as_pomdp",
@@ -148,6 +169,7 @@ __all__ = [
     "linear_programming",
     "mdp_from_function",
     "modified_policy_iteration",
+    "monte_carlo_values",
     "observation_probabilities",
     "play_bandit",
     "point_based_value_iteration",
@@ -160,6 +182,7 @@ __all__ = [
     "running_mean",
     "shift_rewards",
     "solve_pomdp",
+    "td_values",
     "tiger_problem",
     "ucb1_bound",
     "value_iteration",

@@ -15,7 +15,7 @@ fitted to its pulls and fitted again whenever their number has grown by a tenth,
 random arm in a fraction epsilon of the pulls.
 
 Both note the probability of every choice, so that what they did can be judged by the
-estimators of `off_policy.py`.
+estimators of `off_policy_evaluation.py`.
 
 Refs      [Li2010] (2)
 """
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .off_policy import BanditLog
+from .off_policy_evaluation import BanditLog
 
 
 class LinUCB:
