@@ -43,11 +43,12 @@ class LinearQLearner:
         self.gamma = model.gamma
         self.sarsa = model.method == "sarsa"
         part = as_exploration(model.exploration)
-        self.kind, self.level = part.kind, ScheduleReader(part.level)
+        self.kind = part.kind
+        self.level = ScheduleReader(part.level)
         self.rate = ScheduleReader(model.learning_rate)
         self.t = model.n_steps_
-        self.rng = None
-        self.ahead = None  # features and action that SARSA has chosen already
+        self.rng: Any = None
+        self.ahead: Any = None  # features and action that are chosen already
 
     def begin(self, observation):
         self.ahead = None
