@@ -9,6 +9,7 @@ from .activations import activations
 from .alignment import alignment
 from .attention import attention
 from .autocorrelation import autocorrelation
+from .belief_simplex import belief_simplex
 from .bias_variance import bias_variance
 from .biplot import biplot
 from .calibration import calibration
@@ -24,6 +25,7 @@ from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
 from .gradient_lag import gradient_lag
+from .gridworld import gridworld
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -45,6 +47,7 @@ from .quality_time import quality_time
 from .rank_histogram import rank_histogram
 from .reachability import reachability
 from .regimes import regimes
+from .regret import regret
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
@@ -72,6 +75,7 @@ __all__ = [
     "alignment",
     "attention",
     "autocorrelation",
+    "belief_simplex",
     "bias_variance",
     "biplot",
     "calibration",
@@ -88,6 +92,7 @@ __all__ = [
     "filters",
     "gain",
     "gradient_lag",
+    "gridworld",
     "growth_curve",
     "importance",
     "impurity",
@@ -110,6 +115,7 @@ __all__ = [
     "rank_histogram",
     "reachability",
     "regimes",
+    "regret",
     "regularization_path",
     "rejection_envelope",
     "residuals",

@@ -1,19 +1,39 @@
-"""Text: tokens, counts, search, distances and language models.
+"""Text: tokens, counts, search, distances, taggers and language models.
 
 Names are imported at their first use, so that a search in an index on disk does not
-wait for compilers and solvers.
+wait for compilers and solvers, and what needs torch (the extra `deep`) for nobody else.
 """
 
 import importlib
-from typing import TYPE_CHECKING
+import importlib.util
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .abstract_byte_tokenizer import Encoding
-    from .bm25 import BM25
-    from .bm25_formulas import SearchResult
-    from .bm25_index import BM25Index, IndexSettings
-    from .bpe import BPE
-    from .chunks import Chunk, split_chunks
+    from .abstract_byte_tokenizer import (
+        Encoding,
+    )
+    from .bm25 import (
+        BM25,
+    )
+    from .bm25_formulas import (
+        SearchResult,
+    )
+    from .bm25_index import (
+        BM25Index,
+        IndexSettings,
+    )
+    from .bpe import (
+        BPE,
+    )
+    from .chunks import (
+        Chunk,
+        split_chunks,
+    )
+    from .constrained_decoding import (
+        Grammar,
+        StringSet,
+        allowed_tokens,
+    )
     from .cooccurrence import (
         Cooccurrence,
         collocations,
@@ -21,9 +41,27 @@ if TYPE_CHECKING:
         pmi,
         remove_stop_words,
     )
-    from .count_vectorizer import CountVectorizer
-    from .folder_index import FolderIndex, IndexReport, Passage
-    from .hashing_vectorizer import HashingVectorizer
+    from .count_vectorizer import (
+        CountVectorizer,
+    )
+    from .crf_tagger import (
+        CRFTagger,
+    )
+    from .folder_index import (
+        FolderIndex,
+        IndexReport,
+        Passage,
+    )
+    from .glove import (
+        GloVe,
+    )
+    from .hashing_vectorizer import (
+        HashingVectorizer,
+    )
+    from .hmm_tagger import (
+        HMMTagger,
+        most_frequent_tags,
+    )
     from .language_model import (
         LanguageModel,
         bits_per_byte,
@@ -37,16 +75,43 @@ if TYPE_CHECKING:
         top_words,
         topic_coherence,
     )
-    from .lsa import LSA
-    from .name_matching import NameMatches, match_names
-    from .ngram_model import NGramModel
-    from .normalizers import NormalizedText, Normalizer
-    from .passage_index import PassageIndex
-    from .plsa import PLSA
-    from .pre_tokenizers import Pieces, split_text
-    from .rag import RAG, Answer
-    from .rank_fusion import FusedRanking, reciprocal_rank_fusion
-    from .readers import ExtractedText, read_html, read_pdf
+    from .lsa import (
+        LSA,
+    )
+    from .name_matching import (
+        NameMatches,
+        match_names,
+    )
+    from .ngram_model import (
+        NGramModel,
+    )
+    from .normalizers import (
+        NormalizedText,
+        Normalizer,
+    )
+    from .passage_index import (
+        PassageIndex,
+    )
+    from .plsa import (
+        PLSA,
+    )
+    from .pre_tokenizers import (
+        Pieces,
+        split_text,
+    )
+    from .rag import (
+        RAG,
+        Answer,
+    )
+    from .rank_fusion import (
+        FusedRanking,
+        reciprocal_rank_fusion,
+    )
+    from .readers import (
+        ExtractedText,
+        read_html,
+        read_pdf,
+    )
     from .retrieval_evaluation import (
         EvaluationSet,
         RetrievalReport,
@@ -54,8 +119,25 @@ if TYPE_CHECKING:
         retrieval_difference,
         title_questions,
     )
-    from .snippets import Snippet, best_snippet
-    from .spell_corrector import SpellCorrector
+    from .skip_gram import (
+        SkipGram,
+    )
+    from .snippets import (
+        Snippet,
+        best_snippet,
+    )
+    from .span_measures import (
+        Span,
+        SpanReport,
+        SpanScore,
+        span_report,
+        spans_to_tags,
+        tag_report,
+        tags_to_spans,
+    )
+    from .spell_corrector import (
+        SpellCorrector,
+    )
     from .string_distances import (
         Alignment,
         edit_alignment,
@@ -71,10 +153,23 @@ if TYPE_CHECKING:
         inverse_document_frequency,
         term_frequency,
     )
-    from .tokenizer import Tokenizer
-    from .unigram import Unigram
-    from .vector_index import VectorIndex
-    from .vocabulary import PaddedIds, Vocabulary
+    from .tokenizer import (
+        Tokenizer,
+    )
+    from .unigram import (
+        Unigram,
+    )
+    from .vector_index import (
+        VectorIndex,
+    )
+    from .vocabulary import (
+        PaddedIds,
+        Vocabulary,
+    )
+    from .word_features import (
+        sentence_features,
+        word_shape,
+    )
 
 __all__ = [
     "Alignment",
@@ -82,6 +177,7 @@ __all__ = [
     "BM25",
     "BM25Index",
     "BPE",
+    "CRFTagger",
     "Chunk",
     "Cooccurrence",
     "CountVectorizer",
@@ -90,6 +186,9 @@ __all__ = [
     "ExtractedText",
     "FolderIndex",
     "FusedRanking",
+    "GloVe",
+    "Grammar",
+    "HMMTagger",
     "HashingVectorizer",
     "IndexReport",
     "IndexSettings",
@@ -108,14 +207,20 @@ __all__ = [
     "RAG",
     "RetrievalReport",
     "SearchResult",
+    "SkipGram",
     "Snippet",
+    "Span",
+    "SpanReport",
+    "SpanScore",
     "SpellCorrector",
+    "StringSet",
     "TfidfTransformer",
     "TfidfVectorizer",
     "Tokenizer",
     "Unigram",
     "VectorIndex",
     "Vocabulary",
+    "allowed_tokens",
     "best_snippet",
     "bits_per_byte",
     "collocations",
@@ -131,6 +236,7 @@ __all__ = [
     "jaro_winkler_similarity",
     "longest_common_subsequence",
     "match_names",
+    "most_frequent_tags",
     "perplexity",
     "pmi",
     "read_html",
@@ -139,12 +245,18 @@ __all__ = [
     "remove_stop_words",
     "retrieval_difference",
     "sample_topic_corpus",
+    "sentence_features",
+    "span_report",
+    "spans_to_tags",
     "split_chunks",
     "split_text",
+    "tag_report",
+    "tags_to_spans",
     "term_frequency",
     "title_questions",
     "top_words",
     "topic_coherence",
+    "word_shape",
 ]
 
 # names by the module they are in
@@ -152,9 +264,20 @@ HOMES = {
     "abstract_byte_tokenizer": ("Encoding",),
     "bm25": ("BM25",),
     "bm25_formulas": ("SearchResult",),
-    "bm25_index": ("BM25Index", "IndexSettings"),
+    "bm25_index": (
+        "BM25Index",
+        "IndexSettings",
+    ),
     "bpe": ("BPE",),
-    "chunks": ("Chunk", "split_chunks"),
+    "chunks": (
+        "Chunk",
+        "split_chunks",
+    ),
+    "constrained_decoding": (
+        "Grammar",
+        "StringSet",
+        "allowed_tokens",
+    ),
     "cooccurrence": (
         "Cooccurrence",
         "collocations",
@@ -163,8 +286,22 @@ HOMES = {
         "remove_stop_words",
     ),
     "count_vectorizer": ("CountVectorizer",),
-    "folder_index": ("FolderIndex", "IndexReport", "Passage"),
+    "crf_tagger": ("CRFTagger",),
+    "dpo": (
+        "DPOTrainer",
+        "dpo_loss",
+    ),
+    "folder_index": (
+        "FolderIndex",
+        "IndexReport",
+        "Passage",
+    ),
+    "glove": ("GloVe",),
     "hashing_vectorizer": ("HashingVectorizer",),
+    "hmm_tagger": (
+        "HMMTagger",
+        "most_frequent_tags",
+    ),
     "language_model": (
         "LanguageModel",
         "bits_per_byte",
@@ -179,15 +316,36 @@ HOMES = {
         "topic_coherence",
     ),
     "lsa": ("LSA",),
-    "name_matching": ("NameMatches", "match_names"),
+    "name_matching": (
+        "NameMatches",
+        "match_names",
+    ),
+    "neural_language_model": ("NeuralLanguageModel",),
+    "neural_tagger": ("NeuralTagger",),
     "ngram_model": ("NGramModel",),
-    "normalizers": ("NormalizedText", "Normalizer"),
+    "normalizers": (
+        "NormalizedText",
+        "Normalizer",
+    ),
     "passage_index": ("PassageIndex",),
     "plsa": ("PLSA",),
-    "pre_tokenizers": ("Pieces", "split_text"),
-    "rag": ("Answer", "RAG"),
-    "rank_fusion": ("FusedRanking", "reciprocal_rank_fusion"),
-    "readers": ("ExtractedText", "read_html", "read_pdf"),
+    "pre_tokenizers": (
+        "Pieces",
+        "split_text",
+    ),
+    "rag": (
+        "Answer",
+        "RAG",
+    ),
+    "rank_fusion": (
+        "FusedRanking",
+        "reciprocal_rank_fusion",
+    ),
+    "readers": (
+        "ExtractedText",
+        "read_html",
+        "read_pdf",
+    ),
     "retrieval_evaluation": (
         "EvaluationSet",
         "RetrievalReport",
@@ -195,7 +353,20 @@ HOMES = {
         "retrieval_difference",
         "title_questions",
     ),
-    "snippets": ("Snippet", "best_snippet"),
+    "skip_gram": ("SkipGram",),
+    "snippets": (
+        "Snippet",
+        "best_snippet",
+    ),
+    "span_measures": (
+        "Span",
+        "SpanReport",
+        "SpanScore",
+        "span_report",
+        "spans_to_tags",
+        "tag_report",
+        "tags_to_spans",
+    ),
     "spell_corrector": ("SpellCorrector",),
     "string_distances": (
         "Alignment",
@@ -215,12 +386,20 @@ HOMES = {
     "tokenizer": ("Tokenizer",),
     "unigram": ("Unigram",),
     "vector_index": ("VectorIndex",),
-    "vocabulary": ("PaddedIds", "Vocabulary"),
+    "vocabulary": (
+        "PaddedIds",
+        "Vocabulary",
+    ),
+    "word_features": (
+        "sentence_features",
+        "word_shape",
+    ),
 }
 MODULES = {name: module for module, names in HOMES.items() for name in names}
+NEEDS_TORCH = {"DPOTrainer", "NeuralLanguageModel", "NeuralTagger", "dpo_loss"}
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{MODULES[name]}", __name__), name)
@@ -228,5 +407,6 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
-    return sorted({*globals(), *__all__})
+def __dir__() -> list[str]:
+    has_torch = importlib.util.find_spec("torch") is not None
+    return sorted({*globals(), *__all__, *(NEEDS_TORCH if has_torch else ())})
