@@ -22,7 +22,7 @@ def corpus():
 
 
 def test_digamma():
-    x = np.concatenate([10.0 ** np.arange(-8, 6), np.linspace(0.01, 20, 300)])
+    x = np.concatenate([10.0 ** np.arange(-8, 300, 4), np.linspace(0.01, 20, 300)])
     call = njit(lambda v: exp_digamma(v))
     found = np.array([call(v) for v in x])
     np.testing.assert_allclose(found, np.exp(psi(x)), rtol=2e-9, atol=1e-300)

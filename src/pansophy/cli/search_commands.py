@@ -166,7 +166,8 @@ def ask(
         text = " ".join(question)
         began = time.perf_counter()
         with FolderIndex(index_location(index)) as opened:
-            answer = RAG(opened, k=k, by=by).answer(text)
+            rag = RAG(opened, k=k, by=by)  # type: ignore[bad-argument-type]
+            answer = rag.answer(text)
         seconds = time.perf_counter() - began
         snippets = [p.snippet(text, width) for p in answer.passages]
         if as_json:

@@ -19,6 +19,8 @@ def exp_digamma(x):
     first. The sum is one fraction of u = x (x + 5), since terms i and 5 - i have the
     numerators 2 x + 5 and the denominators u, u + 4, u + 6.
     """
+    if x > 1e8:  # beyond, the next term is below rounding, and u^3 would overflow
+        return x - 0.5
     u = x * (x + 5)
     fractions = (2 * x + 5) * ((3 * u + 20) * u + 24) / (u * (u + 4) * (u + 6))
     y = x + 6

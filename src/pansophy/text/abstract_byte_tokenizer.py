@@ -13,6 +13,7 @@ them. Files of Hugging Face tokenizers (JSON) name bytes by characters.
 
 import json
 import weakref
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -168,11 +169,13 @@ class AbstractByteTokenizer(TextInput, Estimator):
         self._learn(pieces, n_tokens)
         return self
 
-    def _learn(self, pieces: PieceCounts, n_tokens):
-        raise NotImplementedError
+    @abstractmethod
+    def _learn(self, pieces: PieceCounts, n_tokens) -> None:
+        """Learn so many ordinary tokens from pieces."""
 
+    @abstractmethod
     def _piece_encoder(self) -> PieceEncoder:
-        raise NotImplementedError
+        """What encodes pieces by the tokens that were learned."""
 
     def _set_tokens(self, tokens):
         special = [str(t).encode() for t in self.special_tokens]

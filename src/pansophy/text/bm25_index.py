@@ -142,17 +142,40 @@ class Segment:
         self.n = n
         self.count_type = np.float32 if is_weighted else np.uint16
 
-    def __getattr__(self, name):
-        if name == "terms":
-            value = SortedTerms(self.folder)
-        elif name == "counts":
-            value = map_array(self.folder / "counts.bin", self.count_type)
-        elif name in DTYPES:
-            value = map_array(self.folder / f"{name}.bin", DTYPES[name])
-        else:
-            raise AttributeError(name)
-        setattr(self, name, value)
-        return value
+    @cached_property
+    def terms(self) -> SortedTerms:
+        """The terms of the segment."""
+        return SortedTerms(self.folder)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the postings of each term begin, and the last end."""
+        return map_array(self.folder / "starts.bin", DTYPES["starts"])
+
+    @cached_property
+    def documents(self) -> np.ndarray:
+        """Documents of the terms, one term after the other."""
+        return map_array(self.folder / "documents.bin", DTYPES["documents"])
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Length of each document."""
+        return map_array(self.folder / "lengths.bin", DTYPES["lengths"])
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """Numbers of the terms of documents in order."""
+        return map_array(self.folder / "tokens.bin", DTYPES["tokens"])
+
+    @cached_property
+    def token_ends(self) -> np.ndarray:
+        """Where the tokens of each document end."""
+        return map_array(self.folder / "token_ends.bin", DTYPES["token_ends"])
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Counts of the terms in `documents`."""
+        return map_array(self.folder / "counts.bin", self.count_type)
 
     @property
     def n_postings(self):
@@ -497,8 +520,9 @@ class BM25Index:
         lists = [self._postings_of(encode_term(w))[0] for w in words]
         if not lists or not all(map(len, lists)):
             return empty
-        holders = min(lists, key=len)
-        for other in sorted(lists, key=len)[1:]:
+        by_length: list[np.ndarray] = sorted(lists, key=len)
+        holders = by_length[0]
+        for other in by_length[1:]:
             at = np.minimum(np.searchsorted(other, holders), len(other) - 1)
             holders = holders[other[at] == holders]
         counts = np.zeros(len(holders), np.uint16)

@@ -21,12 +21,12 @@ are read from the files themselves, those of HTML and PDF from the index.
 Cost      see `text/bm25_index.py`; reading, memory of a batch
 """
 
+import contextlib
 import json
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -207,7 +207,8 @@ class FolderIndex:
         content = json.loads(path.read_text("utf-8"))
         if content.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is of another version; make the index anew.")
-        self.settings = FolderSettings(**{**content, "also": tuple(content["also"])})
+        content["also"] = tuple(content["also"])
+        self.settings = FolderSettings(**content)
         self.source = Path(self.settings.source)
         self.words = BM25Index(self.folder / "words")
         self.database = sqlite3.connect(self.folder / "documents.sqlite")
@@ -240,7 +241,9 @@ class FolderIndex:
         BM25Index.create(
             folder / "words", field_weights=FIELDS, positions=made.positions
         )
-        with closing(sqlite3.connect(folder / "documents.sqlite")) as database:
+        with contextlib.closing(
+            sqlite3.connect(folder / "documents.sqlite")
+        ) as database:
             database.executescript(TABLES)
         content = {"format": FORMAT, **made._asdict(), "also": list(made.also)}
         write_text_file(folder / "settings.json", json.dumps(content, indent=1))
@@ -418,21 +421,24 @@ class FolderIndex:
             numbers,
         ).fetchall()
         found = {}
-        held = (None, None)  # a file that is open: its id, and a reader of its bytes
-        try:
+        with contextlib.ExitStack() as opened:
+            sources: dict[int, TextSource] = {}
             for number, file, start, end, line, heading, path, size, time, kind in rows:
-                if held[0] != file:
-                    if held[1] is not None:
-                        held[1].close()
-                    held = (file, self._open_text(file, path, size, time, kind))
-                text = held[1].read(start, end)
-                score = float(scores.get(number, np.nan))
+                if file not in sources:
+                    opened.close()  # rows are sorted by file: one at a time is enough
+                    source = self._open_text(file, path, size, time, kind)
+                    opened.callback(source.close)
+                    sources = {file: source}
+                source = sources[file]
                 found[number] = Passage(
-                    number, path, line, heading, text, score, held[1].is_stale
+                    number,
+                    path,
+                    line,
+                    heading,
+                    source.read(start, end),
+                    float(scores.get(number, np.nan)),
+                    source.is_stale,
                 )
-        finally:
-            if held[1] is not None:
-                held[1].close()
         return found
 
     def _open_text(self, file, path, size, time, kind) -> "TextSource":

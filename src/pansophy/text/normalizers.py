@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 SPACES = re.compile(r"\s+")
 HANGUL = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # compose with what is before
 
@@ -106,13 +107,13 @@ class Normalizer:
 
     def _normalize_segment(self, text) -> str:
         if self.form is not None:
-            text = unicodedata.normalize(self.form.upper(), text)
+            text = unicodedata.normalize(FORMS[self.form], text)
         if self.lowercase:
             text = text.lower() if text.isascii() else "".join(map(str.lower, text))
         if self.strip_accents and not text.isascii():
             parts = unicodedata.normalize("NFD", text)
             text = "".join(c for c in parts if not is_mark(c))
-            text = unicodedata.normalize((self.form or "nfc").upper(), text)
+            text = unicodedata.normalize(FORMS[self.form or "nfc"], text)
         return text
 
     def __call__(self, text) -> str:
