@@ -200,8 +200,10 @@ def rollout(
         while not reason:
             child = task.child(f"from step {done}")
             for _ in range(min(BLOCK, limit - done)):
-                choice = (observation, rng, mask) if masked else (observation, rng)
-                action = act(*choice)
+                if masked:
+                    action = act(observation, rng, mask)
+                else:
+                    action = act(observation, rng)
                 after, reward, terminated, truncated, info = step(action)
                 next_mask = info.get("action_mask")
                 if learn or keep:
