@@ -7,6 +7,7 @@ nothing but arrays.
 import importlib
 
 from .exploration import Boltzmann, EpsilonGreedy
+from .gather import Position, Steps, as_vector_env, gather
 from .mdp import (
     MDP,
     as_mdp,
@@ -31,16 +32,20 @@ __all__ = [
     "Experience",
     "QLearner",
     "Policy",
+    "Position",
     "QLearning",
     "Schedule",
+    "Steps",
     "TransitionTable",
     "Transition",
     "MDPSolution",
     "VisitDecay",
+    "as_vector_env",
     "bellman_residual",
     "discounted_return",
     "envs",
     "evaluate_policy",
+    "gather",
     "greedy_path",
     "greedy_policy",
     "as_mdp",

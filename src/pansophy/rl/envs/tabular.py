@@ -6,21 +6,15 @@ They step in plain Python like any other; `QLearning` and `value_iteration` read
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 
-from .transition_table import (
+from ..transition_table import (
     TransitionTable,
     as_transition_table,
     first_cumulative_above,
     table_from_dict,
 )
-
-try:
-    import gymnasium
-except ImportError as error:
-    raise ImportError(
-        "environments need Gymnasium: pip install 'pansophy[rl]'."
-    ) from error
 
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))  # left, down, right, up
 ARROWS = "<v>^"
