@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .activations import ACTIVATIONS
-from .heads import HEADS, positive_total
+from .activations import ACTIVATIONS, Activation
+from .heads import HEADS, Head, positive_total
 from .init import warn_of_equal_units
 
 
@@ -56,11 +56,20 @@ class MLP(nn.Module):
         self.weights = nn.ParameterList([own(W) for W in coefs])
         self.biases = nn.ParameterList([own(b) for b in intercepts])
         self.layers = list(zip(self.weights, self.biases))
-        self.activation, self.head = ACTIVATIONS[activation], HEADS[head]
+        self.activation_name, self.head_name = activation, head
         self.alpha, self.dropout = float(alpha), float(dropout)
         warn_of_equal_units(*([np.asarray(a) for a in p] for p in (coefs, intercepts)))
 
     capturable = True  # every step does the same
+
+    @property
+    def activation(self) -> Activation:
+        """g of eq. (1); held by its name, so that a net can be saved."""
+        return ACTIVATIONS[self.activation_name]
+
+    @property
+    def head(self) -> Head:
+        return HEADS[self.head_name]
 
     @property
     def has_manual_gradients(self) -> bool:
@@ -95,9 +104,10 @@ class MLP(nn.Module):
     def forward_pass(self, X: Tensor) -> list[Tensor]:
         """H_0, ..., H_{L-1} and F of eq. (1), for `backward_pass`; no dropout."""
         *hidden, (W, b) = self.layers
+        apply_ = self.activation.apply_
         H = [X]
         for V, c in hidden:
-            H.append(self.activation.apply_(torch.addmm(c, H[-1], V)))
+            H.append(apply_(torch.addmm(c, H[-1], V)))
         H.append(torch.addmm(b, H[-1], W))
         return H
 
@@ -107,6 +117,7 @@ class MLP(nn.Module):
         H is what `forward_pass` gave, D (n, m_L) is dJ/dF of any objective J, and
         `decay` stands for alpha / sum w.
         """
+        slope = self.activation.backward
         for i in range(len(self.layers) - 1, -1, -1):
             W, b = self.layers[i]
             if isinstance(decay, Tensor):
@@ -118,7 +129,7 @@ class MLP(nn.Module):
                 torch.mm(H[i].t(), D, out=W.grad)
             torch.sum(D, 0, out=b.grad)
             if i:
-                D = self.activation.backward(torch.mm(D, W.t()), H[i])  # (5)
+                D = slope(torch.mm(D, W.t()), H[i])  # (5)
 
     def gradients(self, batch) -> dict[str, Tensor]:
         """J, its gradient put into `.grad` of every parameter; under `no_grad`."""

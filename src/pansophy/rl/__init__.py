@@ -20,12 +20,19 @@ from .mdp import (
     shift_rewards,
 )
 from .q_learning import QLearner, QLearning
+from .returns import generalized_advantages, n_step_returns
 from .rollout import Experience, Policy, Transition, rollout
 from .schedules import Schedule, VisitDecay
 from .transition_table import TransitionTable, as_transition_table
 from .value_iteration import MDPSolution, policy_iteration, value_iteration
 
 __all__ = [
+    "A2C",
+    "DQN",
+    "PPO",
+    "REINFORCE",
+    "SAC",
+    "TD3",
     "MDP",
     "Boltzmann",
     "EpsilonGreedy",
@@ -46,9 +53,11 @@ __all__ = [
     "envs",
     "evaluate_policy",
     "gather",
+    "generalized_advantages",
     "greedy_path",
     "greedy_policy",
     "as_mdp",
+    "n_step_returns",
     "policy_iteration",
     "q_from_v",
     "rollout",
@@ -58,7 +67,24 @@ __all__ = [
 ]
 
 
+# modules that import torch or Gymnasium, by the names they offer
+LAZY = {
+    "A2C": "a2c",
+    "DQN": "dqn",
+    "PPO": "ppo",
+    "REINFORCE": "reinforce",
+    "SAC": "sac",
+    "TD3": "td3",
+    "envs": "envs",
+}
+
+
 def __getattr__(name):
-    if name == "envs":  # imports Gymnasium
-        return importlib.import_module(".envs", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f".{LAZY[name]}", __name__)
+    return module if name == "envs" else getattr(module, name)
+
+
+def __dir__():
+    return sorted({*globals(), *LAZY})

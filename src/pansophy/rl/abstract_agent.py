@@ -11,7 +11,6 @@ batches. On a CPU the same seed gives the same run bit for bit.
 """
 
 import copy
-import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
@@ -21,7 +20,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
-from ..core.random import make_rng
+from ..core.random import draw_seed, make_rng
 from ..nn.devices import limit_threads, resolve_device, seeded_torch
 from ..params import (
     Count,
@@ -32,15 +31,14 @@ from ..params import (
     Verbosity,
     check_params,
 )
-from ..core.random import draw_seed
 from ..typing import Seed
-from .actor_critic_net import numpy_forward, numpy_layers
 from .gather import as_vector_env
 from .running_moments import RunningMoments
-from .space_layouts import ActionLayout, ObservationLayout
 from .space_layouts import action_layout, observation_layout
+from .transition_table import TRANSPARENT_WRAPPERS, time_limit
 from .training import STEPS_PER_REPORT, train_agent
 
+COMPILED_WORLDS = {"CartPole-v1": "CartPole"}
 LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
 
 LayerSizes = Annotated[
@@ -85,10 +83,44 @@ def copy_environments(env, n) -> list:
         ) from error
 
 
+def compiled_world(env):
+    """The world on compiled loops that an environment is or equals, or None.
+
+    An environment of Gymnasium equals one if it is registered under that name with
+    the default options, nothing wraps it but a time limit, and nobody looks on.
+    """
+    if isinstance(env, str):
+        import gymnasium
+
+        if env not in COMPILED_WORLDS:
+            return None
+        env = gymnasium.make(env)
+    if hasattr(env, "step_batch"):
+        return env
+    spec = getattr(env, "spec", None)
+    if spec is None or spec.id not in COMPILED_WORLDS or spec.kwargs:
+        return None
+    layer = env
+    while layer is not env.unwrapped:
+        if type(layer).__name__ not in TRANSPARENT_WRAPPERS:
+            return None
+        layer = layer.env
+    if getattr(layer, "render_mode", None):
+        return None
+    from . import envs
+
+    return getattr(envs, COMPILED_WORLDS[spec.id])(max_steps=time_limit(env))
+
+
 def vector_environments(env, n):
     """A vector environment of n copies; observations that are dictionaries as rows."""
     if hasattr(env, "num_envs"):
         return env
+    world = compiled_world(env)
+    if world is not None:
+        from .envs import VectorWorld
+
+        return VectorWorld(world, n)
     made = copy_environments(env, n)
     layout = observation_layout(made[0].observation_space)
     if layout.kind == "parts":
@@ -192,7 +224,6 @@ class AbstractAgent(Estimator):
         """Store what acts."""
         self.net_ = detached_copy(learner.net)
         self.observation_moments_ = learner.moments
-        self._actor = None
 
     def _device(self):
         if self.device != "auto":
@@ -224,7 +255,8 @@ class AbstractAgent(Estimator):
         """
         check_is_fitted(self, "net_")
         X = self.observation_layout_.encode(observations)
-        chosen = self._greedy(self.observation_moments_.scaled(X), mask)
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        chosen = self._greedy(X, mask)
         return self.action_layout_.to_environment(chosen)
 
     def act(self, observation, rng=None, mask=None):
@@ -232,7 +264,8 @@ class AbstractAgent(Estimator):
         check_is_fitted(self, "net_")
         X = self.observation_layout_.encode_one(observation)
         mask = None if mask is None else np.asarray(mask, bool)[None]
-        chosen = self._greedy(self.observation_moments_.scaled(X), mask)
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        chosen = self._greedy(X, mask)
         action = self.action_layout_.to_environment(chosen)[0]
         return int(action) if action.ndim == 0 else action
 
@@ -240,22 +273,23 @@ class AbstractAgent(Estimator):
         """The best action in each of several environments, for `gather`."""
         return self.predict(observations, mask)
 
+    def value(self, observations):
+        """The value of each of the observations, as the agent has learnt it.
+
+        Of the policy for actor-critic agents, of the best action for the others.
+        """
+        check_is_fitted(self, "net_")
+        X = self.observation_layout_.encode(observations)
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        return self._row_values(X)
+
+    @abstractmethod
+    def _row_values(self, X) -> np.ndarray:
+        """Values (n,) of rows X."""
+
     @abstractmethod
     def _greedy(self, X, mask) -> np.ndarray:
         """The best choices (n, parts) after rows X."""
-
-    def _outputs(self, mlp, X) -> np.ndarray:
-        """Outputs of a kept MLP for rows."""
-        layers = self.__dict__.get("_actor")
-        if layers is None:
-            layers = self._actor = numpy_layers(mlp)
-        X = np.ascontiguousarray(X, np.float32)
-        return numpy_forward(layers, self.activation, X)
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        state.pop("_actor", None)  # views of net_, made anew
-        return state
 
 
 def detached_copy(net):

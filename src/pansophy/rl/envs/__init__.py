@@ -12,7 +12,16 @@ except ImportError as error:
     ) from error
 
 from .cart_pole import CartPole
+from .probe import PROBES, ProbeWorld
 from .tabular import Corridor, GridWorld, TabularEnv
 from .vector import VectorWorld
 
-__all__ = ["CartPole", "Corridor", "GridWorld", "TabularEnv", "VectorWorld"]
+__all__ = [
+    "PROBES",
+    "CartPole",
+    "Corridor",
+    "GridWorld",
+    "ProbeWorld",
+    "TabularEnv",
+    "VectorWorld",
+]
