@@ -6,6 +6,17 @@ nothing but arrays.
 
 import importlib
 
+from .evaluation import (
+    Evaluation,
+    LearningCurve,
+    StatisticInterval,
+    evaluate,
+    evaluate_every,
+    interquartile_mean,
+    performance_profile,
+    probability_of_improvement,
+    stratified_bootstrap,
+)
 from .exploration import Boltzmann, EpsilonGreedy
 from .gather import Position, Steps, as_vector_env, gather
 from .mdp import (
@@ -36,12 +47,15 @@ __all__ = [
     "MDP",
     "Boltzmann",
     "EpsilonGreedy",
+    "Evaluation",
     "Experience",
+    "LearningCurve",
     "QLearner",
     "Policy",
     "Position",
     "QLearning",
     "Schedule",
+    "StatisticInterval",
     "Steps",
     "TransitionTable",
     "Transition",
@@ -51,17 +65,23 @@ __all__ = [
     "bellman_residual",
     "discounted_return",
     "envs",
+    "evaluate",
+    "evaluate_every",
     "evaluate_policy",
     "gather",
     "generalized_advantages",
     "greedy_path",
     "greedy_policy",
+    "interquartile_mean",
     "as_mdp",
     "n_step_returns",
+    "performance_profile",
     "policy_iteration",
+    "probability_of_improvement",
     "q_from_v",
     "rollout",
     "shift_rewards",
+    "stratified_bootstrap",
     "as_transition_table",
     "value_iteration",
 ]

@@ -32,13 +32,12 @@ from ..params import (
     check_params,
 )
 from ..typing import Seed
+from .compiled_worlds import compiled_world
 from .gather import as_vector_env
 from .running_moments import RunningMoments
 from .space_layouts import action_layout, observation_layout
-from .transition_table import TRANSPARENT_WRAPPERS, time_limit
 from .training import STEPS_PER_REPORT, train_agent
 
-COMPILED_WORLDS = {"CartPole-v1": "CartPole"}
 LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
 
 LayerSizes = Annotated[
@@ -81,35 +80,6 @@ def copy_environments(env, n) -> list:
             f"{type(env).__name__} cannot be copied: give a function that makes one, or "
             "n_envs=1."
         ) from error
-
-
-def compiled_world(env):
-    """The world on compiled loops that an environment is or equals, or None.
-
-    An environment of Gymnasium equals one if it is registered under that name with
-    the default options, nothing wraps it but a time limit, and nobody looks on.
-    """
-    if isinstance(env, str):
-        import gymnasium
-
-        if env not in COMPILED_WORLDS:
-            return None
-        env = gymnasium.make(env)
-    if hasattr(env, "step_batch"):
-        return env
-    spec = getattr(env, "spec", None)
-    if spec is None or spec.id not in COMPILED_WORLDS or spec.kwargs:
-        return None
-    layer = env
-    while layer is not env.unwrapped:
-        if type(layer).__name__ not in TRANSPARENT_WRAPPERS:
-            return None
-        layer = layer.env
-    if getattr(layer, "render_mode", None):
-        return None
-    from . import envs
-
-    return getattr(envs, COMPILED_WORLDS[spec.id])(max_steps=time_limit(env))
 
 
 def vector_environments(env, n):
