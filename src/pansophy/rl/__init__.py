@@ -6,19 +6,18 @@ nothing but arrays.
 
 import importlib
 
-from .evaluation import (
-    Evaluation,
-    LearningCurve,
-    StatisticInterval,
-    evaluate,
-    evaluate_every,
-    interquartile_mean,
-    performance_profile,
-    probability_of_improvement,
-    stratified_bootstrap,
+from .average_reward import AverageRewardSolution, average_reward, policy_gain
+from .belief_value_iteration import (
+    BeliefSolution,
+    belief_value_iteration,
+    finite_horizon_vectors,
 )
+from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
 from .exploration import Boltzmann, EpsilonGreedy
+from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
+from .history_policy import HistoryPolicy
+from .linear_programming import linear_programming
 from .mdp import (
     MDP,
     as_mdp,
@@ -27,83 +26,127 @@ from .mdp import (
     evaluate_policy,
     greedy_path,
     greedy_policy,
+    mdp_from_function,
     q_from_v,
     shift_rewards,
 )
+from .point_based import PointBasedSolution, point_based_value_iteration
+from .pomcp import POMCP, SearchResult
+from .pomdp import (
+    POMDP,
+    AlphaVectors,
+    BeliefAgent,
+    as_pomdp,
+    belief_update,
+    observation_probabilities,
+    tiger_problem,
+)
+from .prioritized_sweeping import prioritized_sweeping
 from .q_learning import QLearner, QLearning
-from .returns import generalized_advantages, n_step_returns
+from .qmdp import fast_informed_bound, qmdp
 from .rollout import Experience, Policy, Transition, rollout
 from .schedules import Schedule, VisitDecay
+from .solve_pomdp import solve_pomdp
 from .transition_table import TransitionTable, as_transition_table
-from .value_iteration import MDPSolution, policy_iteration, value_iteration
+from .value_iteration import (
+    MDPSolution,
+    modified_policy_iteration,
+    policy_iteration,
+    value_iteration,
+)
 
 __all__ = [
-    "A2C",
-    "DQN",
-    "PPO",
-    "REINFORCE",
-    "SAC",
-    "TD3",
-    "MDP",
+    "AlphaVectors",
+    "AverageRewardSolution",
+    "BeliefAgent",
+    "BeliefSolution",
     "Boltzmann",
     "EpsilonGreedy",
-    "Evaluation",
     "Experience",
-    "LearningCurve",
-    "QLearner",
+    "FiniteHorizonSolution",
+    "HistoryPolicy",
+    "MDP",
+    "MDPSolution",
+    "POMCP",
+    "POMDP",
+    "PointBasedSolution",
     "Policy",
+    "PolicyComparison",
     "Position",
+    "QLearner",
     "QLearning",
     "Schedule",
-    "StatisticInterval",
+    "SearchResult",
     "Steps",
-    "TransitionTable",
+    "TimedPolicy",
     "Transition",
-    "MDPSolution",
+    "TransitionTable",
     "VisitDecay",
+    "as_mdp",
+    "as_pomdp",
+    "as_transition_table",
     "as_vector_env",
+    "average_reward",
+    "belief_update",
+    "belief_value_iteration",
     "bellman_residual",
+    "compare_policies",
     "discounted_return",
-    "envs",
-    "evaluate",
-    "evaluate_every",
+    "enumerate_policies",
     "evaluate_policy",
+    "fast_informed_bound",
+    "finite_horizon",
+    "finite_horizon_vectors",
     "gather",
-    "generalized_advantages",
     "greedy_path",
     "greedy_policy",
-    "interquartile_mean",
-    "as_mdp",
-    "n_step_returns",
-    "performance_profile",
+    "linear_programming",
+    "mdp_from_function",
+    "modified_policy_iteration",
+    "observation_probabilities",
+    "point_based_value_iteration",
+    "policy_gain",
     "policy_iteration",
-    "probability_of_improvement",
+    "prioritized_sweeping",
     "q_from_v",
+    "qmdp",
     "rollout",
     "shift_rewards",
-    "stratified_bootstrap",
-    "as_transition_table",
+    "solve_pomdp",
+    "tiger_problem",
     "value_iteration",
 ]
 
-
-# modules that import torch or Gymnasium, by the names they offer
+# names whose modules import torch or Gymnasium, or are needed by those who train
 LAZY = {
     "A2C": "a2c",
     "DQN": "dqn",
+    "Evaluation": "evaluation",
+    "LearningCurve": "evaluation",
     "PPO": "ppo",
     "REINFORCE": "reinforce",
+    "ReplayBuffer": "replay",
     "SAC": "sac",
     "TD3": "td3",
+    "compare_agents": "compare_agents",
     "envs": "envs",
+    "evaluate": "evaluation",
+    "evaluate_every": "evaluation",
+    "generalized_advantages": "returns",
+    "interquartile_mean": "evaluation",
+    "n_step_returns": "returns",
+    "performance_profile": "evaluation",
+    "probability_of_improvement": "evaluation",
+    "stratified_bootstrap": "evaluation",
 }
+__all__ += list(LAZY)
 
 
 def __getattr__(name):
     if name not in LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(f".{LAZY[name]}", __name__)
-    return module if name == "envs" else getattr(module, name)
+    return module if name == LAZY[name] == "envs" else getattr(module, name)
 
 
 def __dir__():

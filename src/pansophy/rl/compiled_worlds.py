@@ -3,7 +3,12 @@
 from .transition_table import TRANSPARENT_WRAPPERS, time_limit
 
 # names in Gymnasium's registry, and classes of `rl.envs`
-COMPILED_WORLDS = {"CartPole-v1": "CartPole"}
+COMPILED_WORLDS = {
+    "Acrobot-v1": "Acrobot",
+    "CartPole-v1": "CartPole",
+    "MountainCar-v0": "MountainCar",
+    "Pendulum-v1": "Pendulum",
+}
 
 
 def compiled_world(env):

@@ -210,12 +210,12 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     >>> import numpy as np
     >>> from pansophy.rl import Policy, gather
     >>> from pansophy.rl.envs import Corridor
-    >>> steps = gather([Corridor(2), Corridor(3)], Policy([1, 1, 1]), 4, random_state=0)
+    >>> steps = gather([Corridor(3), Corridor(3)], Policy([1, 1, 1]), 4, random_state=0)
     >>> steps.terminated.astype(int).T
-    array([[0, 1, 0, 1],
+    array([[0, 0, 1, 0],
            [0, 0, 1, 0]])
     >>> steps.lengths
-    array([2, 3, 2])
+    array([3, 3])
     """
     if not horizon >= 1:
         raise ValueError(f"horizon must be at least 1, got {horizon!r}.")
@@ -332,7 +332,7 @@ def step_environments(envs, mode, action, position):
 def final_parts(info, at) -> np.ndarray:
     """Last observations of episodes that ended, where the step has reset already."""
     final = info["final_obs"]
-    if isinstance(final, tuple) or getattr(final, "dtype", object) != object:
+    if isinstance(final, tuple) or final.dtype.kind != "O":  # Gymnasium's own: objects
         return stack_parts(final)[at]
     return np.stack([np.asarray(stack_parts(final[i])) for i in at])
 

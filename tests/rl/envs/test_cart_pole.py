@@ -31,7 +31,7 @@ def test_time_limit_is_no_end():
     for t in range(500):
         x, v, theta, omega = observation.T
         action = (0.1 * x + 0.3 * v + 3 * theta + omega > 0).astype(int)
-        observation, reward, terminated, truncated, info = envs.step(action)
+        observation, _, terminated, truncated, info = envs.step(action)
         assert not terminated.any() and truncated.all() == (t == 499)
     assert (np.abs(info["final_obs"]) != np.abs(observation)).any()
     assert np.abs(observation).max() <= 0.05  # the next episode has begun

@@ -11,17 +11,40 @@ except ImportError as error:
         "environments need Gymnasium: pip install 'pansophy[rl]'."
     ) from error
 
+from .acrobot import Acrobot
+from .blackjack import Blackjack
 from .cart_pole import CartPole
+from .catch import Catch
+from .check_environment import EnvironmentProblem, check_environment
+from .memory_chain import MemoryChain
+from .mountain_car import MountainCar
+from .pendulum import Pendulum
+from .pomdp_env import POMDPEnv, Tiger
 from .probe import PROBES, ProbeWorld
-from .tabular import Corridor, GridWorld, TabularEnv
+from .tabular import Corridor, DeepSea, GridWorld, TabularEnv
+from .toy_text import CliffWalking, FrozenLake, Taxi
 from .vector import VectorWorld
 
 __all__ = [
     "PROBES",
+    "Acrobot",
+    "Blackjack",
     "CartPole",
+    "Catch",
+    "CliffWalking",
     "Corridor",
+    "DeepSea",
+    "EnvironmentProblem",
+    "FrozenLake",
     "GridWorld",
+    "MemoryChain",
+    "MountainCar",
+    "POMDPEnv",
+    "Pendulum",
     "ProbeWorld",
     "TabularEnv",
+    "Taxi",
+    "Tiger",
     "VectorWorld",
+    "check_environment",
 ]

@@ -8,7 +8,7 @@ m = 0.1 and M = 1 the masses of pole and cart, l = 0.5 half the pole's length:
     x''     = h - m l theta'' cos theta / (m + M)
 
 integrated by Euler's method with steps of 0.02 s. Every step pays 1. The episode ends
-when |x| > 2.4 or |theta| > 12 degrees. The numbers are those of Gymnasium's CartPole-v1.
+when |x| > 2.4 or |theta| > 12 degrees. The numbers are Gymnasium's (CartPole-v1).
 
 Shapes    state (4, N): x, x', theta, theta'
 Refs      [Barto1983]

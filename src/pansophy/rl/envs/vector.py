@@ -17,6 +17,7 @@ last observation being in info["final_obs"]) or when `reset` is called with
 options={"reset_mask": ...} (`DISABLED`).
 """
 
+import itertools
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium
@@ -70,7 +71,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
     >>> envs = VectorWorld(CartPole(), 1000)
     >>> observation, info = envs.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = envs.step(np.ones(1000, int))
-    >>> observation.shape, reward.sum()
+    >>> observation.shape, float(reward.sum())
     ((1000, 4), 1000.0)
     """
 
@@ -106,7 +107,8 @@ class VectorWorld(gymnasium.vector.VectorEnv):
             which = np.flatnonzero(mask)
         else:
             raise ValueError(
-                f"reset_mask must have shape ({self.num_envs},) and follow a full reset."
+                f"reset_mask must have shape ({self.num_envs},) and follow a reset of "
+                "all worlds."
             )
         if seed is not None or not self.started:
             self.stream[:] = self.np_random.integers(
@@ -140,8 +142,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         else:
             cuts = np.linspace(0, n, pieces + 1).astype(int).tolist()
             tasks = [
-                lambda lo=lo, hi=hi: part(lo, hi)
-                for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)
+                lambda lo=lo, hi=hi: part(lo, hi) for lo, hi in itertools.pairwise(cuts)
             ]
             list(threads.run_tasks(tasks))
         observation, reward, terminated = outcome
