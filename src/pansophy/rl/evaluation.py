@@ -146,6 +146,8 @@ def evaluate_batch(agent, world, n_episodes, rng) -> Evaluation:
         action = action[0] if isinstance(action, tuple) else action
         _, ending, position = step_environments(envs, "SAME_STEP", action, position)
         begin_episodes(agent, position)
+        if ending is None:
+            continue
         mine = playing[ending.env]  # later episodes of short ones do not count
         at = ending.env[mine]
         returns[at] = ending.returns[mine]

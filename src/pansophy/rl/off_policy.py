@@ -26,6 +26,7 @@ from .replay import ReplayBuffer
 
 ALONE = SingleProcess()
 ROUNDS_PER_MEASURE = 100
+DTYPES = {"b": bool, "i": np.int64, "u": np.int64}
 
 
 class TargetNet:
@@ -78,8 +79,8 @@ class AbstractOffPolicyLearner:
         return np.asarray(X, np.float32)
 
     def tensor(self, a):
-        kind = np.int64 if np.issubdtype(a.dtype, np.integer) else np.float32
-        kind = None if a.dtype == bool else kind
+        """An array as a tensor: float32, int64 or bool."""
+        kind = DTYPES.get(a.dtype.kind, np.float32)
         return torch.as_tensor(np.ascontiguousarray(a, kind), device=self.device)
 
     @abstractmethod
@@ -97,7 +98,6 @@ class AbstractOffPolicyLearner:
             self.moments = self.moments.updated(self.layout.encode(seen))
         if self.done < agent.learning_starts:
             return {}
-        self.net.train()
         for _ in range(agent.gradient_steps):
             beta = agent.importance_exponent
             beta = beta + (1.0 - beta) * progress

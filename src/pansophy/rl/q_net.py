@@ -64,18 +64,15 @@ class QNet(nn.Module):
         self.n_actions, self.kind = int(n_actions), kind
         self.duelling = bool(duelling)
         self.register_buffer("atoms", torch.as_tensor(atoms, dtype=torch.float32))
+        self.n_atoms = len(self.atoms)
         self.errors = torch.zeros(0)  # size of the last batch's errors
-
-    @property
-    def n_atoms(self) -> int:
-        return len(self.atoms)
 
     def flops(self, n: int) -> float:
         return self.mlp.flops(n)
 
     def combine(self, F: Tensor) -> Tensor:
         """Scores (n, A, K), eq. (1)."""
-        F = F.view(len(F), -1, self.n_atoms)
+        F = F.view(F.shape[0], -1, self.n_atoms)
         if not self.duelling:
             return F
         u = F[:, 1:]

@@ -136,8 +136,10 @@ class VectorWorld(gymnasium.vector.VectorEnv):
                 self.steps, outcome.terminated, truncated, self.world.max_steps, lo, hi
             )
 
-        pieces = max(1, min(threads.usable_threads(), n // COLUMNS_PER_THREAD))
-        if pieces == 1:
+        pieces = n // COLUMNS_PER_THREAD
+        if pieces > 1:
+            pieces = max(1, min(threads.usable_threads(), pieces))
+        if pieces <= 1:
             part(0, n)
         else:
             cuts = np.linspace(0, n, pieces + 1).astype(int).tolist()
