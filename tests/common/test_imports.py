@@ -37,6 +37,7 @@ LAYERS = [
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"play"},
     {"serve"},
     {"testing"},
     {"cli"},
@@ -75,7 +76,7 @@ EXCEPTIONS = {
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl"}
 
 
 def modules():

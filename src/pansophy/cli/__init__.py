@@ -1,12 +1,19 @@
 """`pansophy` on the command line.
 
 `compare_commands` has compare, explore, rerun and demo; `library_command` has methods;
-`model_commands` has predict, serve and plot; `warm_command` has warm; `app` has what
+`model_commands` has predict, serve and plot; `play_command` has play;
+`warm_command` has warm; `app` has what
 they share. Each command imports the heavy modules that it needs. The help lists
 commands in this order.
 """
 
-from . import compare_commands, library_command, model_commands, warm_command
+from . import (
+    compare_commands,
+    library_command,
+    model_commands,
+    play_command,
+    warm_command,
+)
 from .app import app
 
 __all__ = [
@@ -14,5 +21,6 @@ __all__ = [
     "compare_commands",
     "library_command",
     "model_commands",
+    "play_command",
     "warm_command",
 ]

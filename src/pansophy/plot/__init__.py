@@ -46,6 +46,7 @@ from .reachability import reachability
 from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
+from .returns import returns
 from .roc import roc
 from .saliency import saliency
 from .score_intervals import score_intervals
@@ -110,6 +111,7 @@ __all__ = [
     "regularization_path",
     "rejection_envelope",
     "residuals",
+    "returns",
     "roc",
     "saliency",
     "score_intervals",

@@ -128,7 +128,7 @@ LAZY = {
     "ReplayBuffer": "replay",
     "SAC": "sac",
     "TD3": "td3",
-    "compare_agents": "compare_agents",
+    "compare_agents": "agent_comparison",
     "envs": "envs",
     "evaluate": "evaluation",
     "evaluate_every": "evaluation",
