@@ -26,8 +26,9 @@ from pansophy.nn.gradient_step import GradientStep, LossTotals
 from pansophy.nn.optimisers import Adam
 from pansophy.rl.action_heads import CategoricalHead
 from pansophy.rl.actor_critic import standardised
-from pansophy.rl.actor_critic_net import ActorBatch, ActorCriticNet, orthogonal_mlp
+from pansophy.rl.actor_critic_net import ActorBatch, ActorCriticNet
 from pansophy.rl.envs import _cart_pole as physics
+from pansophy.rl.small_nets import orthogonal_mlp
 
 LIMIT = 500
 

@@ -168,7 +168,7 @@ def test_ctrl_c_leaves_an_agent_that_acts_and_goes_on(name):
     agent.warm_start = True
     agent.fit(ProbeWorld("both", continuous=continuous))
     assert agent.n_steps_ == before + 200 and not agent.interrupted_
-    with pytest.raises(ValueError, match="other spaces|chooses real numbers"):
+    with pytest.raises(ValueError, match=r"other spaces|chooses real numbers"):
         agent.fit(Corridor(4, max_steps=9))
 
 

@@ -58,7 +58,9 @@ def test_masked_actions_are_never_drawn_and_count_nothing(rng):
     found = head.evaluate(F, torch.tensor([[0]]), torch.tensor(mask))
     assert float(found.entropy) == pytest.approx(np.log(2), abs=1e-6)
     assert found.parts[0][0, 1] == 0.0
-    only = head.evaluate(F, torch.tensor([[1]]), torch.tensor([[False, True] + 2 * [False]]))
+    only = head.evaluate(
+        F, torch.tensor([[1]]), torch.tensor([[False, True] + 2 * [False]])
+    )
     assert float(only.entropy) == 0.0 and float(only.log_prob) == 0.0
 
 

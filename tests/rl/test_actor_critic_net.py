@@ -10,15 +10,17 @@ from pansophy.rl.actor_critic import standardised
 from pansophy.rl.actor_critic_net import (
     ActorBatch,
     ActorCriticNet,
-    numpy_forward,
-    numpy_layers,
-    orthogonal_mlp,
 )
+from pansophy.rl.small_nets import numpy_forward, numpy_layers, orthogonal_mlp
 
 
 def make_net(head, rng, memory=None, **options):
-    make = lambda m, gain: orthogonal_mlp((5, 8, m), rng, activation="tanh", last_gain=gain)
-    net = ActorCriticNet(make(head.n_outputs, 1.0), make(1, 1.0), head, memory, **options)
+    make = lambda m, gain: orthogonal_mlp(
+        (5, 8, m), rng, activation="tanh", last_gain=gain
+    )
+    net = ActorCriticNet(
+        make(head.n_outputs, 1.0), make(1, 1.0), head, memory, **options
+    )
     for p in net.parameters():
         p.grad = torch.zeros_like(p)
     return net
@@ -37,7 +39,9 @@ def make_batch(head, rng, n=12):
     return ActorBatch(X, action, None, tensor(rng.normal(-1.5, 0.3, n)), A, G)
 
 
-@pytest.mark.parametrize("head", [CategoricalHead((3,)), CategoricalHead((2, 3)), NormalHead(2)])
+@pytest.mark.parametrize(
+    "head", [CategoricalHead((3,)), CategoricalHead((2, 3)), NormalHead(2)]
+)
 @pytest.mark.parametrize("clip", [0.2, float("inf")])
 def test_gradients_by_hand(head, clip, rng):
     net = make_net(head, rng, clip_range=clip, entropy_weight=0.1)

@@ -41,9 +41,7 @@ def test_the_run_is_the_same_with_and_without_evaluations():
     curve = evaluate_every(watched, CartPole(), 200, n_episodes=3)
     for name, value in plain.net_.state_dict().items():
         assert (watched.net_.state_dict()[name] == value).all()
-    np.testing.assert_array_equal(
-        plain.history_["return"], watched.history_["return"]
-    )
+    np.testing.assert_array_equal(plain.history_["return"], watched.history_["return"])
     assert curve.steps[0] == 0 and curve.steps[-1] == watched.n_iter_
     assert curve.returns.shape == (len(curve.steps), 3)
     assert curve.mean.min() <= curve.area <= curve.mean.max()

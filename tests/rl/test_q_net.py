@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from pansophy.rl.actor_critic_net import orthogonal_mlp
 from pansophy.rl.q_net import QBatch, QNet, project_distribution
+from pansophy.rl.small_nets import orthogonal_mlp
 
 
 def make_net(kind, duelling, rng, K=5, A=3):
@@ -68,7 +68,9 @@ def test_quantiles_of_a_known_distribution():
     """Descent on eq. (4) finds the quantiles of its targets."""
     net = QNet(torch.nn.Identity(), 1, "quantile", np.zeros(5))
     f = torch.zeros(1, 5)
-    y = torch.tensor(np.random.default_rng(0).normal(0, 5, (400, 500)).astype(np.float32))
+    y = torch.tensor(
+        np.random.default_rng(0).normal(0, 5, (400, 500)).astype(np.float32)
+    )
     for t in range(400):
         _, slope = net.row_losses(f.expand(1, 5), y[t : t + 1])
         f = f - 2.0 / (1 + t / 50) * slope

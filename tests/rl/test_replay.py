@@ -29,7 +29,6 @@ def filled(buffer, rounds, horizon=7, n_envs=2, *, ends):
             envs, Policy(np.zeros(100, int)), horizon, position=position,
             random_state=rng,
         )  # fmt: skip
-        envs = envs if position is not None else envs
         position = steps.position
         buffer.extend(steps)
     return buffer

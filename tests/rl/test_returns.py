@@ -50,9 +50,7 @@ def test_n_step_returns_are_the_sums(steps, n):
 def test_a_time_limit_is_no_end():
     ones, tens = np.ones(10), np.full(10, 10.0)
     never, last = np.zeros(10, bool), np.arange(10) == 9
-    G = generalized_advantages(
-        ones, tens, tens, never, last, gamma=0.9, gae_lambda=1.0
-    )
+    G = generalized_advantages(ones, tens, tens, never, last, gamma=0.9, gae_lambda=1.0)
     np.testing.assert_allclose(G + tens, 10.0)
     ended = generalized_advantages(
         ones, 0 * tens, 0 * tens, last, never, gamma=0.9, gae_lambda=1.0

@@ -47,9 +47,9 @@ def test_actions():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="DQN chooses among .* use SAC"):
+    with pytest.raises(ValueError, match=r"DQN chooses among .* use SAC"):
         action_layout(spaces.Box(-1, 1), "DQN", box=False)
-    with pytest.raises(ValueError, match="SAC chooses real numbers.* use DQN"):
+    with pytest.raises(ValueError, match=r"SAC chooses real numbers.* use DQN"):
         action_layout(spaces.Discrete(2), "SAC", discrete=False)
     with pytest.raises(ValueError, match="cannot choose actions"):
         action_layout(spaces.Dict(), "PPO")

@@ -61,7 +61,9 @@ def test_refusals_say_why(client, sent, status, text):
 
 
 def test_bad_json(client):
-    answer = client.post("/act", content=b"{", headers={"content-type": "application/json"})
+    answer = client.post(
+        "/act", content=b"{", headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 400
 
 

@@ -1,7 +1,7 @@
 """An episode of an agent as pictures, and as an animated GIF.
 
 Frames come from the environment's own renderer where it has one (`rgb_array`, or text
-with `ansi`). Otherwise a few worlds are drawn from what is observed (cart pole, pendulum,
+with `ansi`). Otherwise some worlds are drawn from what is seen (cart pole, pendulum,
 mountain car, acrobot), and any other as bars of its observation. Needs Pillow.
 """
 

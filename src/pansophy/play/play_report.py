@@ -1,4 +1,4 @@
-"""`pansophy play`: train agents, compare them over seeds, keep the best, write a page."""
+"""`pansophy play`: train agents, compare them over seeds, keep the best, report."""
 
 import base64
 import json
@@ -175,11 +175,14 @@ def verdict_sentences(found: AgentComparison) -> list[str]:
     rivals = [n for n in found.names if n not in (best, RANDOM)]
     if rivals:
         p = found.improvement[best, rivals[0]]
-        told.append(f"A run of it beats a run of {rivals[0].upper()} with probability {p}.")
+        told.append(
+            f"A run of it beats a run of {rivals[0].upper()} with probability {p}."
+        )
         if p.low <= 0.5:
             told.append("The two cannot be told apart with so few runs.")
     told.append(
-        "The kept run was chosen by its score, so it was scored again on fresh episodes: "
+        "The kept run was chosen by its score, so it was scored again on fresh "
+        "episodes: "
         f"{found.check!r}."
     )
     return told

@@ -13,10 +13,10 @@ batches. On a CPU the same seed gives the same run bit for bit.
 import copy
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import torch
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
@@ -44,8 +44,10 @@ LayerSizes = Annotated[
     tuple,
     ParameterRule(
         "a tuple of whole numbers of at least 1",
-        lambda v: isinstance(v, (tuple, list))
-        and all(isinstance(n, (int, np.integer)) and n >= 1 for n in v),
+        lambda v: (
+            isinstance(v, (tuple, list))
+            and all(isinstance(n, (int, np.integer)) and n >= 1 for n in v)
+        ),
     ),
 ]
 DeviceName = Annotated[
@@ -77,8 +79,8 @@ def copy_environments(env, n) -> list:
         return [env, *(copy.deepcopy(env) for _ in range(n - 1))]
     except Exception as error:
         raise ValueError(
-            f"{type(env).__name__} cannot be copied: give a function that makes one, or "
-            "n_envs=1."
+            f"{type(env).__name__} cannot be copied: give a function that makes one, "
+            "or n_envs=1."
         ) from error
 
 
@@ -138,7 +140,7 @@ class AbstractAgent(Estimator):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    _action_kinds = {"discrete": True, "box": True}  # noqa: RUF012
+    _action_kinds = {"discrete": True, "box": True}
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment.
@@ -199,7 +201,7 @@ class AbstractAgent(Estimator):
         if self.device != "auto":
             return resolve_device(self.device)
         sizes = (self.observation_layout_.width, *self.hidden_layer_sizes)
-        weights = sum(m * k for m, k in zip(sizes[:-1], sizes[1:]))
+        weights = sum(m * k for m, k in pairwise(sizes))
         return resolve_device("auto" if weights > LARGE_NET else "cpu")
 
     def _check_same_spaces(self, observations, actions):

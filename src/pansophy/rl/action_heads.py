@@ -25,7 +25,7 @@ Refs      [Haarnoja2018] eq. (4)
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -128,7 +128,7 @@ class NormalHead(NamedTuple):
     def n_free(self) -> int:
         return self.width
 
-    def evaluate(self, F, actions, mask=None, free=None) -> ActionProbabilities:
+    def evaluate(self, F, actions, mask=None, free: Any = None) -> ActionProbabilities:
         """log p(a) and H of each row; `free` is log s."""
         Z = (actions - F) * torch.exp(-free)
         log_prob = -0.5 * Z.square().sum(1) - (free + HALF_LOG_TAU).sum()

@@ -17,7 +17,8 @@ Steps that only reset an environment are left out.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -29,15 +30,10 @@ from ..nn.recurrent import GRU, LSTM
 from ..params import Count, Flag, Fraction, NonNegative, Positive
 from .abstract_agent import AbstractAgent
 from .action_heads import CategoricalHead, NormalHead
-from .actor_critic_net import (
-    ActorBatch,
-    ActorCriticNet,
-    numpy_forward,
-    numpy_layers,
-    orthogonal_mlp,
-)
+from .actor_critic_net import ActorBatch, ActorCriticNet
 from .returns import generalized_advantages
 from .running_moments import ReturnScale
+from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
 
 MEMORIES = {"gru": GRU, "lstm": LSTM}
 ALONE = SingleProcess()
@@ -62,7 +58,7 @@ class ActorCriticLearner:
             clip=agent.max_grad_norm,
         )
         self.n_envs = n_envs
-        self.state = None  # of the memory, in each environment
+        self.state: Any = None  # of the memory, in each environment
         if self.net.memory is not None:
             self.state = self.net.memory.init_state(n_envs)
         self.state_before = self.state
@@ -133,7 +129,7 @@ class ActorCriticLearner:
                 gamma=agent.gamma, gae_lambda=agent.gae_lambda,
             )  # fmt: skip
             target = A + V
-            if not agent._subtracts_baseline:
+            if not agent._subtracts_baseline():
                 A = target
             batch = self._batch(X, steps, A, target)
         found = self._epochs(batch, 1.0 - progress if agent.anneal else 1.0, rng)
@@ -165,7 +161,7 @@ class ActorCriticLearner:
             V_final = None if final is None else value(final)
         else:
             first = torch.as_tensor(steps.first, device=self.device)
-            state = self.state_before
+            state: Any = self.state_before
             states = []
             outputs = []
             for t in range(T):
@@ -196,7 +192,14 @@ class ActorCriticLearner:
         )
         choice = tensor(steps.extras["choice"].reshape(T * N, -1))
         mask = None if steps.mask is None else tensor(steps.mask.reshape(T * N, -1) > 0)
-        parts = [tensor(X), choice, mask, None, tensor(A.ravel()), tensor(target.ravel())]
+        parts = [
+            tensor(X),
+            choice,
+            mask,
+            None,
+            tensor(A.ravel()),
+            tensor(target.ravel()),
+        ]
         if self.net.memory is None:
             if not steps.valid.all():
                 rows = torch.as_tensor(np.flatnonzero(steps.valid.ravel()))
@@ -209,9 +212,12 @@ class ActorCriticLearner:
             still = torch.as_tensor(steps.valid.ravel())
             parts[4] = parts[4] * still
         parts[3] = torch.zeros(T * N, device=self.device)
-        swap = lambda a: None if a is None else a.view(T, N, *a.shape[1:]).transpose(0, 1)
+        swap = lambda a: (
+            None if a is None else a.view(T, N, *a.shape[1:]).transpose(0, 1)
+        )
         first = tensor(steps.first).transpose(0, 1)
-        batch = ActorBatch(*(swap(p) for p in parts), first, self.state_before)
+        batch = ActorBatch(*map(swap, parts))
+        batch = batch._replace(first=first, state=self.state_before)
         flat = self.net.flat_batch(batch)
         F = self.net.policy(flat.X)
         found = self.head.evaluate(F, flat.action, flat.mask, self.net.free)
@@ -233,15 +239,15 @@ class ActorCriticLearner:
                 if len(cuts) > 2:
                     order = torch.as_tensor(rng.permutation(n), device=self.device)
                     shuffled = batch.rows(order)
-                for lo, hi in zip(cuts[:-1], cuts[1:]):
+                for lo, hi in pairwise(cuts):
                     part = shuffled.rows(slice(lo, hi)) if len(cuts) > 2 else shuffled
                     if agent.normalize_advantages:
                         scaled = standardised(part.advantage)
                         part = part._replace(advantage=scaled)
                     self.gradient_step([(part, (hi - lo) * rows_each)], scale)
-                if agent.target_kl is not None:
-                    if self._change(batch)["kl"] > agent.target_kl:
-                        break
+                limit = getattr(agent, "target_kl", None)
+                if limit is not None and self._change(batch)["kl"] > limit:
+                    break
         found = self.totals.means(ALONE)
         losses = {f"{name}_loss": found[name] for name in ("policy", "value")}
         return losses | self._change(batch)
@@ -312,10 +318,11 @@ class AbstractActorCritic(AbstractAgent):
     memory: Literal["none", "gru", "lstm"] = "none"
     memory_size: Count = 64
 
-    _subtracts_baseline = True
     n_epochs = 1
     normalize_advantages = False
-    target_kl = None
+
+    def _subtracts_baseline(self) -> bool:
+        return True
 
     def _clip_range(self):
         return float("inf")

@@ -27,12 +27,8 @@ Refs      [Schulman2017] eq. (1); [Mnih2016] A2C; [Williams1992] REINFORCE
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-
-from ..nn.init import draw_matrix
-from ..nn.mlp import MLP
 
 
 class ActorBatch(NamedTuple):
@@ -49,19 +45,9 @@ class ActorBatch(NamedTuple):
 
     def rows(self, cut) -> "ActorBatch":
         """The rows (environments, with memory) of a slice or index."""
-        pick = lambda a: None if a is None else a[cut]
         state = None if self.state is None else tuple(s[cut] for s in self.state)
-        return ActorBatch(*(pick(a) for a in self[:-1]), state)
-
-
-def orthogonal_mlp(sizes, rng, *, activation, last_gain) -> MLP:
-    """An MLP with orthogonal matrices: gain sqrt 2, at the output `last_gain`."""
-    coefs = []
-    for m, k in zip(sizes[:-1], sizes[1:]):
-        gain = 2**0.5 if len(coefs) < len(sizes) - 2 else last_gain
-        coefs.append(gain * draw_matrix("orthogonal", m, k, rng).astype(np.float32))
-    intercepts = [np.zeros(k, np.float32) for k in sizes[1:]]
-    return MLP(coefs, intercepts, activation=activation, head="identity")
+        picked = [None if a is None else a[cut] for a in self[:-1]]
+        return ActorBatch(*picked)._replace(state=state)
 
 
 class ActorCriticNet(nn.Module):
@@ -86,9 +72,9 @@ class ActorCriticNet(nn.Module):
         super().__init__()
         self.policy, self.value = policy, value
         self.head = head
-        self.memory = memory
+        self.memory: Any = memory
         free = torch.zeros(head.n_free)
-        self.free = nn.Parameter(free) if head.n_free else None  # log s
+        self.free: Any = nn.Parameter(free) if head.n_free else None  # log s
         self.clip_range = float(clip_range)
         self.entropy_weight = float(entropy_weight)
         self.value_weight = float(value_weight)
@@ -138,9 +124,7 @@ class ActorCriticNet(nn.Module):
         if slope is not None:
             self.free.grad.copy_(slope)
         error = H_value[-1][:, 0] - G
-        self.value.backward_pass(
-            H_value, error[:, None] * (2 * self.value_weight / n)
-        )
+        self.value.backward_pass(H_value, error[:, None] * (2 * self.value_weight / n))
         return {
             "policy": smaller.mean().neg_(),
             "entropy": found.entropy.mean() * -self.entropy_weight,
@@ -170,28 +154,3 @@ class ActorCriticNet(nn.Module):
         """One step of the memory: (N, h) and the state after it."""
         keep = (~first).to(x.dtype)[:, None, None]
         return self.memory.step(x, tuple(s * keep for s in state))
-
-
-def numpy_layers(mlp: MLP) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Matrices and biases of an MLP on the CPU as arrays of the same memory."""
-    return [(W.detach().numpy(), b.detach().numpy()) for W, b in mlp.layers]
-
-
-NUMPY_ACTIVATIONS: dict[str, Any] = {
-    "tanh": lambda H: np.tanh(H, out=H),
-    "relu": lambda H: np.maximum(H, 0.0, out=H),
-}
-
-
-def numpy_forward(layers, activation, X) -> np.ndarray:
-    """Outputs of an MLP for a few rows: NumPy's calls take a third of torch's time."""
-    act = NUMPY_ACTIVATIONS[activation]
-    H = X
-    *hidden, (W, b) = layers
-    for V, c in hidden:
-        H = H @ V
-        H += c
-        act(H)
-    F = H @ W
-    F += b
-    return F

@@ -1,4 +1,4 @@
-"""Comparison of agents over seeds: every agent, every seed, evaluated on the same episodes.
+"""Comparison of agents over seeds: all are evaluated on the same episodes.
 
 Each agent is fitted once for each seed and evaluated along the way and at the end, on
 episodes that no run has learnt in and that are the same for all. What is reported is of
@@ -6,8 +6,8 @@ all runs, none left out: interquartile means with stratified bootstrap intervals
 probability that a run of one agent beats one of another, learning curves with bands.
 
 A random agent is always among them: a method that does not beat it has learnt nothing.
-The run that is kept is the best of the best agent, and since it was chosen by its score,
-it is scored again on fresh episodes.
+The run that is kept is the best of the best agent; since it was chosen by its score, it
+is scored again on fresh episodes.
 
 Refs      [Agarwal2021]
 """

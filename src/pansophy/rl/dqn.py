@@ -7,8 +7,8 @@ the next n steps, after which x' is seen, the net is moved towards
     y = R + gamma^n Q'(x', argmax_b Q(x', b))           "double"                (2)
 
 for the actions that were taken; the value after an end is 0, a time limit is no end.
-(1) prefers actions whose values are overestimated by chance; (2) chooses and values with
-different nets. Options are independent of each other: double, duelling (`q_net`),
+(1) prefers actions whose values are overestimated by chance; (2) chooses and values
+with different nets. Options are independent of each other: double, duelling (`q_net`),
 n-step, prioritised replay (`replay`), distributional (categorical or quantile).
 
 Refs      [Mnih2015]; [vanHasselt2016] (2); [Hessel2018] all of them together
@@ -22,17 +22,15 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from ..nn.gradient_step import GradientStep
-from ..nn.init import draw_matrix
-from ..nn.mlp import MLP
 from ..nn.optimisers import Adam
 from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
-from .actor_critic_net import numpy_forward, numpy_layers
 from .action_heads import FORBIDDEN
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
 from .q_net import QBatch, QNet, project_distribution
 from .schedules import Schedule, ScheduleReader
+from .small_nets import he_mlp, numpy_forward, numpy_layers
 
 DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
 
@@ -59,10 +57,9 @@ class DQNLearner(AbstractOffPolicyLearner):
         n = len(observations)
         A = self.net.n_actions
         level = self.level.at(self.agent.n_steps_ + self.done)
-        if self.kind == 0:
-            random = rng.random(n) < level
-            if random.all() and mask is None:  # the net is not asked
-                return self.actions.to_environment(rng.integers(A, size=(n, 1)))
+        random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
+        if random.all() and mask is None:  # the net is not asked
+            return self.actions.to_environment(rng.integers(A, size=(n, 1)))
         Q = self.values(self.rows(observations))
         if mask is not None:
             Q = np.where(mask, Q, FORBIDDEN)
@@ -120,7 +117,7 @@ class DQNLearner(AbstractOffPolicyLearner):
 
     def after_round(self, before, after):
         interval = self.agent.target_interval
-        if interval and before // interval != after // interval:
+        if self.target and before // interval != after // interval:
             self.target.copy_weights()
 
 
@@ -135,13 +132,7 @@ def build_q_net(agent, rng) -> QNet:
     outputs = (A + agent.duelling) * len(atoms)
     hidden = agent.hidden_layer_sizes
     sizes = (agent.observation_layout_.width, *hidden, outputs)
-    coefs = [
-        draw_matrix("he_uniform", m, k, rng).astype(np.float32)
-        for m, k in zip(sizes[:-1], sizes[1:])
-    ]
-    coefs[-1] *= 0.1
-    intercepts = [np.zeros(k, np.float32) for k in sizes[1:]]
-    mlp = MLP(coefs, intercepts, activation=agent.activation, head="identity")
+    mlp = he_mlp(sizes, rng, agent.activation)
     kind = "value" if agent.distribution == "none" else agent.distribution
     return QNet(mlp, A, kind, atoms, agent.duelling)
 
@@ -221,7 +212,7 @@ class DQN(AbstractOffPolicy):
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     max_grad_norm: Positive | None = 10.0
 
-    _action_kinds = {"discrete": True, "box": False}  # noqa: RUF012
+    _action_kinds = {"discrete": True, "box": False}
 
     def _make_learner(self, n_envs, rng, device):
         if len(self.action_layout_.sizes) > 1:

@@ -1,6 +1,6 @@
 """Judging agents: evaluation on seeds of its own, and statistics over runs.
 
-`evaluate` plays whole episodes, one for each seed, and neither learns nor draws from any
+`evaluate` plays whole episodes, one for each seed, and neither learns nor draws from a
 generator of the learner, so that a learner is the same before and after. Episode i has
 the same seed for every agent: differences between agents are paired. Every episode
 counts once, whatever its length.
@@ -354,5 +354,3 @@ def probability_of_improvement(x, y) -> float:
         )
     d = X[:, None] - Y[None]
     return float(((d > 0) + 0.5 * (d == 0)).mean(axis=(0, 1)).mean())
-
-

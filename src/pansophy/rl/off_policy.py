@@ -13,7 +13,7 @@ Gradients never flow into it.
 import copy
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -48,7 +48,10 @@ class TargetNet:
 
 
 class AbstractOffPolicyLearner:
-    """Buffer and rounds; a learner gives `explore`, `learn` and its nets."""
+    """Buffer and rounds; a learner gives `act_batch`, `learn` and its nets."""
+
+    net: Any
+    targets: list[TargetNet]
 
     def __init__(self, agent, n_envs, device):
         self.agent, self.device = agent, device

@@ -58,6 +58,5 @@ class REINFORCE(AbstractActorCritic):
     gae_lambda: Fraction = 1.0
     baseline: Flag = True
 
-    @property
-    def _subtracts_baseline(self):
-        return self.baseline
+    def _subtracts_baseline(self) -> bool:
+        return bool(self.baseline)

@@ -107,7 +107,7 @@ class ReplayBuffer:
     def __init__(self, size, *, gamma, n_steps=1, alpha=0.0):
         self.size, self.gamma, self.n_steps = int(size), float(gamma), int(n_steps)
         self.alpha = float(alpha)
-        self.columns = None
+        self.columns: dict[str, np.ndarray] = {}
         self.count = 0  # steps held
         self.place = 0  # of the next step
         self.greatest = 1.0  # priority of new steps
@@ -129,9 +129,9 @@ class ReplayBuffer:
         }
         if steps.mask is not None:
             columns["next_mask"] = steps.next_mask()
-        if self.columns is None:
+        if not self.columns:
             self._allocate(columns, N)
-        if N != self.width:
+        if self.width != N:
             raise ValueError(f"the buffer has {self.width} environments, not {N}.")
         rows = self.size // N
         at = (self.place // N + np.arange(T)) % rows

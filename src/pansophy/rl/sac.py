@@ -9,12 +9,13 @@ copies Q'_1, Q'_2 of them, and a temperature alpha,
     temperature   -log alpha mean (log p(a~ | x) + H0)                          (4)
 
 (4) raises alpha while the entropy is below H0 = -(number of actions) and lowers it
-above. The lesser of two critics counters the bias of maximising over errors. Actions are
-scaled from (-1, 1) to the bounds of the environment.
+above. The lesser of two critics counters the bias of maximising over errors. Actions
+are scaled from (-1, 1) to the bounds of the environment.
 
 Refs      [Haarnoja2018]; [Fujimoto2018] the two critics
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,13 +24,12 @@ import torch
 from torch import Tensor, nn
 
 from ..nn.gradient_step import GradientStep
-from ..nn.init import draw_matrix
-from ..nn.mlp import MLP
 from ..nn.optimisers import Adam
 from ..params import Count, Natural, Number, Positive
 from .abstract_agent import LayerSizes
 from .action_heads import SquashedNormalHead
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
+from .small_nets import he_mlp
 
 
 class ContinuousBatch(NamedTuple):
@@ -40,17 +40,6 @@ class ContinuousBatch(NamedTuple):
     target: Tensor  # (n,)
     weight: Tensor  # (n,)
     noise: Tensor | None = None  # (n, width), standard normal
-
-
-def plain_mlp(sizes, rng, activation) -> MLP:
-    """An MLP with He's weights, the last layer small."""
-    coefs = [
-        draw_matrix("he_uniform", m, k, rng).astype(np.float32)
-        for m, k in zip(sizes[:-1], sizes[1:])
-    ]
-    coefs[-1] *= 0.1
-    intercepts = [np.zeros(k, np.float32) for k in sizes[1:]]
-    return MLP(coefs, intercepts, activation=activation, head="identity")
 
 
 class TwinCritics(nn.Module):
@@ -112,9 +101,9 @@ class SACNet(nn.Module):
 
         found = {"critic": loss, "actor": actor}
         if self.learnt:
-            found["temperature"] = lambda: -(
-                self.log_alpha * (drawn["log_p"] + self.target_entropy)
-            ).mean()  # (4)
+            found["temperature"] = lambda: (
+                -(self.log_alpha * (drawn["log_p"] + self.target_entropy)).mean()
+            )  # (4)
         return found
 
 
@@ -136,6 +125,10 @@ class ContinuousLearner(AbstractOffPolicyLearner):
                 X = torch.as_tensor(self.rows(observations), device=self.device)
                 scaled = self.explore(X, rng)
         return self.actions.to_environment(self.center + self.reach * scaled)
+
+    @abstractmethod
+    def explore(self, X, rng) -> np.ndarray:
+        """Actions in (-1, 1) to try, under `no_grad`."""
 
     def tensors(self, batch):
         """Rows of a `ReplayBatch`: X, actions in (-1, 1), X', R, discount, weight."""
@@ -166,7 +159,7 @@ class SACLearner(ContinuousLearner):
         head = SquashedNormalHead(width)
         d = self.layout.width
         hidden = tuple(agent.hidden_layer_sizes)
-        make = lambda m, k: plain_mlp((m, *hidden, k), rng, agent.activation)
+        make = lambda m, k: he_mlp((m, *hidden, k), rng, agent.activation)
         critics = TwinCritics(make(d + width, 1), make(d + width, 1))
         entropy = agent.target_entropy
         self.net = SACNet(
@@ -258,7 +251,7 @@ class SAC(AbstractOffPolicy):
     temperature: Positive | None = None
     target_entropy: Number | None = None
 
-    _action_kinds = {"discrete": False, "box": True}  # noqa: RUF012
+    _action_kinds = {"discrete": False, "box": True}
 
     def _make_learner(self, n_envs, rng, device):
         check_bounded(self.action_layout_, "SAC")

@@ -29,10 +29,10 @@ from .sac import (
     TwinCritics,
     best_actions,
     check_bounded,
-    plain_mlp,
     scaled_to_bounds,
     value_of_best,
 )
+from .small_nets import he_mlp
 
 
 class TD3Net(nn.Module):
@@ -51,9 +51,9 @@ class TD3Net(nn.Module):
         loss, self.errors = self.critic.loss(batch)
         found = {"critic": loss}
         if self.moves_actor:
-            found["actor"] = lambda: -self.critic(
-                batch.X, torch.tanh(self.actor(batch.X))
-            )[0].mean()
+            found["actor"] = lambda: (
+                -self.critic(batch.X, torch.tanh(self.actor(batch.X)))[0].mean()
+            )
         return found
 
 
@@ -65,7 +65,7 @@ class TD3Learner(ContinuousLearner):
         width = self.actions.width
         d = self.layout.width
         hidden = tuple(agent.hidden_layer_sizes)
-        make = lambda m, k: plain_mlp((m, *hidden, k), rng, agent.activation)
+        make = lambda m, k: he_mlp((m, *hidden, k), rng, agent.activation)
         critics = TwinCritics(make(d + width, 1), make(d + width, 1))
         self.net = TD3Net(make(d, width), critics).to(device)
         rule = Adam(agent.learning_rate)
@@ -150,7 +150,7 @@ class TD3(AbstractOffPolicy):
     target_noise: NonNegative = 0.2
     noise_clip: NonNegative = 0.5
 
-    _action_kinds = {"discrete": False, "box": True}  # noqa: RUF012
+    _action_kinds = {"discrete": False, "box": True}
 
     def _make_learner(self, n_envs, rng, device):
         check_bounded(self.action_layout_, "TD3")

@@ -1,6 +1,6 @@
 """The application of an agent: /act, /schema and /health.
 
-POST /act takes {"observations": [...], "masks": [...] or nothing} or {"observation": ...}
+POST /act takes {"observations": [...], "masks": [...]}, or one {"observation": ...},
 and answers {"actions": [...]} or {"action": ...}: the best action after each, without
 exploration. The agent learns nothing here.
 """
@@ -78,7 +78,7 @@ class AgentService:
 
     async def schema(self, request) -> bytes:
         """What the agent observes and chooses."""
-        told = {"agent": type(self.agent).__name__}
+        told: dict = {"agent": type(self.agent).__name__}
         for name in ("observation_layout_", "action_layout_"):
             layout = getattr(self.agent, name, None)
             if layout is not None:

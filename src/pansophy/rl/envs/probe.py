@@ -9,8 +9,8 @@
 
 An agent that fails `constant` has a wrong value loss or optimiser; `observation`, does
 not look at its input; `discount`, discounts or bootstraps wrongly; `action`, a wrong
-policy gradient; `both`, mixes up rows; `endless`, takes time limits for ends (with gamma
-= 0.9 its value is then 6.5 instead of 10). With `continuous=True` actions are numbers
+policy gradient; `both`, mixes up rows; `endless`, takes time limits for ends (for gamma
+0.9 its value is then 6.5 instead of 10). With `continuous=True` actions are numbers
 from -1 to 1 and the best is 0.5 times what it is in the discrete world (1 or -1).
 """
 
@@ -42,7 +42,9 @@ class ProbeWorld(gymnasium.Env):
 
     def __init__(self, probe: Probe, *, continuous=False):
         if probe not in PROBES:
-            raise ValueError(f"probe must be one of {', '.join(PROBES)}, got {probe!r}.")
+            raise ValueError(
+                f"probe must be one of {', '.join(PROBES)}, got {probe!r}."
+            )
         self.probe, self.continuous = probe, bool(continuous)
         self.observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         if continuous:
