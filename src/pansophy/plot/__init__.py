@@ -8,6 +8,7 @@ from ..linear_model.predictive_distribution import plot_predictive_band
 from .activations import activations
 from .attention import attention
 from .autocorrelation import autocorrelation
+from .belief_simplex import belief_simplex
 from .bias_variance import bias_variance
 from .biplot import biplot
 from .calibration import calibration
@@ -23,6 +24,7 @@ from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
 from .gradient_lag import gradient_lag
+from .gridworld import gridworld
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -44,6 +46,7 @@ from .quality_time import quality_time
 from .rank_histogram import rank_histogram
 from .reachability import reachability
 from .regimes import regimes
+from .regret import regret
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .returns import returns
@@ -70,6 +73,7 @@ __all__ = [
     "activations",
     "attention",
     "autocorrelation",
+    "belief_simplex",
     "bias_variance",
     "biplot",
     "calibration",
@@ -86,6 +90,7 @@ __all__ = [
     "filters",
     "gain",
     "gradient_lag",
+    "gridworld",
     "growth_curve",
     "importance",
     "impurity",
@@ -108,6 +113,7 @@ __all__ = [
     "rank_histogram",
     "reachability",
     "regimes",
+    "regret",
     "regularization_path",
     "rejection_envelope",
     "residuals",

@@ -46,7 +46,8 @@ def returns(curves, *, reference=None, ax=None):
         middle = stats.trim_mean(means, 0.25, axis=0)
         ax.plot(steps, middle, label=short_name(name), **style)
         if len(runs) > 1:
-            low, high = means.min(axis=0), means.max(axis=0)
+            low = means.min(axis=0)
+            high = means.max(axis=0)
             ax.fill_between(steps, low, high, color=style["color"], alpha=0.15, lw=0)
     if reference is not None:
         ax.axhline(reference, color=GREY, lw=1, ls="--")

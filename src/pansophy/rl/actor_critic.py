@@ -44,7 +44,8 @@ class ActorCriticLearner:
 
     def __init__(self, agent, n_envs, rng, device):
         self.agent, self.device = agent, device
-        self.horizon, self.batch_size = agent.horizon, agent._batch_size(n_envs)
+        self.horizon = agent.horizon
+        self.batch_size = agent._batch_size(n_envs)
         self.layout, self.actions = agent.observation_layout_, agent.action_layout_
         self.moments = agent.observation_moments_
         self.return_scale = ReturnScale.empty(n_envs)

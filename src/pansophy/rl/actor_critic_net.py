@@ -91,7 +91,8 @@ class ActorCriticNet(nn.Module):
     def losses(self, batch: ActorBatch) -> dict[str, Tensor]:
         """The three parts of eq. (1)."""
         batch = self.flat_batch(batch)
-        F, V = self.policy(batch.X), self.value(batch.X)[:, 0]
+        F = self.policy(batch.X)
+        V = self.value(batch.X)[:, 0]
         found = self.head.evaluate(F, batch.action, batch.mask, self.free)
         ratio = torch.exp(found.log_prob - batch.log_q)
         eps = self.clip_range

@@ -140,7 +140,8 @@ def compare_agents(
         scores[name], seconds[name] = np.array(score), np.array(spent)
     space = made_environment(env).action_space
     idle = evaluate(RandomAgent(space), env, 5 * n_episodes, random_state=random_state)
-    scores[RANDOM], seconds[RANDOM] = np.array([idle.mean]), np.zeros(1)
+    scores[RANDOM] = np.array([idle.mean])
+    seconds[RANDOM] = np.zeros(1)
     intervals = {
         name: stratified_bootstrap(interquartile_mean, found, n_resamples=1000)
         for name, found in scores.items()

@@ -62,7 +62,8 @@ class Evaluation:
     def __repr__(self):
         n = len(self.returns)
         error = f" +- {self.standard_error:.2g}" if n > 1 else ""
-        low, high = self.returns.min(), self.returns.max()
+        low = self.returns.min()
+        high = self.returns.max()
         return (
             f"mean return {self.mean:.4g}{error} of {n} episodes, from {low:.4g} to "
             f"{high:.4g}"

@@ -61,7 +61,8 @@ class QNet(nn.Module):
     def __init__(self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False):
         super().__init__()
         self.mlp = mlp
-        self.n_actions, self.kind = int(n_actions), kind
+        self.n_actions = int(n_actions)
+        self.kind = kind
         self.duelling = bool(duelling)
         self.register_buffer("atoms", torch.as_tensor(atoms, dtype=torch.float32))
         self.n_atoms = len(self.atoms)

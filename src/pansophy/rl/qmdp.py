@@ -65,7 +65,7 @@ def fast_informed_bound(
     --------
     >>> from pansophy.rl import fast_informed_bound, tiger_problem
     >>> bound = fast_informed_bound(tiger_problem(), gamma=0.95)
-    >>> 19.37 < bound.value([0.5, 0.5]) < 189
+    >>> 19.37 < float(bound.value([0.5, 0.5])) < 189
     True
     """
     check_discount(gamma)

@@ -105,7 +105,9 @@ class ReplayBuffer:
     """
 
     def __init__(self, size, *, gamma, n_steps=1, alpha=0.0):
-        self.size, self.gamma, self.n_steps = int(size), float(gamma), int(n_steps)
+        self.size = int(size)
+        self.gamma = float(gamma)
+        self.n_steps = int(n_steps)
         self.alpha = float(alpha)
         self.columns: dict[str, np.ndarray] = {}
         self.count = 0  # steps held

@@ -3,7 +3,7 @@
 Row t, column i is step t of environment i. V(s) is the value of the observation before
 a step and V(s') that of the observation after it, *in the same episode*: where an
 episode ends at step t, s' is its last observation and not the first of the next one.
-With the flags e (terminated: the value after it is 0) and d (done: terminated or truncated),
+With the flags e (terminated: the value after it is 0) and d (done, in either way),
 
     delta_t = r_t + gamma (1 - e_t) V(s'_t) - V(s_t)                            (1)
     A_t = delta_t + gamma lambda (1 - d_t) A_{t+1}                              (2)

@@ -53,7 +53,8 @@ class RunningMoments(NamedTuple):
         m = len(X)
         if not m:
             return self
-        mean, var = X.mean(axis=0), X.var(axis=0)
+        mean = X.mean(axis=0)
+        var = X.var(axis=0)
         n = self.count
         total = n + m
         shift = mean - self.mean

@@ -12,6 +12,7 @@ except ImportError as error:
     ) from error
 
 from .acrobot import Acrobot
+from .bandit_env import BanditEnv
 from .blackjack import Blackjack
 from .cart_pole import CartPole
 from .catch import Catch
@@ -28,6 +29,7 @@ from .vector import VectorWorld
 __all__ = [
     "PROBES",
     "Acrobot",
+    "BanditEnv",
     "Blackjack",
     "CartPole",
     "Catch",

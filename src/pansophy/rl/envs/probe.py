@@ -45,7 +45,8 @@ class ProbeWorld(gymnasium.Env):
             raise ValueError(
                 f"probe must be one of {', '.join(PROBES)}, got {probe!r}."
             )
-        self.probe, self.continuous = probe, bool(continuous)
+        self.probe = probe
+        self.continuous = bool(continuous)
         self.observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         if continuous:
             self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
