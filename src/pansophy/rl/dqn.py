@@ -180,7 +180,7 @@ class DQN(AbstractOffPolicy):
     exploration : float, EpsilonGreedy or Boltzmann
         As for `QLearning`; the default goes from 1 to 0.05 in 10 000 steps.
     max_grad_norm : float or None
-        Longest gradient.
+        Longest gradient; the loss bounds it already by the size of the batch's rows.
 
     Attributes
     ----------
@@ -201,8 +201,8 @@ class DQN(AbstractOffPolicy):
     array([1, 1, 1])
     """
 
+    n_envs: Count = 4
     learning_rate: Positive = 1e-3
-    horizon: Count = 4
     double: Flag = True
     duelling: Flag = False
     distribution: Literal["none", "categorical", "quantile"] = "none"
@@ -210,7 +210,7 @@ class DQN(AbstractOffPolicy):
     return_range: tuple = (-10.0, 10.0)
     target_interval: Natural = 500
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
-    max_grad_norm: Positive | None = 10.0
+    max_grad_norm: Positive | None = None
 
     _action_kinds = {"discrete": True, "box": False}
 

@@ -55,6 +55,7 @@ class AbstractOffPolicyLearner:
 
     def __init__(self, agent, n_envs, device):
         self.agent, self.device = agent, device
+        self.on_cpu = device.type == "cpu"
         self.horizon, self.batch_size = agent.horizon, agent.batch_size
         self.layout, self.actions = agent.observation_layout_, agent.action_layout_
         self.moments = agent.observation_moments_
@@ -78,13 +79,17 @@ class AbstractOffPolicyLearner:
         self.net.load_state_dict(state)
 
     def rows(self, observations) -> np.ndarray:
-        X = self.moments.scaled(self.layout.encode(observations))
-        return np.asarray(X, np.float32)
+        """Observations as the nets take them."""
+        X = self.layout.encode(observations)
+        if not self.moments.count:
+            return X
+        return np.asarray(self.moments.scaled(X), np.float32)
 
     def tensor(self, a):
         """An array as a tensor: float32, int64 or bool."""
         kind = DTYPES.get(a.dtype.kind, np.float32)
-        return torch.as_tensor(np.ascontiguousarray(a, kind), device=self.device)
+        made = torch.from_numpy(np.ascontiguousarray(a, kind))
+        return made if self.on_cpu else made.to(self.device)
 
     @abstractmethod
     def learn(self, batch, rng) -> np.ndarray:
