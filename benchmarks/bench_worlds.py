@@ -183,7 +183,7 @@ CASES = [
         peers={"gymnasium vector": gymnasium_cart_poles},
         quality=length_error,
         tolerance=1.0,
-        target=3.0,
+        target=2.0,
         notes="Gymnasium's steps that only reset count as steps of its own",
     ),
     Case(

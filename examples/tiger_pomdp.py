@@ -1,4 +1,4 @@
-"""The tiger: beliefs, exact and approximate policies, and what they earn when played."""
+"""The tiger: beliefs, exact and approximate policies, and what they earn."""
 
 import numpy as np
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from pansophy.persist import load, save
 from pansophy.rl import (
     LSPI,
     FittedQ,
@@ -33,7 +34,7 @@ def test_a_world_without_chance_is_solved_exactly():
         tried[t.observation, t.action] = True
     lspi = LSPI(OneHot(11), 4, gamma=0.9).fit(log)
     assert lspi.converged_
-    np.testing.assert_allclose(lspi.coef_.T[tried], best.Q[tried], atol=1e-5)
+    np.testing.assert_allclose(lspi.theta_.T[tried], best.Q[tried], atol=1e-5)
     fitted = FittedQ(DecisionTreeRegressor(), 4, gamma=0.9, n_iter=100).fit(log)
     Q = fitted.action_values(np.arange(11))
     np.testing.assert_allclose(Q[tried], best.Q[tried], atol=1e-3)
@@ -60,7 +61,7 @@ def test_features_and_transitions_of_a_mountain():
     log = rollout(env, act, n_steps=600, keep=True, random_state=0)
     tiles = TileCoding([-1.2, -0.07], [0.6, 0.07], n_tiles=4, n_tilings=2)
     model = LSPI(tiles, 3, gamma=0.95, ridge=0.1, max_iter=30, tol=1e-3).fit(log)
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.theta_).all()
     assert model.act(log.transitions[0].observation) in (0, 1, 2)
     rows = lambda one: [one[0], one[1], one[0] * one[1]]
     fitted = FittedQ(
@@ -81,3 +82,15 @@ def test_untried_actions_and_errors():
         LSPI(OneHot(3), 1).fit(log)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         LSPI(OneHot(11), 4, max_iter=1).fit(walk(GridWorld(max_steps=100), 300))
+
+
+def test_saved_and_loaded(tmp_path):
+    log = walk(GridWorld(max_steps=50), 300)
+    tree = DecisionTreeRegressor(max_depth=3)
+    for model in (LSPI(OneHot(11), 4), FittedQ(tree, 4, n_iter=3)):
+        model.fit(log)
+        save(model, tmp_path / "model")
+        again = load(tmp_path / "model")
+        np.testing.assert_array_equal(
+            again.action_values(range(11)), model.action_values(range(11))
+        )

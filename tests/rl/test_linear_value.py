@@ -13,14 +13,14 @@ def test_passes_reach_least_squares(rng):
     phi = np.column_stack([np.ones(30), X])
     exact = np.linalg.lstsq(phi, y, rcond=None)[0]
     model = LinearValue(Linear(2), n_passes=3000, decay=0.8, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.coef_, exact, atol=2e-3)
-    np.testing.assert_allclose(model.predict(X), phi @ model.coef_)
+    np.testing.assert_allclose(model.theta_, exact, atol=2e-3)
+    np.testing.assert_allclose(model.predict(X), phi @ model.theta_)
 
 
 def test_first_step_by_hand():
     """theta = alpha (y - 0) phi after one row, alpha relative to |phi|^2 = 5."""
     model = LinearValue(Linear(1), learning_rate=1.0, n_passes=1, decay=0.0)
-    np.testing.assert_allclose(model.fit([[2.0]], [10.0]).coef_, [2, 4])
+    np.testing.assert_allclose(model.fit([[2.0]], [10.0]).theta_, [2, 4])
 
 
 def test_successor_values():

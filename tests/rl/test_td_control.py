@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from pansophy.persist import load, save
 from pansophy.rl import (
     Boltzmann,
     TDControl,
@@ -204,3 +205,11 @@ def test_softmax_offsets_and_errors():
             TDControl(**options).fit(env)
     with pytest.raises(TypeError, match="TDControl learns in a Gymnasium"):
         TDControl().fit(np.zeros((3, 2)))
+
+
+def test_saved_and_loaded(tmp_path):
+    env = GridWorld(max_steps=30)
+    model = TDControl(n_steps=500, random_state=0).fit(env)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(range(11)), model.predict(range(11)))

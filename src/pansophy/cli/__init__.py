@@ -2,9 +2,9 @@
 
 `compare_commands` has compare, explore, rerun and demo; `library_command` has methods;
 `model_commands` has predict, serve and plot; `play_command` has play;
-`warm_command` has warm; `app` has what
-they share. Each command imports the heavy modules that it needs. The help lists
-commands in this order.
+`search_commands` has index and ask; `warm_command` has warm; `app` has what they
+share. Each command imports the heavy modules that it needs. The help lists commands in
+this order.
 """
 
 from . import (
@@ -12,6 +12,7 @@ from . import (
     library_command,
     model_commands,
     play_command,
+    search_commands,
     warm_command,
 )
 from .app import app
@@ -22,5 +23,6 @@ __all__ = [
     "library_command",
     "model_commands",
     "play_command",
+    "search_commands",
     "warm_command",
 ]

@@ -6,6 +6,7 @@ and gives the axes back.
 
 from ..linear_model.predictive_distribution import plot_predictive_band
 from .activations import activations
+from .alignment import alignment
 from .attention import attention
 from .autocorrelation import autocorrelation
 from .belief_simplex import belief_simplex
@@ -60,6 +61,7 @@ from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
+from .topics import topics
 from .trace import trace
 from .training_curves import training_curves
 from .training_report import learning_rates, training_report
@@ -71,6 +73,7 @@ predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
     "activations",
+    "alignment",
     "attention",
     "autocorrelation",
     "belief_simplex",
@@ -128,6 +131,7 @@ __all__ = [
     "silhouette",
     "som",
     "state_diagram",
+    "topics",
     "trace",
     "training_curves",
     "training_report",

@@ -348,7 +348,8 @@ def play_bandit(
             raise ValueError(f"{name} must be at least {low}, got {value!r}.")
     begun = time.perf_counter()
     rng = make_rng(random_state)
-    T, K = int(n_pulls), bandit.n_arms
+    T = int(n_pulls)
+    K = bandit.n_arms
     steps = np.unique(np.geomspace(1, T, min(n_points, T)).round().astype(np.int64))
     levels = schedule_values(strategy.level, 0, T)
     regret = np.zeros((n_runs, len(steps)))

@@ -99,7 +99,7 @@ class LSPI(GreedyBatchPolicy):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (A, d)
+    theta_ : ndarray of shape (A, d)
         theta.
     n_iter_ : int
         Policies that were evaluated.
@@ -111,7 +111,7 @@ class LSPI(GreedyBatchPolicy):
     >>> from pansophy.rl.envs import Corridor
     >>> random = Policy([[0.5, 0.5]] * 3)
     >>> log = rollout(Corridor(3), random, n_steps=300, keep=True, random_state=0)
-    >>> LSPI(OneHot(3), 2, gamma=0.9).fit(log).coef_.round(3).T
+    >>> LSPI(OneHot(3), 2, gamma=0.9).fit(log).theta_.round(3).T
     array([[0.729, 0.81 ],
            [0.729, 0.9  ],
            [0.81 , 1.   ]])
@@ -155,13 +155,13 @@ class LSPI(GreedyBatchPolicy):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.coef_ = theta
+        self.theta_ = theta
         return self
 
     def action_values(self, observations) -> np.ndarray:
         """Q of every action after each of the observations, (n, A)."""
         check_is_fitted(self)
-        return np.array([self.features(one) for one in observations]) @ self.coef_.T
+        return np.array([self.features(one) for one in observations]) @ self.theta_.T
 
 
 def action_blocks(phi, action, n_actions) -> np.ndarray:

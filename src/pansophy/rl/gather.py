@@ -151,7 +151,8 @@ class SeparateActs:
                 f"{type(agent).__name__} remembers one episode (it has `begin`), so it "
                 "needs act_batch and begin_batch to act in several environments."
             )
-        self.act, self.masked = agent.act, takes_mask(agent.act)
+        self.act = agent.act
+        self.masked = takes_mask(agent.act)
 
     def act_batch(self, observations, rng, mask=None):
         if not self.masked:

@@ -37,37 +37,46 @@ class LinearQLearner:
     """The agent of `LinearQ`: chooses by theta and moves it by eq. (1)."""
 
     def __init__(self, model):
-        self.theta = model.coef_.copy()
+        self.theta = model.theta_.copy()
         self.features = model.features_
         self.first = model.first_action_
         self.gamma = model.gamma
         self.sarsa = model.method == "sarsa"
         part = as_exploration(model.exploration)
-        self.kind, self.level = part.kind, ScheduleReader(part.level)
+        self.kind = part.kind
+        self.level = ScheduleReader(part.level)
         self.rate = ScheduleReader(model.learning_rate)
         self.t = model.n_steps_
-        self.rng = None
-        self.ahead = None  # features and action that SARSA has chosen already
+        self.rng: Any = None
+        self.phi: Any = None  # features of the state that was acted in
+        self.planned: Any = None  # features and action that SARSA has chosen ahead
+
+    @property
+    def Q(self) -> np.ndarray:
+        """Values of single features: the table, if they are indicators."""
+        return self.theta.T
 
     def begin(self, observation):
-        self.ahead = None
+        self.phi = None
+        self.planned = None
 
     def act(self, observation, rng):
         self.rng = rng
-        if self.ahead is None:
-            self.ahead = self._choose(observation)
-        return self.first + self.ahead[1]
+        chosen = self._choose(observation) if self.planned is None else self.planned
+        self.planned = None
+        self.phi, a = chosen
+        return self.first + a
 
     def update(self, transition) -> None:
-        _, action, reward, after, terminated = transition[:5]
-        phi = self.ahead[0]
+        observation, action, reward, after, terminated = transition[:5]
+        phi = self.features(observation) if self.phi is None else self.phi
         a = int(action) - self.first
-        self.ahead = None
+        self.phi = None
         target = float(reward)
         if not terminated:
             if self.sarsa:
-                self.ahead = self._choose(after)
-                value = self.theta[self.ahead[1]] @ self.ahead[0]
+                self.planned = self._choose(after)
+                value = self.theta[self.planned[1]] @ self.planned[0]
             else:
                 value = (self.theta @ self.features(after)).max()
             target += self.gamma * value
@@ -111,7 +120,7 @@ class LinearQ(Estimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_actions, d)
+    theta_ : ndarray of shape (n_actions, d)
         theta.
     features_ : feature map
         What was used.
@@ -156,7 +165,7 @@ class LinearQ(Estimator):
         del self.converged_  # a budget was spent; nothing tests convergence
         if not np.isfinite(agent.theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
-        self.coef_ = agent.theta
+        self.theta_ = agent.theta
         self.n_steps_ = self.n_iter_
         return self
 
@@ -173,7 +182,7 @@ class LinearQ(Estimator):
             features = default_features(env.observation_space)
         self.features_ = features
         self.first_action_ = first
-        self.coef_ = np.zeros((actions, features.size))
+        self.theta_ = np.zeros((actions, features.size))
         self.n_steps_ = 0
         return LinearQLearner(self)
 
@@ -181,7 +190,7 @@ class LinearQ(Estimator):
         """Q of every action after each of the observations, (n, A)."""
         check_is_fitted(self)
         phi = np.array([self.features_(one) for one in observations])
-        return phi @ self.coef_.T
+        return phi @ self.theta_.T
 
     def predict(self, observations):
         """The best action after each of the observations."""

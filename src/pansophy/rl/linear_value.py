@@ -49,14 +49,14 @@ class LinearValue(Estimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,)
+    theta_ : ndarray of shape (d,)
         theta.
 
     Examples
     --------
     >>> from pansophy.rl import Linear, LinearValue
     >>> model = LinearValue(Linear(1), n_passes=2000, random_state=0)
-    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 7.0]).coef_.round(3)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 7.0]).theta_.round(3)
     array([1., 2.])
     >>> model.greedy_action([[0.5], [2.5], [1.5]])  # states that the actions lead to
     1
@@ -108,12 +108,12 @@ class LinearValue(Estimator):
                 theta += rate * (target(i, theta) - theta @ phi[i]) * phi[i]
         if not np.isfinite(theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
-        self.coef_ = theta
+        self.theta_ = theta
 
     def predict(self, observations) -> np.ndarray:
         """Values of states."""
         check_is_fitted(self)
-        return np.array([self.features(one) for one in observations]) @ self.coef_
+        return np.array([self.features(one) for one in observations]) @ self.theta_
 
     def greedy_action(self, successors) -> int:
         """The action whose successor has the greatest value, the first of equals."""

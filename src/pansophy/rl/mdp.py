@@ -289,7 +289,9 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
     if isinstance(model.T, np.ndarray):
         T = np.einsum("sa,ast->st", w, model.T)
     else:
-        T = sum(sparse.diags_array(w[:, a]) @ model.T[a] for a in range(A)).tocsr()
+        T = sparse.csr_array((S, S))
+        for a in range(A):
+            T = T + sparse.diags_array(w[:, a]) @ model.T[a]
     if method == "sweeps":
         return sweep_policy(T, r, gamma, tol)
     if method != "solve":
@@ -303,6 +305,7 @@ def sweep_policy(T, r, gamma, tol):
     """V <- r + gamma T V until it is within tol of its limit."""
     V = np.zeros(len(r))
     stop = tol * (1 - gamma) / gamma if 0 < gamma < 1 else tol
+    change = np.inf
     for _ in range(MOST_SWEEPS):
         W = r + gamma * (T @ V)
         change = float(np.abs(W - V).max())

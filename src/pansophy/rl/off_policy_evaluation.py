@@ -118,7 +118,8 @@ def checked_table(name, table, log) -> np.ndarray:
     """A table (n, K), or what a function makes of the contexts."""
     table = table(log.context) if callable(table) else table
     table = np.asarray(table, dtype=float)
-    n, K = len(log.reward), int(np.max(log.action)) + 1
+    n = len(log.reward)
+    K = int(np.max(log.action)) + 1
     if table.ndim != 2 or len(table) != n or table.shape[1] < K:
         raise ValueError(
             f"{name} must have shape ({n}, K) with K at least {K}, got {table.shape}."

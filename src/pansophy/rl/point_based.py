@@ -86,7 +86,10 @@ def point_based_value_iteration(
     rng = make_rng(random_state)
     beliefs = model.start[None]
     found = blind_policies(model, gamma)
-    converged, sweeps, grown = False, 0, n_beliefs == 1
+    grown = n_beliefs == 1
+    converged = False
+    change = np.inf
+    sweeps = 0
     while sweeps < max_iter and not converged:
         before = found.value(beliefs)
         found = backup_at(model, found, beliefs, gamma)

@@ -109,11 +109,12 @@ def monte_carlo_values(
     n = np.bincount(flow.state[counted], minlength=n_states)
     V = np.zeros(n_states)
     cut = flow.last & ~flow.terminated
+    change = np.inf
     for _ in range(MOST_PASSES):
         G = returns_to_go(flow, V, gamma)
         sums = np.bincount(flow.state[counted], G[counted], minlength=n_states)
         W = sums / np.maximum(n, 1)
-        change = np.abs(W - V).max()
+        change = float(np.abs(W - V).max())
         V = W
         if not cut.any() or change <= tol:
             return ValueEstimate(V, n)

@@ -31,10 +31,11 @@ Refs      [Rummery1994]; [vanSeijen2009]; [vanHasselt2010]; [Watkins1989]; [Sutt
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from ..core.random import make_rng
 from ..params import Count, Flag, Fraction, Natural, Number, Positive, Verbosity
 from ..typing import Seed
 from . import _td_control as loops
@@ -67,15 +68,19 @@ class TDLearner:
         self.chooses_next = self.rule.method == 1 or self.rule.trace_decay > 0
         self.t = model.n_steps_
         self.planned = -1  # action that was chosen when the last one was learnt from
-        self.stream = None
+        self.stream: Any = None
+
+    @property
+    def Q(self) -> np.ndarray:
+        """The table, or the mean of two."""
+        return self.tables.Q.mean(axis=0)
 
     def begin(self, observation):
         self.planned = -1
         loops.forget_traces(self.tables)
 
     def act(self, observation, rng):
-        if self.stream is None:
-            self.stream = rng.integers(2**64, size=1, dtype=np.uint64)
+        self._start_stream(rng)
         a = self.planned
         if a < 0:
             a = self._choose(self.model.state_number(observation))
@@ -84,6 +89,7 @@ class TDLearner:
 
     def update(self, transition) -> None:
         observation, action, reward, after, terminated = transition[:5]
+        self._start_stream(None)
         s, to = self.model.state_number(observation), self.model.state_number(after)
         if self.chooses_next and not terminated:
             self.planned = self._choose(to)
@@ -98,6 +104,12 @@ class TDLearner:
         level, rate = self.level.at(self.t), self.rate.at(self.t)
         loops.td_update(self.tables, self.rule, rate, level, step, self.stream)
         self.t += 1
+
+    def _start_stream(self, rng):
+        """Random numbers of the agent's own, drawn once from those of the run."""
+        if self.stream is None:
+            rng = make_rng(self.model.random_state) if rng is None else rng
+            self.stream = rng.integers(2**64, size=1, dtype=np.uint64)
 
     def _choose(self, s):
         level = self.level.at(self.t)

@@ -134,6 +134,6 @@ class Taxi(AbstractTabular):
         return state, info | {"action_mask": self.action_masks[state].copy()}
 
     def step(self, action):
-        *result, info = super().step(action)
-        mask = self.action_masks[self.state].copy()
-        return *result, info | {"action_mask": mask}
+        state, reward, terminated, truncated, info = super().step(action)
+        info = info | {"action_mask": self.action_masks[state].copy()}
+        return state, reward, terminated, truncated, info

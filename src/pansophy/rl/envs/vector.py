@@ -18,6 +18,7 @@ options={"reset_mask": ...} (`DISABLED`).
 """
 
 import itertools
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium
@@ -137,8 +138,8 @@ class VectorWorld(gymnasium.vector.VectorEnv):
             )
 
         pieces = n // COLUMNS_PER_THREAD
-        if pieces > 1:
-            pieces = max(1, min(threads.usable_threads(), pieces))
+        if pieces > 1:  # to count the threads takes as long as a thousand columns
+            pieces = min(pieces, threads.usable_threads())
         if pieces <= 1:
             part(0, n)
         else:
@@ -150,11 +151,12 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         observation, reward, terminated = outcome
         info = {}
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
-            which = np.flatnonzero(terminated | truncated)
+            done = terminated | truncated
+            which = np.flatnonzero(done)
             if which.size:
                 final = observation.copy()
                 info["final_obs"] = self._as_space(final)
-                info["_final_obs"] = terminated | truncated
+                info["_final_obs"] = done
                 info["final_info"] = self._info(final)
                 self._start(which)
                 self.world.observe_batch(self.state, which, observation)
@@ -198,7 +200,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         return actions.astype(space.dtype, copy=False)
 
 
-class SingleWorld(gymnasium.Env):
+class SingleWorld(gymnasium.Env, ABC):
     """One world: the loops of `VectorWorld` on a single column.
 
     A world is a subclass that sets the spaces and gives the four functions of
@@ -219,19 +221,23 @@ class SingleWorld(gymnasium.Env):
         self.stream = np.zeros(1, np.uint64)
         self.steps = None
 
-    def new_state(self, n):
-        raise NotImplementedError
+    @abstractmethod
+    def new_state(self, n) -> np.ndarray:
+        """An empty state of n columns."""
 
-    def start_batch(self, state, stream, which):
-        raise NotImplementedError
+    @abstractmethod
+    def start_batch(self, state, stream, which) -> None:
+        """A first state for some columns."""
 
-    def observe_batch(self, state, which, observation):
-        raise NotImplementedError
+    @abstractmethod
+    def observe_batch(self, state, which, observation) -> None:
+        """What is seen in some columns."""
 
-    def step_batch(self, state, action, stream, outcome, columns):
-        raise NotImplementedError
+    @abstractmethod
+    def step_batch(self, state, action, stream, outcome, columns) -> None:
+        """One step of the columns from columns[0] to columns[1] - 1."""
 
-    def draw_start(self):
+    def draw_start(self) -> None:
         """The first state, drawn by the environment's generator."""
         self.stream[0] = self.np_random.integers(2**64, dtype=np.uint64)
         self.start_batch(self.state, self.stream, np.zeros(1, np.int64))
