@@ -10,7 +10,7 @@ batches, with the net and the gradients by hand of `rl.actor_critic_net` and the
 Time limits bootstrap from the value of the last observation, as in `rl.returns`.
 
 Prints steps a second of whole rounds (stepping and learning), without the first two,
-and the mean length of the greedy policy's episodes at the end. Results: `gpu_rl.md`.
+and the mean length of the greedy policy's episodes at the end.
 """
 
 import argparse

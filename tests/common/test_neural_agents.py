@@ -17,7 +17,7 @@ from pansophy.typing import Agent
 
 COMMON = {"hidden_layer_sizes": (32,), "gamma": 0.9, "random_state": 0}
 ON = {**COMMON, "learning_rate": 0.01}
-OFF = {**COMMON, "learning_starts": 100, "learning_rate": 5e-3}
+OFF = {**COMMON, "n_envs": 1, "learning_starts": 100, "learning_rate": 5e-3}
 SLOW_COPY = {"tau": 0.05, "batch_size": 64}
 
 

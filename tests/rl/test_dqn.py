@@ -12,7 +12,7 @@ from pansophy.rl.running_moments import RunningMoments
 from pansophy.rl.space_layouts import action_layout, observation_layout
 
 QUICK = {
-    "learning_starts": 100, "target_interval": 40, "random_state": 0,
+    "n_envs": 1, "learning_starts": 100, "target_interval": 40, "random_state": 0,
     "hidden_layer_sizes": (32,), "learning_rate": 3e-3,
 }  # fmt: skip
 
@@ -29,7 +29,7 @@ def learner_of(agent, env):
 def test_reaches_the_tabular_optimum():
     env = GridWorld(["S.G", ".#X"], living=-0.1, max_steps=30)
     best = value_iteration(env, gamma=0.9)
-    agent = DQN(4000, gamma=0.9, exploration=0.5, **QUICK).fit(env)
+    agent = DQN(4000, horizon=4, gamma=0.9, exploration=0.5, **QUICK).fit(env)
     free = [0, 1, 3]  # cells that are acted in
     np.testing.assert_allclose(agent.q_values(free), best.Q[free], atol=0.1)
     np.testing.assert_array_equal(agent.predict(free), best.policy[free])
