@@ -37,6 +37,7 @@ LAYERS = [
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"play"},
     {"serve"},
     {"testing"},
     {"cli"},
@@ -78,7 +79,7 @@ EXCEPTIONS = {
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network", "text"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl", "text"}
 
 
 def modules():

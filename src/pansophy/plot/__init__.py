@@ -50,6 +50,7 @@ from .regimes import regimes
 from .regret import regret
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
+from .returns import returns
 from .roc import roc
 from .saliency import saliency
 from .score_intervals import score_intervals
@@ -119,6 +120,7 @@ __all__ = [
     "regularization_path",
     "rejection_envelope",
     "residuals",
+    "returns",
     "roc",
     "saliency",
     "score_intervals",

@@ -30,7 +30,7 @@ OPTIONAL = {"nn": "torch", "neural_network": "torch", "rl": "gymnasium"}
 
 # not domains: nothing in them is an estimator, and importing them costs time
 ELSEWHERE = {
-    "cli", "compare", "testing", "core", "plot", "datasets", "tables", "serve",
+    "cli", "compare", "testing", "core", "plot", "play", "datasets", "tables", "serve",
 }  # fmt: skip
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
