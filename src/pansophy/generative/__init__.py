@@ -5,4 +5,15 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
-__all__: list[str] = []
+from .autoencoder import Autoencoder
+from .autoencoder_detector import AutoencoderDetector, error_threshold
+from .conv_autoencoder import ConvAutoencoder
+from .sparse_autoencoder import SparseAutoencoder
+
+__all__ = [
+    "Autoencoder",
+    "AutoencoderDetector",
+    "ConvAutoencoder",
+    "SparseAutoencoder",
+    "error_threshold",
+]
