@@ -5,15 +5,31 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
+from .abstract_vae import PosteriorCollapseWarning
 from .autoencoder import Autoencoder
 from .autoencoder_detector import AutoencoderDetector, error_threshold
+from .conditional_vae import ConditionalVAE
 from .conv_autoencoder import ConvAutoencoder
+from .iwae import IWAE
+from .latent_sampling import latent_walk, sample_decoder
+from .reparameterization import mc_elbo, reparameterize
 from .sparse_autoencoder import SparseAutoencoder
+from .vade import VaDE
+from .vae import VAE
 
 __all__ = [
+    "IWAE",
+    "VAE",
     "Autoencoder",
     "AutoencoderDetector",
+    "ConditionalVAE",
     "ConvAutoencoder",
+    "PosteriorCollapseWarning",
     "SparseAutoencoder",
+    "VaDE",
     "error_threshold",
+    "latent_walk",
+    "mc_elbo",
+    "reparameterize",
+    "sample_decoder",
 ]
