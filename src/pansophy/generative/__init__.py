@@ -12,24 +12,31 @@ from .conditional_vae import ConditionalVAE
 from .conv_autoencoder import ConvAutoencoder
 from .iwae import IWAE
 from .latent_sampling import latent_walk, sample_decoder
+from .memorisation import MemorisationReport, memorisation_report
 from .reparameterization import mc_elbo, reparameterize
 from .sparse_autoencoder import SparseAutoencoder
+from .table_vae import TableVAE
 from .vade import VaDE
 from .vae import VAE
+from .vq_vae import VQVAE
 
 __all__ = [
     "IWAE",
     "VAE",
+    "VQVAE",
     "Autoencoder",
     "AutoencoderDetector",
     "ConditionalVAE",
     "ConvAutoencoder",
+    "MemorisationReport",
     "PosteriorCollapseWarning",
     "SparseAutoencoder",
+    "TableVAE",
     "VaDE",
     "error_threshold",
     "latent_walk",
     "mc_elbo",
+    "memorisation_report",
     "reparameterize",
     "sample_decoder",
 ]

@@ -62,12 +62,14 @@ def bound_and_error(log_w):
 
 @dataclass(eq=False, repr=False)
 class AbstractVAE(AbstractLatentModel):
-    """Parameters and answers of variational autoencoders; they are described there."""
+    """Parameters and answers of variational autoencoders; they are described there.
+
+    A model gives `_make_likelihood(n_features)`, and options of its net.
+    """
 
     _: KW_ONLY
     hidden_layer_sizes: LayerSizes = (64,)
     activation: Activation = "elu"
-    likelihood: LikelihoodName = "normal"
     variance: Variance = "column"
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.003
@@ -75,36 +77,9 @@ class AbstractVAE(AbstractLatentModel):
 
     _fixed_prior = True  # a learnt prior sets the scale of codes itself
 
-    def _learn_scaling(self, X, w):
-        check_likelihood(self.likelihood, X, type(self).__name__)
-        if self.likelihood == "normal":
-            return super()._learn_scaling(X, w)
-        # levels, counts and shares stay as they are
-        self.n_levels_ = X.max(axis=0).astype(int) + 1
-        return np.zeros(X.shape[1], X.dtype), np.ones(X.shape[1], X.dtype)
-
-    def _check_new_rows(self, X):
-        X = super()._check_new_rows(X)
-        check_likelihood(self.likelihood, X, type(self).__name__)
-        if self.likelihood == "categorical" and (X.max(axis=0) >= self.n_levels_).any():
-            j = int(np.argmax(X.max(axis=0) - self.n_levels_))
-            raise ValueError(
-                f"column {j} of X holds the level {int(X[:, j].max())}; training rows "
-                f"had levels below {self.n_levels_[j]}."
-            )
-        return X
-
     def _net_options(self) -> dict:
         """What the estimator adds to `VAENet`."""
         return {}
-
-    def _make_likelihood(self, n_features):
-        """The likelihood of the columns, a part of the net."""
-        if self.likelihood == "normal":
-            return NormalLikelihood(n_features, self.variance)
-        if self.likelihood == "categorical":
-            return CategoricalLikelihood(self.n_levels_)
-        return COUNT_LIKELIHOODS[self.likelihood](n_features)
 
     def _build_net(self, n_features, n_classes):
         return VAENet(
@@ -192,6 +167,41 @@ class AbstractVAE(AbstractLatentModel):
             bound, error = estimate(codes).T
         bound = bound - self._log_volume()
         return (bound, error) if return_std_error else bound
+
+
+@dataclass(eq=False, repr=False)
+class AbstractArrayVAE(AbstractVAE):
+    """Variational autoencoders of arrays, whose columns are all of one kind."""
+
+    _: KW_ONLY
+    likelihood: LikelihoodName = "normal"
+
+    def _learn_scaling(self, X, w):
+        check_likelihood(self.likelihood, X, type(self).__name__)
+        if self.likelihood == "normal":
+            return super()._learn_scaling(X, w)
+        # levels, counts and shares stay as they are
+        self.n_levels_ = X.max(axis=0).astype(int) + 1
+        return np.zeros(X.shape[1], X.dtype), np.ones(X.shape[1], X.dtype)
+
+    def _check_new_rows(self, X):
+        X = super()._check_new_rows(X)
+        check_likelihood(self.likelihood, X, type(self).__name__)
+        if self.likelihood == "categorical" and (X.max(axis=0) >= self.n_levels_).any():
+            j = int(np.argmax(X.max(axis=0) - self.n_levels_))
+            raise ValueError(
+                f"column {j} of X holds the level {int(X[:, j].max())}; training rows "
+                f"had levels below {self.n_levels_[j]}."
+            )
+        return X
+
+    def _make_likelihood(self, n_features):
+        """The likelihood of the columns, a part of the net."""
+        if self.likelihood == "normal":
+            return NormalLikelihood(n_features, self.variance)
+        if self.likelihood == "categorical":
+            return CategoricalLikelihood(self.n_levels_)
+        return COUNT_LIKELIHOODS[self.likelihood](n_features)
 
 
 def importance_bound(net, X, y, n_samples):

@@ -14,12 +14,12 @@ Refs      [Sohn2015]
 from dataclasses import KW_ONLY, dataclass
 
 from ..params import Natural, NonNegative
-from .abstract_vae import AbstractVAE
+from .abstract_vae import AbstractArrayVAE
 from .vae import kl_options
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalVAE(AbstractVAE):
+class ConditionalVAE(AbstractArrayVAE):
     """Variational autoencoder of rows given their class.
 
     Parameters

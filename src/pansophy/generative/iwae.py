@@ -12,11 +12,11 @@ from dataclasses import KW_ONLY, dataclass
 
 from ..base import Transformer
 from ..params import Count
-from .abstract_vae import AbstractVAE
+from .abstract_vae import AbstractArrayVAE
 
 
 @dataclass(eq=False, repr=False)
-class IWAE(Transformer, AbstractVAE):
+class IWAE(Transformer, AbstractArrayVAE):
     """Importance-weighted autoencoder.
 
     Parameters

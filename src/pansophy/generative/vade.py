@@ -37,7 +37,7 @@ from ..core.random import draw_seed
 from ..mixture import GaussianMixture
 from ..params import Count, Natural
 from .abstract_generator import batch_mean, values_in_blocks
-from .abstract_vae import AbstractVAE
+from .abstract_vae import AbstractArrayVAE
 from .autoencoder import layer_sizes
 from .vae_net import VAENet
 
@@ -167,7 +167,7 @@ class VaDENet(nn.Module):
 
 
 @dataclass(eq=False, repr=False)
-class VaDE(Clusterer, AbstractVAE):
+class VaDE(Clusterer, AbstractArrayVAE):
     """Variational deep embedding: clusters in the code of a VAE.
 
     Parameters

@@ -17,7 +17,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from ..base import Transformer
 from ..params import Natural, NonNegative
-from .abstract_vae import AbstractVAE
+from .abstract_vae import AbstractArrayVAE
 
 
 def kl_options(model) -> dict:
@@ -26,7 +26,7 @@ def kl_options(model) -> dict:
 
 
 @dataclass(eq=False, repr=False)
-class VAE(Transformer, AbstractVAE):
+class VAE(Transformer, AbstractArrayVAE):
     """Variational autoencoder.
 
     Parameters
