@@ -330,8 +330,9 @@ class AbstractGenerator(Density, AbstractTraining):
 
     def score(self, X, y=None):
         """The mean of `score_samples`."""
-        labels = y if self._conditional and self._n_classes() else None
-        return float(np.mean(self.score_samples(X, labels)))
+        used = y is not None and self._conditional and self._n_classes()
+        scores = self.score_samples(X, y) if used else self.score_samples(X)
+        return float(np.mean(scores))
 
     def _scores(self, log_density, X, y=None):
         """`log_density(net, X, y)` of rows in the user's units, eq. (2) and (3)."""

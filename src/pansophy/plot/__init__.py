@@ -29,6 +29,7 @@ from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
 from .label_grid import label_grid
+from .latent_walk import latent_grid, latent_walk
 from .learning_curve import learning_curve
 from .losses import losses
 from .matrix import matrix
@@ -43,6 +44,7 @@ from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
 from .reachability import reachability
+from .reconstructions import reconstructions
 from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
@@ -91,6 +93,8 @@ __all__ = [
     "kalman",
     "label_curve",
     "label_grid",
+    "latent_grid",
+    "latent_walk",
     "learning_curve",
     "learning_rates",
     "losses",
@@ -106,6 +110,7 @@ __all__ = [
     "quality_time",
     "rank_histogram",
     "reachability",
+    "reconstructions",
     "regimes",
     "regularization_path",
     "rejection_envelope",

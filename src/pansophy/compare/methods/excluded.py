@@ -159,6 +159,7 @@ OTHER_TASKS = {
     "active": "asks for labels one by one; here every row has one",
     "recommend": "predicts ratings of users for items",
     "mixture": "models how rows are distributed; it does not predict a target",
+    "generative": "draws rows like those given; it does not predict a target",
     "graphical": "models how columns depend on each other, without a target",
     "state_space": "models sequences, not independent rows",
     "sampling": "draws from a given density",
