@@ -104,7 +104,7 @@ def test_precision_and_recall_by_all_pairs(rng):
     assert found.recall == pytest.approx(back.any(1).mean())
     assert found.density == pytest.approx(inside.sum(1).mean() / k)
     assert found.coverage == pytest.approx(inside.any(0).mean())
-    assert found.recall < 0.6 < found.precision  # a narrow copy misses the tails
+    assert found.recall < 0.8 < found.precision  # a narrow copy misses the tails
     wide = precision_recall(X, 10 * Z, k=k)
     assert wide.precision < found.precision
     one = precision_recall([[0.0]], [[0.0]])
