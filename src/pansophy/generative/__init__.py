@@ -5,6 +5,8 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
+from .critic_regularisers import clip_weights, gradient_penalty, r1_penalty
+from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
 from .quality import (
     ModeCoverage,
     PrecisionRecall,
@@ -19,14 +21,20 @@ from .quality import (
 )
 
 __all__ = [
+    "GAN_OBJECTIVES",
     "ModeCoverage",
     "PrecisionRecall",
     "TwoSampleAccuracy",
     "bits_per_dimension",
     "classifier_two_sample_accuracy",
+    "clip_weights",
     "frechet_distance",
+    "gan_value",
+    "gradient_penalty",
     "mmd",
     "mode_coverage",
     "precision_recall",
+    "r1_penalty",
     "sample_quality",
+    "virtual_criterion",
 ]
