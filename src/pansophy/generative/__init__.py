@@ -5,8 +5,13 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
+from .autoencoder import Autoencoder
+from .autoencoder_detector import AutoencoderDetector, error_threshold
+from .conv_autoencoder import ConvAutoencoder
 from .critic_regularisers import clip_weights, gradient_penalty, r1_penalty
+from .gan import GAN
 from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
+from .info_gan import InferredCodes, InfoGAN
 from .quality import (
     ModeCoverage,
     PrecisionRecall,
@@ -19,15 +24,26 @@ from .quality import (
     precision_recall,
     sample_quality,
 )
+from .sparse_autoencoder import SparseAutoencoder
+from .wgan import WGAN
 
 __all__ = [
+    "Autoencoder",
+    "AutoencoderDetector",
+    "ConvAutoencoder",
+    "GAN",
     "GAN_OBJECTIVES",
+    "InferredCodes",
+    "InfoGAN",
     "ModeCoverage",
     "PrecisionRecall",
+    "SparseAutoencoder",
     "TwoSampleAccuracy",
+    "WGAN",
     "bits_per_dimension",
     "classifier_two_sample_accuracy",
     "clip_weights",
+    "error_threshold",
     "frechet_distance",
     "gan_value",
     "gradient_penalty",

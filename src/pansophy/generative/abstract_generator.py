@@ -103,8 +103,9 @@ class AbstractGenerator(Density, AbstractTraining):
       draws must be the same for all rows. Called in evaluation mode with torch seeded,
       with gradients off;
     - where needed `_learn_scaling`, `_optimiser`, `_training_options` (a dict of
-      optimisers, weight averages, ...) and `_finish_fit(rows)` (what is learnt after
-      training).
+      optimisers, weight averages, ...), `_prepare_sampling(net, rows)` (buffers of the
+      net that samples are drawn from, such as the distribution of codes) and
+      `_finish_fit(rows)` (what is learnt after training).
     """
 
     _: KW_ONLY
@@ -112,6 +113,7 @@ class AbstractGenerator(Density, AbstractTraining):
     quality_every: Natural = 0
 
     _conditional = False  # whether `y` holds classes that the model uses
+    _pixels = False  # whether columns are pixels, which one mean and scale suit
     _is_density = True  # whether scores are log densities, which eq. (2) corrects
 
     # -- fitting ---------------------------------------------------------------
@@ -181,7 +183,7 @@ class AbstractGenerator(Density, AbstractTraining):
             return np.zeros(d, X.dtype), np.ones(d, X.dtype)
         mean = np.average(X, axis=0, weights=w).astype(float)
         square = np.average((X - mean) ** 2, axis=0, weights=w)
-        images = self.image_shape_ is not None
+        images = self._pixels or self.image_shape_ is not None
         if self.scaling == "global" or (images and self.scaling == "auto"):
             square = np.full(d, square.mean() + mean.var())
             mean = np.full(d, mean.mean())
@@ -208,7 +210,11 @@ class AbstractGenerator(Density, AbstractTraining):
         if self.checkpoint is not None:
             options["tag"] = run_tag(self, rows.X.shape, data.values())
         if self.quality_every:
-            options["evaluate"] = self._quality_monitor(held or rows, draw_seed(rng))
+            quality = self._quality_monitor(held or rows, draw_seed(rng))
+            other = options.get("evaluate")
+            options["evaluate"] = quality
+            if other is not None:
+                options["evaluate"] = lambda net: {**other(net), **quality(net)}
 
         def run(task):
             result = nn.train(net, data, seed=rng, task=task, **options)
@@ -224,6 +230,7 @@ class AbstractGenerator(Density, AbstractTraining):
             snapshot=lambda state: {"net_": detached_net(state.net)},
         )
         self.net_ = detached_net(result.state.net)
+        self._prepare_sampling(self.net_, rows)
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
@@ -240,12 +247,16 @@ class AbstractGenerator(Density, AbstractTraining):
             epoch += 1
             if epoch % self.quality_every:
                 return {}
-            device = next(net.parameters()).device
+            device, _ = net_placement(net)
+            self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
             return sample_quality(chosen.X, made, make_rng(seed))
 
         return evaluate
+
+    def _prepare_sampling(self, net, rows):
+        """Put into a net what samples need besides its weights: nothing here."""
 
     def _finish_fit(self, rows):
         """What is learnt of the training rows by the trained net: nothing here."""
@@ -271,7 +282,7 @@ class AbstractGenerator(Density, AbstractTraining):
         n = check_count("n_samples", n_samples)
         rng = make_rng(random_state)
         codes = self._sampled_codes(n, y, rng)
-        device = next(net.parameters()).device
+        device, _ = net_placement(net)
         block = max(16, BLOCK_VALUES // max(1, self.n_features_in_))
         made = []
         with seeded_torch(device, draw_seed(rng)), torch.no_grad():
@@ -361,21 +372,33 @@ class AbstractGenerator(Density, AbstractTraining):
         check_is_fitted(self, "net_")
         return copy.deepcopy(self.net_).to(resolve_device(self.device), dtype).eval()
 
-    def _row_values(self, function, X, y=None, seed=0):
-        """`function(net, X, y)` over blocks of rows, as float64 NumPy.
+    def _row_values(self, function, X, y=None):
+        """`function(net, X, y)` of rows by the trained net: float64 NumPy.
 
-        Computed in the precision of X, at least that of training. Each block starts
-        from the same random numbers.
+        Computed in the precision of X, at least that of training.
         """
         double = "float64" in (self.dtype, str(X.dtype))
-        dtype = torch.float64 if double else torch.float32
-        net = self._inference_net(dtype)
-        device = next(net.parameters()).device
-        block = max(16, BLOCK_VALUES // max(1, X.shape[1]))
-        inputs = (np.ascontiguousarray(X),) if y is None else (X, np.asarray(y))
-        found = []
-        for part in tensor_blocks(inputs, block, device, dtype):
-            rows, labels = part if len(part) == 2 else (part[0], None)
-            with seeded_torch(device, seed), torch.no_grad():
-                found.append(function(net, rows, labels).double().cpu().numpy())
-        return np.concatenate(found)
+        net = self._inference_net(torch.float64 if double else torch.float32)
+        return values_in_blocks(net, function, X, y)
+
+
+def values_in_blocks(net, function, X, y=None, seed=0):
+    """`function(net, X, y)` over blocks of rows, without gradients: float64 NumPy.
+
+    Every block starts from the same random numbers.
+    """
+    device, dtype = net_placement(net)
+    block = max(16, BLOCK_VALUES // max(1, X.shape[1]))
+    inputs = (np.ascontiguousarray(X),) if y is None else (X, np.asarray(y))
+    found = []
+    for part in tensor_blocks(inputs, block, device, dtype):
+        rows, labels = part if len(part) == 2 else (part[0], None)
+        with seeded_torch(device, seed), torch.no_grad():
+            found.append(function(net, rows, labels).double().cpu().numpy())
+    return np.concatenate(found)
+
+
+def net_placement(net) -> tuple[torch.device, torch.dtype]:
+    """Device and precision of a net."""
+    first = next(net.parameters())
+    return first.device, first.dtype

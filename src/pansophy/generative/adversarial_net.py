@@ -5,8 +5,9 @@
 
 The class enters the generator beside the noise and the discriminator by the inner
 product of its vector e_y with the features h. Tables and points go through dense
-layers, images through convolutions that halve (discriminator) and double (generator)
-their sides; pixels are bounded by a hyperbolic tangent.
+layers, images through the convolutions of `conv_autoencoder`, which halve
+(discriminator) and double (generator) their sides; pixels are bounded by a hyperbolic
+tangent.
 
 A step gives two named losses (`gan_objectives`, eq. 3): that of the discriminator, on a
 batch and as many generated rows, and that of the generator as a function that
@@ -33,16 +34,13 @@ from torch.nn import functional
 
 from .. import nn
 from ..distributions import mi_lower_bound
+from ..nn.activations import LEAK
 from .abstract_generator import batch_mean
-from .critic_regularisers import (
-    gradient_penalty,
-    r1_penalty,
-    refuse_batch_norm,
-    spectrally_normalised,
-)
+from .conv_autoencoder import ConvDecoder, ConvEncoder
+from .critic_regularisers import gradient_penalty, r1_penalty, refuse_batch_norm
 from .gan_objectives import GAN_OBJECTIVES
 
-SLOPE = 0.2  # of the discriminator's activations below 0
+DENSE_FEATURES = 64  # features h of images
 KEPT_STEPS = 8  # steps whose scores are kept for the history
 NORMAL_ENTROPY = 0.5 * math.log(2 * math.pi * math.e)
 
@@ -72,149 +70,114 @@ class NoiseCodes(NamedTuple):
 # -- halves --------------------------------------------------------------------------
 
 
-class DenseGenerator(torch.nn.Module):
-    """Eq. (1) for rows of a table."""
+class BoundedImages(torch.nn.Module):
+    """A decoder whose values are bounded to [-1, 1]."""
 
-    def __init__(self, n_inputs, hidden_layer_sizes, n_features, *, bounded=False):
+    def __init__(self, decoder):
         super().__init__()
-        self.layers = nn.DenseLayers([n_inputs, *hidden_layer_sizes, n_features])
-        self.bounded = bounded
+        self.decoder = decoder
 
     def forward(self, z: Tensor) -> Tensor:
-        x = self.layers(z)
-        return torch.tanh(x) if self.bounded else x
-
-    def flops(self, n):
-        return self.layers.flops(n)
-
-
-class ConvGenerator(torch.nn.Module):
-    """Eq. (1) for images: maps that double in size, from many channels to few."""
-
-    def __init__(self, n_inputs, n_filters, image_shape):
-        super().__init__()
-        h, w, channels = image_shape
-        factor = 2 ** len(n_filters)
-        self.image_shape = (h, w, channels)
-        self.start = (n_filters[-1], -(-h // factor), -(-w // factor))
-        self.dense = torch.nn.Linear(n_inputs, math.prod(self.start))
-        widths = [*reversed(n_filters), channels]
-        self.convs = torch.nn.ModuleList(
-            nn.ConvTranspose(a, b, 4, stride=2, padding=1)
-            for a, b in zip(widths, widths[1:])
-        )
-        self.norms = torch.nn.ModuleList(nn.GroupNorm(a, 1) for a in widths[:-1])
-
-    def forward(self, z: Tensor) -> Tensor:
-        h, w, _ = self.image_shape
-        x = self.dense(z).view(-1, *self.start)
-        x = x.contiguous(memory_format=torch.channels_last)
-        for norm, conv in zip(self.norms, self.convs):
-            x = conv(torch.relu(norm(x)))
-        x = torch.tanh(x[:, :, :h, :w])
-        return x.permute(0, 2, 3, 1).flatten(1)  # channels last, as rows of pixels
-
-    def flops(self, n):
-        places = self.start[1] * self.start[2]
-        work = 2.0 * self.dense.weight.numel()
-        for conv in self.convs:  # every input value meets every weight of its channel
-            work += 2.0 * places * conv.weight.numel()
-            places *= 4
-        return 3.0 * n * work
+        return torch.tanh(self.decoder(z))
 
 
 class Discriminator(torch.nn.Module):
     """Eq. (2): a trunk that gives features, a score, and a guess of the code."""
 
-    def __init__(self, trunk, width, *, n_classes=0, n_codes=0, wrap=lambda layer: layer):
+    def __init__(self, trunk, width, *, n_classes=0, n_codes=0):
         super().__init__()
         self.trunk = trunk
-        self.output = wrap(torch.nn.Linear(width, 1))
-        self.n_classes = n_classes
+        self.output = torch.nn.Linear(width, 1)
+        self.n_classes = int(n_classes)
         if n_classes:
-            self.classes = wrap(torch.nn.Linear(n_classes, width, bias=False))
+            self.classes = torch.nn.Linear(n_classes, width, bias=False)
         if n_codes:
             self.codes = nn.DenseLayers([width, max(32, width // 2), n_codes])
 
     def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """Scores f: (n,)."""
-        return self.score(self.trunk(x), y)
+        return self.score(self.features(x), y)
 
-    def score(self, h, y=None):
+    def features(self, x: Tensor) -> Tensor:
+        """h of eq. (2)."""
+        return x if self.trunk is None else functional.leaky_relu(self.trunk(x), LEAK)
+
+    def score(self, h: Tensor, y: Tensor | None = None) -> Tensor:
+        """f of features and class numbers."""
         f = self.output(h)[:, 0]
         if self.n_classes:
             one_hot = functional.one_hot(y, self.n_classes).to(h.dtype)
             f = f + (self.classes(one_hot) * h).sum(1)
         return f
 
-    def flops(self, n):
-        return self.trunk.flops(n)
+
+class AdversarialShape(NamedTuple):
+    """What two halves are made of; `image_shape` (h, w, channels) for convolutions."""
+
+    n_features: int
+    n_components: int
+    hidden_layer_sizes: tuple[int, ...] = (128, 128)
+    n_filters: tuple[int, ...] = ()
+    image_shape: tuple[int, int, int] | None = None
+    n_classes: int = 0
+    n_codes: int = 0  # outputs of the head Q
 
 
-class DenseTrunk(torch.nn.Module):
-    """Features of rows of a table."""
-
-    def __init__(self, n_features, hidden_layer_sizes, wrap):
-        super().__init__()
-        sizes = [n_features, *hidden_layer_sizes]
-        made = nn.DenseLayers(sizes, activation="leaky")
-        self.layers = torch.nn.ModuleList(wrap(layer) for layer in made.layers)
-        self.work = sum(a * b for a, b in zip(sizes, sizes[1:]))
-
-    def forward(self, x: Tensor) -> Tensor:
-        for layer in self.layers:
-            x = functional.leaky_relu(layer(x), SLOPE)
-        return x
-
-    def flops(self, n):
-        return 6.0 * n * self.work
-
-
-class ConvTrunk(torch.nn.Module):
-    """Features of images: maps that halve in size."""
-
-    def __init__(self, image_shape, n_filters, wrap):
-        super().__init__()
-        h, w, channels = image_shape
-        self.image_shape = (h, w, channels)
-        self.layers = torch.nn.ModuleList()
-        self.work = 0
-        for filters in n_filters:
-            layer = torch.nn.Conv2d(channels, filters, 3, stride=2, padding=1)
-            self.layers.append(wrap(layer, (channels, h, w)))
-            h, w = -(-h // 2), -(-w // 2)
-            self.work += h * w * layer.weight.numel()
-            channels = filters
-        self.width = channels * h * w
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x.view(-1, *self.image_shape).permute(0, 3, 1, 2)
-        for layer in self.layers:
-            x = functional.leaky_relu(layer(x), SLOPE)
-        return x.flatten(1)
-
-    def flops(self, n):
-        return 6.0 * n * self.work
-
-
-def build_discriminator(
-    n_features, *, hidden_layer_sizes=(), n_filters=(), image_shape=None, n_classes=0,
-    n_codes=0, spectral=False,
-) -> Discriminator:  # fmt: skip
-    """A discriminator of rows, or of images if their shape is given."""
-
-    def wrap(layer, shape=None):
-        return spectrally_normalised(layer, shape) if spectral else layer
-
-    if image_shape is None:
-        trunk = DenseTrunk(n_features, hidden_layer_sizes, wrap)
-        width = hidden_layer_sizes[-1] if hidden_layer_sizes else n_features
+def build_halves(shape: AdversarialShape, *, spectral=False):
+    """A generator and a discriminator; with `spectral` all its layers have norm 1."""
+    d, inputs = shape.n_features, shape.n_components + shape.n_classes
+    if shape.image_shape is None:
+        hidden = shape.hidden_layer_sizes
+        generator = nn.DenseLayers([inputs, *hidden, d])
+        width = hidden[-1] if hidden else d  # without layers the critic is linear
+        trunk = nn.DenseLayers([d, *hidden], activation="leaky") if hidden else None
     else:
-        trunk = ConvTrunk(image_shape, n_filters, wrap)
-        width = trunk.width
-    return Discriminator(
-        trunk, width, n_classes=n_classes, n_codes=n_codes, wrap=wrap
+        width = DENSE_FEATURES
+        trunk = ConvEncoder(shape.image_shape, shape.n_filters, 3, "leaky", width)
+        mirrored = ConvEncoder(shape.image_shape, shape.n_filters, 4, "relu", 1)
+        generator = BoundedImages(ConvDecoder(mirrored, inputs))
+    discriminator = Discriminator(
+        trunk, width, n_classes=shape.n_classes, n_codes=shape.n_codes
     )
+    if spectral:
+        normalise_layers(discriminator)
+    return generator, discriminator
+
+
+def normalise_layers(net: torch.nn.Module) -> None:
+    """Wrap every linear layer and convolution inside a net by `nn.SpectralNorm`."""
+    for module in list(net.modules()):
+        sizes = getattr(module, "sizes", ())
+        for name, layer in list(module.named_children()):
+            if isinstance(layer, torch.nn.Linear):
+                setattr(module, name, nn.SpectralNorm(layer))
+            elif isinstance(layer, torch.nn.ModuleList):
+                for i, part in enumerate(layer):
+                    if isinstance(part, torch.nn.Linear):
+                        layer[i] = nn.SpectralNorm(part)
+                    elif isinstance(part, nn.Conv):
+                        inputs = (part.in_channels, *sizes[i])
+                        layer[i] = nn.SpectralNorm(part, input_shape=inputs)
+
+
+def operations_per_row(net: torch.nn.Module) -> float:
+    """Multiplications and additions of a pass of one row through a half."""
+    work = 0.0
+    for module in net.modules():
+        if isinstance(module, torch.nn.Linear):
+            work += 2.0 * module.weight.numel()
+        elif isinstance(module, (ConvEncoder, ConvDecoder)):
+            # places of the smaller side of each convolution
+            encodes = isinstance(module, ConvEncoder)
+            sizes = module.sizes[1:] if encodes else module.sizes[:0:-1]
+            for conv, places in zip(module.convs, sizes):
+                work += 2.0 * math.prod(places) * inner_layer(conv).weight.numel()
+    return work
+
+
+def inner_layer(layer):
+    """The layer inside a spectral norm, or the layer itself."""
+    return layer.layer if isinstance(layer, nn.SpectralNorm) else layer
 
 
 # -- the game ------------------------------------------------------------------------
@@ -263,6 +226,8 @@ class AdversarialNet(torch.nn.Module):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
         if penalty is not None:
             refuse_batch_norm(discriminator)
+        self.row_operations = operations_per_row(generator)
+        self.row_operations += 3 * operations_per_row(discriminator)
         self.has_state = any(
             isinstance(m, nn.SpectralNorm) for m in discriminator.modules()
         )
@@ -276,7 +241,7 @@ class AdversarialNet(torch.nn.Module):
 
     def flops(self, n: int) -> float:
         """Operations of a step on n rows, for both halves."""
-        return self.generator.flops(n) + 3 * self.discriminator.flops(n)
+        return 3.0 * n * self.row_operations
 
     # -- noise -----------------------------------------------------------------
 
@@ -340,7 +305,7 @@ class AdversarialNet(torch.nn.Module):
         """Mean loss of real and of generated rows, and the penalties."""
         x, y = batch["X"], batch.get("y")
         objective = GAN_OBJECTIVES[self.objective]
-        h = self.discriminator.trunk(torch.cat([x, fake]))
+        h = self.discriminator.features(torch.cat([x, fake]))
         both = None if y is None else torch.cat([y, y])
         a, b = self.discriminator.score(h, both).split(len(x))
         value = batch_mean(objective.real(a), batch)
@@ -369,7 +334,7 @@ class AdversarialNet(torch.nn.Module):
         was_training = self.discriminator.training
         if self.has_state:  # this step must not move it
             self.discriminator.eval()
-        h = self.discriminator.trunk(fake)
+        h = self.discriminator.features(fake)
         b = self.discriminator.score(h, batch.get("y"))
         value = generated_mean(GAN_OBJECTIVES[self.objective].generator(b), batch)
         if self.codes.width:

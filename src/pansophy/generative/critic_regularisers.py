@@ -4,6 +4,7 @@
     gradient_penalty   E (|grad f(u)| - 1)^2,  u = t x + (1 - t) G(z), t ~ U(0, 1)  (2)
     r1                 E |grad f(x)|^2 / 2 at real rows                             (3)
     spectral           every layer is divided by its largest singular value         (4)
+                       (`nn.SpectralNorm`)
 
 (1) and (4) bound the Lipschitz constant of f by construction, (2) pulls its slope
 towards 1 between the two sets, (3) pulls it to 0 at the data, which makes the balance
@@ -21,7 +22,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ..nn import BatchNorm, SpectralNorm
+from ..nn import BatchNorm
 
 INSIDE_ROOT = 1e-12
 BATCH_NORMS = (BatchNorm, nn.modules.batchnorm._BatchNorm)
@@ -103,8 +104,3 @@ def refuse_batch_norm(critic: nn.Module) -> None:
                 "of a row depend on others, so that a gradient penalty means nothing: "
                 "take layer or group normalisation."
             )
-
-
-def spectrally_normalised(layer: nn.Module, input_shape=None) -> nn.Module:
-    """Eq. (4) for one linear layer or convolution."""
-    return SpectralNorm(layer, input_shape=input_shape)

@@ -185,6 +185,8 @@ SMALL_FLOW = {
     "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
     "dtype": "float64",
 }
+SMALL_AUTOENCODER = {"hidden_layer_sizes": (8,), "n_epochs": 5, "batch_size": 1000}
+SMALL_CONV_AUTOENCODER = {"n_filters": (4,), "n_epochs": 5, "batch_size": 1000}
 SMALL_SEQUENCE = {
     "architecture": "rnn",
     "learning_rate_init": 0.03,
@@ -192,6 +194,9 @@ SMALL_SEQUENCE = {
     "dtype": "float64",
 }
 QUICK: dict[str, dict] = {
+    "Autoencoder": SMALL_AUTOENCODER,
+    "ConvAutoencoder": SMALL_CONV_AUTOENCODER,
+    "SparseAutoencoder": {**SMALL_AUTOENCODER, "n_components": 4},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "NeuralODEClassifier": SMALL_FLOW,
