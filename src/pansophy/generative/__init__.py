@@ -7,6 +7,7 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 
 from .adversarial_attacks import fgsm, pgd
 from .adversarial_training import adversarial_training
+from .attack_generator import AttackGenerator
 from .autoencoder import Autoencoder
 from .autoencoder_detector import AutoencoderDetector, error_threshold
 from .conv_autoencoder import ConvAutoencoder
@@ -32,6 +33,7 @@ from .sparse_autoencoder import SparseAutoencoder
 from .wgan import WGAN
 
 __all__ = [
+    "AttackGenerator",
     "Autoencoder",
     "AutoencoderDetector",
     "ConvAutoencoder",

@@ -74,9 +74,7 @@ def victim_of(model, X) -> Victim:
         head = getattr(net, "head", "softmax")
         head = head if isinstance(head, str) else head.name
         dtype = next(iter(net.parameters()), torch.zeros((), dtype=torch.float64)).dtype
-        return Victim(
-            lambda x: [net(x.to(dtype))], lambda y: as_target(y, dtype), head
-        )
+        return Victim(lambda x: [net(x.to(dtype))], lambda y: as_target(y, dtype), head)
     if hasattr(model, "nets_"):
         return net_victim(model, X)
     if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):

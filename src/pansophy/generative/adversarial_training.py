@@ -124,8 +124,10 @@ def adversarial_training(
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(300) % 2
     >>> X = np.c_[2 * y - 1 + 0.3 * rng.normal(size=300), 0.1 * (2 * y - 1)]
-    >>> plain = TabularResNetClassifier(n_epochs=10, random_state=0, device="cpu")
-    >>> firm = adversarial_training(plain.fit(X, y), X, y, 0.3)
+    >>> plain = TabularResNetClassifier(
+    ...     n_blocks=1, hidden_size=16, n_epochs=10, random_state=0, device="cpu"
+    ... )
+    >>> firm = adversarial_training(plain.fit(X, y), X, y, 0.3, n_epochs=10)
     >>> before, after = (robustness(m, X, y, [0.3]).score for m in (plain, firm))
     >>> after > before
     True

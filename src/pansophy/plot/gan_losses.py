@@ -47,9 +47,7 @@ def gan_losses(model, *, objective=None, ax=None):
     else:
         axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
         if len(axes) < n_panels:
-            raise ValueError(
-                f"{n_panels} axes are needed, but {len(axes)} were given."
-            )
+            raise ValueError(f"{n_panels} axes are needed, but {len(axes)} were given.")
         axes = axes[:n_panels]
     draw_measured(axes[0], history, LOSSES)
     axes[0].axhline(report.balance, color=GREY, lw=1, ls=":")

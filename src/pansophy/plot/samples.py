@@ -1,5 +1,7 @@
 """Samples of a generative model: a grid of images, points, or histograms."""
 
+import inspect
+
 import numpy as np
 
 from .axes import get_axes
@@ -49,6 +51,8 @@ def samples(
     if drawn.ndim > FEW_COLUMNS:
         if drawn.ndim == 4 and drawn.shape[3] == 1:
             drawn = drawn[..., 0]
+        if drawn.ndim == 4:  # colours are from 0 to 1, or bytes
+            drawn = np.clip(drawn / (255 if drawn.max() > 2 else 1), 0, 1)
         return image_panels(drawn, [""] * len(drawn), ax=ax)
     ax = get_axes(ax)
     others = None if real is None else np.asarray(real, float).reshape(len(real), -1)
@@ -56,7 +60,9 @@ def samples(
         parts = drawn if others is None else np.vstack([drawn, others[:, :1]])
         bins = np.histogram_bin_edges(parts, 40)
         if others is not None:
-            ax.hist(others[:, 0], bins, density=True, color=GREY, alpha=0.5, label="real")
+            ax.hist(
+                others[:, 0], bins, density=True, color=GREY, alpha=0.5, label="real"
+            )
         ax.hist(drawn[:, 0], bins, density=True, histtype="step", label="samples")
         ax.set(xlabel="x0", ylabel="density")
     else:
@@ -77,8 +83,10 @@ def drawn_samples(model, n_samples, y, image_shape, random_state):
         n = n_samples or (32 if images else 1000)
         if y is not None and np.ndim(y) == 1:
             n = len(y)
-        labels = {} if y is None else {"y": y}
-        drawn = model.sample(n, random_state=random_state, **labels)
+        options = {} if y is None else {"y": y}
+        if "random_state" in inspect.signature(model.sample).parameters:
+            options["random_state"] = random_state
+        drawn = model.sample(n, **options)
         drawn = drawn[0] if isinstance(drawn, tuple) else drawn  # rows and their parts
     else:
         drawn = np.asarray(model)[:n_samples]
