@@ -71,6 +71,7 @@ EXCEPTIONS = {
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
     ("generative", "neural_network"): "the parameters of training are the same",
+    ("generative", "mixture"): "clusters of codes start from a mixture",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",

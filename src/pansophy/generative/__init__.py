@@ -5,17 +5,22 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
+from .abstract_vae import PosteriorCollapseWarning
 from .adversarial_attacks import fgsm, pgd
 from .adversarial_training import adversarial_training
 from .attack_generator import AttackGenerator
 from .autoencoder import Autoencoder
 from .autoencoder_detector import AutoencoderDetector, error_threshold
+from .conditional_vae import ConditionalVAE
 from .conv_autoencoder import ConvAutoencoder
 from .critic_regularisers import clip_weights, gradient_penalty, r1_penalty
 from .gan import GAN
 from .gan_monitor import GANAlarm, GANReport, gan_monitor
 from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
 from .info_gan import InferredCodes, InfoGAN
+from .iwae import IWAE
+from .latent_sampling import latent_walk, sample_decoder
+from .memorisation import MemorisationReport, memorisation_report
 from .quality import (
     ModeCoverage,
     PrecisionRecall,
@@ -28,26 +33,39 @@ from .quality import (
     precision_recall,
     sample_quality,
 )
+from .reparameterization import mc_elbo, reparameterize
 from .robustness import RobustnessCurve, robustness
 from .sparse_autoencoder import SparseAutoencoder
+from .table_vae import TableVAE
+from .vade import VaDE
+from .vae import VAE
+from .vq_vae import VQVAE
 from .wgan import WGAN
 
 __all__ = [
     "AttackGenerator",
     "Autoencoder",
     "AutoencoderDetector",
+    "ConditionalVAE",
     "ConvAutoencoder",
     "GAN",
     "GANAlarm",
     "GANReport",
     "GAN_OBJECTIVES",
+    "IWAE",
     "InferredCodes",
     "InfoGAN",
+    "MemorisationReport",
     "ModeCoverage",
+    "PosteriorCollapseWarning",
     "PrecisionRecall",
     "RobustnessCurve",
     "SparseAutoencoder",
+    "TableVAE",
     "TwoSampleAccuracy",
+    "VAE",
+    "VQVAE",
+    "VaDE",
     "WGAN",
     "adversarial_training",
     "bits_per_dimension",
@@ -59,12 +77,17 @@ __all__ = [
     "gan_monitor",
     "gan_value",
     "gradient_penalty",
+    "latent_walk",
+    "mc_elbo",
+    "memorisation_report",
     "mmd",
     "mode_coverage",
     "pgd",
     "precision_recall",
     "r1_penalty",
+    "reparameterize",
     "robustness",
+    "sample_decoder",
     "sample_quality",
     "virtual_criterion",
 ]

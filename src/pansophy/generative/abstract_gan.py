@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from .. import nn
-from ..core.random import make_rng
 from ..kernel_model.kernel_tests import mmd
 from ..neural_network.conv import ImageShape, flat_image_shape
 from ..neural_network.mlp import FractionBelowOne, LayerSizes
@@ -125,25 +124,28 @@ class AbstractGAN(AbstractDecoder):
         if self._game()["penalty"] == "clip":
             options["after_step"] = clipping(self.clip_value)
             clip_weights(net.discriminator, self.clip_value)
-        options["evaluate"] = AdversarialNet.recent_metrics
-        if valid is not None:
+        if valid is not None:  # the losses of the game say nothing of the samples
             stop = nn.EarlyStopping("valid_mmd", patience=self.n_iter_no_change)
             options["stop"] = stop
-            options["evaluate"] = self._held_out_monitor(valid)
         return options
 
-    def _held_out_monitor(self, valid):
-        """What `nn.train` calls: metrics of the game, and MMD^2 to held-out rows."""
-        X, y = valid["X"][:MONITORED_ROWS], valid.get("y")
+    def _monitors(self, rows, held, rng):
+        monitors = [AdversarialNet.recent_metrics, *super()._monitors(rows, held, rng)]
+        if held is not None:
+            monitors.append(self._held_out_monitor(held))
+        return monitors
+
+    def _held_out_monitor(self, held):
+        """A monitor of the MMD^2 between samples and held-out rows."""
+        chosen = held.take(slice(MONITORED_ROWS))
+        n = len(chosen.X)
 
         def evaluate(net):
             device, _ = net_placement(net)
-            labels = None
-            if y is not None:
-                labels = torch.as_tensor(y[: len(X)], device=device)
-            made = self._generate(net, len(X), labels).double().cpu().numpy()
-            found = mmd(X, made, permutations=0, random_state=make_rng(0))
-            return {**net.recent_metrics(), "valid_mmd": found.value}
+            y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
+            made = self._generate(net, n, y).double().cpu().numpy()
+            found = mmd(chosen.X, made, permutations=0, random_state=0)
+            return {"valid_mmd": found.value}
 
         return evaluate
 

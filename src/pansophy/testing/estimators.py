@@ -196,6 +196,12 @@ SMALL_SEQUENCE = {
 QUICK: dict[str, dict] = {
     "Autoencoder": SMALL_AUTOENCODER,
     "ConvAutoencoder": SMALL_CONV_AUTOENCODER,
+    "TableVAE": {**SMALL_AUTOENCODER, "n_components": 2},
+    "VAE": SMALL_AUTOENCODER,
+    "VQVAE": {**SMALL_AUTOENCODER, "n_components": 2, "n_codes": 4},
+    "VaDE": {**SMALL_AUTOENCODER, "n_components": 2, "n_clusters": 3, "n_epochs": 40},
+    "ConditionalVAE": SMALL_AUTOENCODER,
+    "IWAE": {**SMALL_AUTOENCODER, "n_samples": 2},
     "SparseAutoencoder": {**SMALL_AUTOENCODER, "n_components": 4},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
