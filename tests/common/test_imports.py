@@ -30,7 +30,7 @@ LAYERS = [
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
-        "kernel_approximation", "gaussian_process", "text",
+        "kernel_approximation", "gaussian_process", "text", "generative",
     },
     {"datasets"},
     {"tables"},
@@ -70,12 +70,13 @@ EXCEPTIONS = {
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
+    ("generative", "neural_network"): "the parameters of training are the same",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network"}
+TORCH_ALLOWED = {"nn", "neural_network", "generative"}
 
 
 def modules():

@@ -26,7 +26,9 @@ ROLES = {
 }
 
 # subpackages that need an extra, and the module whose absence is forgiven
-OPTIONAL = {"nn": "torch", "neural_network": "torch", "rl": "gymnasium"}
+OPTIONAL = {
+    "nn": "torch", "neural_network": "torch", "generative": "torch", "rl": "gymnasium",
+}  # fmt: skip
 
 # not domains: nothing in them is an estimator, and importing them costs time
 ELSEWHERE = {
@@ -259,6 +261,22 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
             ):
                 found[name] = cls
     return sorted(found.items())
+
+
+def all_generators() -> list[tuple[str, type]]:
+    """(name, class) of every generative model on a net, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import all_generators
+    >>> "Autoencoder" in dict(all_generators())
+    True
+    """
+    from ..generative.abstract_generator import AbstractGenerator
+
+    return [
+        (n, cls) for n, cls in all_estimators() if issubclass(cls, AbstractGenerator)
+    ]
 
 
 def takes_texts(cls) -> bool:
