@@ -5,4 +5,45 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
-__all__: list[str] = []
+from .denoiser import PARAMETRIZATIONS, Denoiser
+from .denoising_nets import DenoisingMLP, UNet
+from .diffusion import DDPM, DiffusionModel
+from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
+from .diffusion_samplers import SAMPLERS, denoise_rows
+from .flow import TRANSFORMS, Flow
+from .flow_likelihood import denoiser_log_prob
+from .flow_transforms import (
+    AutoregressiveTransform,
+    Composition,
+    ContinuousTransform,
+    CouplingTransform,
+    LinearTransform,
+    Permutation,
+)
+from .noise_schedule import NoiseSchedule, noise_levels, noise_schedule
+
+__all__ = [
+    "AutoregressiveTransform",
+    "Composition",
+    "ContinuousTransform",
+    "CouplingTransform",
+    "DDPM",
+    "Denoiser",
+    "DenoisingMLP",
+    "DiffusionModel",
+    "Flow",
+    "LinearTransform",
+    "NoiseSchedule",
+    "PARAMETRIZATIONS",
+    "Permutation",
+    "SAMPLERS",
+    "TRANSFORMS",
+    "UNet",
+    "denoise_rows",
+    "denoiser_log_prob",
+    "denoising_posterior",
+    "diffuse",
+    "diffusion_elbo",
+    "noise_levels",
+    "noise_schedule",
+]

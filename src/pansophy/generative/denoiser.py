@@ -25,6 +25,9 @@ s = t / (1 - t) (flow_matching). Levels are quantile functions sigma(u), u unifo
     cosine   tan(pi/2 (u + .008) / 1.008)       edm   ln s normal, mean -.5, sd 1.2
     vp       sqrt(exp(9.95 u^2 + .1 u) - 1)     ve    .005 to 80, equal in logarithm
 
+(vp is the limit of the linear schedule for T to infinity, so "ddpm" is "vp" where no
+schedule is given.)
+
 c_noise is a function of sigma alone, so that a net does not depend on how many steps
 its schedule has. Weights:
 
@@ -33,8 +36,8 @@ its schedule has. Weights:
     min_snr   min(sigma^-2, 5), of |D - x_0|^2: no level counts for too much
 
 The u of a batch are spread evenly over (0, 1), from a random start: every batch has
-seen all levels. Rows of a class or with covariates y get a context (1, y); a share of
-them gets zeros in its place, which trains the model without y beside the one with it:
+seen all levels. Rows of a class get its indicator as context; a share
+of them gets zeros in its place, which trains the model without y beside the one with it:
 
     D = D(z, sigma) + w (D(z, sigma, y) - D(z, sigma))                           (3)
 
@@ -54,8 +57,10 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from .noise_schedule import COSINE_OFFSET, noise_schedule
+from .abstract_generator import batch_mean
+from .noise_schedule import COSINE_OFFSET
 
 VE_RANGE = (0.005, 80.0)
 LOG_NORMAL = (-0.5, 1.2)
@@ -141,14 +146,9 @@ def straight_path_level(u):
     return u / (1 - u)
 
 
-def linear_schedule_level(u):
-    sigma = torch.as_tensor(noise_schedule("linear", 1000).sigma).to(u)
-    return sigma[(u * 1000).long().clamp(0, 999)]
-
-
 PARAMETRIZATIONS = {
     "edm": Parametrization(edm_scalings, log_normal_level, "karras", 0.002, 80.0),
-    "ddpm": Parametrization(noise_scalings, linear_schedule_level, "log", 0.01, 157.0),
+    "ddpm": Parametrization(noise_scalings, vp_level, "karras", 0.01, 150.0),
     "cosine": Parametrization(noise_scalings, cosine_level, "karras", 0.0125, 80.0),
     "v": Parametrization(v_scalings, cosine_level, "karras", 0.0125, 80.0),
     "x0": Parametrization(x0_scalings, cosine_level, "karras", 0.0125, 80.0),
@@ -179,13 +179,16 @@ class Denoiser(nn.Module):
     net : torch module of (x, c_noise, context)
         x (n, ...), c_noise (n,), context (n, c) or None; gives the shape of x, or with
         `learn_variance` a second output, joined along the first dimension after rows.
+        `flops(n)` tells its operations.
     parametrization : str
         A row of the table.
     weighting : {"simple", "elbo", "min_snr"}
     levels : sequence of float or None
         Levels sigma_1 < ... < sigma_T of a schedule, in place of those of the row.
+    n_classes : int
+        Classes of the rows, whose indicators are the context; 0 for none.
     context_dropout : float
-        Share of training rows whose context is hidden.
+        Share of training rows whose class is hidden.
     learn_variance : bool
         Whether F has a second output, for levels of a schedule.
     """
@@ -199,6 +202,7 @@ class Denoiser(nn.Module):
         *,
         weighting: Weighting = "simple",
         levels=None,
+        n_classes: int = 0,
         context_dropout: float = 0.1,
         learn_variance: bool = False,
     ):
@@ -208,6 +212,7 @@ class Denoiser(nn.Module):
         self.net = net
         self.parametrization = parametrization
         self.weighting = weighting
+        self.n_classes = int(n_classes)
         self.context_dropout = float(context_dropout)
         self.learn_variance = bool(learn_variance)
         given = torch.zeros(0) if levels is None else torch.as_tensor(levels)
@@ -241,12 +246,18 @@ class Denoiser(nn.Module):
             F, second = F.to(z.dtype).chunk(2, dim=1)
         return wide(c.skip) * z + wide(c.out) * F.to(z.dtype), second
 
+    def context(self, y: Tensor | None) -> Tensor | None:
+        """Indicators (n, n_classes) of class numbers; None without classes."""
+        return None if y is None else functional.one_hot(y, self.n_classes)
+
     def losses(self, batch) -> dict[str, Tensor]:
-        """Eq. (2) for rows (x,), (x, w) or (x, context, w), weighted by w."""
-        x, context, w = batch
-        per_row = self.row_losses(x, context)
-        share = w / w.sum()
-        return {name: share @ values for name, values in per_row.items()}
+        """Weighted means of `row_losses` over a batch of `abstract_generator`."""
+        losses = self.row_losses(batch["X"], self.context(batch.get("y")))
+        return {name: batch_mean(values, batch) for name, values in losses.items()}
+
+    def flops(self, n: int) -> float:
+        """Operations of a training step on n rows."""
+        return self.net.flops(n)
 
     def row_losses(self, x: Tensor, context: Tensor | None = None) -> dict[str, Tensor]:
         """Losses of each row, means over its columns, for levels drawn anew."""

@@ -161,7 +161,7 @@ class UNet(nn.Module):
         self.bottom = nn.ModuleList(
             [UNetBlock(widths[-1], widths[-1], width) for _ in range(2)]
         )
-        self.double = nn.ModuleList([Conv(b, a, 3, padding=1) for a, b in pairs])
+        self.enlarge = nn.ModuleList([Conv(b, a, 3, padding=1) for a, b in pairs])
         self.up = nn.ModuleList([UNetBlock(2 * m, m, width) for m in widths[:-1]])
         self.norm = channel_norm("group", widths[0])
         self.output = zeroed(Conv(widths[0], n_outputs or channels, 3, padding=1))
@@ -176,11 +176,47 @@ class UNet(nn.Module):
             h = halve(h)
         for block in self.bottom:
             h = block(h, e)
-        steps = list(zip(self.up, self.double, before))
-        for block, double, same_size in reversed(steps):
+        steps = list(zip(self.up, self.enlarge, before))
+        for block, enlarge, same_size in reversed(steps):
             h = functional.interpolate(h, size=same_size.shape[2:])
-            h = block(torch.cat([double(h), same_size], dim=1), e)
+            h = block(torch.cat([enlarge(h), same_size], dim=1), e)
         return self.output(functional.silu(self.norm(h)))
+
+
+    def flops(self, n: int, places: int) -> float:
+        """Operations of a step on n images of so many places."""
+        total = 0.0
+        for part, shrink in (
+            ([self.input, self.output, *self.down[:1], *self.up[:1]], 1),
+            ([*self.halve, *self.enlarge, *self.down[1:], *self.up[1:]], 4),
+            ([*self.bottom], 4 ** len(self.halve)),
+        ):
+            kernels = (p for m in part for p in m.parameters() if p.ndim == 4)
+            total += sum(p.numel() for p in kernels) * places / shrink
+        return 6.0 * n * total
+
+
+class FlatImages(nn.Module):
+    """A net of images (n, C, H, W) for rows of pixels (n, H W C), as `reshape` orders.
+
+    An answer of k C channels comes out as k rows of pixels side by side.
+    """
+
+    def __init__(self, net, shape: Sequence[int]):
+        super().__init__()
+        self.net = net
+        height, width, *channels = shape
+        self.shape = (int(height), int(width), int(channels[0]) if channels else 1)
+
+    def forward(self, x, c, context=None) -> Tensor:
+        images = x.reshape(-1, *self.shape).permute(0, 3, 1, 2)
+        answer = self.net(images, c, context)
+        parts = answer.split(self.shape[2], dim=1)
+        return torch.cat([a.permute(0, 2, 3, 1).flatten(1) for a in parts], dim=1)
+
+    def flops(self, n: int) -> float:
+        """Operations of a step on n rows."""
+        return self.net.flops(n, self.shape[0] * self.shape[1])
 
 
 def zeroed(layer):
