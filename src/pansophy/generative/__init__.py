@@ -14,6 +14,21 @@ from .autoencoder_detector import AutoencoderDetector, error_threshold
 from .conditional_vae import ConditionalVAE
 from .conv_autoencoder import ConvAutoencoder
 from .critic_regularisers import clip_weights, gradient_penalty, r1_penalty
+from .denoiser import PARAMETRIZATIONS, Denoiser
+from .denoising_nets import DenoisingMLP, UNet
+from .diffusion import DDPM, DiffusionModel
+from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
+from .diffusion_samplers import SAMPLERS, denoise_rows
+from .flow import TRANSFORMS, Flow
+from .flow_likelihood import denoiser_log_prob
+from .flow_transforms import (
+    AutoregressiveTransform,
+    Composition,
+    ContinuousTransform,
+    CouplingTransform,
+    LinearTransform,
+    Permutation,
+)
 from .gan import GAN
 from .gan_monitor import GANAlarm, GANReport, gan_monitor
 from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
@@ -21,6 +36,7 @@ from .info_gan import InferredCodes, InfoGAN
 from .iwae import IWAE
 from .latent_sampling import latent_walk, sample_decoder
 from .memorisation import MemorisationReport, memorisation_report
+from .noise_schedule import NoiseSchedule, noise_levels, noise_schedule
 from .quality import (
     ModeCoverage,
     PrecisionRecall,
@@ -46,8 +62,17 @@ __all__ = [
     "AttackGenerator",
     "Autoencoder",
     "AutoencoderDetector",
+    "AutoregressiveTransform",
+    "Composition",
     "ConditionalVAE",
+    "ContinuousTransform",
     "ConvAutoencoder",
+    "CouplingTransform",
+    "DDPM",
+    "Denoiser",
+    "DenoisingMLP",
+    "DiffusionModel",
+    "Flow",
     "GAN",
     "GANAlarm",
     "GANReport",
@@ -55,14 +80,21 @@ __all__ = [
     "IWAE",
     "InferredCodes",
     "InfoGAN",
+    "LinearTransform",
     "MemorisationReport",
     "ModeCoverage",
+    "NoiseSchedule",
+    "PARAMETRIZATIONS",
+    "Permutation",
     "PosteriorCollapseWarning",
     "PrecisionRecall",
     "RobustnessCurve",
+    "SAMPLERS",
     "SparseAutoencoder",
+    "TRANSFORMS",
     "TableVAE",
     "TwoSampleAccuracy",
+    "UNet",
     "VAE",
     "VQVAE",
     "VaDE",
@@ -71,6 +103,11 @@ __all__ = [
     "bits_per_dimension",
     "classifier_two_sample_accuracy",
     "clip_weights",
+    "denoise_rows",
+    "denoiser_log_prob",
+    "denoising_posterior",
+    "diffuse",
+    "diffusion_elbo",
     "error_threshold",
     "fgsm",
     "frechet_distance",
@@ -82,6 +119,8 @@ __all__ = [
     "memorisation_report",
     "mmd",
     "mode_coverage",
+    "noise_levels",
+    "noise_schedule",
     "pgd",
     "precision_recall",
     "r1_penalty",
