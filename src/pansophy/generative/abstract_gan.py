@@ -30,7 +30,13 @@ from .autoencoder import layer_sizes
 from .critic_regularisers import clip_weights
 
 # parameter `penalty` -> penalty of the net's loss; the others are no terms of it
-PENALTIES = {"gradient": "gradient_penalty", "r1": "r1", "spectral": None, "clip": None}
+PENALTIES = {
+    "gradient": "gradient_penalty",
+    "one_sided": "one_sided",
+    "r1": "r1",
+    "spectral": None,
+    "clip": None,
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -44,12 +50,12 @@ class AbstractGAN(AbstractDecoder):
     n_filters: LayerSizes = (32, 64)
     image_shape: ImageShape | None = None
     n_critic: Count = 1
-    discriminator_rate: Positive = 1.0
+    discriminator_rate: Positive = 2.0
     ema_decay: FractionBelowOne = 0.999
     beta_1: FractionBelowOne = 0.5
     beta_2: FractionBelowOne = 0.99
     weight_decay: NonNegative = 0.0
-    learning_rate_init: Positive = 0.001
+    learning_rate_init: Positive = 0.002
     n_epochs: Count = 100
 
     _conditional = True

@@ -194,7 +194,7 @@ class AdversarialNet(torch.nn.Module):
         Numbers of noise, codes included.
     objective : str
         One of `GAN_OBJECTIVES`.
-    penalty : {"gradient_penalty", "r1"} or None
+    penalty : {"gradient_penalty", "one_sided", "r1"} or None
         Added to the discriminator's loss, times `penalty_weight`.
     n_critic : int
         Steps of the discriminator for each one of the generator.
@@ -327,7 +327,9 @@ class AdversarialNet(torch.nn.Module):
         critic = lambda u: self.discriminator(u, y)
         if self.penalty == "r1":
             return batch_mean(r1_penalty(critic, batch["X"]), batch)
-        return batch_mean(gradient_penalty(critic, batch["X"], fake), batch)
+        one_sided = self.penalty == "one_sided"
+        value = gradient_penalty(critic, batch["X"], fake, one_sided=one_sided)
+        return batch_mean(value, batch)
 
     def generator_loss(self, batch, z: Tensor, fake: Tensor) -> Tensor:
         """Mean loss of generated rows under the present discriminator."""

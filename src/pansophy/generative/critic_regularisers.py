@@ -2,19 +2,24 @@
 
     clip               every weight of the critic is cut to [-c, c] after its step  (1)
     gradient_penalty   E (|grad f(u)| - 1)^2,  u = t x + (1 - t) G(z), t ~ U(0, 1)  (2)
+    one_sided          the same of max(|grad f(u)| - 1, 0)^2
     r1                 E |grad f(x)|^2 / 2 at real rows                             (3)
     spectral           every layer is divided by its largest singular value         (4)
                        (`nn.SpectralNorm`)
 
 (1) and (4) bound the Lipschitz constant of f by construction, (2) pulls its slope
 towards 1 between the two sets, (3) pulls it to 0 at the data, which makes the balance
-of the game a stable point. In (2) there is one t for each row, the norm is over all
+of the game a stable point. The two-sided form of (2) punishes flat critics, too: a
+critic that has to turn round must pass slope 0 against it, and in few dimensions it
+may never do so; the one-sided form asks no more than |f(a) - f(b)| <= |a - b|. In
+(2) there is one t for each row, the norm is over all
 values of a row (pixels and channels together), and a small number inside the root keeps
 its derivative finite where the gradient is 0; a linear critic of unit slope has penalty
 0. The gradient of a row must not depend on other rows, so critics with batch
 normalisation are refused.
 
-Refs      [Arjovsky2017] (1); [Gulrajani2017] (2); [Mescheder2018] (3); [Miyato2018] (4)
+Refs      [Arjovsky2017] (1); [Gulrajani2017] (2); [Petzka2018] its one-sided form;
+          [Mescheder2018] (3); [Miyato2018] (4)
 """
 
 from collections.abc import Callable
@@ -36,7 +41,9 @@ def input_gradients(critic: Callable[[Tensor], Tensor], u: Tensor) -> Tensor:
     return gradient.flatten(1)
 
 
-def gradient_penalty(critic, real: Tensor, fake: Tensor, t: Tensor | None = None):
+def gradient_penalty(
+    critic, real: Tensor, fake: Tensor, t: Tensor | None = None, *, one_sided=False
+) -> Tensor:
     """Eq. (2) for each pair of a real and a generated row: (n,).
 
     Parameters
@@ -45,6 +52,8 @@ def gradient_penalty(critic, real: Tensor, fake: Tensor, t: Tensor | None = None
     real, fake : tensors (n, ...)
     t : tensor (n,), optional
         Places between the two; drawn by torch's random numbers by default.
+    one_sided : bool, default=False
+        Whether slopes below 1 cost nothing.
 
     Examples
     --------
@@ -62,7 +71,8 @@ def gradient_penalty(critic, real: Tensor, fake: Tensor, t: Tensor | None = None
     t = t.view(-1, *[1] * (real.ndim - 1))
     between = torch.lerp(fake.detach(), real, t)
     squares = input_gradients(critic, between).square().sum(1)
-    return ((squares + INSIDE_ROOT).sqrt() - 1).square()
+    excess = (squares + INSIDE_ROOT).sqrt() - 1
+    return (excess.relu() if one_sided else excess).square()
 
 
 def r1_penalty(critic, real: Tensor) -> Tensor:

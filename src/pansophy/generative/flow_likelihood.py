@@ -46,7 +46,9 @@ def trace_probes(d: int, trace: TraceName, like: Tensor) -> Tensor | None:
     return draws.to(like.dtype) * 2 - 1
 
 
-def field_and_trace(field: Callable[[Tensor], Tensor], z: Tensor, probes, *, create_graph=False):
+def field_and_trace(
+    field: Callable[[Tensor], Tensor], z: Tensor, probes, *, create_graph=False
+):
     """f(z) (n, d) and tr(df/dz) (n,), exact if `probes` is None, else by eq. (2)."""
     with torch.enable_grad():
         at = z if create_graph and z.requires_grad else z.detach().requires_grad_()
@@ -103,7 +105,9 @@ def denoiser_log_prob(
 
     def field(tau, state):
         sigma = float(tau.exp())
-        f, total = field_and_trace(lambda z: z - denoise(z, sigma), state[:, :d], probes)
+        f, total = field_and_trace(
+            lambda z: z - denoise(z, sigma), state[:, :d], probes
+        )
         return torch.cat([f, total[:, None]], dim=1)
 
     start = torch.cat([x, torch.zeros_like(x[:, :1])], dim=1)

@@ -57,15 +57,16 @@ class InfoGAN(AbstractGAN):
     objective : {"non_saturating", "minimax", "hinge", "least_squares"}, \
 default="non_saturating"
         The losses of both halves; "minimax" is the saturating form.
-    penalty : {"r1", "gradient", "spectral", "clip"} or None, default="r1"
+    penalty : {"r1", "gradient", "one_sided", "spectral", "clip"} or None, \
+default="r1"
         What bounds the slope of the discriminator.
     penalty_weight : float, default=0.1
-        Weight of "r1" and "gradient".
+        Weight of "r1", "gradient" and "one_sided".
     clip_value : float, default=0.01
         Bound of the discriminator's weights for "clip".
     n_critic : int, default=1
         Steps of the discriminator for each one of the generator.
-    discriminator_rate : float, default=1
+    discriminator_rate : float, default=2
         Factor on the learning rate of the discriminator.
     ema_decay : float, default=0.999
         Decay of the running mean of the generator's weights, which draws the samples;
@@ -84,7 +85,7 @@ default="non_saturating"
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.001
+    learning_rate_init : float, default=0.002
         The highest rate.
     n_epochs : int, default=100
         Epochs, over which the rate falls.
@@ -147,7 +148,7 @@ default="non_saturating"
     objective: Literal["non_saturating", "minimax", "hinge", "least_squares"] = (
         "non_saturating"
     )
-    penalty: Literal["r1", "gradient", "spectral", "clip"] | None = "r1"
+    penalty: Literal["r1", "gradient", "one_sided", "spectral", "clip"] | None = "r1"
     penalty_weight: NonNegative = 0.1
     clip_value: Positive = 0.01
 

@@ -6,11 +6,12 @@ The largest value over all critics f of slope at most 1 is the Wasserstein-1 dis
 between data and samples, which falls smoothly with the distance also where the two have
 no rows in common. The critic takes several steps for each one of the generator, so that
 `history_["wasserstein"]`, the critic's mean score of real rows less that of samples,
-follows the distance, in standardised units. With clipped weights it does so up to a
+follows the distance W, in standardised units. A penalty of weight v lets the slope of
+the best critic be 1 + W / (2 v); with clipped weights the estimate follows W up to a
 factor that the clipping sets.
 
 Shapes    X (n, d) or images   y (n,)   codes (n, n_components)
-Refs      [Arjovsky2017]; [Gulrajani2017] gradient penalty
+Refs      [Arjovsky2017]; [Gulrajani2017] gradient penalty; [Petzka2018] one-sided
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -38,15 +39,16 @@ class WGAN(AbstractGAN):
         Kernels of the convolutions; each halves the sides of the images.
     image_shape : (h, w) or (h, w, channels) or None, default=None
         What flat rows are.
-    penalty : {"gradient", "clip", "spectral"}, default="gradient"
-        What holds the critic to slope 1.
+    penalty : {"one_sided", "gradient", "clip", "spectral"}, default="one_sided"
+        What holds the critic to slope 1: a penalty on steeper slopes, or on all others
+        ("gradient"), or bounds on its weights.
     penalty_weight : float, default=10
-        Weight of "gradient".
+        Weight of "one_sided" and "gradient".
     clip_value : float, default=0.05
         Bound of the critic's weights for "clip".
     n_critic : int, default=5
         Steps of the critic for each one of the generator.
-    discriminator_rate : float, default=1
+    discriminator_rate : float, default=2
         Factor on the learning rate of the critic.
     ema_decay : float, default=0.999
         Decay of the running mean of the generator's weights, which draws the samples;
@@ -65,9 +67,9 @@ class WGAN(AbstractGAN):
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
     learning_rate : {"cosine", "constant"}, default="cosine"
         Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.001
+    learning_rate_init : float, default=0.002
         The highest rate.
-    n_epochs : int, default=100
+    n_epochs : int, default=300
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by the MMD between them and samples, and keep
@@ -121,10 +123,11 @@ class WGAN(AbstractGAN):
     """
 
     _: KW_ONLY
-    penalty: Literal["gradient", "clip", "spectral"] = "gradient"
+    penalty: Literal["one_sided", "gradient", "clip", "spectral"] = "one_sided"
     penalty_weight: NonNegative = 10.0
     clip_value: Positive = 0.05
     n_critic: Count = 5
+    n_epochs: Count = 300
     beta_1: FractionBelowOne = 0.0
     beta_2: FractionBelowOne = 0.9
 
