@@ -42,7 +42,7 @@ def test_losses_differ_by_the_bound(codes):
         AdversarialNet(
             *halves, n_components=5, codes=codes, information_weight=w
         ).eval()
-        for w in (0.0, 0.7)
+        for v in (0.0, 0.7)
     ]
     plain = AdversarialNet(*halves, n_components=5).eval()
     z = nets[0].noise(9)

@@ -193,8 +193,13 @@ SMALL_SEQUENCE = {
     "batch_size": 100,
     "dtype": "float64",
 }
+SMALL_GAN = {"n_components": 2, "hidden_layer_sizes": (8,), "n_epochs": 2}
 QUICK: dict[str, dict] = {
+    "AttackGenerator": {"hidden_layer_sizes": (8,), "n_epochs": 2},
     "Autoencoder": SMALL_AUTOENCODER,
+    "GAN": SMALL_GAN,
+    "InfoGAN": SMALL_GAN,
+    "WGAN": SMALL_GAN,
     "ConvAutoencoder": SMALL_CONV_AUTOENCODER,
     "TableVAE": {**SMALL_AUTOENCODER, "n_components": 2},
     "VAE": SMALL_AUTOENCODER,
