@@ -10,6 +10,7 @@ from .denoising_nets import DenoisingMLP, UNet
 from .diffusion import DDPM, DiffusionModel
 from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
 from .diffusion_samplers import SAMPLERS, denoise_rows
+from .energy_model import EnergyModel
 from .flow import TRANSFORMS, Flow
 from .flow_likelihood import denoiser_log_prob
 from .flow_transforms import (
@@ -21,6 +22,8 @@ from .flow_transforms import (
     Permutation,
 )
 from .noise_schedule import NoiseSchedule, noise_levels, noise_schedule
+from .score_matching import fisher_divergence, score
+from .score_model import ScoreModel
 
 __all__ = [
     "AutoregressiveTransform",
@@ -31,12 +34,14 @@ __all__ = [
     "Denoiser",
     "DenoisingMLP",
     "DiffusionModel",
+    "EnergyModel",
     "Flow",
     "LinearTransform",
     "NoiseSchedule",
     "PARAMETRIZATIONS",
     "Permutation",
     "SAMPLERS",
+    "ScoreModel",
     "TRANSFORMS",
     "UNet",
     "denoise_rows",
@@ -44,6 +49,8 @@ __all__ = [
     "denoising_posterior",
     "diffuse",
     "diffusion_elbo",
+    "fisher_divergence",
     "noise_levels",
     "noise_schedule",
+    "score",
 ]

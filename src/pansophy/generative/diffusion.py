@@ -80,7 +80,7 @@ class DenoisingPath(NamedTuple):
 class AbstractDiffusion(AbstractGenerator):
     """What the diffusion models share; they describe its parameters.
 
-    A model gives `_denoiser_options()`, keywords of `Denoiser`, and
+    A model gives `_denoiser_options()`, keywords of `Denoiser`, `_lowest_level()`, and
     `_sampling_levels(n_steps)`.
     """
 
@@ -90,6 +90,7 @@ class AbstractDiffusion(AbstractGenerator):
     ema_decay: Fraction = 0.999
     context_dropout: Fraction = 0.1
     guidance: NonNegative = 1.0
+    n_likelihood_steps: Count = 50
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
     n_epochs: Count = 200
@@ -272,8 +273,9 @@ class AbstractDiffusion(AbstractGenerator):
         levels = self._sampling_levels(None)
         denoise = GuidedDenoiser(net, net.context(y))
         return denoiser_log_prob(
-            denoise, X, sigma_min=float(levels[-2]), sigma_max=float(levels[0])
-        )
+            denoise, X, sigma_min=self._lowest_level(), sigma_max=float(levels[0]),
+            n_steps=self.n_likelihood_steps,
+        )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -300,6 +302,8 @@ class DiffusionModel(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
+    n_likelihood_steps : int, default=50
+        Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
@@ -362,6 +366,9 @@ class DiffusionModel(AbstractDiffusion):
     def _denoiser_options(self):
         return {"parametrization": self.parametrization, "weighting": self.weighting}
 
+    def _lowest_level(self):
+        return PARAMETRIZATIONS[self.parametrization].sigma_min
+
     def _sampling_levels(self, n_steps):
         row = PARAMETRIZATIONS[self.parametrization]
         n = self.n_sampling_steps if n_steps is None else n_steps
@@ -396,6 +403,8 @@ class DDPM(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
+    n_likelihood_steps : int, default=50
+        Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
@@ -463,6 +472,9 @@ class DDPM(AbstractDiffusion):
             "levels": self._noise_schedule().sigma,
             "learn_variance": self.variance == "learned",
         }
+
+    def _lowest_level(self):
+        return float(self._noise_schedule().sigma[0])
 
     def _sampling_levels(self, n_steps):
         n = self.n_sampling_steps if n_steps is None else n_steps
