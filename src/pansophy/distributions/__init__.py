@@ -37,6 +37,7 @@ from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
 from .projection import Projection, fit_forward_kl, fit_reverse_kl
 from .student_t import StudentT
+from .transform_density import TransformedDensity, transform_density
 from .transport import Transport, kr_dual, transport, wasserstein
 from .wishart import NormalInverseWishart
 
@@ -112,10 +113,12 @@ __all__ = [
     "optimal_discriminator",
     "simulate_mle",
     "total_variation",
+    "transform_density",
     "transport",
     "variance",
     "wasserstein",
     "SHAPES",
     "DISTRIBUTIONS",
     "PRIORS",
+    "TransformedDensity",
 ]

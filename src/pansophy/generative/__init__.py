@@ -19,6 +19,7 @@ from .denoising_nets import DenoisingMLP, UNet
 from .diffusion import DDPM, DiffusionModel
 from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
 from .diffusion_samplers import SAMPLERS, denoise_rows
+from .energy_model import EnergyModel
 from .flow import TRANSFORMS, Flow
 from .flow_likelihood import denoiser_log_prob
 from .flow_transforms import (
@@ -51,6 +52,8 @@ from .quality import (
 )
 from .reparameterization import mc_elbo, reparameterize
 from .robustness import RobustnessCurve, robustness
+from .score_matching import fisher_divergence, score
+from .score_model import ScoreModel
 from .sparse_autoencoder import SparseAutoencoder
 from .table_vae import TableVAE
 from .vade import VaDE
@@ -72,6 +75,7 @@ __all__ = [
     "Denoiser",
     "DenoisingMLP",
     "DiffusionModel",
+    "EnergyModel",
     "Flow",
     "GAN",
     "GANAlarm",
@@ -90,6 +94,7 @@ __all__ = [
     "PrecisionRecall",
     "RobustnessCurve",
     "SAMPLERS",
+    "ScoreModel",
     "SparseAutoencoder",
     "TRANSFORMS",
     "TableVAE",
@@ -110,6 +115,7 @@ __all__ = [
     "diffusion_elbo",
     "error_threshold",
     "fgsm",
+    "fisher_divergence",
     "frechet_distance",
     "gan_monitor",
     "gan_value",
@@ -128,5 +134,6 @@ __all__ = [
     "robustness",
     "sample_decoder",
     "sample_quality",
+    "score",
     "virtual_criterion",
 ]

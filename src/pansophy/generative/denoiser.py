@@ -13,7 +13,7 @@ For rows x_0 with variances of 1, and with s for sigma:
     ddpm, cosine     1           -s               1/sqrt(1+s^2)   ln(s)/4   a schedule
     v                1/(1+s^2)   -s/sqrt(1+s^2)   1/sqrt(1+s^2)   ln(s)/4   cosine
     x0               0           1                1/sqrt(1+s^2)   ln(s)/4   cosine
-    ve               1           s                1               ln(s)/4   log-uniform
+    ve               1           s                1/sqrt(1+s^2)   ln(s)/4   log-uniform
     vp               1           -s               1/sqrt(1+s^2)   ln(s)/4   its own
     edm              1/(1+s^2)   s/sqrt(1+s^2)    1/sqrt(1+s^2)   ln(s)/4   log-normal
     flow_matching    1/(1+s)     -s/(1+s)         1/(1+s)         ln(s)/4   t uniform
@@ -110,8 +110,10 @@ def x0_scalings(s):
 
 
 def ve_scalings(s):
-    one = torch.ones_like(s)
-    return Scalings(one, s, one, log_level(s))
+    # the paper shows z itself to the net (c_in = 1), which a small net, met by numbers
+    # up to 80, learns far more slowly
+    unit = 1 / torch.sqrt(1 + s * s)
+    return Scalings(torch.ones_like(s), s, unit, log_level(s))
 
 
 def edm_scalings(s):

@@ -87,7 +87,7 @@ class DenoisingPath(NamedTuple):
 class AbstractDiffusion(AbstractGenerator):
     """What the diffusion models share; they describe its parameters.
 
-    A model gives `_denoiser_options()`, keywords of `Denoiser`, and
+    A model gives `_denoiser_options()`, keywords of `Denoiser`, `_lowest_level()`, and
     `_sampling_levels(n_steps)`.
     """
 
@@ -97,6 +97,7 @@ class AbstractDiffusion(AbstractGenerator):
     ema_decay: Fraction = 0.999
     context_dropout: Fraction = 0.1
     guidance: NonNegative = 1.0
+    n_likelihood_steps: Count = 50
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
     n_epochs: Count = 200
@@ -285,8 +286,9 @@ class AbstractDiffusion(AbstractGenerator):
         levels = self._sampling_levels(None)
         denoise = GuidedDenoiser(net, net.context(y))
         return denoiser_log_prob(
-            denoise, X, sigma_min=float(levels[-2]), sigma_max=float(levels[0])
-        )
+            denoise, X, sigma_min=self._lowest_level(), sigma_max=float(levels[0]),
+            n_steps=self.n_likelihood_steps,
+        )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -313,6 +315,8 @@ class DiffusionModel(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
+    n_likelihood_steps : int, default=50
+        Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
@@ -375,6 +379,9 @@ class DiffusionModel(AbstractDiffusion):
     def _denoiser_options(self):
         return {"parametrization": self.parametrization, "weighting": self.weighting}
 
+    def _lowest_level(self):
+        return PARAMETRIZATIONS[self.parametrization].sigma_min
+
     def _sampling_levels(self, n_steps):
         row = PARAMETRIZATIONS[self.parametrization]
         n = self.n_sampling_steps if n_steps is None else n_steps
@@ -409,6 +416,8 @@ class DDPM(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
+    n_likelihood_steps : int, default=50
+        Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
         Rows per step; "auto": a twentieth of the rows, from 32 to 256.
@@ -476,6 +485,9 @@ class DDPM(AbstractDiffusion):
             "levels": self._noise_schedule().sigma,
             "learn_variance": self.variance == "learned",
         }
+
+    def _lowest_level(self):
+        return float(self._noise_schedule().sigma[0])
 
     def _sampling_levels(self, n_steps):
         n = self.n_sampling_steps if n_steps is None else n_steps

@@ -125,6 +125,7 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
     x0 = float_rows(x0)
     if noise is None:
         noise = standard_noise(x0, make_rng(random_state))
+    noise = arrays.asarray(noise, x0)
     kept = per_row(schedule.alpha_bar, t, x0)
     xp = arrays.namespace(x0)
     return xp.sqrt(kept) * x0 + xp.sqrt(1 - kept) * noise, noise

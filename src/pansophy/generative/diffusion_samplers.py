@@ -7,14 +7,16 @@ noise without drawing any is dz/ds = (z - D) / s, the probability-flow equation.
     ancestral   z <- D + (r/s)^2 (z - D) + sqrt(v) noise                         (1)
     ddim        z <- D + sqrt(r^2 - tau^2) (z - D) / s + tau noise,
                 tau = eta r sqrt(1 - r^2 / s^2)                                  (2)
-    heun        z' = z + (r - s) d,  d = (z - D(z, s)) / s,
-                z <- z + (r - s) (d + d') / 2,  d' = (z' - D(z', r)) / r         (3)
+    heun        x = cos(phi) z, s = tan(phi), dx/dphi = v = (cos(phi) x - D) / sin(phi),
+                by Heun's method from phi = atan(s) to atan(r)                   (3)
     dpmpp_2m    z <- (r/s) z + (1 - r/s) E,  E = D + (D - D_before) h / (2 h_before),
                 h = ln(s / r)                                                    (4)
 
 (2) with eta = 0 is Euler's method and deterministic, with eta = 1 it is (1) with the
-least variance. (3) costs two evaluations a step, but for the last, where d' is not
-needed; (4) is of second order with one. The last step of (1) adds no noise.
+least variance. (3) is the probability flow in the coordinates in which standardised
+normal rows do not move at all, so that only what is not normal in the data is left to
+follow. It costs two evaluations a step, but for the last, which takes D; (4) is of
+second order with one. The last step of (1) adds no noise.
 
 Variances v of (1), for x_0 known or not:
 
@@ -132,12 +134,17 @@ def denoised_with_jacobian(denoise, z, s):
 def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (3)."""
     z = state.z
-    d = (z - denoise(z, s)) / s
-    end = z + (r - s) * d
+    D = denoise(z, s)
     if r == 0:
-        return SamplerState(end)
-    after = (end - denoise(end, r)) / r
-    return SamplerState(z + (r - s) * (d + after) / 2)
+        return SamplerState(D)
+    phi, end = math.atan(s), math.atan(r)
+    x = math.cos(phi) * z
+    v = (math.cos(phi) * x - D) / math.sin(phi)
+    predicted = x + (end - phi) * v
+    D = denoise(predicted / math.cos(end), r)
+    after = (math.cos(end) * predicted - D) / math.sin(end)
+    x = x + (end - phi) * (v + after) / 2
+    return SamplerState(x / math.cos(end))
 
 
 def dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:

@@ -12,12 +12,14 @@ trace is exact by d gradients, or an estimate with a vector e of independent sig
 (Hutchinson). e is the same during one solution, so that the equation solved is one
 equation, and the same for all rows, so that a row's value does not depend on others.
 
-For a denoiser D (`denoiser`), with tau = ln sigma, the path that takes data to noise is
+For a denoiser D (`denoiser`), with tau = ln sigma and x = c z, c = 1 / sqrt(1 + sigma^2),
+the path that takes data to noise, dz / dtau = z - D(z, sigma), is
 
-    dz / dtau = z - D(z, e^tau),   from sigma_min up to sigma_max                (3)
+    dx / dtau = c (c x - D(x / c, sigma)),   from sigma_min up to sigma_max      (3)
 
-where z is N(0, sigma^2 + 1), up to the shape of the data. What (3) gives is the density
-of the data plus noise of sigma_min.
+at whose end x is N(0, I), up to the shape of the data. Standardised normal rows do not
+move at all: their density is exact in any number of steps. What (3) gives is the
+density of the data plus noise of sigma_min.
 
 Cost      evaluations of f, each with d gradients, or as many as there are probes
 Refs      [Chen2018] (1); [Grathwohl2019] (2); [Song2021] (3)
@@ -46,9 +48,7 @@ def trace_probes(d: int, trace: TraceName, like: Tensor) -> Tensor | None:
     return draws.to(like.dtype) * 2 - 1
 
 
-def field_and_trace(
-    field: Callable[[Tensor], Tensor], z: Tensor, probes, *, create_graph=False
-):
+def field_and_trace(field: Callable[[Tensor], Tensor], z: Tensor, probes, *, create_graph=False):
     """f(z) (n, d) and tr(df/dz) (n,), exact if `probes` is None, else by eq. (2)."""
     with torch.enable_grad():
         at = z if create_graph and z.requires_grad else z.detach().requires_grad_()
@@ -105,17 +105,22 @@ def denoiser_log_prob(
 
     def field(tau, state):
         sigma = float(tau.exp())
-        f, total = field_and_trace(
-            lambda z: z - denoise(z, sigma), state[:, :d], probes
-        )
+        c = signal_share(sigma)
+        move = lambda x: c * (c * x - denoise(x / c, sigma))
+        f, total = field_and_trace(move, state[:, :d], probes)
         return torch.cat([f, total[:, None]], dim=1)
 
-    start = torch.cat([x, torch.zeros_like(x[:, :1])], dim=1)
+    first = signal_share(sigma_min)
+    start = torch.cat([first * x, torch.zeros_like(x[:, :1])], dim=1)
     times = (math.log(sigma_min), math.log(sigma_max))
     step = (times[1] - times[0]) / n_steps
     with torch.no_grad():
         end = odeint(field, start, times, "rk4", step=step).y[-1]
-    variance = sigma_max**2 + 1
-    z, gained = end[:, :d], end[:, d]
-    base = -0.5 * (z.square().sum(1) / variance + d * math.log(2 * math.pi * variance))
-    return base + gained
+    noise, gained = end[:, :d], end[:, d]
+    base = -0.5 * (noise.square().sum(1) + d * math.log(2 * math.pi))
+    return base + gained + d * math.log(first)
+
+
+def signal_share(sigma: float) -> float:
+    """c of eq. (3)."""
+    return 1 / math.sqrt(1 + sigma * sigma)
