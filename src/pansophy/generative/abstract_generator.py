@@ -298,6 +298,10 @@ class AbstractGenerator(Density, AbstractTraining):
         -------
         X : array of shape (n_samples, d), or of images
         """
+        return self._draw_rows(self._generate, n_samples, y, random_state)
+
+    def _draw_rows(self, generate, n_samples, y, random_state):
+        """Rows by `generate(net, n, y)`, which is `_generate` or one with options."""
         net = self._inference_net(getattr(torch, self.dtype))
         n = check_count("n_samples", n_samples)
         rng = make_rng(random_state)
@@ -309,7 +313,7 @@ class AbstractGenerator(Density, AbstractTraining):
             for i in range(0, n, block):
                 part = None if codes is None else codes[i : i + block]
                 part = None if part is None else torch.as_tensor(part, device=device)
-                drawn = self._generate(net, min(block, n - i), part)
+                drawn = generate(net, min(block, n - i), part)
                 made.append(drawn.double().cpu().numpy())
         return self._decode_rows(np.concatenate(made))
 
@@ -360,10 +364,10 @@ class AbstractGenerator(Density, AbstractTraining):
         codes = None if y is None else self._label_codes(y, len(X))
         return self._encode_rows(X), codes
 
-    def _check_new_rows(self, X):
+    def _check_new_rows(self, X, **checks):
         if hasattr(self, "image_shape_"):
             X = self._flat_rows(X, reset=False)
-        return self._check_new_data(X)
+        return self._check_new_data(X, **checks)
 
     def _label_codes(self, y, n):
         """Class numbers of labels that a caller gives."""

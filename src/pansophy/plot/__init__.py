@@ -22,6 +22,7 @@ from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
+from .gan_losses import gan_losses
 from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
 from .importance import importance
@@ -50,6 +51,7 @@ from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
 from .saliency import saliency
+from .samples import samples
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -86,6 +88,7 @@ __all__ = [
     "feature_maps",
     "filters",
     "gain",
+    "gan_losses",
     "gradient_lag",
     "growth_curve",
     "importance",
@@ -117,6 +120,7 @@ __all__ = [
     "residuals",
     "roc",
     "saliency",
+    "samples",
     "score_intervals",
     "scree",
     "search_points",

@@ -193,8 +193,14 @@ SMALL_SEQUENCE = {
     "batch_size": 100,
     "dtype": "float64",
 }
+SMALL_GAN = {"n_components": 2, "hidden_layer_sizes": (8,), "n_epochs": 2}
+SMALL_DIFFUSION = {"hidden_layer_sizes": (8,), "n_epochs": 2, "n_likelihood_steps": 2}
 QUICK: dict[str, dict] = {
+    "AttackGenerator": {"hidden_layer_sizes": (8,), "n_epochs": 2},
     "Autoencoder": SMALL_AUTOENCODER,
+    "GAN": SMALL_GAN,
+    "InfoGAN": SMALL_GAN,
+    "WGAN": SMALL_GAN,
     "ConvAutoencoder": SMALL_CONV_AUTOENCODER,
     "TableVAE": {**SMALL_AUTOENCODER, "n_components": 2},
     "VAE": SMALL_AUTOENCODER,
@@ -203,6 +209,12 @@ QUICK: dict[str, dict] = {
     "ConditionalVAE": SMALL_AUTOENCODER,
     "IWAE": {**SMALL_AUTOENCODER, "n_samples": 2},
     "SparseAutoencoder": {**SMALL_AUTOENCODER, "n_components": 4},
+    "BernoulliRBM": {"n_components": 8},
+    "DDPM": {"n_steps": 5, **SMALL_DIFFUSION},
+    "DiffusionModel": {"n_sampling_steps": 3, **SMALL_DIFFUSION},
+    "EnergyModel": {"hidden_layer_sizes": (8,), "n_steps": 2, "n_epochs": 2},
+    "Flow": {"hidden_layer_sizes": (8,), "n_transforms": 2, "n_epochs": 2},
+    "ScoreModel": {"n_levels": 3, "n_steps": 3, **SMALL_DIFFUSION},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "NeuralODEClassifier": SMALL_FLOW,
