@@ -14,7 +14,7 @@ rows has a ratio near 1 and shares of 1/2; one that memorised has a ratio near 0
 shares near 1. The p-value is that of (4) by the Mann-Whitney test, one-sided.
 
 Cost      three neighbour searches
-Refs      [Platzer2021] eq. (3); [Chen2020] eq. (4)
+Refs      [Platzer2021] eq. (3); [Chen2020g] eq. (4)
 """
 
 from typing import NamedTuple
