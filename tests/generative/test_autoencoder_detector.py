@@ -7,11 +7,14 @@ from pansophy.decomposition import ProbabilisticPCA
 from pansophy.generative import Autoencoder, AutoencoderDetector, error_threshold
 
 RNG = np.random.default_rng(0)
-T = RNG.uniform(-2, 2, (200, 1))
-USUAL = np.hstack([T, T**2]) + 0.05 * RNG.normal(size=(200, 2))
-ODD = np.array([[0.0, 4.0], [2.0, 0.0], [-2.0, 0.5]])
-BASE = Autoencoder(1, n_epochs=60, device="cpu")
-WELL_FITTED = Autoencoder(1, activation="relu", n_epochs=200, device="cpu")
+PLANE = RNG.normal(size=(2, 5))
+USUAL = RNG.normal(size=(200, 2)) @ PLANE + 0.05 * RNG.normal(size=(200, 5))
+ODD = RNG.normal(size=(3, 2)) @ PLANE + [
+    [2, 0, 0, 0, 0],
+    [0, 0, -2, 0, 0],
+    [0, 2, 0, 2, 0],
+]
+BASE = Autoencoder(2, hidden_layer_sizes=(32,), n_epochs=40, device="cpu")
 
 
 def test_threshold_worked_example():
@@ -34,10 +37,8 @@ def test_threshold_counts_weights_as_rows():
         error_threshold([0.3, 0.2], ddof=2)
 
 
-def test_finds_what_is_off_the_curve():
-    model = AutoencoderDetector(
-        WELL_FITTED, n_estimators=2, contamination=0.05, random_state=0
-    ).fit(USUAL)
+def test_finds_what_is_off_the_plane():
+    model = AutoencoderDetector(BASE, contamination=0.05, random_state=0).fit(USUAL)
     assert (model.predict(ODD) == -1).all()
     assert (model.predict(USUAL) == -1).mean() == pytest.approx(0.05, abs=0.01)
     assert model.offset_ == -model.threshold_
@@ -62,8 +63,8 @@ def test_one_member_is_the_single_detector_and_errors_are_averaged():
 
 
 def test_any_density_will_do():
-    model = AutoencoderDetector(ProbabilisticPCA(1), contamination=0.1).fit(USUAL)
-    density = ProbabilisticPCA(1).fit(USUAL)
+    model = AutoencoderDetector(ProbabilisticPCA(2), contamination=0.1).fit(USUAL)
+    density = ProbabilisticPCA(2).fit(USUAL)
     np.testing.assert_allclose(model.score_samples(ODD), density.score_samples(ODD))
     with pytest.raises(ValueError, match="ProbabilisticPCA takes no weights"):
         model.fit(USUAL, sample_weight=np.ones(200))

@@ -42,7 +42,7 @@ def test_bound_rises_to_the_likelihood_of_the_linear_model(linear_rows):
 
 def test_one_sample_is_the_elbo(linear_rows):
     X = linear_rows
-    options = {**LINEAR, "n_epochs": 150, "learning_rate_init": 0.02}
+    options = {**LINEAR, "n_epochs": 60, "learning_rate_init": 0.02}
     one = IWAE(2, n_samples=1, **options).fit(X)
     vae = VAE(2, **options).fit(X)
     gap = one.log_prob_bound(X, n_samples=1) - vae.log_prob_bound(X, n_samples=1)

@@ -125,7 +125,8 @@ def test_units_that_are_not_needed_are_not_active():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 1)) @ [[1.0, 2.0, -1.0, 1, 1]]
     X = X + 0.3 * rng.normal(size=(300, 5))
-    model = VAE(3, variance=0.1, n_epochs=300, **LINEAR).fit(X)
+    options = {**LINEAR, "learning_rate_init": 0.1, "n_epochs": 600}
+    model = VAE(3, variance=0.1, **options).fit(X)
     assert model.active_units_.sum() == 1
     assert model.unit_variance_.shape == (3,)
 
@@ -134,7 +135,7 @@ def test_bernoulli_and_poisson_and_categorical_rows():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 200)
     bits = (rng.random((200, 6)) < np.where(kind, 0.9, 0.1)[:, None]).astype(float)
-    options = {**QUICK, "n_epochs": 40}
+    options = {**QUICK, "n_epochs": 30, "hidden_layer_sizes": (16,)}
     model = VAE(1, likelihood="bernoulli", **options).fit(bits)
     assert set(np.unique(model.sample(50, random_state=0))) == {0.0, 1.0}
     independent = np.log(0.5) * 6
@@ -182,3 +183,11 @@ def test_image_stacks():
     model = VAE(2, likelihood="bernoulli", **QUICK).fit(images)
     assert model.sample(5, random_state=0).shape == (5, 3, 4)
     assert model.reconstruct(images).shape == images.shape
+
+
+def test_sample_quality_is_measured_while_training():
+    X = plane_with_noise(60)
+    model = VAE(2, quality_every=2, **{**QUICK, "n_epochs": 4}).fit(X)
+    assert np.isnan(model.history_["c2st"]).tolist() == [True, False, True, False]
+    assert 0 <= model.history_["c2st"][1] <= 1
+    assert np.isfinite(model.history_["mmd"][[1, 3]]).all()
