@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.datasets import make_moons
 
-from pansophy.generative import TRANSFORMS, Flow
+from pansophy.generative import FLOW_ARCHITECTURES, Flow
 
 
 def quick(transform="spline", **params):
@@ -16,7 +16,7 @@ def quick(transform="spline", **params):
     return Flow(transform, **{**options, **params})
 
 
-@pytest.mark.parametrize("transform", list(TRANSFORMS))
+@pytest.mark.parametrize("transform", list(FLOW_ARCHITECTURES))
 def test_density_integrates_to_one(transform):
     X = make_moons(300, noise=0.1, random_state=0)[0]
     epochs = 2 if transform == "continuous" else 10

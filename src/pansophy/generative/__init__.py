@@ -11,7 +11,7 @@ from .diffusion import DDPM, DiffusionModel
 from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
 from .diffusion_samplers import SAMPLERS, denoise_rows
 from .energy_model import EnergyModel
-from .flow import TRANSFORMS, Flow
+from .flow import FLOW_ARCHITECTURES, Flow
 from .flow_likelihood import denoiser_log_prob
 from .flow_transforms import (
     AutoregressiveTransform,
@@ -35,6 +35,7 @@ __all__ = [
     "DenoisingMLP",
     "DiffusionModel",
     "EnergyModel",
+    "FLOW_ARCHITECTURES",
     "Flow",
     "LinearTransform",
     "NoiseSchedule",
@@ -42,7 +43,6 @@ __all__ = [
     "Permutation",
     "SAMPLERS",
     "ScoreModel",
-    "TRANSFORMS",
     "UNet",
     "denoise_rows",
     "denoiser_log_prob",
