@@ -20,7 +20,7 @@ from .diffusion import DDPM, DiffusionModel
 from .diffusion_process import denoising_posterior, diffuse, diffusion_elbo
 from .diffusion_samplers import SAMPLERS, denoise_rows
 from .energy_model import EnergyModel
-from .flow import TRANSFORMS, Flow
+from .flow import FLOW_ARCHITECTURES, Flow
 from .flow_likelihood import denoiser_log_prob
 from .flow_transforms import (
     AutoregressiveTransform,
@@ -76,6 +76,7 @@ __all__ = [
     "DenoisingMLP",
     "DiffusionModel",
     "EnergyModel",
+    "FLOW_ARCHITECTURES",
     "Flow",
     "GAN",
     "GANAlarm",
@@ -96,7 +97,6 @@ __all__ = [
     "SAMPLERS",
     "ScoreModel",
     "SparseAutoencoder",
-    "TRANSFORMS",
     "TableVAE",
     "TwoSampleAccuracy",
     "UNet",

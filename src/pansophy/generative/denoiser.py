@@ -352,13 +352,19 @@ class GuidedDenoiser:
         None: without y.
     scale : float
         w; 0 and 1 need one evaluation, others two.
+    box : tensor of shape (2, d) or None
+        Limits to which D is clipped.
     """
 
-    def __init__(self, denoiser: Any, context: Tensor | None = None, scale=1.0):
+    def __init__(self, denoiser: Any, context: Tensor | None = None, scale=1.0, box=None):
         self.denoiser, self.scale = denoiser, float(scale)
         self.context = context
+        self.box = box
 
     def __call__(self, z, sigma) -> Tensor:
+        return self.clipped(self.guided(z, sigma))
+
+    def guided(self, z, sigma):
         if self.context is None or self.scale == 1.0:
             return self.denoiser(z, sigma, self.context)
         without = self.denoiser(z, sigma, torch.zeros_like(self.context))
@@ -367,9 +373,12 @@ class GuidedDenoiser:
         given = self.denoiser(z, sigma, self.context)
         return without + self.scale * (given - without)
 
+    def clipped(self, D):
+        return D if self.box is None else D.clamp(self.box[0].to(D), self.box[1].to(D))
+
     def with_variance(self, z, sigma):
         """D of eq. (3) and the place of the variance, by the conditional model."""
         D, h = self.denoiser.with_variance(z, sigma, self.context)
         if self.context is None or self.scale == 1.0:
-            return D, h
+            return self.clipped(D), h
         return self(z, sigma), h

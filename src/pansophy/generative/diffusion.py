@@ -14,6 +14,10 @@ the simple or the weighted one of the evidence bound (`diffusion_process`), whic
 flow matching included. Both sample with every sampler. Nets are averaged over training
 steps (EMA), and samples, scores and saved models use the average.
 
+E[x_0 | z] lies in the convex hull of the rows, so in samples D is clipped to their box,
+widened by a fifth: where a net predicts noise, its error in D is sigma times as large,
+and one step from the highest level would throw rows far out.
+
 Rows are standardised. Images (n, h, w[, channels]) are denoised by a U-Net, rows of a
 table by a residual perceptron. With labels y the model is conditional, and samples can
 be guided towards their class.
@@ -67,6 +71,7 @@ from .noise_schedule import (
 )
 
 STRIP_FRAMES = 8
+BOX_MARGIN = 0.2  # of the range of a column
 
 
 class LogProbBound(NamedTuple):
@@ -116,6 +121,13 @@ class AbstractDiffusion(AbstractGenerator):
         """
         return self._fit(X, y, sample_weight)
 
+    def _learn_scaling(self, X, w):
+        mean, scale = super()._learn_scaling(X, w)
+        low, high = (X.min(axis=0) - mean) / scale, (X.max(axis=0) - mean) / scale
+        margin = BOX_MARGIN * (high - low)
+        self.box_ = np.stack([low - margin, high + margin]).astype(float)
+        return mean, scale
+
     def _build_net(self, n_features, n_classes):
         options: dict[str, Any] = self._denoiser_options()
         parts = 2 if options.get("learn_variance") else 1
@@ -154,7 +166,8 @@ class AbstractDiffusion(AbstractGenerator):
         """n rows in standardised units, by a sampler; `driver`: of `denoise_rows`."""
         levels = self._sampling_levels(n_steps)
         scale = self.guidance if guidance is None else guidance
-        denoise = GuidedDenoiser(net, net.context(y), scale)
+        box = torch.as_tensor(self.box_, device=next(net.parameters()).device)
+        denoise = GuidedDenoiser(net, net.context(y), scale, box)
         z = self._noise(net, n, levels[0])
         return denoise_rows(
             denoise, z, levels, sampler or self.sampler, options, **driver
@@ -348,6 +361,8 @@ class DiffusionModel(AbstractDiffusion):
     net_ : torch module
         The denoiser, with averaged weights.
     mean_, scale_ : arrays of shape (d,)
+    box_ : array of shape (2, d)
+        Limits of denoised rows in samples, in standard units.
     classes_, class_prior_ : arrays or None
         Labels and their shares.
     image_shape_ : tuple or None
@@ -449,6 +464,8 @@ class DDPM(AbstractDiffusion):
     net_ : torch module
         The denoiser, with averaged weights.
     mean_, scale_ : arrays of shape (d,)
+    box_ : array of shape (2, d)
+        Limits of denoised rows in samples, in standard units.
     classes_, class_prior_ : arrays or None
         Labels and their shares.
     image_shape_ : tuple or None

@@ -5,7 +5,7 @@ With f a transform of `flow_transforms` and phi the density of N(0, I),
     log p(x) = log phi(f(x)) + log |det df/dx|                                   (1)
 
 `fit` maximises the mean of (1) over rows, `sample` takes normal rows through f^-1.
-Transforms (`TRANSFORMS`), with as many layers as `n_transforms` and the order of the
+`FLOW_ARCHITECTURES`, with as many layers as `n_transforms` and the order of the
 columns reversed between layers:
 
     spline            autoregressive rational-quadratic splines
@@ -70,7 +70,7 @@ def make_continuous(d, n_transforms, hidden, n_bins, n_context):
     ]
 
 
-TRANSFORMS: dict[str, Callable] = {
+FLOW_ARCHITECTURES: dict[str, Callable] = {
     "spline": layered(AutoregressiveTransform, "spline"),
     "spline_coupling": layered(CouplingTransform, "spline"),
     "maf": layered(AutoregressiveTransform, "affine"),
@@ -78,7 +78,7 @@ TRANSFORMS: dict[str, Callable] = {
     "affine": lambda d, *rest: [],
     "continuous": make_continuous,
 }
-TransformName = Literal[
+FlowArchitecture = Literal[
     "spline", "spline_coupling", "maf", "realnvp", "affine", "continuous"
 ]
 
@@ -139,8 +139,8 @@ class Flow(AbstractGenerator):
 
     Parameters
     ----------
-    transform : str, default="spline"
-        "spline", "spline_coupling", "maf", "realnvp", "affine" or "continuous".
+    architecture : str, default="spline"
+        The transform: "spline", "spline_coupling", "maf", "realnvp", "affine" or "continuous".
     n_transforms : int, default=3
         Layers.
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
@@ -203,7 +203,7 @@ class Flow(AbstractGenerator):
     True
     """
 
-    transform: TransformName = "spline"
+    architecture: FlowArchitecture = "spline"
     _: KW_ONLY
     n_transforms: Count = 3
     hidden_layer_sizes: LayerSizes = (64, 64)
@@ -235,7 +235,7 @@ class Flow(AbstractGenerator):
 
     def _build_net(self, n_features, n_classes):
         hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
-        make = TRANSFORMS[self.transform]
+        make = FLOW_ARCHITECTURES[self.architecture]
         parts = make(n_features, self.n_transforms, hidden, self.n_bins, n_classes)
         transform = Composition([*parts, LinearTransform(n_features)])
         widths = self.step_ / np.asarray(self.scale_, float)

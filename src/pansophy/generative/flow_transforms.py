@@ -20,7 +20,7 @@ add, and those of the two directions cancel.
 
 Monotone maps of a column (`COLUMN_MAPS`): "affine" z = e^s x + t, |s| < 3, and "spline"
 (`rational_quadratic_spline`). A context y joins the inputs of every conditioner. All
-begin near the identity: the last layers of conditioners start at 0.
+begin near the identity: the last layers of conditioners start small.
 
 Cost      (2) one pass of its conditioner both ways, (3) d passes for the inverse
 Shapes    x, z (n, d)   context (n, c) or None   log determinants (n,)
@@ -41,6 +41,7 @@ from .flow_likelihood import TraceName, field_and_trace, trace_probes
 from .rational_quadratic_spline import spline_forward, spline_inverse
 
 LARGEST_LOG_SCALE = 3.0
+FIRST_GAIN = 0.1  # of the last layers of conditioners
 
 
 class ColumnMap(NamedTuple):
@@ -145,7 +146,7 @@ class CouplingTransform(nn.Module):
         inputs = max(1, self.kept + n_context)
         outputs = (d - self.kept) * self.n_parameters
         self.conditioner = DenseLayers([inputs, *hidden, outputs])
-        start_at_zero(self.conditioner.layers[-1])
+        start_small(self.conditioner.layers[-1])
 
     def parameters_of(self, kept, context) -> Tensor:
         """Parameters (n, d - kept, p) of the columns that move."""
@@ -192,7 +193,7 @@ class MaskedLayers(nn.Module):
         for i, (seen, own) in enumerate(pairwise([*degrees, outputs])):
             self.register_buffer(f"mask{i}", (own[:, None] >= seen[None]).float())
             self.names.append(f"mask{i}")
-        start_at_zero(self.layers[-1])
+        start_small(self.layers[-1])
 
     def forward(self, x: Tensor) -> Tensor:
         g = ACTIVATIONS[self.activation].value
@@ -322,7 +323,7 @@ class Composition(nn.Module):
         return z, total
 
 
-def start_at_zero(layer):
-    """Make a conditioner's last layer 0, so that its transform begins as the identity."""
-    nn.init.zeros_(layer.weight)
+def start_small(layer):
+    """Make a conditioner's last layer small: its transform begins near the identity."""
+    nn.init.xavier_normal_(layer.weight, gain=FIRST_GAIN)
     nn.init.zeros_(layer.bias)

@@ -11,7 +11,8 @@ which rises wherever d_0, d_1 and s are above 0. The inverse solves a quadratic 
 b t + c = 0, with e = y - y_k, by the root that does not cancel:
 
     a = h (s - d_0) + e (d_0 + d_1 - 2 s),  b = h d_0 - e (d_0 + d_1 - 2 s),
-    c = -s e,    t = 2 c / (-b - sqrt(b^2 - 4 a c))                              (3)
+    c = -s e,    t = 2 c / (-b - r) if b >= 0 else (r - b) / (2 a),
+    r = sqrt(b^2 - 4 a c)                                                        (3)
 
 Free parameters of a spline are 3 K - 1 numbers: logits of the widths and of the heights,
 each at least SMALLEST of the box, and K - 1 inner slopes by a softplus that gives 1 for
@@ -88,7 +89,14 @@ def spline_inverse(y: Tensor, parameters: Tensor, bound: float = 5.0):
     b = h * d0 - e * bend
     c = -s * e
     root = torch.sqrt((b * b - 4 * a * c).clamp(min=0))
-    t = 2 * c / (-b - root)
+    # each branch of eq. (3) where it does not subtract equal numbers
+    positive = b >= 0
+    one = torch.ones_like(b)
+    t = torch.where(
+        positive,
+        2 * c / torch.where(positive, -b - root, one),
+        (root - b) / torch.where(positive, one, 2 * a),
+    )
     rest = t * (1 - t)
     q = s + bend * rest
     slope = d1 * t * t + 2 * s * rest + d0 * (1 - t) * (1 - t)

@@ -91,11 +91,11 @@ class ScoreModel(AbstractGenerator):
     hidden_layer_sizes : int or sequence of int, default=(128, 128, 128)
         Layers of the net; () with "sliced" or "implicit" is a linear score, that of a
         normal density.
-    n_levels : int, default=20
+    n_levels : int, default=40
         Levels of noise that a sample goes through.
-    n_steps : int, default=20
+    n_steps : int, default=10
         Langevin steps at each level.
-    step_size : float, default=0.1
+    step_size : float, default=0.2
         Length of a Langevin step, in units of the squared level.
     n_likelihood_steps : int, default=50
         Steps of the equation that `score_samples` solves, four evaluations each.
@@ -151,9 +151,9 @@ class ScoreModel(AbstractGenerator):
     loss: Literal["denoising", "sliced", "implicit"] = "denoising"
     _: KW_ONLY
     hidden_layer_sizes: LayerSizes = (128, 128, 128)
-    n_levels: TwoOrMore = 20
-    n_steps: Count = 20
-    step_size: Positive = 0.1
+    n_levels: TwoOrMore = 40
+    n_steps: Count = 10
+    step_size: Positive = 0.2
     n_likelihood_steps: Count = 50
     ema_decay: Fraction = 0.999
     weight_decay: NonNegative = 0.0

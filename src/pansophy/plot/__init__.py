@@ -16,7 +16,9 @@ from .confusion_matrix import confusion_matrix
 from .dbscan import dbscan
 from .decision_regions import decision_regions
 from .dendrogram import dendrogram
+from .density_2d import density_2d
 from .descent import descent_path
+from .diffusion import diffusion
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
@@ -52,6 +54,7 @@ from .residuals import residuals
 from .roc import roc
 from .saliency import saliency
 from .samples import samples
+from .score_field import score_field
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -82,7 +85,9 @@ __all__ = [
     "dbscan",
     "decision_regions",
     "dendrogram",
+    "density_2d",
     "descent_path",
+    "diffusion",
     "elbow",
     "embedding",
     "feature_maps",
@@ -121,6 +126,7 @@ __all__ = [
     "roc",
     "saliency",
     "samples",
+    "score_field",
     "score_intervals",
     "scree",
     "search_points",
