@@ -79,7 +79,7 @@ def test_clusters_get_codes_of_their_own():
     X = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])[kind] + 0.3 * rng.normal(
         size=(300, 2)
     )
-    model = VQVAE(1, n_codes=4, n_epochs=60, learning_rate_init=0.01, **OPTIONS).fit(X)
+    model = VQVAE(1, n_codes=4, n_epochs=40, learning_rate_init=0.02, **OPTIONS).fit(X)
     codes = model.encode(X)[:, 0]
     assert len({(k, c) for k, c in zip(kind, codes)}) == 4
     assert model.codebook_perplexity_ == pytest.approx(4, abs=0.1)
