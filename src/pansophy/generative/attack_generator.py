@@ -176,7 +176,7 @@ or None, default=None
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.003
     n_epochs: Count = 30
-    device: Literal["cpu"] = "cpu"
+    device: Literal["cpu"] = "cpu"  # pyrefly: ignore
 
     _conditional = True  # y holds classes
 
