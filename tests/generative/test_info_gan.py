@@ -40,7 +40,7 @@ def test_losses_differ_by_the_bound(codes):
     halves = build_halves(shape)
     nets = [
         AdversarialNet(
-            *halves, n_components=5, codes=codes, information_weight=w
+            *halves, n_components=5, codes=codes, information_weight=v
         ).eval()
         for v in (0.0, 0.7)
     ]

@@ -97,5 +97,5 @@ def test_weights_choose_rows():
 def test_names_of_columns_are_checked(model):
     with pytest.raises(ValueError, match="feature names"):
         model.score_samples(FRAME.rename(columns={"age": "years"}))
-    with pytest.raises(ValueError, match="X has 600 rows, but y has shape"):
+    with pytest.raises(ValueError, match="X has 600 rows, but y has 10 entries"):
         TableVAE().fit(FRAME, LABEL[:10])

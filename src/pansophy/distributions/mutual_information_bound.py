@@ -9,7 +9,7 @@ bound is tight where Q is the posterior, and never above H(c) if Q is a probabil
 discrete code. Pairs (c, x) are drawn by drawing c first, so that no posterior has to
 be sampled.
 
-Refs      [Barber2003]; [Chen2016] InfoGAN
+Refs      [Barber2003]; [Chen2016InfoGAN]
 """
 
 import numpy as np

@@ -61,11 +61,8 @@ class AbstractGAN(AbstractDecoder):
     _conditional = True
     _is_density = False
 
-    # A model gives `_game()`: keyword arguments of `AdversarialNet`, and the fields
-    # `penalty`, `penalty_weight` and `clip_value` where it has them.
-
-    def _game(self) -> dict[str, Any]:
-        raise NotImplementedError
+    # A model gives `_game()`, keyword arguments of `AdversarialNet` with the parameter
+    # `penalty` as it stands, and the field `clip_value`.
 
     def _noise_codes(self) -> NoiseCodes:
         return NoiseCodes()
@@ -85,7 +82,8 @@ class AbstractGAN(AbstractDecoder):
         if self.scaling != "auto" or self._image_shape(X.shape[1]) is None:
             return super()._learn_scaling(X, w)
         low, high = float(X.min()), float(X.max())
-        middle, half = (low + high) / 2, (high - low) / 2 or 1.0
+        middle = (low + high) / 2
+        half = (high - low) / 2 or 1.0
         d = X.shape[1]
         return np.full(d, middle, X.dtype), np.full(d, half, X.dtype)
 
@@ -113,7 +111,7 @@ class AbstractGAN(AbstractDecoder):
             **game | {"penalty": PENALTIES.get(penalty)},
         )
 
-    def _optimiser(self, net):
+    def _optimiser(self, net) -> Any:
         """One Adam for each half."""
         rule = nn.Adam(
             self.learning_rate_init, self.beta_1, self.beta_2, decay=self.weight_decay

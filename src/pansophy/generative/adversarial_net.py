@@ -22,7 +22,8 @@ With codes (InfoGAN) part of the noise is a code c and a head Q on the features 
 it; both losses get  - weight * (H(c) + E log Q(c | G(z, c)))  (`mi_lower_bound`).
 
 Shapes    X (n, d)   z (n, n_components)   y (n,) class numbers   f (n,)
-Refs      [Goodfellow2014]; [Miyato2018b] (2); [Radford2016] convolutions; [Chen2016]
+Refs      [Goodfellow2014]; [Miyato2018Projection] (2); [Radford2016] convolutions;
+          [Chen2016InfoGAN] codes
 """
 
 import math
@@ -125,7 +126,8 @@ class AdversarialShape(NamedTuple):
 
 def build_halves(shape: AdversarialShape, *, spectral=False):
     """A generator and a discriminator; with `spectral` all its layers have norm 1."""
-    d, inputs = shape.n_features, shape.n_components + shape.n_classes
+    d = shape.n_features
+    inputs = shape.n_components + shape.n_classes
     if shape.image_shape is None:
         hidden = shape.hidden_layer_sizes
         generator = nn.DenseLayers([inputs, *hidden, d])
@@ -287,7 +289,8 @@ class AdversarialNet(torch.nn.Module):
 
     def losses(self, batch) -> dict:
         """Loss of the discriminator, and a function for that of the generator."""
-        x, y = batch["X"], batch.get("y")
+        x = batch["X"]
+        y = batch.get("y")
         z = self.noise(len(x))
         if self.training and self.n_critic > 1:
             self.steps.add_(1)
@@ -303,7 +306,8 @@ class AdversarialNet(torch.nn.Module):
 
     def discriminator_loss(self, batch, z: Tensor, fake: Tensor) -> Tensor:
         """Mean loss of real and of generated rows, and the penalties."""
-        x, y = batch["X"], batch.get("y")
+        x = batch["X"]
+        y = batch.get("y")
         objective = GAN_OBJECTIVES[self.objective]
         h = self.discriminator.features(torch.cat([x, fake]))
         both = None if y is None else torch.cat([y, y])

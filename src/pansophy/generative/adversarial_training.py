@@ -33,6 +33,8 @@ from .adversarial_attacks import (
     wrong_log_odds,
 )
 
+BATCH_ROWS = 64
+
 
 class AdversarialLosses(torch.nn.Module):
     """A net whose batches are attacked before it sees them, eq. (1).
@@ -89,8 +91,7 @@ class AdversarialLosses(torch.nn.Module):
 
 def adversarial_training(
     model, X, y, budget, *, norm: Norm = "inf", bounds=None, sample_weight=None,
-    n_steps=5, clean_share=0.0, n_epochs=20, batch_size=64, learning_rate=1e-3,
-    random_state=0,
+    n_steps=5, clean_share=0.0, n_epochs=20, learning_rate=1e-3, random_state=0,
 ):  # fmt: skip
     """A copy of a fitted net that is trained further on attacked rows.
 
@@ -108,8 +109,8 @@ def adversarial_training(
         Steps of the attack; 1 is FGSM from a random start.
     clean_share : float, default=0
         Share of the loss that is of the rows as they are.
-    n_epochs, batch_size, learning_rate
-        Of the training, by Adam with a rate that falls to 0.
+    n_epochs, learning_rate
+        Of the training, by Adam with a rate that falls to 0, on batches of 64 rows.
     random_state : seed
 
     Returns
@@ -150,7 +151,7 @@ def adversarial_training(
     like = next(nets[0].parameters())
     reach = torch.as_tensor(np.abs(float(budget) * slope)).to(like.dtype)
     limits = input_limits(bounds, slope, offset, like.dtype)
-    steps = epochs * -(-len(arrays[0]) // batch_size)
+    steps = epochs * -(-len(arrays[0]) // BATCH_ROWS)
     results = []
     for net in nets:
         attacked = AdversarialLosses(
@@ -161,7 +162,7 @@ def adversarial_training(
                 attacked,
                 arrays,
                 epochs=epochs,
-                batch_size=min(batch_size, len(arrays[0])),
+                batch_size=min(BATCH_ROWS, len(arrays[0])),
                 optimiser=nn.Adam(learning_rate),
                 schedule=nn.schedules.warmup_cosine(steps // 10),
                 device="cpu",

@@ -23,6 +23,7 @@ from torch.nn.functional import softplus
 
 from .. import nn
 from ..base import Transformer, host_array
+from ..core.overflow import refuse_overflowing_squares
 from ..core.random import draw_seed, make_rng
 from ..linear_model import LogisticRegression
 from ..neural_network.abstract_training import AbstractTraining, detached_net
@@ -54,22 +55,16 @@ ValueRange = Annotated[
 
 
 class PerturbationNet(torch.nn.Module):
-    """d of eq. (1), from rows in the user's units."""
+    """d of eq. (1), in the user's units, from standardised rows."""
 
-    centre: Tensor
-    scale: Tensor
-
-    def __init__(self, centre, scale, hidden_layer_sizes, budget, norm: Norm):
+    def __init__(self, n_features, hidden_layer_sizes, budget, norm: Norm):
         super().__init__()
-        d = len(centre)
-        self.layers = nn.DenseLayers([d, *hidden_layer_sizes, d])
-        self.register_buffer("centre", torch.as_tensor(centre))
-        self.register_buffer("scale", torch.as_tensor(scale))
+        self.layers = nn.DenseLayers([n_features, *hidden_layer_sizes, n_features])
         self.budget = float(budget)
         self.norm: Norm = norm
 
-    def forward(self, x: Tensor) -> Tensor:
-        g = self.layers((x - self.centre) / self.scale)
+    def forward(self, z: Tensor) -> Tensor:
+        g = self.layers(z)
         if self.norm == "inf":
             return self.budget * torch.tanh(g)
         return self.budget * inside_ball(g, 1.0, self.norm)
@@ -86,12 +81,12 @@ class AttackLosses(torch.nn.Module):
         self.bounds = bounds
 
     def losses(self, batch) -> dict[str, Tensor]:
-        x, Y, *rest = batch
-        attacked = x + self.perturb(x)
+        z, x, Y, *rest = batch
+        attacked = x + self.perturb(z).double()
         if self.bounds is not None:
             attacked = attacked.clamp(*self.bounds)
-        attacked = attacked.reshape(len(x), *self.shape).double()
-        value = softplus(-self.victim.log_odds(attacked, Y)).to(x.dtype)
+        attacked = attacked.reshape(len(x), *self.shape)
+        value = softplus(-self.victim.log_odds(attacked, Y)).to(z.dtype)
         if not rest:
             return {"loss": value.mean()}
         return {"loss": rest[0] @ value / positive_total(rest[0].sum())}
@@ -148,6 +143,8 @@ or None, default=None
         Makes the changes.
     victim_ : fitted model
         `model`, or the one that was fitted in its place.
+    mean_, scale_ : arrays of shape (d,)
+        Standardisation of the net's inputs.
     n_iter_ : int
         Epochs.
     history_ : dict of arrays
@@ -179,7 +176,9 @@ or None, default=None
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.003
     n_epochs: Count = 30
-    device: Literal["cpu"] = "cpu"
+    device: Literal["cpu"] = "cpu"  # pyrefly: ignore
+
+    _conditional = True  # y holds classes
 
     def fit(self, X, y, sample_weight=None):
         """Train the net to fool the victim on these rows.
@@ -197,12 +196,12 @@ or None, default=None
             self.victim_ = LogisticRegression().fit(flat, y, w)
         victim = victim_of(self.victim_, X)
         rng = make_rng(self.random_state)
-        centre = np.average(flat, axis=0, weights=w)
-        spread = np.sqrt(np.average((flat - centre) ** 2, axis=0, weights=w))
-        scale = np.where(spread > 0, spread, 1.0)
+        self.mean_ = np.average(flat, axis=0, weights=w)
+        spread = np.sqrt(np.average((flat - self.mean_) ** 2, axis=0, weights=w))
+        self.scale_ = np.where(spread > 0, spread, 1.0)
         hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
         with seeded_torch(torch.device("cpu"), draw_seed(rng)):
-            net = PerturbationNet(centre, scale, hidden, self.budget, self.norm)
+            net = PerturbationNet(flat.shape[1], hidden, self.budget, self.norm)
         losses = AttackLosses(
             net.to(getattr(torch, self.dtype)), victim, X.shape[1:], self.bounds
         )
@@ -212,7 +211,8 @@ or None, default=None
 
     def _train(self, losses, flat, Y, w, rng):
         """Train the net and keep it without its victim."""
-        data = (flat.astype(self.dtype), Y)
+        z = (flat - self.mean_) / self.scale_
+        data = (z.astype(self.dtype), flat.astype(float), Y)
         data = data if w is None else (*data, w.astype(self.dtype))
         valid = None
         if self.early_stopping:
@@ -240,8 +240,8 @@ or None, default=None
     def _check_rows(self, X, y, sample_weight):
         """Rows as given and flat, targets and weights."""
         X = host_array(self, X)
-        shape = np.shape(X)
-        stack = isinstance(X, np.ndarray) and len(shape) > 2
+        stack = isinstance(X, np.ndarray) and X.ndim > 2
+        shape = X.shape if stack else ()
         numbers = self.model is not None and is_regressor(self.model)
         flat, y, w = self._check_training_data(
             X.reshape(len(X), -1) if stack else X,
@@ -249,7 +249,7 @@ or None, default=None
             sample_weight,
             y_kind="number" if numbers else "class",
         )
-        self.image_shape_ = tuple(shape[1:]) if stack else None
+        refuse_overflowing_squares(self, flat)
         return (flat.reshape(shape) if stack else flat), flat, y, w
 
     def transform(self, X):
@@ -259,8 +259,9 @@ or None, default=None
         stack = isinstance(X, np.ndarray) and X.ndim > 2
         flat = self._check_new_data(X.reshape(len(X), -1) if stack else X)
         net = copy.deepcopy(self.net_).double()
+        z = (flat.astype(float) - self.mean_) / self.scale_
         with torch.no_grad():
-            change = net(torch.as_tensor(flat, dtype=torch.float64)).numpy()
+            change = net(torch.as_tensor(z)).numpy()
         attacked = flat + change
         if self.bounds is not None:
             attacked = np.clip(attacked, *self.bounds)

@@ -34,6 +34,12 @@ from .autoencoder import Autoencoder
 Contamination = Annotated[
     float, ParameterRule("a number in (0, 0.5]", lambda v: 0 < v <= 0.5)
 ]
+ScoringEstimator = Annotated[
+    Any,
+    ParameterRule(
+        "an estimator with score_samples", lambda v: hasattr(v, "score_samples")
+    ),
+]
 
 
 def error_threshold(losses, sample_weight=None, *, n_std=1.0, ddof=0) -> float:
@@ -106,7 +112,7 @@ class AutoencoderDetector(OneClass, Estimator):
     array([ 1, -1])
     """
 
-    estimator: Any = None
+    estimator: ScoringEstimator | None = None
     _: KW_ONLY
     n_estimators: Count = 1
     contamination: Literal["auto"] | Contamination = "auto"
@@ -126,9 +132,6 @@ class AutoencoderDetector(OneClass, Estimator):
         sample_weight : array of shape (n,) or None
         """
         X, w = self._check_training_data(X, sample_weight=sample_weight)
-        if self.estimator is not None and not hasattr(self.estimator, "score_samples"):
-            name = type(self.estimator).__name__
-            raise TypeError(f"estimator must have score_samples; {name} has none.")
         rng = make_rng(self.random_state)
         members = []
 

@@ -113,9 +113,9 @@ def gan_monitor(model, *, objective=None, window=None) -> GANReport:
     >>> alarm.kind, alarm.epoch
     ('discriminator_won', 11)
     """
-    history = model if isinstance(model, dict) else getattr(model, "history_", None)
+    history: Any = model if isinstance(model, dict) else getattr(model, "history_", {})
     for name in ("discriminator", "generator"):
-        if not history or name not in history:
+        if name not in history:
             raise ValueError(
                 f"there is no history of the loss {name!r}: give a fitted GAN or its "
                 "history_."

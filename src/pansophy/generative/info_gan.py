@@ -9,7 +9,7 @@ and numbers by Normals with a variance of their own. With weight 0 this is the G
 
 Shapes    X (n, d) or images   codes (n, n_components + n_categories + n_continuous):
           noise, the one-hot class, the numbers
-Refs      [Chen2016]
+Refs      [Chen2016InfoGAN]
 """
 
 from dataclasses import KW_ONLY, dataclass

@@ -161,8 +161,8 @@ default="elu"
         check_params(self)
         self.image_shape_ = None
         X, n = self._checked_table(X, reset=True)
-        if y is not None and np.shape(y)[:1] != (n,):
-            raise ValueError(f"X has {n} rows, but y has shape {np.shape(y)}.")
+        if y is not None and len(y) != n:
+            raise ValueError(f"X has {n} rows, but y has {len(y)} entries.")
         if sample_weight is not None:
             w = check_sample_weight(sample_weight, n)
             kept = np.flatnonzero(w > 0)

@@ -69,7 +69,7 @@ class WGAN(AbstractGAN):
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.002
         The highest rate.
-    n_epochs : int, default=300
+    n_epochs : int, default=100
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by the MMD between them and samples, and keep
@@ -127,7 +127,6 @@ class WGAN(AbstractGAN):
     penalty_weight: NonNegative = 10.0
     clip_value: Positive = 0.05
     n_critic: Count = 5
-    n_epochs: Count = 300
     beta_1: FractionBelowOne = 0.0
     beta_2: FractionBelowOne = 0.9
 
