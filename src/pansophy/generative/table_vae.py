@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..base import host_array
 from ..core.frames import column_names, rows_of_table
 from ..core.weighted import check_sample_weight
 from ..neural_network.mlp import LayerSizes
@@ -179,6 +180,7 @@ default="elu"
 
     def _checked_table(self, X, *, reset):
         """The table, and its number of rows."""
+        X = host_array(self, X)
         if sp.issparse(X) or column_names(X) is None:
             X = validate_data(self, X, reset=reset, **TABLE_CHECKS)
             return X, len(X)
