@@ -74,7 +74,7 @@ default="elu"
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.003
         The highest rate.
-    n_epochs : int, default=200
+    n_epochs : int, default=100
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
@@ -141,7 +141,6 @@ default="elu"
     beta: NonNegative = 1.0
     free_bits: NonNegative = 0.0
     kl_warm_up: Natural = 0
-    n_epochs: Count = 200
 
     _conditional = True
     _is_density = False
