@@ -95,7 +95,7 @@ class AbstractDiffusion(AbstractGenerator):
     ema_decay: Fraction = 0.999
     context_dropout: Fraction = 0.1
     guidance: NonNegative = 1.0
-    n_likelihood_steps: Count = 50
+    n_likelihood_steps: Count = 30
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
     n_epochs: Count = 200
@@ -315,7 +315,7 @@ class DiffusionModel(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
@@ -418,7 +418,7 @@ class DDPM(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"

@@ -277,9 +277,9 @@ class Flow(AbstractGenerator):
 def value_steps(X) -> np.ndarray:
     """Least distance between values of each column whose values repeat, else 0.
 
-    A constant column has the step 1.
+    A constant column has the step 1. Rows that occur several times count once.
     """
-    n, d = X.shape
+    n, d = len(np.unique(X, axis=0)), X.shape[1]
     steps = np.zeros(d)
     for j in range(d):
         values = np.unique(X[:, j])

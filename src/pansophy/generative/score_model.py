@@ -97,7 +97,7 @@ class ScoreModel(AbstractGenerator):
         Langevin steps at each level.
     step_size : float, default=0.2
         Length of a Langevin step, in units of the squared level.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     ema_decay : float, default=0.999
         Of the average of the weights over training steps; 0 takes the last weights.
@@ -154,7 +154,7 @@ class ScoreModel(AbstractGenerator):
     n_levels: TwoOrMore = 40
     n_steps: Count = 10
     step_size: Positive = 0.2
-    n_likelihood_steps: Count = 50
+    n_likelihood_steps: Count = 30
     ema_decay: Fraction = 0.999
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
