@@ -8,16 +8,17 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 pytest.importorskip("torch")
 
-from pansophy import load, save  # noqa: E402
-from pansophy.base import InterruptedFitWarning  # noqa: E402
-from pansophy.generative.abstract_generator import (  # noqa: E402
+from pansophy import load, save
+from pansophy.base import InterruptedFitWarning
+from pansophy.generative.abstract_generator import (
     GeneratorRows,
     batch_mean,
 )
-from pansophy.testing import all_generators, quick_instance  # noqa: E402
+from pansophy.testing import all_generators, quick_instance
 
 GENERATORS = [pytest.param(cls, id=name) for name, cls in all_generators()]
 every_generator = pytest.mark.parametrize("cls", GENERATORS)
@@ -74,10 +75,14 @@ def test_constant_columns(cls):
 
 
 @every_generator
-def test_missing_values_are_refused(cls):
+def test_missing_values_are_refused_or_modelled(cls):
     X = small_rows()
     X[3, 1] = np.nan
     model = quick(cls)
+    if get_tags(model).input_tags.allow_nan:  # they are modelled, and come back
+        made = model.fit(X, labels_for(model, len(X))).sample(2000, random_state=0)
+        assert np.isnan(made[:, 1]).any() and not np.isnan(made[:, 0]).any()
+        return
     with pytest.raises(ValueError, match="NaN"):
         model.fit(X, labels_for(model, len(X)))
 

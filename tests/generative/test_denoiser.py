@@ -80,7 +80,9 @@ def test_v_of_the_table_is_v_of_the_process():
 
 def test_elbo_weights_of_a_schedule_are_the_weighted_noise_loss():
     schedule = noise_schedule("linear", 30)
-    net = Denoiser(torch.nn.Linear(1, 1), "ddpm", weighting="elbo", levels=schedule.sigma)
+    net = Denoiser(
+        torch.nn.Linear(1, 1), "ddpm", weighting="elbo", levels=schedule.sigma
+    )
     # |D - x_0|^2 = sigma^2 |eps - eps(x)|^2
     found = net.schedule_weights()[1:].numpy() * schedule.sigma[1:] ** 2 / 30
     np.testing.assert_allclose(found, noise_loss_weight(schedule), rtol=1e-9)
@@ -184,7 +186,9 @@ def test_learnt_variance_is_best_where_it_is_right():
     least, largest = reverse_variance_bounds(levels[2], levels[1])
     hs = torch.linspace(0.01, 0.99, 99, dtype=torch.float64)
     D = torch.full_like(x, 0.4)  # the mean is off: a larger variance is better
-    cost = [float(learnt_variance_cost(z, x, D, h.view(1, 1), levels, index)) for h in hs]
+    cost = [
+        float(learnt_variance_cost(z, x, D, h.view(1, 1), levels, index)) for h in hs
+    ]
     best = interpolated_variance(hs[int(np.argmin(cost))], least, largest)
     gap = (1 - 1 / 4) * 0.4
     assert float(best) == pytest.approx(float(least) + gap**2, rel=0.02)

@@ -32,7 +32,10 @@ def test_one_shot_and_single_steps_have_the_same_moments(kind):
     path = diffusion_trajectory(x0, schedule, random_state=0)
     for t in (1, 7, 20):
         x, noise = diffuse(x0, t, schedule, random_state=t)
-        mean, var = 2 * np.sqrt(schedule.alpha_bar[t - 1]), 1 - schedule.alpha_bar[t - 1]
+        mean, var = (
+            2 * np.sqrt(schedule.alpha_bar[t - 1]),
+            1 - schedule.alpha_bar[t - 1],
+        )
         for rows in (x, path[t]):
             assert abs(rows.mean() - mean) < 5 * np.sqrt(var / n)
             assert abs(rows.var() - var) < 5 * var * np.sqrt(2 / n)

@@ -36,7 +36,9 @@ def start(n, level, seed=0):
     generator = torch.Generator().manual_seed(seed)
     root = torch.linalg.cholesky(COV + level**2 * torch.eye(3, dtype=torch.float64))
     noise = torch.randn(n, 3, dtype=torch.float64, generator=generator)
-    noise = (noise - noise.mean(0)) @ torch.linalg.inv(torch.linalg.cholesky(noise.T.cov())).T
+    noise = (noise - noise.mean(0)) @ torch.linalg.inv(
+        torch.linalg.cholesky(noise.T.cov())
+    ).T
     return MEAN + noise @ root.T, generator  # exact moments: no Monte Carlo error
 
 
@@ -87,7 +89,10 @@ def test_ddim_between_deterministic_and_ancestral():
     z, _ = start(50, 20.0)
     runs = [
         denoise_rows(
-            gaussian_denoiser, z, levels, "ddim",
+            gaussian_denoiser,
+            z,
+            levels,
+            "ddim",
             generator=torch.Generator().manual_seed(seed),
         )  # fmt: skip
         for seed in (0, 1)
@@ -95,7 +100,11 @@ def test_ddim_between_deterministic_and_ancestral():
     torch.testing.assert_close(runs[0], runs[1])
     same = [
         denoise_rows(
-            gaussian_denoiser, z, levels, name, options,
+            gaussian_denoiser,
+            z,
+            levels,
+            name,
+            options,
             generator=torch.Generator().manual_seed(3),
         )  # fmt: skip
         for name, options in (
@@ -198,5 +207,9 @@ def test_bad_levels_are_refused():
     wide = torch.zeros(1, 300, dtype=torch.float64)
     with pytest.raises(ValueError, match="300 gradients"):
         denoise_rows(
-            lambda z, s: z, wide, [1.0, 0.0], "ancestral", SamplerOptions(variance="optimal")
+            lambda z, s: z,
+            wide,
+            [1.0, 0.0],
+            "ancestral",
+            SamplerOptions(variance="optimal"),
         )

@@ -23,7 +23,9 @@ def test_normal_density_is_exact():
     truth = stats.multivariate_normal(np.zeros(2), COV).logpdf(x.numpy())
     # N(0, sigma_max^2 + 1) stands for N(0, sigma_max^2 + COV): 1e-4 of a nat
     np.testing.assert_allclose(found, truth, atol=2e-4)
-    white = denoiser_log_prob(lambda z, s: z / (1 + s * s), x, sigma_min=1e-5, n_steps=200)
+    white = denoiser_log_prob(
+        lambda z, s: z / (1 + s * s), x, sigma_min=1e-5, n_steps=200
+    )
     truth = stats.norm.logpdf(x.numpy()).sum(1)
     np.testing.assert_allclose(white, truth, atol=1e-7)
 
@@ -37,7 +39,8 @@ def test_estimated_trace_is_unbiased_and_fixed():
     torch.testing.assert_close(f, field(z))
     torch.testing.assert_close(exact, A.trace().expand(3))
     guesses = [
-        field_and_trace(field, z, trace_probes(6, "hutchinson", z))[1] for _ in range(800)
+        field_and_trace(field, z, trace_probes(6, "hutchinson", z))[1]
+        for _ in range(800)
     ]
     # of a row: all rows see the same signs
     assert all((g == g[0]).all() for g in guesses)
@@ -49,7 +52,9 @@ def test_estimated_trace_is_unbiased_and_fixed():
 def test_probe_is_drawn_once_for_a_solution(monkeypatch):
     calls = []
     original = torch.rand
-    monkeypatch.setattr(torch, "rand", lambda *a, **k: calls.append(1) or original(*a, **k))
+    monkeypatch.setattr(
+        torch, "rand", lambda *a, **k: calls.append(1) or original(*a, **k)
+    )
     x = torch.zeros(2, 2, dtype=torch.float64)
     denoiser_log_prob(normal_denoiser, x, n_steps=5, trace="hutchinson")
     assert len(calls) == 1

@@ -32,6 +32,7 @@ from .information import (
 )
 from .joint_table import Independence, JointTable, bayes_rule, independent
 from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
+from .mutual_information_bound import mi_lower_bound
 from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
 from .projection import Projection, fit_forward_kl, fit_reverse_kl
@@ -106,6 +107,7 @@ __all__ = [
     "kl_gaussian",
     "kr_dual",
     "mdl_prior",
+    "mi_lower_bound",
     "mutual_information",
     "negative_log_likelihood",
     "optimal_discriminator",

@@ -30,6 +30,7 @@ Shapes    X (n, d) or (n, h, w[, channels])   y (n,)   w (n,)
 
 import copy
 import math
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -102,8 +103,10 @@ class AbstractGenerator(Density, AbstractTraining):
       being False says is no density (minus a reconstruction error, say). The noise it
       draws must be the same for all rows. Called in evaluation mode with torch seeded,
       with gradients off;
-    - where needed `_learn_scaling`, `_optimiser`, `_training_options` (a dict of
-      optimisers, weight averages, ...) and `_finish_fit(rows)` (what is learnt after
+    - where needed `_learn_scaling`, `_start_net(net, rows)`, `_optimiser`,
+      `_training_options` (a dict of optimisers, weight averages, ...),
+      `_prepare_sampling(net, rows)` (buffers of the net that samples are drawn from,
+      such as the distribution of codes) and `_finish_fit(rows)` (what is learnt after
       training).
     """
 
@@ -112,6 +115,8 @@ class AbstractGenerator(Density, AbstractTraining):
     quality_every: Natural = 0
 
     _conditional = False  # whether `y` holds classes that the model uses
+    _needs_labels = False  # whether it cannot do without
+    _pixels = False  # whether columns are pixels, which one mean and scale suit
     _is_density = True  # whether scores are log densities, which eq. (2) corrects
 
     # -- fitting ---------------------------------------------------------------
@@ -135,6 +140,7 @@ class AbstractGenerator(Density, AbstractTraining):
             held = held._replace(X=self._encode_rows(held.X))
         with seeded_torch(torch.device("cpu"), draw_seed(rng)):
             net = self._build_net(rows.X.shape[1], self._n_classes())
+            self._start_net(net, rows)
         self._train(net.to(getattr(torch, self.dtype)), rows, held, rng)
         self._finish_fit(rows)
         return self
@@ -142,6 +148,11 @@ class AbstractGenerator(Density, AbstractTraining):
     def _check_rows(self, X, y, sample_weight):
         """Training rows (n, d), their labels or None and their weights or None."""
         X = self._flat_rows(X, reset=True)
+        if self._needs_labels and y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None: it holds the class of each row."
+            )
         if self._conditional and y is not None:
             return self._check_training_data(X, y, sample_weight, y_kind="class")
         X, w = self._check_training_data(X, sample_weight=sample_weight)
@@ -181,7 +192,7 @@ class AbstractGenerator(Density, AbstractTraining):
             return np.zeros(d, X.dtype), np.ones(d, X.dtype)
         mean = np.average(X, axis=0, weights=w).astype(float)
         square = np.average((X - mean) ** 2, axis=0, weights=w)
-        images = self.image_shape_ is not None
+        images = self._pixels or self.image_shape_ is not None
         if self.scaling == "global" or (images and self.scaling == "auto"):
             square = np.full(d, square.mean() + mean.var())
             mean = np.full(d, mean.mean())
@@ -207,8 +218,10 @@ class AbstractGenerator(Density, AbstractTraining):
         options = self._training_options(net, len(rows.X), valid)
         if self.checkpoint is not None:
             options["tag"] = run_tag(self, rows.X.shape, data.values())
-        if self.quality_every:
-            options["evaluate"] = self._quality_monitor(held or rows, draw_seed(rng))
+        monitors = self._monitors(rows, held, rng)
+        if monitors:
+            join = lambda net: {k: v for f in monitors for k, v in f(net).items()}
+            options["evaluate"] = join
 
         def run(task):
             result = nn.train(net, data, seed=rng, task=task, **options)
@@ -224,11 +237,22 @@ class AbstractGenerator(Density, AbstractTraining):
             snapshot=lambda state: {"net_": detached_net(state.net)},
         )
         self.net_ = detached_net(result.state.net)
+        self._prepare_sampling(self.net_, rows)
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
 
+    def _monitors(self, rows, held, rng) -> list:
+        """Functions of the net that `nn.train` calls after each epoch.
+
+        Each gives a dict of numbers for the history; without gradients, in evaluation
+        mode.
+        """
+        if not self.quality_every:
+            return []
+        return [self._quality_monitor(rows if held is None else held, draw_seed(rng))]
+
     def _quality_monitor(self, rows, seed):
-        """What `nn.train` calls after each epoch: how far samples are from rows."""
+        """A monitor of how far samples are from rows."""
         from .quality import sample_quality
 
         n = min(len(rows.X), MONITORED_ROWS)
@@ -240,12 +264,19 @@ class AbstractGenerator(Density, AbstractTraining):
             epoch += 1
             if epoch % self.quality_every:
                 return {}
-            device = next(net.parameters()).device
+            device, _ = net_placement(net)
+            self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
             return sample_quality(chosen.X, made, make_rng(seed))
 
         return evaluate
+
+    def _start_net(self, net, rows):
+        """Initial weights that depend on the training rows: none here."""
+
+    def _prepare_sampling(self, net, rows):
+        """Put into a net what samples need besides its weights: nothing here."""
 
     def _finish_fit(self, rows):
         """What is learnt of the training rows by the trained net: nothing here."""
@@ -275,7 +306,7 @@ class AbstractGenerator(Density, AbstractTraining):
         n = check_count("n_samples", n_samples)
         rng = make_rng(random_state)
         codes = self._sampled_codes(n, y, rng)
-        device = next(net.parameters()).device
+        device, _ = net_placement(net)
         block = max(16, BLOCK_VALUES // max(1, self.n_features_in_))
         made = []
         with seeded_torch(device, draw_seed(rng)), torch.no_grad():
@@ -303,8 +334,9 @@ class AbstractGenerator(Density, AbstractTraining):
 
     def score(self, X, y=None):
         """The mean of `score_samples`."""
-        labels = y if self._conditional and self._n_classes() else None
-        return float(np.mean(self.score_samples(X, labels)))
+        used = y is not None and self._conditional and self._n_classes()
+        scores = self.score_samples(X, y) if used else self.score_samples(X)
+        return float(np.mean(scores))
 
     def _scores(self, log_density, X, y=None):
         """`log_density(net, X, y)` of rows in the user's units, eq. (2) and (3)."""
@@ -358,6 +390,11 @@ class AbstractGenerator(Density, AbstractTraining):
             return None
         return rng.choice(len(self.classes_), n, p=self.class_prior_)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_labels
+        return tags
+
     # -- the trained net -------------------------------------------------------
 
     def _inference_net(self, dtype):
@@ -366,20 +403,34 @@ class AbstractGenerator(Density, AbstractTraining):
         return copy.deepcopy(self.net_).to(resolve_device(self.device), dtype).eval()
 
     def _row_values(self, function, X, y=None, seed=0):
-        """`function(net, X, y)` over blocks of rows, as float64 NumPy.
+        """`function(net, X, y)` of rows by the trained net: float64 NumPy.
 
-        Computed in the precision of X, at least that of training. Each block starts
-        from the same random numbers.
+        Computed in the precision of X, at least that of training.
         """
         double = "float64" in (self.dtype, str(X.dtype))
-        dtype = torch.float64 if double else torch.float32
-        net = self._inference_net(dtype)
-        device = next(net.parameters()).device
-        block = max(16, BLOCK_VALUES // max(1, X.shape[1]))
-        inputs = (np.ascontiguousarray(X),) if y is None else (X, np.asarray(y))
-        found = []
-        for part in tensor_blocks(inputs, block, device, dtype):
-            rows, labels = part if len(part) == 2 else (part[0], None)
-            with seeded_torch(device, seed), torch.no_grad():
-                found.append(function(net, rows, labels).double().cpu().numpy())
-        return np.concatenate(found)
+        net = self._inference_net(torch.float64 if double else torch.float32)
+        return values_in_blocks(net, function, X, y, seed)
+
+
+def values_in_blocks(net, function, X, y=None, seed=0):
+    """`function(net, X, y)` over blocks of rows, without gradients: float64 NumPy.
+
+    Every block starts from the same random numbers, so that a row's value does not
+    depend on the number of rows; with `seed` None, from the generator as it stands.
+    """
+    device, dtype = net_placement(net)
+    block = max(16, BLOCK_VALUES // max(1, X.shape[1]))
+    inputs = (np.ascontiguousarray(X),) if y is None else (X, np.asarray(y))
+    found = []
+    for part in tensor_blocks(inputs, block, device, dtype):
+        rows, labels = part if len(part) == 2 else (part[0], None)
+        seeded = nullcontext() if seed is None else seeded_torch(device, seed)
+        with seeded, torch.no_grad():
+            found.append(function(net, rows, labels).double().cpu().numpy())
+    return np.concatenate(found)
+
+
+def net_placement(net) -> tuple[torch.device, torch.dtype]:
+    """Device and precision of a net."""
+    first = next(net.parameters())
+    return first.device, first.dtype

@@ -338,9 +338,7 @@ def learnt_variance_cost(z, x, D, h, levels, index) -> Tensor:
     least, largest = reverse_variance_bounds(sigma, lower)
     variance = interpolated_variance(h, least, largest)
     gap = (1 - lower * lower / (sigma * sigma)) * (D - x)
-    kl = 0.5 * (
-        torch.log(variance / least) + (least + gap.square()) / variance - 1
-    )
+    kl = 0.5 * (torch.log(variance / least) + (least + gap.square()) / variance - 1)
     return kl.flatten(1).mean(1)
 
 

@@ -157,7 +157,9 @@ class UNet(nn.Module):
         self.input = Conv(channels, widths[0], 3, padding=1)
         pairs = list(zip(widths, widths[1:]))
         self.down = nn.ModuleList([UNetBlock(m, m, width) for m in widths[:-1]])
-        self.halve = nn.ModuleList([Conv(a, b, 3, stride=2, padding=1) for a, b in pairs])
+        self.halve = nn.ModuleList(
+            [Conv(a, b, 3, stride=2, padding=1) for a, b in pairs]
+        )
         self.bottom = nn.ModuleList(
             [UNetBlock(widths[-1], widths[-1], width) for _ in range(2)]
         )
@@ -181,7 +183,6 @@ class UNet(nn.Module):
             h = functional.interpolate(h, size=same_size.shape[2:])
             h = block(torch.cat([enlarge(h), same_size], dim=1), e)
         return self.output(functional.silu(self.norm(h)))
-
 
     def flops(self, n: int, places: int) -> float:
         """Operations of a step on n images of so many places."""

@@ -37,7 +37,14 @@ from .. import nn
 from ..core.random import draw_seed, make_rng
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import seeded_torch
-from ..params import Count, Flag, Fraction, NonNegative, Positive, TwoOrMore, check_count
+from ..params import (
+    Count,
+    Fraction,
+    NonNegative,
+    Positive,
+    TwoOrMore,
+    check_count,
+)
 from .abstract_generator import AbstractGenerator
 from .denoiser import (
     PARAMETRIZATIONS,
@@ -212,7 +219,13 @@ class AbstractDiffusion(AbstractGenerator):
         return SamplerOptions(eta, variance or "posterior")
 
     def sample_path(
-        self, n_samples=1, y=None, random_state=None, *, n_frames=STRIP_FRAMES, **options
+        self,
+        n_samples=1,
+        y=None,
+        random_state=None,
+        *,
+        n_frames=STRIP_FRAMES,
+        **options,
     ) -> DenoisingPath:
         """Rows on their way from noise to samples, for `plot.diffusion`.
 

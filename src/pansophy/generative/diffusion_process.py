@@ -147,7 +147,9 @@ def float_rows(x):
     x = x if arrays.is_foreign(x) else np.asarray(x)
     x = arrays.as_float(x)
     if x.ndim == 0:
-        raise ValueError("rows must be an array of at least one dimension, got one number.")
+        raise ValueError(
+            "rows must be an array of at least one dimension, got one number."
+        )
     return x
 
 
@@ -212,8 +214,9 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
 
 def posterior_weights(schedule: NoiseSchedule, t, like):
     """u_t, w_t and v_t of eq. (2) for rows like `like`."""
-    kept, before = per_row(schedule.alpha_bar, t, like), per_row(
-        schedule.alpha_bar, np.asarray(t) - 1, like
+    kept, before = (
+        per_row(schedule.alpha_bar, t, like),
+        per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
     )
     alpha = per_row(schedule.alpha, t, like)
     beta = per_row(schedule.beta, t, like)

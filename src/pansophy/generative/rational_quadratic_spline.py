@@ -39,7 +39,9 @@ def bin_edges(logits: Tensor, bound: float) -> Tensor:
     K = logits.shape[-1]
     sizes = SMALLEST + (1 - SMALLEST * K) * torch.softmax(logits, -1)
     inner = torch.cumsum(sizes[..., :-1], -1) * (2 * bound) - bound
-    return functional.pad(functional.pad(inner, (1, 0), value=-bound), (0, 1), value=bound)
+    return functional.pad(
+        functional.pad(inner, (1, 0), value=-bound), (0, 1), value=bound
+    )
 
 
 def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
@@ -47,7 +49,9 @@ def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: boo
     K = (parameters.shape[-1] + 1) // 3
     x = bin_edges(parameters[..., :K], bound)
     y = bin_edges(parameters[..., K : 2 * K], bound)
-    slopes = SMALLEST_SLOPE + functional.softplus(parameters[..., 2 * K :] + SLOPE_OFFSET)
+    slopes = SMALLEST_SLOPE + functional.softplus(
+        parameters[..., 2 * K :] + SLOPE_OFFSET
+    )
     slopes = functional.pad(slopes, (1, 1), value=1.0)
     edges = y if inverse else x
     k = (value[..., None] >= edges[..., 1:-1]).sum(-1, keepdim=True)

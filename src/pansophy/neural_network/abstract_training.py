@@ -11,7 +11,7 @@ import copy
 import math
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -71,7 +71,7 @@ class AbstractTraining(Estimator):
             "resume": bool(self.resume),
         }
 
-    def _optimiser(self, net):
+    def _optimiser(self, net) -> Any:
         """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
         rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
         learns = {name for name, p in net.named_parameters() if p.requires_grad}

@@ -24,6 +24,7 @@ from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
+from .gan_losses import gan_losses
 from .gradient_lag import gradient_lag
 from .growth_curve import growth_curve
 from .importance import importance
@@ -31,6 +32,7 @@ from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
 from .label_grid import label_grid
+from .latent_walk import latent_grid, latent_walk
 from .learning_curve import learning_curve
 from .losses import losses
 from .matrix import matrix
@@ -45,11 +47,13 @@ from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
 from .reachability import reachability
+from .reconstructions import reconstructions
 from .regimes import regimes
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
 from .roc import roc
 from .saliency import saliency
+from .samples import samples
 from .score_field import score_field
 from .score_intervals import score_intervals
 from .scree import scree
@@ -89,6 +93,7 @@ __all__ = [
     "feature_maps",
     "filters",
     "gain",
+    "gan_losses",
     "gradient_lag",
     "growth_curve",
     "importance",
@@ -96,6 +101,8 @@ __all__ = [
     "kalman",
     "label_curve",
     "label_grid",
+    "latent_grid",
+    "latent_walk",
     "learning_curve",
     "learning_rates",
     "losses",
@@ -111,12 +118,14 @@ __all__ = [
     "quality_time",
     "rank_histogram",
     "reachability",
+    "reconstructions",
     "regimes",
     "regularization_path",
     "rejection_envelope",
     "residuals",
     "roc",
     "saliency",
+    "samples",
     "score_field",
     "score_intervals",
     "scree",
