@@ -50,7 +50,7 @@ SCALE_FREE = {
 }  # fmt: skip
 
 EXEMPT |= dict.fromkeys(
-    ("DDPM", "DiffusionModel", "EnergyModel", "ScoreModel"),
+    ("DDPM", "DiffusionModel", "EnergyModel", "LatentDiffusion", "ScoreModel"),
     "noise is drawn for each row: repetitions in expectation only",
 )
 

@@ -46,6 +46,7 @@ from ..params import (
     check_count,
 )
 from .abstract_generator import AbstractGenerator
+from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
     Denoiser,
@@ -132,13 +133,13 @@ class AbstractDiffusion(AbstractGenerator):
         options: dict[str, Any] = self._denoiser_options()
         parts = 2 if options.get("learn_variance") else 1
         if self.image_shape_ is None:
-            sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
+            sizes = layer_sizes(self.hidden_layer_sizes)
             net = DenoisingMLP(
                 n_features, sizes, n_context=n_classes, n_outputs=parts * n_features
             )
         else:
             C = self.image_shape_[2] if len(self.image_shape_) == 3 else 1
-            widths = np.atleast_1d(np.asarray(self.n_channels, int)).tolist()
+            widths = layer_sizes(self.n_channels)
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
             net = FlatImages(images, self.image_shape_)
         return Denoiser(

@@ -194,7 +194,8 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         return self
 
     def _first_state(self, X, rng):
-        k, d = self.n_components, X.shape[1]
+        k = self.n_components
+        d = X.shape[1]
         zeros = lambda *shape: np.zeros(shape, X.dtype)
         W = (INITIAL_WEIGHTS * rng.standard_normal((k, d))).astype(X.dtype)
         return BoltzmannState(W, zeros(d), zeros(k), zeros(self.batch_size, k))
