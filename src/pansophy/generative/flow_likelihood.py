@@ -12,7 +12,7 @@ trace is exact by d gradients, or an estimate with a vector e of independent sig
 (Hutchinson). e is the same during one solution, so that the equation solved is one
 equation, and the same for all rows, so that a row's value does not depend on others.
 
-For a denoiser D (`denoiser`), with tau = ln sigma, x = c z and c = (1 + sigma^2)^(-1/2),
+For a denoiser D (`denoiser`), with tau = ln sigma, x = c z, c = (1 + sigma^2)^(-1/2),
 the path that takes data to noise, dz / dtau = z - D(z, sigma), is
 
     dx / dtau = c (c x - D(x / c, sigma)),   from sigma_min up to sigma_max      (3)
