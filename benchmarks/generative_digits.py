@@ -1,10 +1,11 @@
+# ruff: noqa: E501 (lines of the table it writes)
 """Digits of 8 x 8 pixels by a diffusion: can a classifier tell them from real ones?
 
     python -m benchmarks.generative_digits [epochs]
 
 A U-Net denoiser is trained on three quarters of scikit-learn's digits. A random forest
-is then trained to tell samples from held-out digits (classifier two-sample test, 5-fold;
-0.5 is the ideal), and the same net is trained by a plain DDPM loop, written out here as
+is then trained to tell samples from held-out digits (classifier two-sample test, 5
+folds; 0.5 is the ideal), and the same net is trained by a plain DDPM loop, written out here as
 the well-known single-file implementations do it: t uniform, noise prediction, Adam,
 EMA from the first step on, all T steps of ancestral sampling.
 

@@ -49,6 +49,11 @@ SCALE_FREE = {
     "QuadraticDiscriminantAnalysis", "QuantileRegressor", "GaussianMixture",
 }  # fmt: skip
 
+EXEMPT |= dict.fromkeys(
+    ("DDPM", "DiffusionModel", "EnergyModel", "LatentDiffusion", "ScoreModel"),
+    "noise is drawn for each row: repetitions in expectation only",
+)
+
 WEIGHTED = [
     pytest.param(name, cls, id=name)
     for name, cls in all_estimators()

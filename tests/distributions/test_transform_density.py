@@ -44,7 +44,9 @@ def test_affine_map_of_white_noise_is_the_normal_density():
     base = Normal(np.zeros(2), np.eye(2))
     y = truth.sample(20, np.random.default_rng(0))
     by_difference = transform_density(base, inverse)
-    constant = transform_density(base, inverse, lambda y: -np.log(abs(np.linalg.det(A))))
+    constant = transform_density(
+        base, inverse, lambda y: -np.log(abs(np.linalg.det(A)))
+    )
     np.testing.assert_allclose(by_difference.log_prob(y), truth.log_prob(y), atol=1e-8)
     np.testing.assert_allclose(constant.log_prob(y), truth.log_prob(y))
 

@@ -123,7 +123,7 @@ def test_number_of_steps_does_not_change_the_denoiser():
 def test_uniform_numbers_of_a_batch_are_spread():
     u = uniform_spread(100, torch.zeros(1)).sort().values
     assert (u.diff()[1:-1] - 0.01).abs().max() < 1e-9
-    assert 0 < u[0] and u[-1] < 1
+    assert u[0] > 0 and u[-1] < 1
 
 
 def conditional_denoiser():

@@ -84,7 +84,9 @@ def test_ddpm_losses_and_variances(loss, variance):
 
 def test_evidence_bound_of_a_ddpm():
     X = normal_rows(400)
-    model = quick(DDPM, 60, variance="beta", n_epochs=60, hidden_layer_sizes=(64,)).fit(X)
+    model = quick(DDPM, 60, variance="beta", n_epochs=60, hidden_layer_sizes=(64,)).fit(
+        X
+    )
     bound = model.log_prob_bound(X[:150])
     truth = stats.multivariate_normal(MEAN, COV).logpdf(X[:150])
     error = bound.value.std() / 150**0.5
@@ -141,14 +143,21 @@ def test_images_by_a_unet():
     hidden[:, 0] = np.nan
     assert model.inpaint(hidden, n_repeats=1).shape == (2, 5, 6)
     colour = rng.random((20, 4, 4, 3))
-    assert quick(n_channels=(4,), n_epochs=1).fit(colour).sample(2).shape == (2, 4, 4, 3)
+    assert quick(n_channels=(4,), n_epochs=1).fit(colour).sample(2).shape == (
+        2,
+        4,
+        4,
+        3,
+    )
 
 
 def test_paths_begin_as_noise_and_end_as_samples(normal_model):
     path = normal_model.sample_path(300, random_state=0, n_frames=5)
     assert path.rows.shape == (5, 300, 2)
     assert path.sigma[0] == 80 and path.sigma[-1] == 0
-    np.testing.assert_array_equal(path.rows[-1], normal_model.sample(300, random_state=0))
+    np.testing.assert_array_equal(
+        path.rows[-1], normal_model.sample(300, random_state=0)
+    )
     first = (path.rows[0] - normal_model.mean_) / normal_model.scale_
     assert abs(np.corrcoef(first.T)[0, 1]) < 0.2  # the noise is white
     options = {"sampler": "ancestral", "variance": "beta", "n_steps": 6}
@@ -160,7 +169,9 @@ def test_averaged_weights_are_used_and_saved(tmp_path):
     X = normal_rows(200)
     averaged = quick(n_epochs=10, ema_decay=0.99, learning_rate="constant").fit(X)
     last = quick(n_epochs=10, ema_decay=0.0, learning_rate="constant").fit(X)
-    assert not np.allclose(averaged.sample(5, random_state=0), last.sample(5, random_state=0))
+    assert not np.allclose(
+        averaged.sample(5, random_state=0), last.sample(5, random_state=0)
+    )
     assert averaged.history_["loss"][-1] == last.history_["loss"][-1]  # the same run
     save(averaged, tmp_path / "model.pansophy")
     loaded = load(tmp_path / "model.pansophy")

@@ -1,6 +1,7 @@
 """Samplers with a known denoiser: Gaussian data come out as they are."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_second_order_samplers_in_eighteen_steps(name, tolerance):
 
 @pytest.mark.parametrize("name", sorted(SAMPLERS))
 def test_one_step_gives_the_denoised_row(name):
-    z, generator = start(5, 20.0)
+    z, _ = start(5, 20.0)
     x = denoise_rows(gaussian_denoiser, z, noise_levels(1, sigma_max=20.0), name)
     torch.testing.assert_close(x, gaussian_denoiser(z, 20.0))
 
@@ -94,7 +95,7 @@ def test_ddim_between_deterministic_and_ancestral():
             levels,
             "ddim",
             generator=torch.Generator().manual_seed(seed),
-        )  # fmt: skip
+        )
         for seed in (0, 1)
     ]
     torch.testing.assert_close(runs[0], runs[1])
@@ -106,7 +107,7 @@ def test_ddim_between_deterministic_and_ancestral():
             name,
             options,
             generator=torch.Generator().manual_seed(3),
-        )  # fmt: skip
+        )
         for name, options in (
             ("ddim", SamplerOptions(eta=1.0)),
             ("ancestral", SamplerOptions(variance="posterior")),
@@ -120,11 +121,11 @@ def test_ddim_can_be_inverted():
     levels = noise_levels(2000, "log", sigma_min=0.01, sigma_max=5.0)[:-1]
     z, _ = start(20, 5.0)
     down = z
-    for s, r in zip(levels, levels[1:]):
+    for s, r in pairwise(levels):
         D = gaussian_denoiser(down, s)
         down = D + r / s * (down - D)
     up = down
-    for s, r in zip(levels[::-1], levels[::-1][1:]):
+    for s, r in pairwise(levels[::-1]):
         D = gaussian_denoiser(up, s)
         up = D + r / s * (up - D)
     torch.testing.assert_close(up, z, rtol=0.01, atol=0.01)

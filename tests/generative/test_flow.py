@@ -38,7 +38,9 @@ def test_density_of_one_column_integrates_to_one():
 def test_affine_flow_is_the_normal_density():
     rng = np.random.default_rng(1)
     X = rng.multivariate_normal([3.0, -1.0], [[4.0, 1.5], [1.5, 1.0]], size=500)
-    model = quick("affine", n_epochs=150, learning_rate_init=0.02, dtype="float64").fit(X)
+    model = quick("affine", n_epochs=150, learning_rate_init=0.02, dtype="float64").fit(
+        X
+    )
     truth = stats.multivariate_normal(X.mean(0), np.cov(X.T, ddof=0))
     np.testing.assert_allclose(model.score_samples(X), truth.logpdf(X), atol=0.02)
     made = model.sample(20_000, random_state=0)
@@ -64,13 +66,17 @@ def test_classes_have_their_own_densities():
     X = np.r_[rng.normal(-3, 1, (200, 1)), rng.normal(3, 1, (200, 1))]
     y = np.repeat(["left", "right"], 200)
     model = quick(n_epochs=30).fit(X, y)
-    assert model.score_samples([[-3.0]], ["left"]) > model.score_samples([[-3.0]], ["right"])
+    assert model.score_samples([[-3.0]], ["left"]) > model.score_samples(
+        [[-3.0]], ["right"]
+    )
     made = model.sample(300, y="right", random_state=0)
     assert abs(made.mean() - 3) < 0.4
     x = np.linspace(-15, 15, 4001)[:, None]
     both = np.exp(model.score_samples(x))
     parts = [np.exp(model.score_samples(x, np.full(len(x), c))) for c in model.classes_]
-    np.testing.assert_allclose(both, 0.5 * parts[0] + 0.5 * parts[1], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        both, 0.5 * parts[0] + 0.5 * parts[1], rtol=1e-6, atol=1e-12
+    )
 
 
 def test_discrete_columns_get_noise_and_rounded_samples():

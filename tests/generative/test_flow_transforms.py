@@ -119,6 +119,8 @@ def test_continuous_flow_keeps_its_probe_during_a_solution(monkeypatch):
     transform = ContinuousTransform(3, (8,), trace="hutchinson", n_steps=4)
     calls = []
     original = torch.rand
-    monkeypatch.setattr(torch, "rand", lambda *a, **k: calls.append(1) or original(*a, **k))
+    monkeypatch.setattr(
+        torch, "rand", lambda *a, **k: calls.append(1) or original(*a, **k)
+    )
     transform.forward_and_logdet(torch.randn(5, 3))
     assert len(calls) == 1

@@ -37,9 +37,13 @@ def test_score_of_a_normal_density():
 
 def test_score_with_a_gradient_of_the_users():
     log_prob = lambda x: -0.5 * (x**2).sum(-1)
-    np.testing.assert_allclose(score(log_prob, [[1.0, 2.0]], grad=lambda x: -x), [[-1, -2]])
+    np.testing.assert_allclose(
+        score(log_prob, [[1.0, 2.0]], grad=lambda x: -x), [[-1, -2]]
+    )
     with pytest.raises(TypeError, match="gradient"):
-        score(lambda x: -0.5 * np.square(np.asarray(x, float)).sum(-1).tolist(), [[1.0]])
+        score(
+            lambda x: -0.5 * np.square(np.asarray(x, float)).sum(-1).tolist(), [[1.0]]
+        )
 
 
 def test_fisher_divergence_is_zero_for_equal_scores_only():
@@ -72,7 +76,7 @@ def test_implicit_loss_is_the_divergence_up_to_a_constant():
         A, b = rng.normal(size=(2, 2)), rng.normal(size=2)
         model = linear_score(A, b)
         loss = implicit_score_loss(model, t).mean().item()
-        gaps.append(loss - fisher_divergence(truth, lambda x: x @ A.T + b, X))
+        gaps.append(loss - fisher_divergence(truth, lambda x, A=A, b=b: x @ A.T + b, X))
     np.testing.assert_allclose(gaps, -0.5 * np.trace(PRECISION), atol=0.06)
 
 
@@ -96,7 +100,9 @@ def test_sliced_loss_is_unbiased():
     ).double()
     exact = implicit_score_loss(net, x).detach()
     signs = torch.tensor(np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T)
-    mean = torch.stack([sliced_score_loss(net, x, v.expand(4, 3)).detach() for v in signs])
+    mean = torch.stack(
+        [sliced_score_loss(net, x, v.expand(4, 3)).detach() for v in signs]
+    )
     torch.testing.assert_close(mean.mean(0), exact)  # over all signs: exactly
     many = torch.stack([sliced_score_loss(net, x).detach() for _ in range(200)])
     assert ((many.mean(0) - exact).abs() < 5 * many.std(0) / 200**0.5 + 1e-9).all()
@@ -109,7 +115,9 @@ def test_denoising_loss_is_least_for_the_score_with_noise():
     losses = []
     for slope in (0.7, 0.8, 0.9):  # the score of N(0, 1.25) has slope -0.8
         torch.manual_seed(1)
-        losses.append(float(denoising_score_loss(lambda z, a=slope: -a * z, x, sigma).mean()))
+        losses.append(
+            float(denoising_score_loss(lambda z, a=slope: -a * z, x, sigma).mean())
+        )
     assert losses[1] < losses[0] and losses[1] < losses[2]
 
 

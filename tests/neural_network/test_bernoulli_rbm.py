@@ -34,7 +34,9 @@ def test_learns_patterns():
     V = np.array(list(product([0.0, 1.0], repeat=6)))
     truth = []
     for n_iter in (0, 60):
-        model = BernoulliRBM(4, n_iter=n_iter, learning_rate=0.05, random_state=0).fit(X)
+        model = BernoulliRBM(4, n_iter=n_iter, learning_rate=0.05, random_state=0).fit(
+            X
+        )
         log_z = np.log(np.exp(-model.free_energy(V)).sum())
         truth.append((-model.free_energy(X) - log_z).mean())
     assert truth[0] == pytest.approx(-6 * np.log(2), abs=0.02)
@@ -49,7 +51,12 @@ def test_learns_patterns():
 
 def test_as_good_as_the_reference():
     X = patterns()
-    options = {"n_components": 8, "learning_rate": 0.05, "n_iter": 20, "random_state": 0}
+    options = {
+        "n_components": 8,
+        "learning_rate": 0.05,
+        "n_iter": 20,
+        "random_state": 0,
+    }
     ours = BernoulliRBM(**options).fit(X)
     theirs = SklearnRBM(**options).fit(X)
     assert ours.score_samples(X).mean() > theirs.score_samples(X).mean() - 0.3

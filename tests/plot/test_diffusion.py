@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from pansophy import plot  # noqa: E402
-from pansophy.generative import DiffusionModel  # noqa: E402
+from pansophy import plot
+from pansophy.generative import DiffusionModel
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,9 @@ class TransformedDensity(NamedTuple):
         return np.asarray(self.forward(np.asarray(x)))
 
 
-def transform_density(base, inverse, log_det=None, *, forward=None) -> TransformedDensity:
+def transform_density(
+    base, inverse, log_det=None, *, forward=None
+) -> TransformedDensity:
     """The density of y = g(x), x having the density `base`, eq. (1).
 
     Parameters

@@ -35,6 +35,7 @@ from .gan_monitor import GANAlarm, GANReport, gan_monitor
 from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
 from .info_gan import InferredCodes, InfoGAN
 from .iwae import IWAE
+from .latent_diffusion import LatentDiffusion
 from .latent_sampling import latent_walk, sample_decoder
 from .memorisation import MemorisationReport, memorisation_report
 from .noise_schedule import NoiseSchedule, noise_levels, noise_schedule
@@ -85,6 +86,7 @@ __all__ = [
     "IWAE",
     "InferredCodes",
     "InfoGAN",
+    "LatentDiffusion",
     "LinearTransform",
     "MemorisationReport",
     "ModeCoverage",

@@ -37,7 +37,7 @@ its schedule has. Weights:
 
 The u of a batch are spread evenly over (0, 1), from a random start: every batch has
 seen all levels. Rows of a class get its indicator as context; a share
-of them gets zeros in its place, which trains the model without y beside the one with it:
+of them gets zeros instead, which trains the model without y beside the one with it:
 
     D = D(z, sigma) + w (D(z, sigma, y) - D(z, sigma))                           (3)
 
@@ -356,8 +356,11 @@ class GuidedDenoiser:
         Limits to which D is clipped.
     """
 
-    def __init__(self, denoiser: Any, context: Tensor | None = None, scale=1.0, box=None):
-        self.denoiser, self.scale = denoiser, float(scale)
+    def __init__(
+        self, denoiser: Any, context: Tensor | None = None, scale=1.0, box=None
+    ):
+        self.denoiser = denoiser
+        self.scale = float(scale)
         self.context = context
         self.box = box
 

@@ -18,6 +18,7 @@ Refs      [Ho2020] U-Net; [Perez2018] (3); [Nichol2021]
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -155,7 +156,7 @@ class UNet(nn.Module):
         width = 2 * widths[0]
         self.embedding = NoiseLevelEmbedding(width, n_context)
         self.input = Conv(channels, widths[0], 3, padding=1)
-        pairs = list(zip(widths, widths[1:]))
+        pairs = list(pairwise(widths))
         self.down = nn.ModuleList([UNetBlock(m, m, width) for m in widths[:-1]])
         self.halve = nn.ModuleList(
             [Conv(a, b, 3, stride=2, padding=1) for a, b in pairs]

@@ -46,6 +46,7 @@ from ..params import (
     check_count,
 )
 from .abstract_generator import AbstractGenerator
+from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
     Denoiser,
@@ -102,7 +103,7 @@ class AbstractDiffusion(AbstractGenerator):
     ema_decay: Fraction = 0.999
     context_dropout: Fraction = 0.1
     guidance: NonNegative = 1.0
-    n_likelihood_steps: Count = 50
+    n_likelihood_steps: Count = 30
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
     n_epochs: Count = 200
@@ -132,13 +133,13 @@ class AbstractDiffusion(AbstractGenerator):
         options: dict[str, Any] = self._denoiser_options()
         parts = 2 if options.get("learn_variance") else 1
         if self.image_shape_ is None:
-            sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
+            sizes = layer_sizes(self.hidden_layer_sizes)
             net = DenoisingMLP(
                 n_features, sizes, n_context=n_classes, n_outputs=parts * n_features
             )
         else:
             C = self.image_shape_[2] if len(self.image_shape_) == 3 else 1
-            widths = np.atleast_1d(np.asarray(self.n_channels, int)).tolist()
+            widths = layer_sizes(self.n_channels)
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
             net = FlatImages(images, self.image_shape_)
         return Denoiser(
@@ -328,7 +329,7 @@ class DiffusionModel(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"
@@ -431,7 +432,7 @@ class DDPM(AbstractDiffusion):
         Share of training rows whose class is hidden, for guidance.
     guidance : float, default=1.0
         Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     weight_decay : float, default=0
     batch_size : int or "auto", default="auto"

@@ -118,8 +118,8 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
     --------
     >>> import numpy as np
     >>> from pansophy.generative import diffuse, noise_schedule
-    >>> x, noise = diffuse(np.ones((1, 2)), 500, noise_schedule(), noise=np.zeros((1, 2)))
-    >>> x.round(4)  # sqrt(0.078587)
+    >>> one, zero = np.ones((1, 2)), np.zeros((1, 2))
+    >>> diffuse(one, 500, noise_schedule(), noise=zero)[0].round(4)  # sqrt(0.078587)
     array([[0.2803, 0.2803]])
     """
     x0 = float_rows(x0)
@@ -290,7 +290,7 @@ def reverse_variances(schedule: NoiseSchedule, variance: str) -> np.ndarray:
 
 
 def gaussian_kl_rows(mean_q, var_q, mean_p, var_p) -> np.ndarray:
-    """KL(N(mean_q, var_q I) | N(mean_p, var_p I)) of each row; variances are numbers."""
+    """KL(N(mean_q, var_q I) | N(mean_p, var_p I)) of each row, variances numbers."""
     gap = arrays.to_numpy(mean_q - mean_p).astype(float)
     gap = gap.reshape(len(gap), -1)
     d = gap.shape[1]
@@ -339,8 +339,9 @@ def diffusion_elbo(
     >>> schedule = noise_schedule("linear", 1000)
     >>> best = lambda x_t, t: np.sqrt(1 - schedule.alpha_bar[t - 1]) * x_t
     >>> bound = diffusion_elbo(best, x0, schedule, variance="beta", random_state=0)
-    >>> float(bound.total.mean().round(1)), -0.5 * float(np.log(2 * np.pi * np.e).round(1))
-    (-1.4, -1.4)
+    >>> entropy = 0.5 * np.log(2 * np.pi * np.e)
+    >>> bool(abs(bound.total.mean() + entropy) < 0.1)
+    True
     """
     x0 = float_rows(x0)
     rng = make_rng(random_state)
@@ -363,11 +364,13 @@ def diffusion_elbo(
             v = float(step.variance)
             terms.append(gaussian_kl_rows(step.mean, v, reverse_mean(x, t), s2[t - 1]))
     elif form == "consistency":
-        before, beta = draw(T - 1), schedule.beta[-1]
+        before = draw(T - 1)
+        beta = schedule.beta[-1]
         prior = gaussian_kl_rows(math.sqrt(1 - beta) * before, beta, 0 * x0, 1.0)
         terms = []
         for t in range(1, T):
-            before, beta = draw(t - 1), schedule.beta[t - 1]
+            before = draw(t - 1)
+            beta = schedule.beta[t - 1]
             here = math.sqrt(1 - beta) * before
             x = here + math.sqrt(beta) * standard_noise(x0, rng)
             a = schedule.alpha[t]

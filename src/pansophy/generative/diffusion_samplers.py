@@ -41,6 +41,7 @@ Refs      [Ho2020] (1); [Song2021DDIM] (2); [Karras2022] (3); [Lu2022] (4);
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -92,7 +93,8 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     if options.variance == "learned":
         D, h = denoise.with_variance(z, s)
     else:
-        D, h = denoise(z, s), None
+        D = denoise(z, s)
+        h = None
     mean = D + share * (z - D)
     if r == 0:
         return SamplerState(mean)
@@ -227,7 +229,7 @@ def denoise_rows(
     state = SamplerState(z)
     if report is not None:
         report(z, levels[0])
-    for s, r in zip(levels, levels[1:]):
+    for s, r in pairwise(levels):
         for repeat in range(n_repeats):
             if repeat:  # back up to s, with fresh noise
                 again = state.z + math.sqrt(s * s - r * r) * noise(state.z)

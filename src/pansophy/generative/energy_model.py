@@ -5,9 +5,9 @@ The gradient of the log likelihood needs no Z, but rows of the model itself:
     d log p(x) / dtheta = -df(x)/dtheta + E_p df/dtheta                          (1)
 
 It vanishes when data and model agree, and a constant in f drops out. The expectation is
-taken over rows that k Langevin steps of the model have moved (`sampling.
-StochasticLangevin`): from the training rows themselves (contrastive divergence), or from
-where they were at the end of the last step (persistent). The loss is
+taken over rows that k Langevin steps of the model (`sampling.StochasticLangevin`) have
+moved: from the training rows themselves (contrastive divergence), or from where they
+were at the end of the last step (persistent). The loss is
 
     mean f(data) - mean f(moved) + alpha mean(f(data)^2 + f(moved)^2)            (2)
 
@@ -42,6 +42,7 @@ from ..params import Count, Flag, NonNegative, Positive
 from ..sampling import MALA, importance_sample
 from ..sampling import sample as run_chains
 from .abstract_generator import AbstractGenerator, batch_mean
+from .autoencoder import layer_sizes
 from .score_model import langevin_moves
 
 BASE_WIDTH = 2.0
@@ -70,9 +71,12 @@ class EnergyNet(torch.nn.Module):
     def __init__(self, d, hidden, *, n_steps=20, step_size=0.05, n_chains=0, alpha=0.0):
         super().__init__()
         self.d = d
-        self.n_steps, self.step_size = int(n_steps), float(step_size)
+        self.n_steps = int(n_steps)
+        self.step_size = float(step_size)
         self.alpha = float(alpha)
-        self.layers = nn.DenseLayers([d, *hidden, 1], activation="tanh") if hidden else None
+        self.layers = (
+            nn.DenseLayers([d, *hidden, 1], activation="tanh") if hidden else None
+        )
         if not hidden:
             self.root = torch.nn.Parameter(torch.eye(d))
             self.center = torch.nn.Parameter(torch.zeros(d))
@@ -212,7 +216,7 @@ class EnergyModel(AbstractGenerator):
         return self._fit(X, y, sample_weight)
 
     def _build_net(self, n_features, n_classes):
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
+        hidden = layer_sizes(self.hidden_layer_sizes)
         return EnergyNet(
             n_features,
             hidden,

@@ -36,6 +36,7 @@ from torch import Tensor, nn
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, NonNegative, Positive, TwoOrMore
 from .abstract_generator import AbstractGenerator, batch_mean
+from .autoencoder import layer_sizes
 from .flow_transforms import (
     AutoregressiveTransform,
     Composition,
@@ -140,7 +141,7 @@ class Flow(AbstractGenerator):
     Parameters
     ----------
     architecture : str, default="spline"
-        The transform: "spline", "spline_coupling", "maf", "realnvp", "affine" or "continuous".
+        "spline", "spline_coupling", "maf", "realnvp", "affine" or "continuous".
     n_transforms : int, default=3
         Layers.
     hidden_layer_sizes : int or sequence of int, default=(64, 64)
@@ -234,7 +235,7 @@ class Flow(AbstractGenerator):
         return super()._learn_scaling(X, w)
 
     def _build_net(self, n_features, n_classes):
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
+        hidden = layer_sizes(self.hidden_layer_sizes)
         make = FLOW_ARCHITECTURES[self.architecture]
         parts = make(n_features, self.n_transforms, hidden, self.n_bins, n_classes)
         transform = Composition([*parts, LinearTransform(n_features)])
@@ -277,9 +278,10 @@ class Flow(AbstractGenerator):
 def value_steps(X) -> np.ndarray:
     """Least distance between values of each column whose values repeat, else 0.
 
-    A constant column has the step 1.
+    A constant column has the step 1. Rows that occur several times count once.
     """
-    n, d = X.shape
+    n = len(np.unique(X, axis=0))
+    d = X.shape[1]
     steps = np.zeros(d)
     for j in range(d):
         values = np.unique(X[:, j])

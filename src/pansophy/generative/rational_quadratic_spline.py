@@ -14,7 +14,7 @@ b t + c = 0, with e = y - y_k, by the root that does not cancel:
     c = -s e,    t = 2 c / (-b - r) if b >= 0 else (r - b) / (2 a),
     r = sqrt(b^2 - 4 a c)                                                        (3)
 
-Free parameters of a spline are 3 K - 1 numbers: logits of the widths and of the heights,
+Free parameters of a spline are 3 K - 1 numbers: logits of widths and of heights,
 each at least SMALLEST of the box, and K - 1 inner slopes by a softplus that gives 1 for
 0, so that parameters of 0 are the identity. Rows outside the box take part in the
 arithmetic as 0, whose gradient is finite, and are put back after it.

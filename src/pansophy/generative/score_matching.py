@@ -93,7 +93,9 @@ def fisher_divergence(score_p, score_q, X=None, sample_weight=None) -> float:
     return float(0.5 * np.average(gaps, weights=sample_weight))
 
 
-def implicit_score_loss(score_function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+def implicit_score_loss(
+    score_function: Callable[[Tensor], Tensor], x: Tensor
+) -> Tensor:
     """Eq. (3) of each row, (n,)."""
     s, trace = field_and_trace(score_function, x, None, create_graph=True)
     return 0.5 * s.square().sum(1) + trace

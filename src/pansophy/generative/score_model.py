@@ -5,7 +5,7 @@ A net s(x) is fitted by one of the losses of `score_matching`:
     implicit, sliced   a net of x alone; the trace of its Jacobian is exact or a
                        projection
     denoising          a net of x and of a level of noise (`denoiser`, row "ve"): the
-                       score of rows with noise, s(z, sigma) = (D(z, sigma) - z) / sigma^2
+                       score of rows with noise, (D(z, sigma) - z) / sigma^2
 
 Samples follow Langevin dynamics (`sampling.StochasticLangevin`),
 
@@ -39,6 +39,7 @@ from ..params import Count, Fraction, NonNegative, Positive, TwoOrMore
 from ..sampling import StochasticLangevin
 from ..sampling import sample as run_chains
 from .abstract_generator import AbstractGenerator, batch_mean
+from .autoencoder import layer_sizes
 from .denoiser import VE_RANGE, Denoiser
 from .denoising_nets import DenoisingMLP
 from .flow_likelihood import denoiser_log_prob
@@ -97,7 +98,7 @@ class ScoreModel(AbstractGenerator):
         Langevin steps at each level.
     step_size : float, default=0.2
         Length of a Langevin step, in units of the squared level.
-    n_likelihood_steps : int, default=50
+    n_likelihood_steps : int, default=30
         Steps of the equation that `score_samples` solves, four evaluations each.
     ema_decay : float, default=0.999
         Of the average of the weights over training steps; 0 takes the last weights.
@@ -154,7 +155,7 @@ class ScoreModel(AbstractGenerator):
     n_levels: TwoOrMore = 40
     n_steps: Count = 10
     step_size: Positive = 0.2
-    n_likelihood_steps: Count = 50
+    n_likelihood_steps: Count = 30
     ema_decay: Fraction = 0.999
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.002
@@ -172,7 +173,7 @@ class ScoreModel(AbstractGenerator):
         return self._fit(X, y, sample_weight)
 
     def _build_net(self, n_features, n_classes):
-        hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, int)).tolist()
+        hidden = layer_sizes(self.hidden_layer_sizes)
         if self.loss == "denoising":
             return Denoiser(DenoisingMLP(n_features, hidden), "ve")
         return ScoreNet(n_features, hidden, self.loss)

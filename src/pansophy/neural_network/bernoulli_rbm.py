@@ -88,6 +88,14 @@ def persistent_step(state: BoltzmannState, v, rate, rng) -> BoltzmannState:
     return BoltzmannState(W, b, c, drawn_units(hidden, rng))
 
 
+def drawn_unit_of_rows(v) -> np.ndarray:
+    """One unit of each row, (n,), as good as random and a function of the row alone."""
+    d = v.shape[1]
+    key = np.random.default_rng(0).random(d)
+    share = np.abs(np.sum(v * (1000 * key), axis=1, dtype=float)) % 1.0
+    return np.minimum((share * d).astype(int), d - 1)
+
+
 def reconstruction_error(v, state: BoltzmannState) -> float:
     """Mean squared distance of rows from what their hidden units say of them."""
     h = hidden_probabilities(v, state.W, state.c)
@@ -186,7 +194,8 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         return self
 
     def _first_state(self, X, rng):
-        k, d = self.n_components, X.shape[1]
+        k = self.n_components
+        d = X.shape[1]
         zeros = lambda *shape: np.zeros(shape, X.dtype)
         W = (INITIAL_WEIGHTS * rng.standard_normal((k, d))).astype(X.dtype)
         return BoltzmannState(W, zeros(d), zeros(k), zeros(self.batch_size, k))
@@ -229,13 +238,16 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         return free_energy(X, *self._state()[:3])
 
     def score_samples(self, X):
-        """Pseudo-likelihood of each row, by one random unit turned over; (n,)."""
+        """Pseudo-likelihood of each row, by one unit turned over; (n,).
+
+        The unit is drawn by the row itself, so that a row has the same score wherever
+        it stands.
+        """
         v = self._check_new_data(X, accept_sparse="csr")
         dense = v.toarray() if sparse.issparse(v) else v
-        rng = make_rng(0 if self.random_state is None else self.random_state)
         turned = dense.copy()
         rows = np.arange(len(dense))
-        units = rng.integers(dense.shape[1], size=len(dense))
+        units = drawn_unit_of_rows(dense)
         turned[rows, units] = 1 - turned[rows, units]
         gap = free_energy(turned, *self._state()[:3]) - free_energy(
             dense, *self._state()[:3]

@@ -67,7 +67,9 @@ def strip_axes(ax, n_rows, n_frames):
         return panel_axes(None, n_rows, n_frames, height=1.6, width=width).ravel()
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) < needed:
-        raise ValueError(f"{needed} panels are needed, but {len(axes)} axes were given.")
+        raise ValueError(
+            f"{needed} panels are needed, but {len(axes)} axes were given."
+        )
     return axes[:needed]
 
 
@@ -75,7 +77,8 @@ def image_strip(rows, titles, ax):
     """One line of panels for each image (frames, n, h, w[, channels])."""
     n_frames, n = rows.shape[:2]
     axes = strip_axes(ax, n, n_frames)
-    low, high = rows[-1].min(), rows[-1].max()
+    low = rows[-1].min()
+    high = rows[-1].max()
     grid = axes.reshape(n, n_frames)
     for i, j in np.ndindex(n, n_frames):
         image = np.clip((rows[j, i] - low) / max(high - low, 1e-12), 0, 1)

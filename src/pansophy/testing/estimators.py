@@ -224,7 +224,14 @@ QUICK: dict[str, dict] = {
     "DDPM": {"n_steps": 5, **SMALL_DIFFUSION},
     "DiffusionModel": {"n_sampling_steps": 3, **SMALL_DIFFUSION},
     "EnergyModel": {"hidden_layer_sizes": (8,), "n_steps": 2, "n_epochs": 2},
-    "Flow": {"hidden_layer_sizes": (8,), "n_transforms": 2, "n_epochs": 2},
+    "Flow": {
+        "hidden_layer_sizes": (8,),
+        "n_transforms": 2,
+        "n_epochs": 3,
+        "batch_size": 1000,
+        "dtype": "float64",
+        "dequantize": "none",
+    },
     "ScoreModel": {"n_levels": 3, "n_steps": 3, **SMALL_DIFFUSION},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
@@ -368,6 +375,11 @@ def quick_instance(cls):
         from ..generative import Autoencoder
 
         params = {"estimator": Autoencoder(**SMALL_AUTOENCODER)}
+    if cls.__name__ == "LatentDiffusion":
+        from ..generative import Autoencoder, DiffusionModel
+
+        diffusion = DiffusionModel(**QUICK["DiffusionModel"])
+        return cls(Autoencoder(**SMALL_AUTOENCODER), diffusion)
     return cls(**params)
 
 
