@@ -18,6 +18,8 @@ import numpy as np
 from scipy import special
 from sklearn import metrics as sk
 
+from ..core.threshold_counts import average_precision, roc_auc
+
 TINY_PROBABILITY = 1e-15  # a probability of 0 is read as this
 MIN_COUNT = 1e-9  # and an expected count of 0 as this
 CLASS, NUMBER, COUNT, LABELS = "classification", "regression", "count", "multilabel"
@@ -105,7 +107,7 @@ def one_against_rest(score):
 
     def mean(y, p, w=None):
         if p.shape[1] == 2:
-            return float(score(y == 1, p[:, 1], sample_weight=w))
+            return score(y == 1, p[:, 1], w)
         return mean_over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
 
     return mean
@@ -115,7 +117,7 @@ def mean_over_columns(score, Y, P, w=None):
     """The mean over the columns of Y that hold both 0 and 1."""
     both = Y.min(0) < Y.max(0)
     pairs = zip(Y[:, both].T, P[:, both].T)
-    found = [score(a, b, sample_weight=w) for a, b in pairs]
+    found = [score(a, b, w) for a, b in pairs]
     return float(np.mean(found)) if found else float("nan")
 
 
@@ -129,10 +131,14 @@ def balanced_accuracy(y, p, w=None):
 
 def f1_metric(y, p, w=None):
     """Of the second of two classes; of more, the mean over classes that occur."""
+    k = p.shape[1]
+    w = np.ones(len(y)) if w is None else w
     said = p.argmax(1)
-    two = p.shape[1] == 2
-    how = {"average": "binary"} if two else {"average": "macro", "labels": np.unique(y)}
-    return float(sk.f1_score(y, said, sample_weight=w, zero_division=0.0, **how))
+    hit = np.bincount(y, w * (said == y), k)
+    all_of = np.bincount(y, w, k)
+    either = all_of + np.bincount(said, w, k)
+    f1 = np.divide(2 * hit, either, out=np.zeros(k), where=either > 0)
+    return float(f1[1] if k == 2 else f1[np.unique(y)].mean())
 
 
 def ranked_probability_rows(y, p):
@@ -151,7 +157,14 @@ def quadratic_kappa(y, p, w=None):
 
 
 def r2_metric(y, p, w=None):
-    return float(sk.r2_score(y, p, sample_weight=w))
+    """The share of the variance that is explained; of equal numbers 0, or 1 if met."""
+    if len(y) < 2:
+        return float("nan")
+    left = np.average((y - p) ** 2, weights=w)
+    whole = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    if whole == 0:
+        return float(left == 0)
+    return float(1 - left / whole)
 
 
 def deviance_rows(y, p):
@@ -190,13 +203,11 @@ METRICS = [
         share=True,
     ),
     row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
-    aggregate_metric(
-        "roc auc", CLASS, one_against_rest(sk.roc_auc_score), pooled=False
-    ),
+    aggregate_metric("roc auc", CLASS, one_against_rest(roc_auc), pooled=False),
     aggregate_metric(
         "average precision",
         CLASS,
-        one_against_rest(sk.average_precision_score),
+        one_against_rest(average_precision),
         pooled=False,
     ),
     aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
@@ -232,7 +243,7 @@ METRICS = [
     aggregate_metric(
         "roc auc",
         LABELS,
-        lambda y, p, w=None: mean_over_columns(sk.roc_auc_score, y, p, w),
+        lambda y, p, w=None: mean_over_columns(roc_auc, y, p, w),
         pooled=False,
     ),
 ]

@@ -80,3 +80,42 @@ def threshold_counts(y, score, w=None) -> ThresholdCounts:
     positives = float(hit.sum())
     negatives = float(w.sum() - positives)
     return ThresholdCounts(threshold, true, called - true, positives, negatives)
+
+
+def roc_auc(y, score, w=None) -> float:
+    """Area under the ROC curve; NaN where the rows are of one class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.core.threshold_counts import roc_auc
+    >>> roc_auc(np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8]))
+    0.75
+    """
+    c = threshold_counts(y, score, w)
+    if not (c.positives > 0 and c.negatives > 0):
+        return float("nan")
+    area = np.trapezoid(c.true_positives, c.false_positives)
+    return float(area / (c.positives * c.negatives))
+
+
+def average_precision(y, score, w=None) -> float:
+    """Sum of the precisions at every threshold, weighted by the gain in recall.
+
+    0 where no row is positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.core.threshold_counts import average_precision
+    >>> y, score = np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8])
+    >>> round(average_precision(y, score), 4)
+    0.8333
+    """
+    c = threshold_counts(y, score, w)
+    if not c.positives > 0:
+        return 0.0
+    true = c.true_positives[1:]
+    called = true + c.false_positives[1:]
+    precision = np.divide(true, called, out=np.zeros_like(true), where=called > 0)
+    return float(np.diff(c.true_positives) @ precision / c.positives)
