@@ -49,7 +49,8 @@ def models():
 def drawn_digits(model, n):
     """n digits (n, 8, 8) from a model of rows or of images."""
     if isinstance(model, GaussianMixture):
-        rows, _ = model.sample(n)
+        rows, _ = model.sample(n)  # component after component
+        rows = np.random.default_rng(0).permutation(rows)
     else:
         rows = model.sample(n, random_state=0)
     return np.clip(np.round(rows), 0, 16).reshape(n, 8, 8)  # pixels are whole numbers
