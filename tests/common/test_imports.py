@@ -85,8 +85,7 @@ EXCEPTIONS = {
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network", "rl", "text"}
-TORCH_ALLOWED = {"nn", "neural_network", "text", "generative"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative"}
 
 
 def modules():
