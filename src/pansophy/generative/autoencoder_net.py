@@ -81,6 +81,8 @@ class AutoencoderNet(nn.Module):
     code_mean: Tensor
     code_root: Tensor
 
+    capturable = True
+
     def __init__(
         self, encoder, decoder, n_components, *, code_activation="identity",
         corruption="gaussian", noise=0.0, contraction=0.0, sparsity=0.0,

@@ -196,6 +196,7 @@ class Denoiser(nn.Module):
     """
 
     levels: Tensor
+    capturable = True
 
     def __init__(
         self,

@@ -106,6 +106,11 @@ class FlowDensity(nn.Module):
         given = torch.zeros(0) if widths is None else torch.as_tensor(widths)
         self.register_buffer("widths", given)
 
+    @property
+    def capturable(self) -> bool:
+        """Whether every step does the same work: solvers of a flow in time adapt."""
+        return not any(isinstance(m, ContinuousTransform) for m in self.modules())
+
     def context(self, y):
         """Indicators of class numbers; None without classes."""
         return None if y is None else nn.functional.one_hot(y, self.n_classes)

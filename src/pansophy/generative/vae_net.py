@@ -99,6 +99,11 @@ class VAENet(nn.Module):
         self.warm_up, self.n_samples = int(warm_up), int(n_samples)
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
 
+    @property
+    def capturable(self) -> bool:
+        """Whether every step does the same work: not while the divergence warms up."""
+        return not self.warm_up
+
     def flops(self, n: int) -> float:
         """Operations of a training step on n rows."""
         return self.encoder.flops(n) + self.decoder.flops(n) * max(self.n_samples, 1)
