@@ -179,9 +179,10 @@ def covered_modes(n_epochs=150, seed=0):
 
 
 def main(path=None):
-    found = list(covered_modes())
-    for name, coverage, _ in found:
-        print(f"{name:28} {coverage}")
+    found = []
+    for name, coverage, made in covered_modes():
+        print(f"{name:28} {coverage}", flush=True)
+        found.append((name, coverage, made))
     if path is not None:
         import matplotlib.pyplot as plt
 

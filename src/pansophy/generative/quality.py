@@ -97,9 +97,9 @@ class ModeCoverage(NamedTuple):
 def rows_of_set(X, name) -> np.ndarray:
     """A set of rows as (n, d) floats: images are flattened, a vector is one column."""
     X = np.asarray(arrays.to_numpy(X) if arrays.is_foreign(X) else X, dtype=float)
-    X = X.reshape(len(X), -1) if X.ndim else X
-    if X.ndim != 2 or 0 in X.shape:
+    if X.ndim == 0 or 0 in X.shape:
         raise ValueError(f"{name} must hold at least one row, got the shape {X.shape}.")
+    X = X.reshape(len(X), -1)
     if not np.isfinite(X).all():
         raise ValueError(f"{name} holds NaN or infinite values.")
     return X
