@@ -8,8 +8,8 @@ other word by word, so a paragraph counts once: documents 3, 11, 19, ... (in the
 of their names) are held out, and a paragraph that occurs in one of them is taken out
 of the others. N-gram models of characters and of byte-pair tokens are tried in several
 orders and vocabularies, and the best is taken by the held-out text itself, which
-favours them. The settings of the nets were chosen on another split (documents 5, 13,
-21, ...). Seconds are those of the processor, on one thread.
+favours them. The settings of the transformer come from one run on another split
+(documents 5, 13, 21, ...). Seconds are those of the processor, on one thread.
 """
 
 import argparse

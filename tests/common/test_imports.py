@@ -30,13 +30,14 @@ LAYERS = [
         "state_space", "neural_network", "rl", "ensemble", "decomposition", "manifold",
         "neighbors", "covariance", "semi_supervised", "active", "recommend",
         "graphical", "signal", "multiclass", "kernel_ridge", "kernel_model",
-        "kernel_approximation", "gaussian_process", "text",
+        "kernel_approximation", "gaussian_process", "text", "generative",
     },
     {"datasets"},
     {"tables"},
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"play"},
     {"serve"},
     {"testing"},
     {"cli"},
@@ -73,12 +74,18 @@ EXCEPTIONS = {
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
     ("gaussian_process", "state_space"): "a Matern process of one column is a chain",
+    ("generative", "ensemble"): "a forest tells samples from rows",
+    ("generative", "kernel_model"): "one maximum mean discrepancy",
+    ("generative", "linear_model"): "a linear model is the default victim",
+    ("generative", "neighbors"): "precision and recall count balls of neighbours",
+    ("generative", "neural_network"): "the parameters of training are the same",
+    ("generative", "mixture"): "clusters of codes start from a mixture",
     ("ensemble", "tree"): "forests and boosters grow trees",
     ("neural_network", "tree"): "nets for tables read categories as trees do",
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network", "text"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative"}
 
 
 def modules():

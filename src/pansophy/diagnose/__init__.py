@@ -1,5 +1,6 @@
 """Diagnostics of tables and models."""
 
+from ..kernel_model.kernel_tests import mmd
 from ..tables import detect_task
 from .attribution import Attribution, attribute_error
 from .bias_variance import BiasVariance, bias_variance, bias_variance_path
@@ -52,7 +53,7 @@ from .shortcuts import Shortcut, shortcuts
 from .simpson import Simpson, simpson
 from .subgroups import WeakSlice, subgroups
 from .target_leakage import find_leaks
-from .two_sample import classifier_two_sample_test, mmd
+from .two_sample import classifier_two_sample_test
 
 __all__ = [
     "Concentration",

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
+from ..kernel_model.kernel_tests import Discrepancy, mmd
 from .columns import TableView, numeric_matrix, table_view
 from .duplicates import row_keys
 from .findings import Finding, by_severity, json_ready, make_finding
@@ -34,7 +35,7 @@ from .runtime import (
     schema_mismatches,
     stack_common_columns,
 )
-from .two_sample import Discrepancy, classifier_two_sample_test, mmd
+from .two_sample import classifier_two_sample_test
 
 MOVED = 0.1
 LARGE = 0.3

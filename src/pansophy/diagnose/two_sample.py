@@ -1,4 +1,4 @@
-"""Two-sample tests: a classifier test and the maximum mean discrepancy.
+"""Classifier two-sample test: can a forest tell two sets of rows apart?
 
 A classifier that separates the sets out of fold has an area under its ROC curve
 A = P(score of a row of Z > score of a row of X) above 1/2 (1). Rows that are equal stay
@@ -6,96 +6,16 @@ in one fold, so that two copies of one set give 1/2 and not less. The squared er
 A is that of its two sets of placements, var(V_x) / n + var(V_z) / m (2), times 1 + J /
 (J - 1) for J folds, since chance differences of the samples recur in every fold.
 
-The maximum mean discrepancy with kernel k is the squared distance of the mean features,
+The other test of two samples, the maximum mean discrepancy, is `kernel_model.mmd`.
 
-    MMD^2 = a^T K a,   a_i = 1/n on X and -1/m on Z,                             (3)
-
-0 if and only if the laws are equal for a Gaussian kernel; its width is the median
-distance. p is the share of random relabellings with as large a value.
-
-Refs      [LopezPaz2017] (1); [DeLong1988] [Nadeau2003] (2); [Gretton2012] (3)
+Refs      [LopezPaz2017] (1); [DeLong1988] [Nadeau2003] (2)
 """
-
-from typing import NamedTuple
 
 import numpy as np
 import scipy.stats
 
 from ..core.random import make_rng
-from ..core.threads import single_blas
-from ..kernel_model.kernel_tests import permuted_mmd
-from ..kernels import RBF
-from .columns import sample_rows
 from .intervals import Interval, symmetric_interval
-
-
-class Discrepancy(NamedTuple):
-    """MMD^2 of two sets of rows, and its permutation p value."""
-
-    value: float
-    p: float
-    length_scale: float
-
-    def __str__(self):
-        return f"MMD^2 {self.value:.4g} (p = {self.p:.3g})"
-
-
-def mmd(
-    X, Z, *, length_scale=None, permutations=200, rows=500, random_state=0
-) -> Discrepancy:
-    """Maximum mean discrepancy of two sets of rows, eq. (3), with a permutation test.
-
-    Parameters
-    ----------
-    X, Z : arrays of shape (n, d), (m, d)
-    length_scale : float, optional
-        Of the Gaussian kernel; the median distance by default.
-    permutations : int
-    rows : int or None
-        Rows drawn from each set at most.
-    random_state : seed
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pansophy.diagnose import mmd
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> mmd(X, X).value, mmd(X, X + 1).p
-    (0.0, 0.004...)
-    """
-    X, Z = (np.asarray(v, float) for v in (X, Z))
-    if X.ndim != 2 or Z.ndim != 2 or X.shape[1] != Z.shape[1]:
-        raise ValueError(
-            f"X and Z must have like columns, got {X.shape} and {Z.shape}."
-        )
-    rng = make_rng(random_state)
-    X, Z = (subsample_rows(v, rows, rng) for v in (X, Z))
-    both = np.vstack([X, Z])
-    n, m = len(X), len(Z)
-    with single_blas():
-        if length_scale is None:
-            few = both[rng.permutation(n + m)[:500]]
-            far = np.sqrt(np.maximum(squared_row_distances(few), 0.0))[
-                np.triu_indices(len(few), 1)
-            ]
-            length_scale = float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
-        K = RBF(length_scale)(both)
-        values = permuted_mmd(K, n, m, permutations, rng)
-    value = float(max(values[0], 0.0))
-    value = 0.0 if value < 1e-12 else value
-    p = (1 + np.sum(values[1:] >= value - 1e-12)) / (permutations + 1)
-    return Discrepancy(value, float(p), length_scale)
-
-
-def squared_row_distances(X):
-    """Squared distances between all rows."""
-    s = np.einsum("ij,ij->i", X, X)
-    return s[:, None] + s - 2 * X @ X.T
-
-
-def subsample_rows(X, rows, rng):
-    pick = sample_rows(len(X), rows, rng)
-    return X if pick is None else X[pick]
 
 
 def classifier_two_sample_test(

@@ -32,10 +32,12 @@ from .information import (
 )
 from .joint_table import Independence, JointTable, bayes_rule, independent
 from .mle import MLE, Simulation, fit_mle, negative_log_likelihood, simulate_mle
+from .mutual_information_bound import mi_lower_bound
 from .normal import Moments, Normal
 from .priors import Beta, Dirichlet, Gamma
 from .projection import Projection, fit_forward_kl, fit_reverse_kl
 from .student_t import StudentT
+from .transform_density import TransformedDensity, transform_density
 from .transport import Transport, kr_dual, transport, wasserstein
 from .wishart import NormalInverseWishart
 
@@ -105,15 +107,18 @@ __all__ = [
     "kl_gaussian",
     "kr_dual",
     "mdl_prior",
+    "mi_lower_bound",
     "mutual_information",
     "negative_log_likelihood",
     "optimal_discriminator",
     "simulate_mle",
     "total_variation",
+    "transform_density",
     "transport",
     "variance",
     "wasserstein",
     "SHAPES",
     "DISTRIBUTIONS",
     "PRIORS",
+    "TransformedDensity",
 ]

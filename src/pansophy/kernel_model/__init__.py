@@ -4,13 +4,21 @@ from .asymmetric_ls_svm import AsymmetricLSSVM
 from .falkon import FalkonClassifier, FalkonRegressor
 from .kernel_logistic_regression import KernelLogisticRegression
 from .kernel_perceptron import KernelPerceptron, perceptron_objective
-from .kernel_tests import KernelTestResult, hsic_test, median_distance, mmd_test
+from .kernel_tests import (
+    Discrepancy,
+    KernelTestResult,
+    hsic_test,
+    median_distance,
+    mmd,
+    mmd_test,
+)
 from .locally_weighted_regression import LocallyWeightedRegression
 from .ls_svm import LSSVMClassifier, LSSVMRegressor
 from .representer import KernelExpansion, representer, rkhs_norm
 
 __all__ = [
     "AsymmetricLSSVM",
+    "Discrepancy",
     "FalkonClassifier",
     "FalkonRegressor",
     "KernelExpansion",
@@ -22,6 +30,7 @@ __all__ = [
     "LocallyWeightedRegression",
     "hsic_test",
     "median_distance",
+    "mmd",
     "mmd_test",
     "perceptron_objective",
     "representer",

@@ -1,5 +1,6 @@
 """Neural networks as estimators (torch; the nets themselves are in `pansophy.nn`)."""
 
+from .bernoulli_rbm import BernoulliRBM
 from .conv import ConvClassifier, ConvRegressor
 from .ft_transformer import FTTransformerClassifier, FTTransformerRegressor
 from .mlp import MLPClassifier, MLPRegressor
@@ -8,6 +9,7 @@ from .sequence import SequenceClassifier, SequenceRegressor, SequenceTagger
 from .tabular_resnet import TabularResNetClassifier, TabularResNetRegressor
 
 __all__ = [
+    "BernoulliRBM",
     "ConvClassifier",
     "ConvRegressor",
     "FTTransformerClassifier",

@@ -1,7 +1,7 @@
 """What the deep estimators share: training, prediction, ensembles, dropout passes.
 
 A model is one net, or several trained from different seeds (a deep ensemble), fitted by
-`nn.train` with AdamW and a rate that falls along a half cosine over `n_epochs` epochs.
+`nn.train` as `abstract_training` says.
 With M nets and T passes with dropout left on, the M T answers of a row are mixed:
 
     class     p = mean_i p_i                                                       (1)
@@ -15,7 +15,7 @@ to four times as long); predictions are computed in the precision of X. Numbers 
 predict are centred and scaled for training.
 Rows of weight k count as k rows in the loss, and rows of weight 0 are left out.
 
-Refs      [Lakshminarayanan2017] ensembles; [Gal2016] dropout; [Loshchilov2019] AdamW
+Refs      [Lakshminarayanan2017] ensembles; [Gal2016] dropout
 """
 
 import copy
@@ -26,11 +26,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
-from ..base import Classifier, Estimator, Regressor
+from ..base import Classifier, Regressor
 from ..core.class_weight import apply_class_weight
 from ..core.iterate import Result
 from ..core.labels import class_codes
@@ -40,22 +39,14 @@ from ..core.ragged import Ragged
 from ..core.random import draw_seed, make_rng
 from ..core.weighted import check_sample_weight
 from ..nn.devices import resolve_device, seeded_torch
-from ..nn.schedules import warmup_cosine
-from ..params import (
-    Count,
-    Flag,
-    Natural,
-    NonNegative,
-    Positive,
-    Verbosity,
-    check_params,
+from ..params import Count, Natural, check_params
+from .abstract_training import (
+    BLOCK_VALUES,
+    AbstractTraining,
+    detached_net,
+    tensor_blocks,
 )
-from ..typing import Seed
-from .mlp import DeviceName, FractionBelowOne
 from .run_tag import run_tag
-
-BLOCK_VALUES = 1 << 20  # input values that go through a net at once
-WARM_UP = 0.1  # of the steps, in which the rate rises
 
 
 class NetRows(NamedTuple):
@@ -87,7 +78,7 @@ def in_precision(a, dtype):
 
 
 @dataclass(eq=False, repr=False)
-class AbstractNet(Estimator):
+class AbstractNet(AbstractTraining):
     """Parameters and fitting of the deep estimators; they are described there.
 
     An estimator gives `_check_inputs(X, y, w) -> inputs, y, w` (the user's rows as
@@ -96,24 +87,8 @@ class AbstractNet(Estimator):
     """
 
     _: KW_ONLY
-    weight_decay: NonNegative = 1e-4
-    batch_size: Literal["auto"] | Count = "auto"
-    learning_rate: Literal["cosine", "constant"] = "cosine"
-    learning_rate_init: Positive = 0.001
-    n_epochs: Count = 30
-    early_stopping: Flag = False
-    validation_fraction: FractionBelowOne = 0.1
-    n_iter_no_change: Count = 10
     n_estimators: Count = 1
     mc_dropout: Natural = 0
-    random_state: Seed = None
-    verbose: Verbosity = False
-    dtype: Literal["float32", "float64"] = "float32"
-    device: DeviceName = "auto"
-    checkpoint: str | Path | None = None
-    resume: Flag = False
-
-    _tensors = False
 
     # -- fitting ---------------------------------------------------------------
 
@@ -179,15 +154,8 @@ class AbstractNet(Estimator):
         if not self.early_stopping:
             return rows, None
         strata = rows.Y if getattr(rows.Y, "ndim", 0) == 1 else None
-        if strata is not None and np.bincount(strata)[np.unique(strata)].min() < 2:
-            strata = None
-        inside, outside = train_test_split(
-            np.arange(len(rows.inputs[0])),
-            test_size=self.validation_fraction,
-            random_state=draw_seed(rng),
-            stratify=strata,
-        )
-        return rows.take(np.sort(inside)), rows.take(np.sort(outside))
+        inside, outside = self._held_out_split(len(rows.inputs[0]), rng, strata)
+        return rows.take(inside), rows.take(outside)
 
     def _given_rows(self, validation, what="validation"):
         if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
@@ -238,41 +206,6 @@ class AbstractNet(Estimator):
         self.nets_ = trained
         losses = self.history_.get("loss", np.empty(0))
         self.loss_ = float(losses[-1]) if len(losses) else math.inf
-
-    def _training_options(self, net, n, valid) -> dict:
-        batch = self._batch_size(n)
-        steps = self.n_epochs * math.ceil(n / batch)
-        cosine = self.learning_rate == "cosine"
-        stop = None
-        if valid is not None:
-            stop = nn.EarlyStopping("valid_loss", patience=self.n_iter_no_change)
-        return {
-            "epochs": self.n_epochs,
-            "batch_size": batch,
-            "optimiser": self._optimiser(net),
-            "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
-            "device": self.device,
-            "valid": valid,
-            "stop": stop,
-            "checkpoint": self.checkpoint,
-            "resume": bool(self.resume),
-        }
-
-    def _optimiser(self, net):
-        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
-        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
-        learns = {name for name, p in net.named_parameters() if p.requires_grad}
-        listed = learns.intersection(getattr(net, "undecayed", ()))
-        if not listed:
-            return rule
-        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
-        return nn.ParameterGroups(names, rule)
-
-    def _batch_size(self, n):
-        """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""
-        if self.batch_size == "auto":
-            return min(n, max(32, min(256, n // 20)))
-        return min(self.batch_size, n)
 
     def fine_tune(self, X, y, sample_weight=None, *, layers=("output",)):
         """A new model whose last layers are trained on other rows; the rest is frozen.
@@ -350,29 +283,9 @@ class AbstractNet(Estimator):
         return torch.cat(parts).double().cpu().numpy()
 
 
-def tensor_blocks(inputs, block, device, dtype):
-    """Arrays cut into blocks of rows, as tensors; numbers in this precision."""
-    for i in range(0, len(inputs[0]), block):
-        part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
-        yield [a.to(dtype) if a.is_floating_point() else a for a in part]
-
-
 def optimiser_arrays(state) -> dict:
     """An optimiser's state as arrays, to go on from."""
     return {k: v.cpu().numpy().copy() for k, v in state.optimiser.items()}
-
-
-def detached_net(net):
-    """A copy of a trained net on the CPU, without gradients, for prediction."""
-    grads = [p.grad for p in net.parameters()]
-    for p in net.parameters():
-        p.grad = None
-    made = copy.deepcopy(net).cpu().eval()
-    for p, grad in zip(net.parameters(), grads):
-        p.grad = grad
-    for p in made.parameters():
-        p.data = p.data.clone()  # not a view of all parameters
-    return made
 
 
 def joined_result(results: list[Result]) -> Result:

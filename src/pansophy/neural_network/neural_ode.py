@@ -38,12 +38,8 @@ from ..nn.devices import resolve_device, seeded_torch
 from ..nn.schedules import warmup_cosine
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
 from ..typing import Seed
-from .abstract_net import (
-    WARM_UP,
-    AbstractNetClassifier,
-    AbstractNetRegressor,
-    detached_net,
-)
+from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
+from .abstract_training import WARM_UP, detached_net
 from .mlp import DeviceName, LayerSizes
 
 ODEMethod = Literal[

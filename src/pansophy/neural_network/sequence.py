@@ -43,12 +43,12 @@ from ..nn.recurrent import step_mask
 from ..nn.sequence_net import LayerSize
 from ..params import Count, Flag, ParameterRule, Positive
 from .abstract_net import (
-    BLOCK_VALUES,
     AbstractNet,
     AbstractNetClassifier,
     AbstractNetRegressor,
     NetRows,
 )
+from .abstract_training import BLOCK_VALUES
 from .mlp import FractionBelowOne
 
 Architecture = Annotated[

@@ -42,6 +42,7 @@ from .conv import (
 from .conv_net import ConvNet
 from .data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
 from .decoding import TokenModel, beam_search, decode
+from .dense_layers import DenseLayers
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
 from .fine_tuning import fine_tune, freeze, unfreeze
@@ -128,6 +129,7 @@ __all__ = [
     "ConvNet",
     "ConvTranspose",
     "CrossAttention",
+    "DenseLayers",
     "DropConnect",
     "Dropout",
     "ELU",

@@ -219,8 +219,12 @@ class Conv(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        return self._conv_forward(x, self.weight, self.bias)
+
+    def _conv_forward(self, x, weight, bias):
+        """The layer with another weight; torch's convolutions call it so, too."""
         return convolve_channels(
-            x, self.weight, self.bias, stride=self.stride, padding=self.padding,
+            x, weight, bias, stride=self.stride, padding=self.padding,
             dilation=self.dilation, groups=self.groups,
         )  # fmt: skip
 

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .conv import Conv
 from .neural_ode import ResidualNet
 
 # Largest slope of torch's activations
@@ -91,7 +92,7 @@ def module_bound(net, shape) -> float:
         return module_bound(net.normalised(), shape)
     if isinstance(net, nn.Linear):
         return float(torch.linalg.matrix_norm(net.weight, 2))
-    if isinstance(net, (nn.Conv1d, nn.Conv2d, nn.Conv3d)):
+    if isinstance(net, (nn.Conv1d, nn.Conv2d, nn.Conv3d, Conv)):
         if shape is None:
             raise ValueError("a convolution's bound needs input_shape.")
         return convolution_norm(net, shape)
@@ -180,7 +181,7 @@ class SpectralNorm(nn.Module):
 
     Parameters
     ----------
-    layer : torch.nn.Linear, Conv1d, Conv2d or Conv3d
+    layer : torch.nn.Linear, Conv1d, Conv2d or Conv3d, or nn.Conv
     n_iter : int
         Power iterations a training step; the vector is kept between calls, and is
         not moved in evaluation mode.
@@ -201,7 +202,7 @@ class SpectralNorm(nn.Module):
 
     def __init__(self, layer, *, n_iter: int = 1, scale=1.0, input_shape=None):
         super().__init__()
-        kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+        kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, Conv)
         if not isinstance(layer, kinds):
             raise TypeError(
                 f"SpectralNorm takes linear layers and convolutions, got "

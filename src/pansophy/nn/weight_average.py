@@ -18,6 +18,7 @@ Refs      [Polyak1992]; [Izmailov2018] SWA
 """
 
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 import torch
@@ -35,6 +36,8 @@ class WeightAverage(NamedTuple):
         Steps ("swa": epochs) before the first that counts.
     every : int
         Distance between two that count.
+    only : str or None
+        Shell pattern of the names that are averaged ("generator.*"); None: all.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class WeightAverage(NamedTuple):
     decay: float = 0.999
     start: int = 0
     every: int = 1
+    only: str | None = None
 
     def check(self) -> None:
         """Raise if a field makes no sense."""
@@ -95,7 +99,12 @@ class AveragedWeights:
             for key, tensor in net.state_dict().items()
             if (tensor.is_floating_point() or tensor.is_complex())
             and bool(tensor.isfinite().all())  # infinite limits are constants
+            and (rule.only is None or fnmatchcase(key, rule.only))
         }
+        if not self.current:
+            raise ValueError(
+                f"only of WeightAverage is {rule.only!r}, which fits no weight."
+            )
         self.average = {key: t.detach().clone() for key, t in self.current.items()}
 
     def after_step(self, steps: int) -> None:

@@ -18,12 +18,15 @@ from .confusion_matrix import confusion_matrix
 from .dbscan import dbscan
 from .decision_regions import decision_regions
 from .dendrogram import dendrogram
+from .density_2d import density_2d
 from .descent import descent_path
+from .diffusion import diffusion
 from .elbow import elbow
 from .ellipses import covariance_ellipses
 from .embedding import embedding
 from .feature_maps import feature_maps, filters
 from .gain import gain
+from .gan_losses import gan_losses
 from .gradient_lag import gradient_lag
 from .gridworld import gridworld
 from .growth_curve import growth_curve
@@ -32,6 +35,7 @@ from .impurity import impurity
 from .kalman import kalman
 from .label_curve import label_curve
 from .label_grid import label_grid
+from .latent_walk import latent_grid, latent_walk
 from .learning_curve import learning_curve
 from .losses import losses
 from .matrix import matrix
@@ -46,12 +50,16 @@ from .precision_recall import precision_recall
 from .quality_time import quality_time
 from .rank_histogram import rank_histogram
 from .reachability import reachability
+from .reconstructions import reconstructions
 from .regimes import regimes
 from .regret import regret
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
+from .returns import returns
 from .roc import roc
 from .saliency import saliency
+from .samples import samples
+from .score_field import score_field
 from .score_intervals import score_intervals
 from .scree import scree
 from .search_points import search_points
@@ -85,12 +93,15 @@ __all__ = [
     "dbscan",
     "decision_regions",
     "dendrogram",
+    "density_2d",
     "descent_path",
+    "diffusion",
     "elbow",
     "embedding",
     "feature_maps",
     "filters",
     "gain",
+    "gan_losses",
     "gradient_lag",
     "gridworld",
     "growth_curve",
@@ -99,6 +110,8 @@ __all__ = [
     "kalman",
     "label_curve",
     "label_grid",
+    "latent_grid",
+    "latent_walk",
     "learning_curve",
     "learning_rates",
     "losses",
@@ -114,13 +127,17 @@ __all__ = [
     "quality_time",
     "rank_histogram",
     "reachability",
+    "reconstructions",
     "regimes",
     "regret",
     "regularization_path",
     "rejection_envelope",
     "residuals",
+    "returns",
     "roc",
     "saliency",
+    "samples",
+    "score_field",
     "score_intervals",
     "scree",
     "search_points",

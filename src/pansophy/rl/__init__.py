@@ -154,7 +154,6 @@ __all__ = [
     "cross_fitted_rewards",
     "discounted_return",
     "enumerate_policies",
-    "envs",
     "evaluate_off_policy",
     "evaluate_policy",
     "exp3_bound",
@@ -188,8 +187,37 @@ __all__ = [
     "value_iteration",
 ]
 
+# names whose modules import torch or Gymnasium, or are needed by those who train
+LAZY = {
+    "A2C": "a2c",
+    "DQN": "dqn",
+    "Evaluation": "evaluation",
+    "LearningCurve": "evaluation",
+    "PPO": "ppo",
+    "REINFORCE": "reinforce",
+    "ReplayBuffer": "replay",
+    "SAC": "sac",
+    "TD3": "td3",
+    "compare_agents": "agent_comparison",
+    "envs": "envs",
+    "evaluate": "evaluation",
+    "evaluate_every": "evaluation",
+    "generalized_advantages": "returns",
+    "interquartile_mean": "evaluation",
+    "n_step_returns": "returns",
+    "performance_profile": "evaluation",
+    "probability_of_improvement": "evaluation",
+    "stratified_bootstrap": "evaluation",
+}
+__all__ += list(LAZY)
+
 
 def __getattr__(name):
-    if name == "envs":  # imports Gymnasium
-        return importlib.import_module(".envs", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f".{LAZY[name]}", __name__)
+    return module if name == LAZY[name] == "envs" else getattr(module, name)
+
+
+def __dir__():
+    return sorted({*globals(), *LAZY})

@@ -235,6 +235,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     mode = reset_mode(envs)
     rows: dict[str, np.ndarray] = {}
     finals: list[Ending] = []
+    times: list[int] = []
     for t in range(horizon):
         chosen = (position.observation, rng, position.mask)
         action = agent.act_batch(*(chosen if masked else chosen[:2]))
@@ -250,7 +251,12 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         outcome, ending, position = step_environments(envs, mode, action, position)
         begin_episodes(agent, position)
         store_row(rows, t, horizon, row | outcome)
-        finals.append(ending)
+        if ending is not None:
+            finals.append(ending)
+            times.append(t)
+    if not finals:
+        finals.append(no_endings(position))
+        times.append(0)
     ended = [len(one.env) for one in finals]
     own = {k[7:]: rows.pop(k) for k in list(rows) if k.startswith("extras ")}
     rows.setdefault("mask", None)  # type: ignore[arg-type]
@@ -259,7 +265,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     return Steps(
         **rows,
         extras=own,
-        final_time=np.repeat(np.arange(horizon), ended),
+        final_time=np.repeat(times, ended),
         final_env=env,
         final_observation=observation,
         final_mask=None if rows["mask"] is None else mask,
@@ -290,44 +296,52 @@ class Ending(NamedTuple):
     lengths: np.ndarray
 
 
+def no_endings(position) -> Ending:
+    """Arrays of no episodes."""
+    none = np.empty(0, np.int64)
+    mask = np.empty((0, 0)) if position.mask is None else position.mask[:0]
+    return Ending(none, position.observation[:0], mask, np.empty(0), none)
+
+
 def step_environments(envs, mode, action, position):
-    """One step of all environments: what came of it, what ended, where they stand."""
+    """One step of all environments: what came of it, what ended, where they stand.
+
+    What ended is None if nothing did, which is nearly always, and kept short.
+    """
     after, reward, terminated, truncated, info = envs.step(action)
     after = stack_parts(after)
-    terminated, truncated = np.array(terminated, bool), np.array(truncated, bool)
+    terminated, truncated = np.asarray(terminated, bool), np.asarray(truncated, bool)
     reward = np.asarray(reward, float)
-    real = ~position.ended
-    done = (terminated | truncated) & real
-    returns = np.where(real, position.returns + reward, 0.0)
-    lengths = np.where(real, position.lengths + 1, 0)
-    mask = merge_masks(position.mask, info)
+    mask = merge_masks(position.mask, info) if info else position.mask
+    truncated = truncated & ~terminated
+    returns = position.returns + reward
+    lengths = position.lengths + 1
+    if mode == "NEXT_STEP":
+        real = ~position.ended
+        terminated, truncated = terminated & real, truncated & real
+        returns, lengths = returns * real, lengths * real
+    done = terminated | truncated
+    outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
+    first = position.ended if mode == "NEXT_STEP" else done
+    ended = done if mode == "NEXT_STEP" else position.ended
+    if not done.any():
+        position = Position(after, mask, first, ended, returns, lengths)
+        return outcome, None, position
     at = np.flatnonzero(done)
-    if mode == "SAME_STEP" and at.size:
+    if mode == "SAME_STEP":
         final = final_parts(info, at)
         final_mask = final_masks(info, at, mask)
     else:
         final = after[at]
         final_mask = np.empty((len(at), 0)) if mask is None else mask[at]
     ending = Ending(at, final, final_mask, returns[at], lengths[at])
-    first = position.ended if mode == "NEXT_STEP" else done
-    if mode == "DISABLED" and at.size:
+    returns[at] = 0.0
+    lengths[at] = 0
+    if mode == "DISABLED":
         observation, info = envs.reset(options={"reset_mask": done.copy()})
         after = stack_parts(observation)
         mask = merge_masks(mask, info)
-    position = Position(
-        after,
-        mask,
-        first,
-        done if mode == "NEXT_STEP" else np.zeros_like(done),
-        np.where(done, 0.0, returns),
-        np.where(done, 0, lengths),
-    )
-    outcome = {
-        "reward": reward,
-        "terminated": terminated & real,
-        "truncated": truncated & real & ~terminated,
-    }
-    return outcome, ending, position
+    return outcome, ending, Position(after, mask, first, ended, returns, lengths)
 
 
 def final_parts(info, at) -> np.ndarray:

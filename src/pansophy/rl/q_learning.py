@@ -67,7 +67,7 @@ class QLearner:
         )
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated = transition[:5]
+        observation, action, reward, after, terminated, _, _, _ = transition
         if self.encode is not None:
             observation = self.encode(observation)
             after = self.encode(after)

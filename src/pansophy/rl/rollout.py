@@ -21,6 +21,7 @@ import inspect
 import sys
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +140,13 @@ class Policy:
 
 
 def takes_mask(function) -> bool:
-    """Whether a function has a parameter `mask`."""
+    """Whether a function or method has a parameter `mask`."""
+    return has_mask_parameter(getattr(function, "__func__", function))
+
+
+@lru_cache(maxsize=64)
+def has_mask_parameter(function) -> bool:
+    """`takes_mask` of a plain function; signatures take longer to read than steps."""
     return "mask" in inspect.signature(function).parameters
 
 
@@ -200,8 +207,10 @@ def rollout(
         while not reason:
             child = task.child(f"from step {done}")
             for _ in range(min(BLOCK, limit - done)):
-                choice = (observation, rng, mask) if masked else (observation, rng)
-                action = act(*choice)
+                if masked:
+                    action = act(observation, rng, mask)
+                else:
+                    action = act(observation, rng)
                 after, reward, terminated, truncated, info = step(action)
                 next_mask = info.get("action_mask")
                 if learn or keep:

@@ -9,6 +9,7 @@ so that their loops are compiled and on disk.
 from .estimators import (
     OPTIONAL,
     all_estimators,
+    all_generators,
     expected_failures,
     quick_instance,
     role_names,
@@ -29,6 +30,7 @@ __all__ = [
     "CallReport",
     "UsualFit",
     "all_estimators",
+    "all_generators",
     "expected_failures",
     "quick_instance",
     "role_names",

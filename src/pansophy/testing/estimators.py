@@ -26,11 +26,13 @@ ROLES = {
 }
 
 # subpackages that need an extra, and the module whose absence is forgiven
-OPTIONAL = {"nn": "torch", "neural_network": "torch", "rl": "gymnasium"}
+OPTIONAL = {
+    "nn": "torch", "neural_network": "torch", "generative": "torch", "rl": "gymnasium",
+}  # fmt: skip
 
 # not domains: nothing in them is an estimator, and importing them costs time
 ELSEWHERE = {
-    "cli", "compare", "testing", "core", "plot", "datasets", "tables", "serve",
+    "cli", "compare", "testing", "core", "plot", "play", "datasets", "tables", "serve",
 }  # fmt: skip
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
@@ -84,7 +86,16 @@ DIRECT = {
 }
 INFEASIBLE = "the class weights of the check leave one class too little for nu = 0.5"
 DRAWN_DENSE = {k: why for k, why in DRAWN.items() if "dense" in k}
+NOISE_BY_ROW = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "a code is drawn for each row, so a weight of k is k repetitions in "
+        "expectation only"
+    )
+}
 EXPECTED: dict[str, dict[str, str]] = {
+    "IWAE": NOISE_BY_ROW,
+    "VAE": NOISE_BY_ROW,
+    "VaDE": NOISE_BY_ROW,
     "BaggingClassifier": DRAWN,
     "BaggingRegressor": DRAWN,
     "IsolationForest": DRAWN,
@@ -183,13 +194,45 @@ SMALL_FLOW = {
     "batch_size": 1000,  # all rows, in float64: weights equal repeated rows
     "dtype": "float64",
 }
+FULL_BATCH = {"n_epochs": 5, "batch_size": 1000, "dtype": "float64"}
+SMALL_AUTOENCODER: dict = {"hidden_layer_sizes": (8,), **FULL_BATCH}
+SMALL_CONV_AUTOENCODER = {"n_filters": (4,), **FULL_BATCH}
 SMALL_SEQUENCE = {
     "architecture": "rnn",
     "learning_rate_init": 0.03,
     "batch_size": 100,
     "dtype": "float64",
 }
+SMALL_GAN = {"n_components": 2, "hidden_layer_sizes": (8,), "n_epochs": 2}
+SMALL_DIFFUSION = {"hidden_layer_sizes": (8,), "n_epochs": 2, "n_likelihood_steps": 2}
 QUICK: dict[str, dict] = {
+    "AttackGenerator": {"hidden_layer_sizes": (8,), "n_epochs": 2},
+    "Autoencoder": SMALL_AUTOENCODER,
+    "GAN": SMALL_GAN,
+    "InfoGAN": SMALL_GAN,
+    "WGAN": SMALL_GAN,
+    "AutoencoderDetector": {"estimator": "small autoencoder"},
+    "ConvAutoencoder": SMALL_CONV_AUTOENCODER,
+    "TableVAE": {**SMALL_AUTOENCODER, "n_components": 2},
+    "VAE": SMALL_AUTOENCODER,
+    "VQVAE": {**SMALL_AUTOENCODER, "n_components": 2, "n_codes": 4},
+    "VaDE": {**SMALL_AUTOENCODER, "n_components": 2, "n_clusters": 3, "n_epochs": 40},
+    "ConditionalVAE": SMALL_AUTOENCODER,
+    "IWAE": {**SMALL_AUTOENCODER, "n_samples": 2},
+    "SparseAutoencoder": {**SMALL_AUTOENCODER, "n_components": 4},
+    "BernoulliRBM": {"n_components": 8},
+    "DDPM": {"n_steps": 5, **SMALL_DIFFUSION},
+    "DiffusionModel": {"n_sampling_steps": 3, **SMALL_DIFFUSION},
+    "EnergyModel": {"hidden_layer_sizes": (8,), "n_steps": 2, "n_epochs": 2},
+    "Flow": {
+        "hidden_layer_sizes": (8,),
+        "n_transforms": 2,
+        "n_epochs": 3,
+        "batch_size": 1000,
+        "dtype": "float64",
+        "dequantize": "none",
+    },
+    "ScoreModel": {"n_levels": 3, "n_steps": 3, **SMALL_DIFFUSION},
     "ConvClassifier": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "ConvRegressor": {"n_epochs": 40, "convs_per_block": 1, **SMALL_CONV},
     "NeuralODEClassifier": SMALL_FLOW,
@@ -273,6 +316,22 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
     return sorted(pairs, key=lambda pair: (pair[0], pair[1].__module__))
 
 
+def all_generators() -> list[tuple[str, type]]:
+    """(name, class) of every generative model on a net, sorted by name.
+
+    Examples
+    --------
+    >>> from pansophy.testing import all_generators
+    >>> "Autoencoder" in dict(all_generators())
+    True
+    """
+    from ..generative.abstract_generator import AbstractGenerator
+
+    return [
+        (n, cls) for n, cls in all_estimators() if issubclass(cls, AbstractGenerator)
+    ]
+
+
 def takes_texts(cls) -> bool:
     """Whether an estimator is fitted to texts and not to rows."""
     return getattr(cls, "_takes_texts", False)
@@ -311,7 +370,17 @@ def role_names(cls) -> list[str]:
 
 def quick_instance(cls):
     """An instance whose fits are short enough to be checked hundreds of times."""
-    return cls(**QUICK.get(cls.__name__, {}))
+    params = QUICK.get(cls.__name__, {})
+    if params.get("estimator") == "small autoencoder":  # torch is not imported above
+        from ..generative import Autoencoder
+
+        params = {"estimator": Autoencoder(**SMALL_AUTOENCODER)}
+    if cls.__name__ == "LatentDiffusion":
+        from ..generative import Autoencoder, DiffusionModel
+
+        diffusion = DiffusionModel(**QUICK["DiffusionModel"])
+        return cls(Autoencoder(**SMALL_AUTOENCODER), diffusion)
+    return cls(**params)
 
 
 def expected_failures(estimator) -> dict[str, str]:

@@ -64,6 +64,11 @@ class CallReport(NamedTuple):
     seconds: float
 
 
+def uses_labels(estimator) -> bool:
+    """Whether an estimator that is no classifier takes classes as y."""
+    return getattr(estimator, "_conditional", False)
+
+
 def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
     """Rows and a target of the kind that an estimator takes.
 
@@ -93,7 +98,7 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
         X = rng.standard_normal((n_rows, n_columns))
     if tags.input_tags.positive_only:
         X = np.abs(X)
-    if "classifier" in role_names(type(estimator)):
+    if "classifier" in role_names(type(estimator)) or uses_labels(estimator):
         return X, np.arange(n_rows) % n_classes
     y = X[:, 0] + 0.1 * rng.standard_normal(n_rows)
     if tags.target_tags.positive_only:

@@ -40,6 +40,7 @@ SIMILAR_ENSEMBLE = "a forest or a booster that is tried speaks for it"
 NOT_REQUESTED = "not asked for"
 NO_TARGET = {
     "IsolationForest": "finds outliers; it does not predict a target",
+    "AttackGenerator": "changes rows against a model; it does not predict a target",
     "FeatureExtractor": "makes columns; it does not predict a target",
     "RandomTreesEmbedding": "makes columns; it does not predict a target",
     "KernelDensity": "models how rows are distributed; it does not predict a target",
@@ -159,6 +160,7 @@ OTHER_TASKS = {
     "active": "asks for labels one by one; here every row has one",
     "recommend": "predicts ratings of users for items",
     "mixture": "models how rows are distributed; it does not predict a target",
+    "generative": "draws rows like those given; it does not predict a target",
     "graphical": "models how columns depend on each other, without a target",
     "state_space": "models sequences, not independent rows",
     "sampling": "draws from a given density",

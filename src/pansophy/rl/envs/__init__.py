@@ -21,11 +21,13 @@ from .memory_chain import MemoryChain
 from .mountain_car import MountainCar
 from .pendulum import Pendulum
 from .pomdp_env import POMDPEnv, Tiger
+from .probe import PROBES, ProbeWorld
 from .tabular import Corridor, DeepSea, GridWorld, TabularEnv
 from .toy_text import CliffWalking, FrozenLake, Taxi
 from .vector import VectorWorld
 
 __all__ = [
+    "PROBES",
     "Acrobot",
     "BanditEnv",
     "Blackjack",
@@ -41,6 +43,7 @@ __all__ = [
     "MountainCar",
     "POMDPEnv",
     "Pendulum",
+    "ProbeWorld",
     "TabularEnv",
     "Taxi",
     "Tiger",

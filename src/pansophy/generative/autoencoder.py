@@ -1,0 +1,172 @@
+"""Autoencoder: a net that reproduces rows through a code of few numbers.
+
+Encoder and decoder are dense layers (`autoencoder_net` has the objective). Without
+hidden layers both are linear: the best such autoencoder spans the subspace of the
+leading principal components and has their error, no less [Bourlard1988]. With hidden
+layers codes follow curved surfaces. Noise on the inputs makes it a denoising
+autoencoder, a penalty on the slopes of the code a contractive one.
+
+Cost      O(n (d + k) h) an epoch for a hidden layer of h units; contraction k times it
+Shapes    X (n, d) or images   codes (n, n_components)
+Refs      [Hinton2006]; [Bourlard1988]; [Vincent2008]; [Rifai2011]
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..base import Transformer
+from ..neural_network.conv import Activation
+from ..neural_network.mlp import LayerSizes
+from ..nn.dense_layers import DenseLayers
+from ..params import Count, Flag, NonNegative, ParameterError, Positive
+from .abstract_autoencoder import AbstractAutoencoder
+from .autoencoder_net import AutoencoderNet, TiedDecoder
+
+
+def layer_sizes(hidden) -> list[int]:
+    """The parameter `hidden_layer_sizes` as a list."""
+    return np.atleast_1d(np.asarray(hidden, int)).tolist()
+
+
+def dense_autoencoder(model, n_features, **options) -> AutoencoderNet:
+    """The net of an estimator's parameters, with dense layers."""
+    k = int(model.n_components)
+    sizes = [n_features, *layer_sizes(model.hidden_layer_sizes), k]
+    encoder = DenseLayers(sizes, activation=model.activation)
+    tied = bool(getattr(model, "tied_weights", False))
+    make = TiedDecoder if tied else DenseLayers
+    decoder = make(sizes[::-1], activation=model.activation)
+    return AutoencoderNet(encoder, decoder, k, **options)
+
+
+@dataclass(eq=False, repr=False)
+class Autoencoder(Transformer, AbstractAutoencoder):
+    """Autoencoder of dense layers: linear, deep, denoising or contractive.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Numbers of a code.
+    hidden_layer_sizes : sequence of int, default=(64,)
+        Units of the hidden layers of the encoder; the decoder has them in reverse. ():
+        a linear autoencoder.
+    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
+default="elu"
+        Of the hidden layers; the code has none.
+    tied_weights : bool, default=False
+        Whether the decoder uses the transposed matrices of the encoder.
+    corruption : {"gaussian", "masking"}, default="gaussian"
+        What happens to training rows if `noise` is above 0: normal noise is added, or
+        entries are set to the mean of their column.
+    noise : float, default=0
+        Standard deviation of the noise in units of the columns' standard deviations,
+        or the share of masked entries.
+    contraction : float, default=0
+        Weight of the squared slopes of the code (contractive autoencoder).
+    scaling : {"auto", "column", "global"} or None, default="auto"
+        Whether each column is standardised, or all by one mean and scale; "auto" takes
+        one for stacks of images.
+    quality_every : int, default=0
+        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
+    weight_decay : float, default=0
+        Pull of the weights towards 0 in each step, times the rate.
+    batch_size : int or "auto", default="auto"
+        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float, default=0.003
+        The highest rate.
+    n_epochs : int, default=100
+        Epochs, over which the rate falls.
+    early_stopping : bool, default=False
+        Hold out a share of the rows, stop by their loss and keep the best epoch.
+    validation_fraction : float, default=0.1
+        That share.
+    n_iter_no_change : int, default=10
+        Epochs without improvement that are borne.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the weights, held-out rows, order and noise.
+    verbose : bool or int, default=False
+        1: show a progress bar; more: print the loss of each epoch too.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training; scores and codes have that of X, at least this.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train and compute; "auto" takes a GPU if there is one.
+    checkpoint : path or None, default=None
+        File for the state of the run, written after each epoch.
+    resume : bool, default=False
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+
+    Attributes
+    ----------
+    net_ : torch module
+    mean_, scale_ : arrays of shape (d,)
+        Standardisation of the columns.
+    image_shape_ : tuple or None
+        Shape of an image, if stacks of images were given.
+    loss_ : float
+        Training loss of the last epoch.
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss and its terms (reconstruction, contraction), valid_loss with
+        early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.generative import Autoencoder
+    >>> t = np.random.default_rng(0).uniform(-3, 3, (300, 1))
+    >>> X = np.hstack([t, t**2, np.sin(t)])  # a curve: one number tells a row
+    >>> model = Autoencoder(1, n_epochs=200, random_state=0, device="cpu").fit(X)
+    >>> model.encode(X).shape, bool(model.reconstruction_error(X).mean() < 0.1)
+    ((300, 1), True)
+    """
+
+    _: KW_ONLY
+    hidden_layer_sizes: LayerSizes = (64,)
+    activation: Activation = "elu"
+    tied_weights: Flag = False
+    corruption: Literal["gaussian", "masking"] = "gaussian"
+    noise: NonNegative = 0.0
+    contraction: NonNegative = 0.0
+    weight_decay: NonNegative = 0.0
+    learning_rate_init: Positive = 0.003
+    n_epochs: Count = 100
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), or images (n, h, w) or (n, h, w, channels)
+        y : ignored
+        sample_weight : array of shape (n,) or None
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _build_net(self, n_features, n_classes):
+        if self.corruption == "masking" and self.noise >= 1:
+            raise ParameterError(
+                "noise must be below 1 if corruption is 'masking': it is the share of "
+                f"entries that are masked, got {self.noise}."
+            )
+        return dense_autoencoder(
+            self,
+            n_features,
+            corruption=self.corruption,
+            noise=self.noise,
+            contraction=self.contraction,
+        )
+
+    def transform(self, X):
+        """`encode`: the code of each row, (n, n_components)."""
+        return self.encode(X)
+
+    def inverse_transform(self, X):
+        """`decode`: the row of each code, (n, d)."""
+        return self.decode(X)

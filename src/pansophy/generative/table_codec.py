@@ -1,0 +1,302 @@
+"""Tables of mixed columns as arrays of numbers, and back.
+
+A column of many different numbers is mapped to normal scores by its own quantiles,
+
+    z = Phi^-1(F(x)),   x = F^-1(Phi(z))                                          (1)
+
+F being the distribution of the training rows, linear between 1001 quantiles; a
+value that many rows share has the middle of its steps. So skewed columns, columns with
+atoms and outliers all become roughly normal, and what comes back has the range, the
+decimals and the atoms of the column. Where values are missing, a second column says so.
+
+All other columns (text, categories, booleans, numbers of few values) become the number
+of their level; a missing value is a level of its own. Dates are numbers of days.
+
+Shapes    table (n, columns)   array (n, encoded columns)
+"""
+
+import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..core.codes import as_column, encode_values, missing_mask
+from ..core.frames import column_names, column_reader
+from ..core.labels import plain_numbers
+from ..persist.saved_state import FloatArray, saved_state
+
+FEW_VALUES = 10  # numbers of at most so many values are levels
+N_QUANTILES = 1001
+MOST_DECIMALS = 6
+DAY = np.timedelta64(1, "D")
+EPOCH = datetime.date(1970, 1, 1)
+
+
+@saved_state(knots=FloatArray(None, finite=True))
+class TableColumn(NamedTuple):
+    """What training rows have taught about a column."""
+
+    name: Any
+    kind: str  # "number", "date" or "level"
+    dtype: str  # as the table's library calls it; empty for arrays
+    levels: list  # values of a column of levels; the last is None if some are missing
+    knots: np.ndarray  # quantiles of a column of numbers, evenly spaced
+    decimals: int  # of the numbers; -1: as many as floating point has
+    some_missing: bool
+    n_rows: int
+
+    @property
+    def width(self) -> int:
+        """Encoded columns."""
+        return 1 + (self.kind != "level" and self.some_missing)
+
+    def encode(self, values) -> np.ndarray:
+        """A column as numbers (n, width)."""
+        if self.kind == "level":
+            return self._level_codes(values)[:, None]
+        x = as_numbers(values)
+        if x is None:
+            raise ValueError(
+                f"column {self.name!r} held numbers in training, and now other values."
+            )
+        missing = np.isnan(x)
+        if missing.any() and not self.some_missing:
+            raise ValueError(
+                f"column {self.name!r} has missing values, but had none in training."
+            )
+        z = np.where(missing, 0.0, self.normal_scores(np.where(missing, 0.0, x)))
+        return (
+            np.stack([z, missing.astype(float)], 1) if self.some_missing else z[:, None]
+        )
+
+    def decode(self, encoded) -> np.ndarray:
+        """A column of the table from its numbers (n, width)."""
+        if self.kind == "level":
+            places = np.clip(np.rint(encoded[:, 0]), 0, len(self.levels) - 1)
+            levels = np.empty(len(self.levels), dtype=object)
+            levels[:] = self.levels
+            return levels[places.astype(int)]
+        q = np.linspace(0, 1, len(self.knots))
+        x = np.interp(ndtr(encoded[:, 0]), q, self.knots)
+        if self.decimals >= 0:
+            x = np.round(x, self.decimals)
+        if self.some_missing:
+            x = np.where(encoded[:, 1] > 0.5, np.nan, x)
+        return as_dates(x) if self.kind == "date" else x
+
+    def normal_scores(self, x) -> np.ndarray:
+        """z of eq. (1)."""
+        v = self.knots
+        if len(v) < 2:
+            return np.zeros(len(x))
+        q = np.linspace(0, 1, len(v))
+        left, right = np.searchsorted(v, x, "left"), np.searchsorted(v, x, "right")
+        last = len(v) - 1
+        atom = (q[np.minimum(left, last)] + q[np.clip(right - 1, 0, last)]) / 2
+        p = np.where(right > left, atom, np.interp(x, v, q))
+        edge = 0.5 / self.n_rows  # the extremes of n rows are not infinitely far
+        return ndtri(np.clip(p, edge, 1 - edge))
+
+    def _level_codes(self, values):
+        place = {level: float(i) for i, level in enumerate(self.levels)}
+        values = as_column(values)
+        missing = missing_mask(values)
+        codes = np.empty(len(values))
+        for i, (value, gone) in enumerate(zip(values.tolist(), missing)):
+            code = place.get(None if gone else value)
+            if code is None:
+                what = "a missing value" if gone else repr(value)
+                raise ValueError(
+                    f"column {self.name!r} holds {what}, which training rows did not."
+                )
+            codes[i] = code
+        return codes
+
+
+class TableCodec(NamedTuple):
+    """The columns of a table, and what kind of table it was."""
+
+    columns: list[TableColumn]
+    library: str  # "pandas", "polars", "pyarrow" or "array"
+
+    def encode(self, table) -> np.ndarray:
+        """A table as numbers: (n, encoded columns)."""
+        read = column_reader(table)
+        parts = [c.encode(read(j)) for j, c in enumerate(self.columns)]
+        return np.concatenate(parts, axis=1)
+
+    def decode(self, encoded) -> Any:
+        """A table of the library of the training table."""
+        ends = np.cumsum([c.width for c in self.columns])
+        parts = np.split(np.asarray(encoded, float), ends[:-1], axis=1)
+        values = [c.decode(part) for c, part in zip(self.columns, parts)]
+        if self.library == "array":
+            return stack_columns(values)
+        named = {c.name: v for c, v in zip(self.columns, values)}
+        return make_table(named, self)
+
+    @property
+    def places(self) -> list[int]:
+        """The first encoded column of each column."""
+        widths = [c.width for c in self.columns]
+        return np.cumsum([0, *widths])[:-1].tolist()
+
+
+def as_numbers(values):
+    """A column as float64 with NaN where missing; dates as days; None if it is text."""
+    values = plain_numbers(as_column(values))
+    kind = values.dtype.kind
+    if kind in "mM":
+        days = values.astype("datetime64[us]") - np.datetime64(0, "us")
+        return np.where(np.isnat(values), np.nan, days / DAY)
+    if kind in "iuf":
+        return values.astype(float)
+    if kind != "O":
+        return None
+    missing = missing_mask(values)
+    here = values[~missing].tolist()
+    if not here or any(isinstance(v, (bool, str)) for v in here):
+        return None
+    if all(isinstance(v, datetime.date) for v in here):
+        return as_numbers(
+            np.array(
+                [None if m else v for m, v in zip(missing, values)], "datetime64[us]"
+            )
+        )
+    try:
+        return np.array([np.nan if m else float(v) for m, v in zip(missing, values)])
+    except (TypeError, ValueError):
+        return None
+
+
+def as_dates(days) -> np.ndarray:
+    """Days since 1970 as dates, NaT where NaN."""
+    gone = np.isnan(days)
+    micros = np.rint(np.where(gone, 0, days) * 86_400e6).astype("int64")
+    dates = micros.astype("datetime64[us]")
+    dates[gone] = np.datetime64("NaT")
+    return dates
+
+
+def is_date(values) -> bool:
+    """Whether the column holds dates."""
+    values = as_column(values)
+    if values.dtype.kind == "M":
+        return True
+    if values.dtype.kind != "O":
+        return False
+    here = values[~missing_mask(values)].tolist()
+    return bool(here) and all(isinstance(v, datetime.date) for v in here)
+
+
+def count_decimals(x) -> int:
+    """Fewest decimals that hold all numbers; -1 if it takes more than six."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.allclose(np.round(x, decimals), x, rtol=1e-12, atol=0):
+            return decimals
+    return -1
+
+
+def smoothed_quantiles(x, w=None) -> np.ndarray:
+    """Quantiles of weighted numbers, flat at atoms and linear between single values.
+
+    A value of weight c holds the mass c less that of the lightest value, half of which
+    is on each side; without repeated values that is linear interpolation.
+    """
+    values, place = np.unique(x, return_inverse=True)
+    mass = np.bincount(place, w)
+    half = mass[mass > 0].min() / 2
+    ends = np.cumsum(mass)
+    levels = np.stack([ends - mass + half, ends - half], axis=1).ravel() / ends[-1]
+    q = np.linspace(0, 1, N_QUANTILES)
+    return np.interp(q, levels, np.repeat(values, 2))
+
+
+def learn_column(name, values, dtype, w) -> TableColumn:
+    """What training rows teach about one column."""
+    n = len(values)
+    x = as_numbers(values)
+    none = np.zeros(0)
+    if x is not None:
+        if np.isinf(x).any():
+            raise ValueError(f"column {name!r} of X contains infinity.")
+        gone = np.isnan(x)
+        here = x[~gone]
+        distinct = np.unique(here)
+        if len(distinct) > FEW_VALUES:
+            knots = smoothed_quantiles(here, None if w is None else w[~gone])
+            kind = "date" if is_date(values) else "number"
+            return TableColumn(
+                name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n
+            )
+    codes, levels = encode_values(values)
+    listed = levels.tolist()
+    if x is None and len(listed) > max(50, n // 2):
+        raise ValueError(
+            f"column {name!r} has {len(listed)} different values in {n} rows: it looks "
+            "like an identifier or free text. Drop it."
+        )
+    if (codes < 0).any():
+        listed = [*listed, None]
+    return TableColumn(
+        name, "level", dtype, listed, none, -1, bool((codes < 0).any()), n
+    )
+
+
+def learn_table_codec(table, w=None) -> TableCodec:
+    """Read the columns of a training table: array, data frame or Arrow table.
+
+    `w` are weights above 0, or None.
+    """
+    names = column_names(table)
+    read = column_reader(table)
+    width = len(names) if names is not None else np.shape(table)[1]
+    columns = []
+    for j in range(width):
+        dtype = ""
+        if names is not None and hasattr(table, "dtypes"):
+            dtype = str(list(table.dtypes)[j])
+        name = j if names is None else names[j]
+        columns.append(learn_column(name, as_column(read(j)), dtype, w))
+    return TableCodec(columns, table_library(table, names))
+
+
+def table_library(table, names) -> str:
+    """Which library a table is of."""
+    if names is None:
+        return "array"
+    top = type(table).__module__.split(".")[0]
+    return top if top in ("pandas", "polars") else "pyarrow"
+
+
+def stack_columns(values) -> np.ndarray:
+    """Columns as an array: of numbers if all are, else of objects."""
+    numbers = [as_numbers(v) for v in values]
+    if all(x is not None for x in numbers):
+        return np.stack(numbers, axis=1)
+    made = np.empty((len(values[0]), len(values)), dtype=object)
+    for j, column in enumerate(values):
+        made[:, j] = column
+    return made
+
+
+def make_table(named: dict, codec: TableCodec) -> Any:
+    """Columns as a table of the library of the training table."""
+    plain = {name: plain_numbers(column) for name, column in named.items()}
+    if codec.library == "pandas":
+        import pandas as pd
+
+        frame = pd.DataFrame(plain)
+        for column in codec.columns:
+            if column.dtype and not frame[column.name].isna().any():
+                frame[column.name] = frame[column.name].astype(column.dtype)
+        return frame
+    listed = {k: v.tolist() if v.dtype == object else v for k, v in plain.items()}
+    if codec.library == "polars":
+        import polars as pl
+
+        return pl.DataFrame(listed)
+    import pyarrow as pa
+
+    return pa.table(listed)

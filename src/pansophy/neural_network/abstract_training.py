@@ -1,0 +1,120 @@
+"""Parameters of training that all deep estimators share, and what they mean.
+
+A net is fitted by `nn.train` with AdamW and a rate that rises for a tenth of the steps
+and then falls along a half cosine over `n_epochs` epochs. The deep classifiers and
+regressors (`abstract_net`) and the generative models build on this class.
+
+Refs      [Loshchilov2019] AdamW
+"""
+
+import copy
+import math
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.model_selection import train_test_split
+
+from .. import nn
+from ..base import Estimator
+from ..core.random import draw_seed
+from ..nn.schedules import warmup_cosine
+from ..params import Count, Flag, NonNegative, Positive, Verbosity
+from ..typing import Seed
+from .mlp import DeviceName, FractionBelowOne
+
+BLOCK_VALUES = 1 << 20  # input values that go through a net at once
+WARM_UP = 0.1  # of the steps, in which the rate rises
+
+
+@dataclass(eq=False, repr=False)
+class AbstractTraining(Estimator):
+    """Parameters of a training run; the estimators describe them."""
+
+    _: KW_ONLY
+    weight_decay: NonNegative = 1e-4
+    batch_size: Literal["auto"] | Count = "auto"
+    learning_rate: Literal["cosine", "constant"] = "cosine"
+    learning_rate_init: Positive = 0.001
+    n_epochs: Count = 30
+    early_stopping: Flag = False
+    validation_fraction: FractionBelowOne = 0.1
+    n_iter_no_change: Count = 10
+    random_state: Seed = None
+    verbose: Verbosity = False
+    dtype: Literal["float32", "float64"] = "float32"
+    device: DeviceName = "auto"
+    checkpoint: str | Path | None = None
+    resume: Flag = False
+
+    _tensors = False
+
+    def _training_options(self, net, n, valid) -> dict:
+        """Options of `nn.train` for a net, n training rows and rows to stop by."""
+        batch = self._batch_size(n)
+        steps = self.n_epochs * math.ceil(n / batch)
+        cosine = self.learning_rate == "cosine"
+        stop = None
+        if valid is not None:
+            stop = nn.EarlyStopping("valid_loss", patience=self.n_iter_no_change)
+        return {
+            "epochs": self.n_epochs,
+            "batch_size": batch,
+            "optimiser": self._optimiser(net),
+            "schedule": warmup_cosine(int(WARM_UP * steps)) if cosine else None,
+            "device": self.device,
+            "valid": valid,
+            "stop": stop,
+            "checkpoint": self.checkpoint,
+            "resume": bool(self.resume),
+        }
+
+    def _optimiser(self, net) -> Any:
+        """AdamW; what the net lists in `undecayed` (embeddings, say) does not decay."""
+        rule = nn.Adam(self.learning_rate_init, decay=self.weight_decay)
+        learns = {name for name, p in net.named_parameters() if p.requires_grad}
+        listed = learns.intersection(getattr(net, "undecayed", ()))
+        if not listed:
+            return rule
+        names = dict.fromkeys(sorted(listed), rule._replace(decay=0.0))
+        return nn.ParameterGroups(names, rule)
+
+    def _batch_size(self, n):
+        """Few enough rows that an epoch has some twenty steps, from 32 up to 256."""
+        if self.batch_size == "auto":
+            return min(n, max(32, min(256, n // 20)))
+        return min(self.batch_size, n)
+
+    def _held_out_split(self, n, rng, strata=None):
+        """Positions of rows to train on, and of rows to stop by; both ascend."""
+        if strata is not None and np.bincount(strata)[np.unique(strata)].min() < 2:
+            strata = None
+        inside, outside = train_test_split(
+            np.arange(n),
+            test_size=self.validation_fraction,
+            random_state=draw_seed(rng),
+            stratify=strata,
+        )
+        return np.sort(inside), np.sort(outside)
+
+
+def tensor_blocks(inputs, block, device, dtype):
+    """Arrays cut into blocks of rows, as tensors; numbers in this precision."""
+    for i in range(0, len(inputs[0]), block):
+        part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
+        yield [a.to(dtype) if a.is_floating_point() else a for a in part]
+
+
+def detached_net(net):
+    """A copy of a trained net on the CPU, without gradients, for prediction."""
+    grads = [p.grad for p in net.parameters()]
+    for p in net.parameters():
+        p.grad = None
+    made = copy.deepcopy(net).cpu().eval()
+    for p, grad in zip(net.parameters(), grads):
+        p.grad = grad
+    for p in made.parameters():
+        p.data = p.data.clone()  # not a view of all parameters
+    return made

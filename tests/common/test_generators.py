@@ -1,0 +1,202 @@
+"""Every generative model on a net keeps the contract of `AbstractGenerator`.
+
+Small settings come from `testing.quick_instance`; a model that needs labels says so by
+`_needs_labels`.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils import get_tags
+
+pytest.importorskip("torch")
+
+from pansophy import load, save
+from pansophy.base import InterruptedFitWarning
+from pansophy.generative.abstract_generator import (
+    GeneratorRows,
+    batch_mean,
+)
+from pansophy.testing import all_generators, quick_instance
+
+GENERATORS = [pytest.param(cls, id=name) for name, cls in all_generators()]
+every_generator = pytest.mark.parametrize("cls", GENERATORS)
+
+
+def quick(cls, **params):
+    """A model of small size that trains for few epochs."""
+    params = {"n_epochs": 2, "random_state": 0, "device": "cpu", **params}
+    return quick_instance(cls).set_params(**params)
+
+
+def labels_for(model, n):
+    """Labels if the model must have them."""
+    return np.arange(n) % 3 if getattr(model, "_needs_labels", False) else None
+
+
+def small_rows(n=30, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) * [1.0, 10.0, 0.1, 2.0][:d] + [5.0, 0, -1, 2][:d]
+
+
+def fitted(cls, X, **params):
+    model = quick(cls, **params)
+    return model.fit(X, labels_for(model, len(X)))
+
+
+def scores_of(model, X):
+    if not hasattr(model, "score_samples"):
+        return np.zeros(len(X))
+    return model.score_samples(X)
+
+
+@every_generator
+@pytest.mark.parametrize("d", [1, 4])
+def test_thirty_rows(cls, d):
+    X = small_rows(d=d)
+    model = fitted(cls, X)
+    made = model.sample(7, random_state=1)
+    assert made.shape == (7, d) and made.dtype == X.dtype
+    assert np.isfinite(made).all()
+    assert np.isfinite(scores_of(model, X)).all()
+    assert np.all(np.isfinite(model.history_["loss"]))
+    assert len(model.history_["loss"]) == model.n_iter_ == 2
+
+
+@every_generator
+def test_constant_columns(cls):
+    X = small_rows()
+    X[:, 1] = 3.0
+    X[:, 2] = 0.0
+    model = fitted(cls, X)
+    assert np.isfinite(model.sample(5, random_state=0)).all()
+    assert np.isfinite(scores_of(model, X)).all()
+
+
+@every_generator
+def test_missing_values_are_refused_or_modelled(cls):
+    X = small_rows()
+    X[3, 1] = np.nan
+    model = quick(cls)
+    if get_tags(model).input_tags.allow_nan:  # they are modelled, and come back
+        made = model.fit(X, labels_for(model, len(X))).sample(2000, random_state=0)
+        assert np.isnan(made[:, 1]).any() and not np.isnan(made[:, 0]).any()
+        return
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, labels_for(model, len(X)))
+
+
+@every_generator
+def test_samples_repeat_by_seed(cls):
+    X = small_rows()
+    model = fitted(cls, X)
+    again = fitted(cls, X)
+    first = model.sample(5, random_state=3)
+    np.testing.assert_array_equal(first, model.sample(5, random_state=3))
+    np.testing.assert_array_equal(first, again.sample(5, random_state=3))
+    assert not np.array_equal(first, model.sample(5, random_state=4))
+
+
+@every_generator
+def test_saved_model_says_the_same(cls, tmp_path):
+    X = small_rows()
+    model = fitted(cls, X)
+    save(model, tmp_path / "model.pansophy")
+    loaded = load(tmp_path / "model.pansophy")
+    np.testing.assert_array_equal(
+        model.sample(5, random_state=3), loaded.sample(5, random_state=3)
+    )
+    np.testing.assert_array_equal(scores_of(model, X), scores_of(loaded, X))
+
+
+@every_generator
+def test_interrupted_training_leaves_a_model(cls, monkeypatch):
+    X = small_rows()
+    model = quick(cls, n_epochs=50)
+    build, calls = model._build_net, []
+
+    def interrupting(*sizes):
+        net = build(*sizes)
+        losses = net.losses
+
+        def count(batch):
+            calls.append(1)
+            if len(calls) > 2:
+                raise KeyboardInterrupt
+            return losses(batch)
+
+        net.losses = count
+        return net
+
+    monkeypatch.setattr(model, "_build_net", interrupting)
+    # the copy of the net that is kept must not hold the counting function
+    monkeypatch.setattr(
+        "pansophy.generative.abstract_generator.detached_net", _detached_without_count
+    )
+    with pytest.warns(InterruptedFitWarning):
+        model.fit(X, labels_for(model, len(X)))
+    assert model.interrupted_
+    assert np.isfinite(model.sample(4, random_state=0)).all()
+    assert np.isfinite(scores_of(model, X)).all()
+
+
+def _detached_without_count(net):
+    from pansophy.neural_network.abstract_training import detached_net
+
+    net.__dict__.pop("losses", None)
+    return detached_net(net)
+
+
+@every_generator
+def test_rows_of_weight_zero_are_left_out(cls):
+    X = small_rows()
+    kept = np.arange(len(X)) % 3 > 0
+    odd = np.where(kept[:, None], X, 1e3)
+    model = quick(cls)
+    y = labels_for(model, len(X))
+    model.fit(odd, y, sample_weight=kept.astype(float))
+    other = quick(cls).fit(X[kept], None if y is None else y[kept], np.ones(kept.sum()))
+    np.testing.assert_allclose(
+        model.sample(5, random_state=0), other.sample(5, random_state=0)
+    )
+
+
+@every_generator
+def test_samples_have_the_units_of_the_rows(cls):
+    """Standardisation is undone: rows in other units give samples in these units."""
+    X = small_rows()
+    factor, shift = 1000.0, -50.0
+    a, b = fitted(cls, X), fitted(cls, X * factor + shift)
+    if not np.array_equal(a.mean_, b.mean_):  # the model standardises
+        np.testing.assert_allclose(
+            a.sample(5, random_state=0) * factor + shift,
+            b.sample(5, random_state=0),
+            rtol=1e-3,
+            atol=1e-3 * factor,
+        )
+
+
+@every_generator
+def test_early_stopping_holds_rows_out(cls):
+    X = small_rows(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a tiny net may overfit: not asked here
+        model = fitted(cls, X, early_stopping=True, validation_fraction=0.3)
+    assert len(model.history_["valid_loss"]) == model.n_iter_
+
+
+def test_weighted_mean_counts_rows():
+    torch = pytest.importorskip("torch")
+    values = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
+    w = torch.tensor([1.0, 0.0, 3.0], dtype=torch.float64)
+    repeated = torch.tensor([1.0, 4.0, 4.0, 4.0], dtype=torch.float64)
+    assert batch_mean(values, {"w": w}) == batch_mean(repeated, {})
+    assert batch_mean(values, {"w": 0 * w}) == 0
+
+
+def test_rows_are_taken_together():
+    rows = GeneratorRows(np.arange(6.0).reshape(3, 2), np.arange(3), None)
+    part = rows.take([2, 0])
+    assert part.w is None and part.y.tolist() == [2, 0]
+    assert part.arrays("float32")["X"].dtype == np.float32

@@ -1,0 +1,39 @@
+"""Sparse autoencoder: activations are pulled to rho."""
+
+import numpy as np
+import pytest
+
+from pansophy.generative import Autoencoder, SparseAutoencoder
+
+X = np.random.default_rng(0).normal(size=(200, 5)) @ np.random.default_rng(1).normal(
+    size=(5, 5)
+)
+OPTIONS = {"n_epochs": 60, "batch_size": 50, "random_state": 0, "device": "cpu"}
+FAST = {**OPTIONS, "learning_rate_init": 0.05}
+
+
+def test_mean_activation_moves_to_the_target():
+    activity = [
+        SparseAutoencoder(10, sparsity=beta, **FAST).fit(X).encode(X).mean()
+        for beta in (0.0, 0.3, 30.0)
+    ]
+    assert activity[0] > activity[1] > activity[2]
+    assert activity[2] == pytest.approx(0.05, abs=0.03)
+
+
+def test_without_penalty_it_is_the_plain_model():
+    model = SparseAutoencoder(3, sparsity=0.0, **OPTIONS).fit(X)
+    assert set(model.history_) >= {"reconstruction"}
+    assert "sparsity" not in model.history_
+    plain = Autoencoder(3, hidden_layer_sizes=(), learning_rate_init=0.01, **OPTIONS)
+    net = plain.fit(X).net_
+    net.code_activation = "logistic"  # what remains of the difference
+    first = {k: v.shape for k, v in net.state_dict().items()}
+    assert first == {k: v.shape for k, v in model.net_.state_dict().items()}
+
+
+def test_codes_lie_between_0_and_1_and_samples_too():
+    model = SparseAutoencoder(8, **OPTIONS).fit(X)
+    codes = model.encode(X)
+    assert (codes > 0).all() and (codes < 1).all()
+    assert model.sample(5, random_state=0).shape == (5, 5)

@@ -1,0 +1,101 @@
+"""Synthetic tables: marginals, dependence, classes, missing values, saving."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pansophy import load, save
+from pansophy.generative import TableVAE, memorisation_report
+
+RNG = np.random.default_rng(0)
+N = 600
+AGE = RNG.integers(18, 90, N)
+FRAME = pd.DataFrame(
+    {
+        "age": AGE,
+        "retired": AGE > 65,
+        "income": np.where(
+            RNG.random(N) < 0.2, np.nan, 100 * np.exp(AGE / 40) + RNG.normal(0, 40, N)
+        ),
+        "plan": np.where(
+            RNG.random(N) < 0.9, np.where(AGE > 50, "gold", "basic"), None
+        ),
+    }
+)
+LABEL = np.where(AGE + RNG.normal(0, 15, N) > 54, "yes", "no")
+OPTIONS = {"random_state": 0, "device": "cpu", "n_epochs": 60}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TableVAE(4, hidden_layer_sizes=(64,), **OPTIONS).fit(FRAME[:400])
+
+
+def test_frames_in_frames_out(model):
+    made = model.sample(2000, random_state=0)
+    assert list(made.columns) == list(FRAME.columns)
+    assert made.dtypes.astype(str).tolist() == FRAME.dtypes.astype(str).tolist()
+    assert made.age.between(18, 89).all()
+    assert made.income.isna().mean() == pytest.approx(0.2, abs=0.06)
+    assert made.plan.isna().mean() == pytest.approx(0.1, abs=0.06)
+    assert made.age.mean() == pytest.approx(FRAME.age.mean(), abs=4)
+
+
+def test_dependence_between_columns_of_different_kinds(model):
+    made = model.sample(2000, random_state=0)
+    assert made.age[made.retired].mean() > made.age[~made.retired].mean() + 25
+    gold = (made.plan == "gold")[made.plan.notna()]
+    assert made.age[gold.index][gold].mean() > 60
+    both = made.dropna()
+    assert np.corrcoef(both.age, both.income)[0, 1] > 0.5
+
+
+def test_no_rows_are_copied(model):
+    report = memorisation_report(
+        FRAME[:400], model.sample(400, random_state=1), FRAME[400:], random_state=0
+    )
+    assert report.n_copies <= 2 * report.expected_copies + 2
+    assert not report.memorised, str(report)
+
+
+def test_rows_of_a_class_carry_the_signal():
+    model = TableVAE(4, hidden_layer_sizes=(64,), **OPTIONS).fit(FRAME, LABEL)
+    yes = model.sample(500, y="yes", random_state=0)
+    no = model.sample(500, y="no", random_state=0)
+    assert yes.age.mean() > no.age.mean() + 15
+    assert model.score(FRAME, LABEL) > model.score(FRAME, LABEL[::-1])
+
+
+def test_saved_and_loaded(model, tmp_path):
+    save(model, tmp_path / "table.pansophy")
+    loaded = load(tmp_path / "table.pansophy")
+    pd.testing.assert_frame_equal(
+        model.sample(50, random_state=3), loaded.sample(50, random_state=3)
+    )
+    np.testing.assert_array_equal(
+        model.score_samples(FRAME), loaded.score_samples(FRAME)
+    )
+
+
+def test_codes_and_reconstructions(model):
+    rows = FRAME[:50]
+    assert model.encode(rows).shape == (50, 4)
+    back = model.reconstruct(rows)
+    assert (back.age - rows.age).abs().mean() < 8
+    assert (back.retired == rows.retired).mean() > 0.9
+    odd = rows.assign(retired=~rows.retired)
+    assert model.score(rows) > model.score(odd) + 1
+
+
+def test_weights_choose_rows():
+    w = (AGE > 60).astype(float)
+    model = TableVAE(2, hidden_layer_sizes=(32,), **OPTIONS)
+    made = model.fit(FRAME, sample_weight=w).sample(300, random_state=0)
+    assert made.age.min() > 60
+
+
+def test_names_of_columns_are_checked(model):
+    with pytest.raises(ValueError, match="feature names"):
+        model.score_samples(FRAME.rename(columns={"age": "years"}))
+    with pytest.raises(ValueError, match="X has 600 rows, but y has 10 entries"):
+        TableVAE().fit(FRAME, LABEL[:10])
