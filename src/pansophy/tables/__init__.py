@@ -8,7 +8,7 @@ them. `fuzzy_join` joins tables by names that are nearly the same.
 """
 
 from .column_values import TableError
-from .fuzzy_join import fuzzy_join
+from .fuzzy_joins import fuzzy_join
 from .mixed_frame import MixedFrame
 from .prepare import Preparation
 from .read import read_table, reading_notes

@@ -221,6 +221,15 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
     copy_documents(cursors, folder, settings)
 
 
+def read_part(path, dtype, start, stop):
+    """Numbers start, ..., stop - 1 of a file.
+
+    Read and not mapped: pages of a mapped file would count as memory until the end.
+    """
+    size = np.dtype(dtype).itemsize
+    return np.fromfile(path, dtype, stop - start, offset=start * size)
+
+
 def join_postings(cursors, taken, union, n_terms):
     """Postings of the terms of `union`; moves the cursors on.
 
@@ -244,10 +253,11 @@ def join_postings(cursors, taken, union, n_terms):
     counts = np.empty(total, cursors[0].segment.count_type)
     for cursor, (at, starts) in zip(cursors, spans):
         if len(at):
-            cut = slice(int(starts[0]), int(starts[-1]))
+            segment = cursor.segment
+            cut = (int(starts[0]), int(starts[-1]))
             loops.copy_postings(
-                np.asarray(cursor.segment.documents[cut]),
-                np.asarray(cursor.segment.counts[cut]),
+                read_part(segment.folder / "documents.bin", np.int32, *cut),
+                read_part(segment.folder / "counts.bin", segment.count_type, *cut),
                 starts - starts[0],
                 place[at],
                 documents,
@@ -270,10 +280,12 @@ def copy_documents(cursors, folder, settings) -> None:
     ):
         before = 0
         for cursor in cursors:
-            tokens = cursor.segment.tokens
+            n_tokens = len(cursor.segment.tokens)
+            path = cursor.segment.folder / "tokens.bin"
             # the last entry is the border of fields, which stays
             numbers = np.append(cursor.new_numbers, np.int32(FIELD_BORDER))
-            for at in range(0, len(tokens), COPIED_TOKENS):
-                numbers[tokens[at : at + COPIED_TOKENS]].tofile(file)
+            for at in range(0, n_tokens, COPIED_TOKENS):
+                end = min(at + COPIED_TOKENS, n_tokens)
+                numbers[read_part(path, np.int32, at, end)].tofile(file)
             (np.asarray(cursor.segment.token_ends) + before).tofile(ends)
-            before += len(tokens)
+            before += n_tokens
