@@ -195,7 +195,7 @@ SMALL_FLOW = {
     "dtype": "float64",
 }
 FULL_BATCH = {"n_epochs": 5, "batch_size": 1000, "dtype": "float64"}
-SMALL_AUTOENCODER = {"hidden_layer_sizes": (8,), **FULL_BATCH}
+SMALL_AUTOENCODER: dict = {"hidden_layer_sizes": (8,), **FULL_BATCH}
 SMALL_CONV_AUTOENCODER = {"n_filters": (4,), **FULL_BATCH}
 SMALL_SEQUENCE = {
     "architecture": "rnn",
