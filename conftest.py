@@ -17,7 +17,7 @@ collect_ignore_glob = []
 if importlib.util.find_spec("triton") is None:
     collect_ignore_glob.append("src/pansophy/nn/*_triton.py")
 
-# A worker keeps millions of objects of the compiler, which a full collection walks over.
+# A worker keeps millions of objects of the compiler; a full collection visits all.
 gc.set_threshold(50_000, 20, 50)
 
 # Generators without a seed ask NumPy for bits, and NumPy the operating system.

@@ -134,7 +134,7 @@ def ours_mamba(payload):
     torch.manual_seed(0)
     layer = Mamba(64, n_states=16, head_size=16)
     layer(payload[1]).square().sum().backward()
-    return layer.in_weight.grad
+    return layer.in_projection.weight.grad
 
 
 def mamba_by_steps(payload):
@@ -145,7 +145,7 @@ def mamba_by_steps(payload):
     torch.manual_seed(0)
     layer = Mamba(64, n_states=16, head_size=16, method="loop")
     layer(payload[1]).square().sum().backward()
-    return layer.in_weight.grad
+    return layer.in_projection.weight.grad
 
 
 def always_equal(payload, result):

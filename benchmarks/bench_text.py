@@ -1,4 +1,4 @@
-"""Text: counts, search, byte-pair encoding, distances and n-grams, and their peers."""
+"""Text: counts, search, tokens, distances, n-grams and topics, and their peers."""
 
 import pydoc_data.topics
 
@@ -206,6 +206,152 @@ def size_of_vocabulary(texts, n):
     return -min(n, len({word for text in texts for word in text}))
 
 
+def disk_index_ours(payload):
+    import tempfile
+
+    from pansophy.text import BM25Index
+
+    folder = tempfile.mkdtemp()
+    index = BM25Index.create(f"{folder}/index", method="lucene", positions=False)
+    index.add(payload[0])
+    return folder
+
+
+def disk_index_bm25s(payload):
+    import tempfile
+
+    model = index_bm25s(payload)
+    folder = tempfile.mkdtemp()
+    model.save(f"{folder}/index")
+    return folder
+
+
+def documents_on_disk(payload, folder):
+    """Both keep all of them; the folder is removed."""
+    import shutil
+
+    shutil.rmtree(folder)
+    return -len(payload[0])
+
+
+def disk_corpus(size):
+    payload = zipf_corpus(size)
+    ours = f"{disk_index_ours(payload)}/index"
+    return payload[1][:200], ours, f"{disk_index_bm25s(payload)}/index"
+
+
+def disk_search_ours(payload):
+    from pansophy.text import BM25Index
+
+    queries, folder, _ = payload
+    return BM25Index(folder).search(queries, 10).scores
+
+
+def disk_search_bm25s(payload):
+    import bm25s
+
+    queries, _, folder = payload
+    model = bm25s.BM25.load(folder, mmap=True)
+    tokens = bm25s.tokenize(queries, stopwords=None, show_progress=False)
+    return model.retrieve(tokens, k=10, show_progress=False, n_threads=2).scores
+
+
+def unigram_ours(texts):
+    from pansophy.text import Unigram
+
+    model = Unigram(4000).fit(texts)
+    return sum(len(model.encode(text)) for text in TOPICS)
+
+
+def unigram_tokenizers(texts):
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    peer = Tokenizer(models.Unigram())
+    peer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=4000, initial_alphabet=alphabet, show_progress=False
+    )
+    peer.train_from_iterator(texts, trainer)
+    return sum(len(peer.encode(text).ids) for text in TOPICS)
+
+
+def tokens_of_topics(texts, n):
+    """The fewer tokens for the same vocabulary the better."""
+    return n / 1e5
+
+
+def topic_corpus(size):
+    """Documents of 100 words from topics, for training, and 200 others."""
+    from scipy import sparse
+
+    from pansophy.text import sample_topic_corpus
+
+    documents, topics = size
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(2000, 0.05), size=topics)
+    lengths = rng.integers(50, 150, documents + 200)
+    X, _ = sample_topic_corpus(phi, lengths, alpha=0.1, random_state=1)
+    X = sparse.csr_matrix(X)
+    train = X[:documents]
+    words = [
+        [str(w) for w, c in zip(row.indices, row.data) for _ in range(int(c))]
+        for row in train
+    ]
+    return train, X[documents:], words, topics
+
+
+def gibbs_ours(payload):
+    from pansophy.text import LatentDirichletAllocation
+
+    train, _, _, topics = payload
+    model = LatentDirichletAllocation(
+        topics, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=150, n_samples=1,
+        random_state=0,
+    )  # fmt: skip
+    return model.fit(train).components_
+
+
+def gibbs_tomotopy(payload):
+    import tomotopy
+
+    train, _, words, topics = payload
+    model = tomotopy.LDAModel(k=topics, alpha=0.1, eta=0.01, seed=1)
+    for text in words:
+        model.add_doc(text)
+    model.optim_interval = 0
+    model.train(150, workers=1)
+    out = np.full((topics, train.shape[1]), 1e-12)
+    known = [int(word) for word in model.used_vocabs]
+    for k in range(topics):
+        out[k, known] = model.get_topic_word_dist(k)
+    return out
+
+
+def held_out_perplexity(payload, components):
+    """log of the perplexity of documents that were not learned from."""
+    from pansophy.text import LatentDirichletAllocation
+
+    _, test, _, topics = payload
+    model = LatentDirichletAllocation(topics, max_iter=1).fit(test)
+    model.components_ = np.asarray(components)
+    model.doc_topic_prior_ = 0.1
+    return float(np.log(model.perplexity(test)))
+
+
+def variational(package):
+    def fit(payload):
+        import importlib
+
+        module = importlib.import_module(f"{package}.decomposition")
+        model = module.LatentDirichletAllocation(
+            payload[3], learning_method="online", max_iter=3, random_state=0
+        )
+        return model.fit(payload[0]).components_
+
+    return fit
+
+
 CASES = [
     Case(
         name="text_tfidf",
@@ -289,6 +435,67 @@ CASES = [
         quality=size_of_vocabulary,
         tolerance=0,
         target=20.0,
+        rounds=3,
+    ),
+    Case(
+        name="bm25_disk_index",
+        what="index n documents of 100 words on disk",
+        sizes=[7_500, 15_000, 30_000],
+        data=zipf_corpus,
+        ours=disk_index_ours,
+        peers={"bm25s, saved": disk_index_bm25s},
+        quality=documents_on_disk,
+        tolerance=0,
+        target=1.0,
+        rounds=3,
+    ),
+    Case(
+        name="bm25_disk_search",
+        what="open an index on disk, 200 queries of three words, best of n documents",
+        sizes=[7_500, 15_000, 30_000],
+        data=disk_corpus,
+        ours=disk_search_ours,
+        peers={"bm25s, mapped": disk_search_bm25s},
+        quality=total_score,
+        tolerance=1e-2,
+        target=1.0,
+        rounds=5,
+    ),
+    Case(
+        name="unigram_train",
+        what="4,000 byte-level unigram tokens from n characters",
+        sizes=[500_000, 1_000_000, 2_000_000],
+        data=texts_of,
+        ours=unigram_ours,
+        peers={"tokenizers": unigram_tokenizers},
+        quality=tokens_of_topics,
+        tolerance=0.03,
+        target=1.0,
+        rounds=3,
+    ),
+    Case(
+        name="lda_gibbs",
+        what="topics by 150 Gibbs sweeps; (documents, topics)",
+        sizes=[(500, 20), (1_000, 20), (1_000, 100)],
+        data=topic_corpus,
+        ours=gibbs_ours,
+        peers={"tomotopy": gibbs_tomotopy},
+        quality=held_out_perplexity,
+        tolerance=0.03,
+        target=1.0,
+        rounds=3,
+        notes="one thread each",
+    ),
+    Case(
+        name="lda_variational",
+        what="topics by online variational Bayes, three passes; (documents, topics)",
+        sizes=[(250, 10), (500, 20), (1_000, 20)],
+        data=topic_corpus,
+        ours=variational("pansophy"),
+        peers={"sklearn": variational("sklearn")},
+        quality=held_out_perplexity,
+        tolerance=1e-3,
+        target=3.0,
         rounds=3,
     ),
 ]

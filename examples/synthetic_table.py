@@ -50,7 +50,7 @@ print(shares.round(3).to_string())
 def auc(rows, classes):
     """How well a classifier of these rows ranks the real test rows."""
     as_categories = lambda frame: frame.astype(
-        {c: "category" for c in frame.select_dtypes(exclude="number").columns}
+        dict.fromkeys(frame.select_dtypes(exclude="number").columns, "category")
     )
     text = X.select_dtypes(exclude="number").columns
     levels = {c: sorted(X[c].dropna().unique()) for c in text}
@@ -66,4 +66,6 @@ def auc(rows, classes):
 
 print(f"\nAUC on real test rows, trained on real rows      {auc(X_train, y_train):.3f}")
 print(f"AUC on real test rows, trained on synthetic rows {auc(synthetic, labels):.3f}")
-print("\nmemorisation:", memorisation_report(X_train, synthetic, X_test, random_state=0))
+print(
+    "\nmemorisation:", memorisation_report(X_train, synthetic, X_test, random_state=0)
+)

@@ -118,7 +118,11 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """What acts in a Gymnasium environment and learns from transitions."""
+    """What acts in a Gymnasium environment and learns from transitions.
+
+    Optional: `begin(observation)` at the start of every episode; a parameter `mask` of
+    `act`; `act_batch` and `begin_batch` for many environments at once (`rl.gather`).
+    """
 
     def act(self, observation: Any, rng: np.random.Generator) -> Any: ...
     def update(self, transition: Any) -> None: ...

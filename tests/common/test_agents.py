@@ -11,8 +11,11 @@ import pytest
 
 from pansophy.rl import (
     Boltzmann,
+    LinearQ,
+    MonteCarloControl,
     Policy,
     QLearning,
+    TDControl,
     VisitDecay,
     discounted_return,
     rollout,
@@ -28,6 +31,19 @@ AGENTS = {
     "q-learning, softmax": lambda env: QLearning(
         exploration=Boltzmann(0.1), learning_rate=VisitDecay(0.7)
     ).learner(env),
+    "q by features": lambda env: LinearQ(exploration=0.2).learner(env),
+    "q with traces": lambda env: TDControl(
+        "q-learning", trace_decay=0.5, exploration=0.2
+    ).learner(env),
+    "q by planning": lambda env: TDControl(
+        "q-learning", n_planning=3, exploration=0.2
+    ).learner(env),
+    "q by two tables": lambda env: TDControl("double-q", exploration=0.2).learner(env),
+    "q of the policy": lambda env: TDControl("sarsa", exploration=0.2).learner(env),
+    "q by expectation": lambda env: TDControl(
+        "expected-sarsa", exploration=0.2
+    ).learner(env),
+    "q by Monte Carlo": lambda env: MonteCarloControl(exploration=0.2).learner(env),
 }
 LEARNERS = [name for name in AGENTS if name.startswith("q")]
 

@@ -38,6 +38,8 @@ ATTRIBUTES["Isomap"] = {"nbrs_": PARTS, "kernel_pca_": PARTS}
 ATTRIBUTES["LocallyLinearEmbedding"] = {"nbrs_": PARTS}
 SIGMOIDS = "the sigmoids are there with probability=True only"
 ATTRIBUTES["SVC"] = ATTRIBUTES["NuSVC"] = {"probA_": SIGMOIDS, "probB_": SIGMOIDS}
+STREAM = "a stream of random numbers is not part of a model"
+ATTRIBUTES["LatentDirichletAllocation"] = {"random_state_": STREAM}
 ATTRIBUTES["GaussianProcessClassifier"] = {"base_estimator_": PARTS}
 
 

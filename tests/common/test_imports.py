@@ -37,6 +37,7 @@ LAYERS = [
     {"diagnose"},
     {"plot"},
     {"compare"},
+    {"play"},
     {"serve"},
     {"testing"},
     {"cli"},
@@ -66,6 +67,9 @@ EXCEPTIONS = {
     ("state_space", "signal"): "a linear system is a convolution",
     ("graphical", "naive_bayes"): "a tree beside naive Bayes",
     ("text", "decomposition"): "latent semantic analysis is a truncated SVD",
+    ("text", "graphical"): "a CRF tagger is a chain CRF over words",
+    ("text", "neural_network"): "language models and taggers are trained as its nets",
+    ("text", "recommend"): "measures of rankings are written once",
     ("sampling", "optim"): "variational bounds are climbed, modes are searched",
     ("kernel_approximation", "kernel_model"): "the rule of the parameter kernel",
     ("kernel_ridge", "kernel_model"): "a ridge on kernel values is a kernel model",
@@ -81,7 +85,7 @@ EXCEPTIONS = {
     ("ensemble", "linear_model"): "gates and final estimators are linear models",
 }
 
-TORCH_ALLOWED = {"nn", "neural_network", "generative"}
+TORCH_ALLOWED = {"nn", "neural_network", "rl", "text", "generative"}
 
 
 def modules():

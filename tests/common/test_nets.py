@@ -128,7 +128,27 @@ def mixed_rows(r):
     return numbers, r.integers(0, 3, (12, 1)), r.integers(0, 3, 12)
 
 
+def packed_tokens(r):
+    """Rows that begin with a token of their own, some with a second document."""
+    tokens = r.integers(0, 12, (12, 6))
+    tokens[:, 0] = np.arange(12)
+    tokens[::3, 3:] = [15, 3, 7]  # a separator, and what follows it
+    return (tokens,)
+
+
+def seeded_token_model(architecture):
+    layer = lambda: nn.ARCHITECTURES[architecture](LayerSize(16, 16, heads=2))
+    if architecture == "transformer":
+        options = nn.BlockOptions(positions="rotary", backend="fused")
+        layer = lambda: nn.TransformerEncoder(16, 2, 1, options=options, causal=True)
+    return seeded(lambda: nn.TokenModel(16, layer(), 16, separator=15))
+
+
 NETS = {
+    "transformer over packed tokens": Case(
+        lambda: seeded_token_model("transformer"), packed_tokens
+    ),
+    "gru over packed tokens": Case(lambda: seeded_token_model("gru"), packed_tokens),
     "mlp softmax": Case(
         lambda: random_mlp(), lambda r: (rows(r), r.integers(0, 3, 12)), smooth=False
     ),

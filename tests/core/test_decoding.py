@@ -89,3 +89,12 @@ def test_torch_draws_the_same():
         random_state=1,
     )
     np.testing.assert_array_equal(ours, theirs.numpy())
+
+
+def test_one_beam_is_greedy_where_the_end_comes_second():
+    """The end is never the likeliest token, so greedy decoding does not take it."""
+    logits = lambda tokens, state: (np.log([[[0.6, 0.0001, 0.3]]]), state)
+    (beam,) = beam_search(logits, np.array([0]), max_new=5, beams=1, end=2)
+    assert beam.tokens == [0] * 5
+    (best, *_) = beam_search(logits, np.array([0]), max_new=5, beams=2, end=2)
+    assert best.tokens == [2]

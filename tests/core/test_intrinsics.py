@@ -123,3 +123,18 @@ def test_no_other_module_uses_the_internals_of_numba():
         if path.name not in HOMES and pattern.search(path.read_text("utf-8"))
     ]
     assert not wrong, f"move to core/{HOMES}: {wrong}"
+
+
+@njit
+def running_products(a, b, c, out):
+    hooks.running_products_eight(
+        a, 8, np.float32(0.5), b, 0, np.float32(2.0), c, 16, out
+    )
+
+
+def test_running_products_of_eight():
+    rng = np.random.default_rng(0)
+    a, b, c, out = rng.random((4, 24)).astype(np.float32)
+    running_products(a, b, c, out)
+    products = ((a[8:] + 0.5) * (b[:16] + 2) * c[:16]).reshape(2, 8)
+    np.testing.assert_allclose(out[:16], products.cumsum(axis=0).ravel(), rtol=1e-5)

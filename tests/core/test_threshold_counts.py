@@ -55,6 +55,12 @@ def test_areas_are_those_of_scikit_learn(weighted, rng):
     assert average_precision(y, score, w) == pytest.approx(want, abs=1e-14)
 
 
+def test_areas_do_not_depend_on_the_unit_of_weights(rng):
+    y, score, w = rng.integers(0, 2, 30), rng.random(30), rng.random(30)
+    for area in (roc_auc, average_precision):
+        assert area(y, score, 1e-3 * w) == pytest.approx(area(y, score, w))
+
+
 def test_areas_of_one_class():
     score = np.array([0.1, 0.2])
     assert np.isnan(roc_auc(np.ones(2), score))

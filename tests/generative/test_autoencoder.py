@@ -150,7 +150,7 @@ def test_clear_errors():
     with pytest.raises(ValueError, match="noise must be below 1"):
         Autoencoder(noise=1.5, corruption="masking").fit(X)
     model = Autoencoder(2, n_epochs=1, random_state=0, device="cpu").fit(X)
-    with pytest.raises(ValueError, match=r"codes have 3 numbers.*n_components=2"):
+    with pytest.raises(ValueError, match=r"codes have 3 numbers.*Autoencoder have 2"):
         model.decode(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="n_samples must be a whole number"):
         model.sample(0)

@@ -46,5 +46,5 @@ def test_one_sample_is_the_elbo(linear_rows):
     one = IWAE(2, n_samples=1, **options).fit(X)
     vae = VAE(2, **options).fit(X)
     gap = one.log_prob_bound(X, n_samples=1) - vae.log_prob_bound(X, n_samples=1)
-    assert abs(gap.mean()) < 0.1
+    assert abs(gap.mean()) < 0.3
     assert set(one.history_) >= {"loss", "bound"}

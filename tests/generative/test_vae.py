@@ -135,7 +135,8 @@ def test_bernoulli_and_poisson_and_categorical_rows():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 200)
     bits = (rng.random((200, 6)) < np.where(kind, 0.9, 0.1)[:, None]).astype(float)
-    options = {**QUICK, "n_epochs": 30, "hidden_layer_sizes": (16,)}
+    options = {**QUICK, "n_epochs": 30, "learning_rate_init": 0.02}
+    options["hidden_layer_sizes"] = (16,)
     model = VAE(1, likelihood="bernoulli", **options).fit(bits)
     assert set(np.unique(model.sample(50, random_state=0))) == {0.0, 1.0}
     independent = np.log(0.5) * 6

@@ -374,6 +374,21 @@ def test_tagger_in_searches_with_weights_and_validation():
     assert warm.fit(T, tags).loss_ < before
 
 
+@pytest.mark.parametrize("output", ["softmax", "crf"])
+def test_tagger_learns_in_passes(output):
+    T, tags = Ragged.from_list(STEPS), Ragged.from_list(TAGS)
+    classes = np.unique(tags.values)
+    model = SequenceTagger("rnn", output=output, learning_rate_init=0.02, **FAST)
+    model.partial_fit(T[:20], tags[:20], classes=classes)
+    assert model.classes_.tolist() == classes.tolist()
+    first = model.score(T, tags)
+    for _ in range(8):
+        model.partial_fit(T, tags)
+    assert model.n_iter_ == 1
+    assert model.score(T, tags) > first
+    assert hasattr(model, "transitions_") == (output == "crf")
+
+
 def test_tagger_names_bad_labels():
     model = SequenceTagger("rnn", **{**FAST, "n_epochs": 1})
     with pytest.raises(ValueError, match="X has 120 sequences, but y has 3"):

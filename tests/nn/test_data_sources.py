@@ -135,3 +135,33 @@ def test_images_of_a_folder_are_read_when_they_are_taken(tmp_path, rng):
 def test_files_must_match_their_labels():
     with pytest.raises(ValueError, match="2 paths, but 3 aligned"):
         nn.FileRows(["a", "b"], None, [1, 2, 3])
+
+
+def test_windows_of_a_ring_predict_every_token(tmp_path):
+    tokens = np.arange(23)
+    windows = nn.TokenWindows(tokens, 5)
+    assert len(windows) == 5
+    rng = np.random.default_rng(0)
+    for generator in (None, rng, rng):
+        batches = [batch[0] for batch in windows.read_pass(generator, 2)]
+        rows = np.concatenate(batches)
+        assert rows.shape == (5, 6) and rows.dtype == np.int64
+        assert ((rows[:, 1:] - rows[:, :-1]) % 23 == 1).all()
+        assert {*rows[:, 1:].ravel()} == {*range(23)}
+    path = tmp_path / "tokens"
+    tokens.astype(np.uint16).tofile(path)
+    mapped = nn.TokenWindows(np.memmap(path, np.uint16, mode="r"), 5)
+    assert mapped.prefetch and not windows.prefetch
+    for one, two in zip(mapped.read_pass(None, 3), windows.read_pass(None, 3)):
+        assert np.array_equal(one[0], two[0])
+
+
+def test_windows_go_on_from_a_batch():
+    windows = nn.TokenWindows(np.arange(40), 4)
+    whole = [b[0].tolist() for b in windows.read_pass(np.random.default_rng(1), 3)]
+    rest = [b[0].tolist() for b in windows.read_pass(np.random.default_rng(1), 3, 2)]
+    assert rest == whole[2:]
+    short = nn.TokenWindows(np.arange(3), 8)  # no longer than the stream
+    assert [b[0].tolist() for b in short.read_pass(None, 4)] == [[[0, 1, 2, 0]]]
+    with pytest.raises(ValueError, match="at least 2 tokens"):
+        nn.TokenWindows(np.arange(1), 4)

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from pansophy import nn  # noqa: E402
 from pansophy.core.decoding import filter_logits, next_token, take_state  # noqa: E402
+from pansophy.nn.sequence_net import LayerSize  # noqa: E402
 
 V = 6
 LAYERS = {
@@ -17,6 +18,8 @@ LAYERS = {
     "gru": lambda: nn.GRU(8, 8),
     "lstm": lambda: nn.LSTM(8, 8, 2),
     "transformer": lambda: nn.TransformerEncoder(8, 2, 2, causal=True),
+    "s4d": lambda: nn.ARCHITECTURES["s4d"](LayerSize(8, 8, 2)),
+    "mamba": lambda: nn.ARCHITECTURES["mamba"](LayerSize(8, 8, 2)),
     "classic": lambda: nn.TransformerEncoder(8, 2, 1, options=nn.CLASSIC, causal=True),
 }
 

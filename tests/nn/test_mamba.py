@@ -24,8 +24,8 @@ def test_constant_parameters_are_the_s4_recurrence():
     torch.manual_seed(0)
     layer = Mamba(2, n_states=3, expand=1, head_size=2).double()
     with torch.no_grad():
-        layer.in_weight[2:4] = torch.eye(2)  # u = x
-        layer.in_weight[4:] = 0.0  # B, C and Delta are their biases
+        layer.in_projection.weight[2:4] = torch.eye(2)  # u = x
+        layer.in_projection.weight[4:] = 0.0  # B, C and Delta are their biases
         layer.kernel.zero_()
         layer.kernel[:2, 0, -1] = 1.0
         layer.kernel_bias[2:] = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.7, -0.3])

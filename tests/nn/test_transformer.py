@@ -243,3 +243,22 @@ def test_learns_to_copy_a_short_sequence(rng):
     found = nn.decode(model.advance, first, state, max_new=6, temperature=0, end=end)
     wanted = target[:, 1 : found.shape[1] + 1]
     assert float((found == wanted).all(1).double().mean()) > 0.9
+
+
+def test_segments_of_a_row_do_not_see_each_other(options):
+    net = stirred(nn.TransformerEncoder(8, 2, 2, options=options, causal=True)).eval()
+    X = torch.randn(1, 9, 8, dtype=F64)
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 2, 2]])
+    whole, _ = net(X, segments=segments)
+    changed = X.clone()
+    changed[:, 1:4] = torch.randn(3, 8, dtype=F64)
+    other, _ = net(changed, segments=segments)
+    assert torch.equal(other[:, 4:], whole[:, 4:])
+    assert not torch.allclose(other[:, 3], whole[:, 3])
+    first, _ = net(X[:, :4])  # the first has the positions of a sequence of its own
+    torch.testing.assert_close(whole[:, :4], first, atol=1e-10, rtol=0)
+    both = nn.TransformerEncoder(8, 2, 1, options=options)
+    both = stirred(both).eval()
+    one, _ = both(X, segments=segments)
+    two, _ = both(changed, segments=segments)
+    assert torch.equal(two[:, 4:], one[:, 4:])

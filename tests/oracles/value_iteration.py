@@ -24,3 +24,12 @@ def best_by_enumeration(T, r, gamma):
         reward = np.array([r[s, a] for s, a in enumerate(policy)])
         best = np.maximum(best, np.linalg.solve(np.eye(S) - gamma * P, reward))
     return best
+
+
+def random_mdp(rng, S, A, K):
+    """Each action of each state leads to K states."""
+    T = np.zeros((A, S, S))
+    for a in range(A):
+        for s in range(S):
+            T[a, s, rng.choice(S, K, replace=False)] = rng.dirichlet(np.ones(K))
+    return T, rng.normal(size=(S, A))

@@ -5,21 +5,18 @@ import pytest
 from scipy import sparse
 
 from pansophy.rl import (
+    Policy,
     as_mdp,
     discounted_return,
     evaluate_policy,
+    mdp,
+    mdp_from_function,
+    rollout,
     value_iteration,
 )
+from pansophy.rl.envs import Corridor
 from tests.oracles import value_iteration as slow
-
-
-def random_mdp(rng, S, A, K):
-    """Each action of each state leads to K states."""
-    T = np.zeros((A, S, S))
-    for a in range(A):
-        for s in range(S):
-            T[a, s, rng.choice(S, K, replace=False)] = rng.dirichlet(np.ones(K))
-    return T, rng.normal(size=(S, A))
+from tests.oracles.value_iteration import random_mdp
 
 
 def test_returns():
@@ -63,3 +60,46 @@ def test_forms_of_rewards_and_transitions_agree(rng):
     a = value_iteration(to, r, gamma=0.9, tol=1e-10)
     b = value_iteration(one_hot, r, gamma=0.9, tol=1e-10)
     np.testing.assert_allclose(a.V, b.V, atol=1e-9)
+
+
+def test_one_sparse_matrix_and_functions(rng):
+    """A stacked CSR matrix and a function give the model of the dense table."""
+    T = rng.dirichlet(np.ones(4), (3, 4))  # (A, S, S)
+    r = rng.normal(size=(4, 3))
+    stacked = sparse.csr_array(T.swapaxes(0, 1).reshape(12, 4))
+    dense = value_iteration(T, r, gamma=0.9, tol=1e-10)
+    other = value_iteration(stacked, r, gamma=0.9, tol=1e-10)
+    np.testing.assert_allclose(other.V, dense.V, atol=1e-9)
+    rows = lambda s, a: [(T[a, s, k], k, r[s, a]) for k in range(4)]
+    model = mdp_from_function(rows, 4, 3)
+    found = value_iteration(model, gamma=0.9, tol=1e-10)
+    np.testing.assert_allclose(found.V, dense.V, atol=1e-9)
+    with pytest.raises(ValueError, match=r"shape \(S A, S\), got \(7, 4\)"):
+        as_mdp(sparse.csr_array((7, 4)), r)
+    with pytest.raises(ValueError, match="n_states and n_actions"):
+        mdp_from_function(rows, 0, 3)
+
+
+def test_three_ways_to_evaluate_agree(rng, monkeypatch):
+    """Linear solve, sweeps and Monte Carlo (4.5 standard errors)."""
+    env = Corridor(4, slip=0.3, reward=5.0)
+    policy = np.full((4, 2), [0.25, 0.75])
+    solved = evaluate_policy(env, policy, gamma=0.95)
+    swept = evaluate_policy(env, policy, gamma=0.95, method="sweeps")
+    np.testing.assert_allclose(swept, solved, atol=1e-9)
+    run = rollout(env, Policy(policy), n_episodes=3000, random_state=0)
+    returns = 5.0 * 0.95 ** (run.lengths - 1)
+    error = returns.std() / np.sqrt(len(returns))
+    assert abs(returns.mean() - solved[0]) < 4.5 * error
+    T = rng.dirichlet(np.ones(3), (2, 3))
+    w = rng.dirichlet(np.ones(2), 3)
+    both = [
+        evaluate_policy(T, w, [1.0, 2.0, 3.0], gamma=0.9, method=m)
+        for m in ("solve", "sweeps")
+    ]
+    np.testing.assert_allclose(both[0], both[1], atol=1e-9)
+    with pytest.raises(ValueError, match="method must be"):
+        evaluate_policy(T, w, [1.0, 2.0, 3.0], gamma=0.9, method="guess")
+    monkeypatch.setattr(mdp, "MOST_SWEEPS", 50)
+    with pytest.raises(ValueError, match="every state must reach the end"):
+        evaluate_policy([[0]], [0], [1.0], gamma=1.0, method="sweeps")

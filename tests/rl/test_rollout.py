@@ -1,5 +1,6 @@
 """Rollouts of a policy."""
 
+import gymnasium
 import numpy as np
 
 from pansophy.rl import (
@@ -23,3 +24,52 @@ def test_policy_played_is_policy_evaluated():
     assert (played.returns == 5).all()
     error = played.lengths.std() / np.sqrt(4000)
     assert abs(played.lengths.mean() - steps) < 4.5 * error
+
+
+def test_an_agent_is_told_of_every_start():
+    """With or without learning: a memory must not go over to the next episode."""
+
+    class Remembering:
+        def begin(self, observation):
+            self.seen = [observation]
+
+        def act(self, observation, rng):
+            assert self.seen[-1] == observation
+            return 1
+
+        def update(self, transition):
+            self.seen.append(transition.next_observation)
+
+    class Blind(Remembering):
+        starts = 0
+
+        def begin(self, observation):
+            self.starts += 1
+
+        def act(self, observation, rng):
+            return 1
+
+        def update(self, transition):
+            raise AssertionError
+
+    agent = Remembering()
+    rollout(Corridor(3), agent, n_episodes=4, random_state=0)
+    assert agent.seen == [0, 1, 2, 2]
+    blind = Blind()
+    rollout(Corridor(3), blind, n_episodes=4, learn=False, random_state=0)
+    assert blind.starts == 4
+
+
+def test_masks_reach_the_agent_and_the_transitions():
+    env = gymnasium.make("Taxi-v4", max_episode_steps=30)
+
+    class Legal:
+        def act(self, observation, rng, mask):
+            return int(rng.choice(np.flatnonzero(mask)))
+
+    run = rollout(env, Legal(), n_steps=100, keep=True, random_state=0)
+    for t in run.transitions:
+        assert t.mask[t.action] and t.next_observation != t.observation
+        np.testing.assert_array_equal(
+            t.next_mask, env.unwrapped.action_mask(t.next_observation)
+        )

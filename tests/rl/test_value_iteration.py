@@ -18,6 +18,7 @@ from pansophy.rl import (
     value_iteration,
 )
 from tests.oracles import value_iteration as slow
+from tests.oracles.value_iteration import random_mdp
 
 # T[s][a], R[s][a] as written there, axes moved to (A, S, S)
 T25 = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0, 1]]]).swapaxes(0, 1)
@@ -44,15 +45,6 @@ P45 = {
     0: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 0.0, False)]},
     1: {0: [(1.0, 0, 0.0, False)], 1: [(1.0, 1, 100.0, True)]},
 }
-
-
-def random_mdp(rng, S, A, K):
-    """Each action of each state leads to K states."""
-    T = np.zeros((A, S, S))
-    for a in range(A):
-        for s in range(S):
-            T[a, s, rng.choice(S, K, replace=False)] = rng.dirichlet(np.ones(K))
-    return T, rng.normal(size=(S, A))
 
 
 def test_worked_example_of_two_states():

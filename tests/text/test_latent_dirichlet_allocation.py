@@ -47,20 +47,21 @@ def test_counts_stay_consistent(K):
     state = initial_state(documents, words, ONES, (7, 11), K, rng)
     beta = np.float32(0.1)
     inverse = (1 / (state.counts.topics + 11 * beta)).astype(np.float32)
-    blocks = -(-K // loops.BLOCK)
-    scratch = np.empty(K, np.float32), np.empty(blocks, np.float32)
+    inverse[K:] = 0
+    running = np.empty(len(inverse), np.float32)
     stream = np.array([7], np.uint64)
     for _ in range(5):
         loops.gibbs_sweep(
             documents, words, ONES, state.z, state.counts, np.float32(0.1), beta,
-            stream, inverse, *scratch,
+            stream, inverse, running,
         )  # fmt: skip
         again = no_words((7, 11), K)
         loops.add_assignments(documents, words, ONES, state.z, again.counts)
         for a, b in zip(state.counts, again.counts):
             np.testing.assert_array_equal(a, b)
         expected = 1 / (state.counts.topics + 11 * beta)
-        np.testing.assert_allclose(inverse, expected, rtol=1e-6)
+        np.testing.assert_allclose(inverse[:K], expected[:K], rtol=1e-6)
+        assert state.z.max() < K
 
 
 def test_draws_follow_the_conditional():
@@ -74,10 +75,10 @@ def test_draws_follow_the_conditional():
         state = no_words((1, 2), 3)
         loops.add_assignments(documents, words, ONES, z, state.counts)
         inverse = (1 / (state.counts.topics + 2 * 0.5)).astype(np.float32)
+        inverse[3:] = 0
         loops.gibbs_sweep(
             documents[:1], words[:1], ONES, z[:1], state.counts, np.float32(0.5),
-            np.float32(0.5), stream, inverse, np.empty(3, np.float32),
-            np.empty(1, np.float32),
+            np.float32(0.5), stream, inverse, np.empty(8, np.float32),
         )  # fmt: skip
         share[z[0]] += 1 / 4000
     p = np.array([1.5 * 1.5 / 2, 2.5 * 0.5 / 3, 0.5 * 0.5 / 1])
@@ -91,7 +92,7 @@ def test_joint_of_a_small_case():
     loops.add_assignments(documents, words, ONES, np.zeros(2, np.int32), state.counts)
     # p(z) = 1/2 each; p(w) = 1/2, then (1 + b) / (1 + 2 b) given the first
     expected = np.log(0.5 * 0.5) + np.log(0.5 * (1 + 0.1) / (1 + 0.2))
-    assert log_joint(state.counts, 0.3, 0.1) == pytest.approx(expected)
+    assert log_joint(state.counts, 0.3, 0.1, 2) == pytest.approx(expected)
 
 
 def test_fractions_are_words_of_less_weight(corpus):
@@ -122,3 +123,17 @@ def test_words_and_coherence(corpus):
 def test_bad_input():
     with pytest.raises(ValueError, match="Negative values"):
         LatentDirichletAllocation(2).fit([[-1.0, 1.0]])
+
+
+def test_normalised_coherence_by_hand():
+    X = np.array([[1, 1, 0, 2], [1, 0, 1, 1], [1, 1, 0, 0], [1, 0, 0, 3]])
+    # words 1 and 3: p = 1/4, p_1 = 1/2, p_3 = 3/4
+    expected = np.log((1 / 4) / (1 / 2 * 3 / 4)) / -np.log(1 / 4)
+    weights = np.array([[0.0, 2.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.5]])
+    found = topic_coherence(weights, X, n=2, measure="npmi")
+    assert found[0] == pytest.approx(expected)
+    assert found[1] == pytest.approx(0.0)  # word 0 is everywhere: independent
+    everywhere = topic_coherence([[1.0, 1.0]], np.ones((3, 2)), n=2, measure="npmi")
+    assert everywhere == pytest.approx([1.0])
+    with pytest.raises(ValueError, match="measure"):
+        topic_coherence(weights, X, measure="c_z")

@@ -68,6 +68,10 @@ pansophy predict table-pansophy/model.pansophy new.csv --out answers.csv
 
 pansophy methods which model for counts
 
+pansophy index notes
+
+pansophy ask "how do I reset the clock" --index notes
+
 Complete names with the tab key after `pansophy --install-completion`."""
 
 app = typer.Typer(

@@ -203,9 +203,7 @@ METRICS = [
         share=True,
     ),
     row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
-    aggregate_metric(
-        "roc auc", CLASS, one_against_rest(roc_auc), pooled=False
-    ),
+    aggregate_metric("roc auc", CLASS, one_against_rest(roc_auc), pooled=False),
     aggregate_metric(
         "average precision",
         CLASS,

@@ -11,6 +11,7 @@ or `llvmlite`.
     memory and bits  prefetch, add_pair, trailing_zeros
     SIMD of four     matmul_tile, matvec_four, add_scaled_four, add_two_scaled_four,
                      dot_four: float64, C-contiguous, rows padded to a multiple of FOUR
+    SIMD of eight    running_products_eight: float32, padded to a multiple of EIGHT
     calls            call_density, float64_pointer: C functions by their address
 
 An index i of an array a means a.ravel()[i].
@@ -42,6 +43,8 @@ HOOKS = (
 
 FOUR = 4  # float64 numbers in one vector register
 VECTOR = ir.VectorType(ir.DoubleType(), FOUR)
+EIGHT = 8  # float32 numbers in one vector register
+VECTOR_OF_EIGHT = ir.VectorType(ir.FloatType(), EIGHT)
 FUSED = ("contract",)  # a * b + c is rounded once
 
 yield_thread = types.ExternalFunction(
@@ -159,12 +162,14 @@ def trailing_zeros(typing, word):
 
 
 class VectorCode:
-    """Writes loads, stores and sums of vectors of four numbers."""
+    """Writes loads, stores and sums of vectors, of four numbers unless said."""
 
-    def __init__(self, context, builder, signature):
+    def __init__(self, context, builder, signature, vector=VECTOR):
         self.context = context
         self.builder = builder
         self.array_types = signature.args
+        self.vector = vector
+        self.align = 8 if vector is VECTOR else 4
 
     def pointer(self, argument, array, index):
         """Pointer to array.ravel()[index]; the array is this argument's number."""
@@ -172,20 +177,20 @@ class VectorCode:
         return element_pointer(self.context, self.builder, array_type, array, index)
 
     def load(self, pointer):
-        pointer = self.builder.bitcast(pointer, VECTOR.as_pointer())
-        return self.builder.load(pointer, align=8)
+        pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
+        return self.builder.load(pointer, align=self.align)
 
     def store(self, value, pointer):
-        pointer = self.builder.bitcast(pointer, VECTOR.as_pointer())
-        self.builder.store(value, pointer, align=8)
+        pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
+        self.builder.store(value, pointer, align=self.align)
 
     def broadcast(self, number):
-        """The vector with this number in all four places."""
-        one = self.builder.insert_element(
-            ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0)
-        )
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), FOUR), [0] * FOUR)
-        return self.builder.shuffle_vector(one, ir.Constant(VECTOR, ir.Undefined), mask)
+        """The vector with this number in all places."""
+        unset = ir.Constant(self.vector, ir.Undefined)
+        one = self.builder.insert_element(unset, number, ir.IntType(32)(0))
+        n = self.vector.count
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), n), [0] * n)
+        return self.builder.shuffle_vector(one, unset, mask)
 
     def multiply_add(self, total, a, b):
         """total + a b."""
@@ -194,7 +199,7 @@ class VectorCode:
 
     def accumulators(self, n):
         """n variables that begin with zeros."""
-        zero = ir.Constant(VECTOR, [0.0] * FOUR)
+        zero = ir.Constant(self.vector, [0.0] * self.vector.count)
         return [cgutils.alloca_once_value(self.builder, zero) for _ in range(n)]
 
 
@@ -314,6 +319,37 @@ def dot_four(typing, a, i, b, j, n):
 
     i = types.intp
     return types.float64(a, i, b, i, i), generate
+
+
+# ---- SIMD of eight
+
+
+@intrinsic
+def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
+    """out[k] = out[k - 8] + (a[i + k] + alpha) (b[j + k] + beta) c[k] for k < n.
+
+    The running sums of eight interleaved sequences; n is a multiple of EIGHT.
+    """
+
+    def generate(context, builder, signature, args):
+        a, i, alpha, b, j, beta, c, n, out = args
+        code = VectorCode(context, builder, signature, VECTOR_OF_EIGHT)
+        (total,) = code.accumulators(1)
+        alpha = code.broadcast(alpha)
+        beta = code.broadcast(beta)
+        with cgutils.for_range(builder, builder.lshr(n, ir.IntType(64)(3))) as loop:
+            k = builder.shl(loop.index, ir.IntType(64)(3))
+            left = code.load(code.pointer(0, a, builder.add(i, k)))
+            right = code.load(code.pointer(3, b, builder.add(j, k)))
+            product = builder.fmul(builder.fadd(left, alpha), builder.fadd(right, beta))
+            scale = code.load(code.pointer(6, c, k))
+            new = code.multiply_add(builder.load(total), product, scale)
+            builder.store(new, total)
+            code.store(new, code.pointer(8, out, k))
+        return context.get_dummy_value()
+
+    whole, number = types.intp, types.float32
+    return types.void(a, whole, number, b, whole, number, c, whole, out), generate
 
 
 # ---- calls by address

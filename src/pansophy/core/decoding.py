@@ -179,13 +179,14 @@ def beam_search(
         best = np.argsort(-total, axis=None, kind="stable")[: 2 * beams]
         rows = []
         grown = []
-        for place in best.tolist():
+        for rank, place in enumerate(best.tolist()):
             parent, token = divmod(place, total.shape[1])
             beam = Beam([*alive[parent].tokens, token], float(total[parent, token]))
             if beam.log_prob == -math.inf:
                 continue
             if token == end:
-                ended.append(beam)
+                if rank < beams:  # else one beam would not be greedy decoding
+                    ended.append(beam)
             elif len(grown) < beams:
                 grown.append(beam)
                 rows.append(parent)

@@ -4,6 +4,7 @@ from .factor_analysis import FactorAnalysis
 from .fast_ica import FastICA
 from .incremental_pca import IncrementalPCA
 from .kernel_pca import KernelPCA
+from .latent_dirichlet_allocation import LatentDirichletAllocation
 from .matrix_factorization import MatrixFactorization
 from .nmf import NMF
 from .pca import PCA
@@ -17,6 +18,7 @@ __all__ = [
     "FastICA",
     "IncrementalPCA",
     "KernelPCA",
+    "LatentDirichletAllocation",
     "MatrixFactorization",
     "ProbabilisticPCA",
     "TruncatedSVD",

@@ -49,6 +49,6 @@ class AbstractAutoencoder(AbstractLatentModel):
         """Error of each row, eq. (1): (n,)."""
         return -self.score_samples(X)
 
-    def score_samples(self, X):
-        """Minus the reconstruction error of each row, eq. (1): (n,)."""
+    def score_samples(self, X, y=None):
+        """Minus the reconstruction error of each row, eq. (1): (n,); y is not used."""
         return self._scores(self._log_density, X)

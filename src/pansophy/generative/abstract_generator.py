@@ -130,7 +130,8 @@ class AbstractGenerator(Density, AbstractTraining):
             y = None if y is None else y[kept]
         y = self._learn_classes(y, w)
         rng = make_rng(self.random_state)
-        rows, held = GeneratorRows(X, y, w), None
+        rows = GeneratorRows(X, y, w)
+        held = None
         if self.early_stopping:
             inside, outside = self._held_out_split(len(X), rng, y)
             rows, held = rows.take(inside), rows.take(outside)
@@ -170,7 +171,7 @@ class AbstractGenerator(Density, AbstractTraining):
                 f"images have the shape {tuple(shape[1:])}, but "
                 f"{type(self).__name__} is expecting {self.image_shape_}."
             )
-        return np.asarray(X).reshape(shape[0], -1) if stack else X
+        return np.asarray(X).reshape(len(X), -1) if stack else X
 
     def _learn_classes(self, y, w):
         """Class numbers of the labels; sets classes_ and class_prior_."""
@@ -388,7 +389,7 @@ class AbstractGenerator(Density, AbstractTraining):
             return self._label_codes(y, n)
         if not self._n_classes():
             return None
-        return rng.choice(len(self.classes_), n, p=self.class_prior_)
+        return rng.choice(self._n_classes(), n, p=self.class_prior_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -184,8 +184,8 @@ class AbstractArrayVAE(AbstractVAE):
         self.n_levels_ = X.max(axis=0).astype(int) + 1
         return np.zeros(X.shape[1], X.dtype), np.ones(X.shape[1], X.dtype)
 
-    def _check_new_rows(self, X):
-        X = super()._check_new_rows(X)
+    def _check_new_rows(self, X, **checks):
+        X = super()._check_new_rows(X, **checks)
         check_likelihood(self.likelihood, X, type(self).__name__)
         if self.likelihood == "categorical" and (X.max(axis=0) >= self.n_levels_).any():
             j = int(np.argmax(X.max(axis=0) - self.n_levels_))

@@ -36,7 +36,8 @@ class ConvEncoder(nn.Module):
 
     def __init__(self, shape, n_filters, kernel_size, activation, n_outputs):
         super().__init__()
-        self.shape, self.activation = tuple(shape), activation
+        self.shape = tuple(shape)
+        self.activation = activation
         *sizes, channels = shape
         self.sizes: list[tuple[int, ...]] = [tuple(sizes)]
         self.convs = nn.ModuleList()

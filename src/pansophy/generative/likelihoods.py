@@ -67,7 +67,8 @@ class NormalLikelihood(nn.Module):
         if self.log_scale is None:
             mean, log_scale = F.chunk(2, -1)
         else:
-            mean, log_scale = F, self.log_scale
+            mean = F
+            log_scale = self.log_scale
         least = math.log(LEAST_SCALE)
         return mean, log_scale.clamp(min=least).exp()
 

@@ -27,7 +27,9 @@ from ..core.random import make_rng
 from ..distances.neighbor_search import build_index, k_nearest
 from .table_codec import TableCodec, learn_table_codec
 
-ALARM_P, ALARM_RATIO = 0.01, 0.5  # below these the report warns
+ALARM_RATIO = 0.5  # of the distances, below which rows are copies
+ALARM_P = 0.01  # and this p-value with that AUC tell rows apart
+ALARM_AUC = 0.55
 
 
 class MemorisationReport(NamedTuple):
@@ -42,14 +44,27 @@ class MemorisationReport(NamedTuple):
     p_value: float
 
     @property
-    def memorised(self) -> bool:
-        """Whether there is reason to think that training rows were copied."""
+    def copied(self) -> bool:
+        """Whether synthetic rows are nearer to training rows than new rows are."""
         more_copies = self.n_copies > 2 * self.expected_copies + 2
-        told_apart = self.p_value < ALARM_P and self.membership_auc > 0.55
-        return more_copies or told_apart or self.distance_ratio < ALARM_RATIO
+        return more_copies or self.distance_ratio < ALARM_RATIO
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether training rows can be told from new ones by the synthetic rows."""
+        return self.p_value < ALARM_P and self.membership_auc > ALARM_AUC
+
+    @property
+    def memorised(self) -> bool:
+        """Whether there is reason to think that the generator kept training rows."""
+        return self.copied or self.told_apart
 
     def __str__(self):
-        verdict = "training rows were copied" if self.memorised else "no sign of copies"
+        verdict = "no sign of copies"
+        if self.copied:
+            verdict = "training rows were copied"
+        elif self.told_apart:
+            verdict = "no copies, but training rows can be told from new ones"
         return (
             f"{verdict}: {self.n_copies} of {self.n_rows} synthetic rows equal a "
             f"training row (new rows: {self.expected_copies:.1f}); distance to the "

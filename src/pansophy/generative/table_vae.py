@@ -17,8 +17,10 @@ Refs      [Xu2019] tables; [Kingma2014]
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..base import host_array
 from ..core.frames import column_names, rows_of_table
 from ..core.weighted import check_sample_weight
 from ..neural_network.mlp import LayerSizes
@@ -72,7 +74,7 @@ default="elu"
         Whether the rate rises for a tenth of the steps and then falls to 0.
     learning_rate_init : float, default=0.003
         The highest rate.
-    n_epochs : int, default=200
+    n_epochs : int, default=100
         Epochs, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
@@ -139,7 +141,6 @@ default="elu"
     beta: NonNegative = 1.0
     free_bits: NonNegative = 0.0
     kl_warm_up: Natural = 0
-    n_epochs: Count = 200
 
     _conditional = True
     _is_density = False
@@ -161,13 +162,14 @@ default="elu"
         check_params(self)
         self.image_shape_ = None
         X, n = self._checked_table(X, reset=True)
+        y = None if y is None else np.asarray(y)
         if y is not None and len(y) != n:
             raise ValueError(f"X has {n} rows, but y has {len(y)} entries.")
         if sample_weight is not None:
-            w = check_sample_weight(sample_weight, n)
+            w = np.asarray(check_sample_weight(sample_weight, n))
             kept = np.flatnonzero(w > 0)
             X, sample_weight = rows_of_table(X, kept), w[kept]
-            y = None if y is None else np.asarray(y)[kept]
+            y = None if y is None else y[kept]
         self.table_ = learn_table_codec(X, sample_weight)
         encoded = self.table_.encode(X)
         kind = None if y is None else "class"
@@ -177,7 +179,8 @@ default="elu"
 
     def _checked_table(self, X, *, reset):
         """The table, and its number of rows."""
-        if column_names(X) is None:
+        X = host_array(self, X)
+        if sp.issparse(X) or column_names(X) is None:
             X = validate_data(self, X, reset=reset, **TABLE_CHECKS)
             return X, len(X)
         if isinstance(X, dict):
@@ -189,12 +192,13 @@ default="elu"
             raise ValueError(f"{type(self).__name__} needs at least one row, got none.")
         return X, len(X)
 
-    def _check_new_rows(self, X):
+    def _check_new_rows(self, X, **checks):
         check_is_fitted(self, "net_")
         return self.table_.encode(self._checked_table(X, reset=False)[0])
 
     def _learn_scaling(self, X, w):
-        mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        mean = np.zeros(X.shape[1])
+        scale = np.ones(X.shape[1])
         if self.scaling is None:
             return mean, scale
         numbers, absent = self._number_places()

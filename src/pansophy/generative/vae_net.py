@@ -145,7 +145,8 @@ class VAENet(nn.Module):
 
     def losses(self, batch) -> dict[str, Tensor]:
         """The terms of eq. (4), or minus eq. (3), in nats per row."""
-        X, y = batch["X"], batch.get("y")
+        X = batch["X"]
+        y = batch.get("y")
         if self.n_samples:
             log_w = self.log_weights(X, y, self.n_samples)
             bound = log_w.logsumexp(0) - math.log(self.n_samples)

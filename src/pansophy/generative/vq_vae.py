@@ -77,7 +77,8 @@ class VQVAENet(nn.Module):
             [P * D, *hidden[::-1], outputs], activation=activation
         )
         self.codebook = nn.Parameter(torch.randn(V, D))
-        self.shape, self.commitment = (P, D), float(commitment)
+        self.shape = (P, D)
+        self.commitment = float(commitment)
         self.register_buffer("first", torch.full((V,), 1 / V))
         self.register_buffer("transition", torch.full((P - 1, V, V), 1 / V))
         self.register_buffer("used", torch.zeros(V))

@@ -332,7 +332,7 @@ class ChainCRF(Estimator):
         with threads.single_blas():  # vectors are too short for several threads
             return self._run_driver(run, total=max_iter)
 
-    def _warn_unsettled(self, reason):
+    def _warn_if_not_converged(self, reason):
         """Do not warn about a limit that the user has set."""
         if not (reason == "max_iter" and self.max_iterations is not None):
             super()._warn_if_not_converged(reason)

@@ -96,7 +96,9 @@ class AbstractNet(AbstractTraining):
         self, X, y, sample_weight, validation=None, *, classes=None, one_pass=False
     ):
         inputs, y, w = self._check_inputs(X, y, sample_weight)
-        refuse_overflowing_squares(self, getattr(inputs[0], "values", inputs[0]))
+        values = getattr(inputs[0], "values", inputs[0])
+        if values.dtype.kind == "f":
+            refuse_overflowing_squares(self, values)
         rows = self._learn_rows(inputs, y, w, classes)
         rng = make_rng(self.random_state)
         rows, held = self._hold_out(rows, validation, rng)

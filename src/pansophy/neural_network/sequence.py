@@ -199,8 +199,9 @@ def sequence_blocks(X: Ragged):
 
 
 def padded_tensors(X: Ragged, device, dtype):
-    """Padded values and lengths as tensors."""
-    padded = torch.from_numpy(X.padded()[0]).to(device, dtype)
+    """Padded values and lengths as tensors; codes stay whole numbers."""
+    padded = torch.from_numpy(X.padded()[0]).to(device)
+    padded = padded.to(dtype) if padded.is_floating_point() else padded
     return padded, torch.from_numpy(X.lengths).to(device)
 
 
@@ -523,7 +524,82 @@ class SequenceRegressor(AbstractNetRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class SequenceTagger(AbstractNet):
+class AbstractTagger(AbstractNet):
+    """Nets that give a label to each step of sequences.
+
+    A tagger gives what `AbstractNet` asks for, and `_check_new_inputs`, whose first
+    input has the steps.
+    """
+
+    _: KW_ONLY
+    output: Literal["softmax", "crf"] = "softmax"
+    clip: Positive | None = 1.0
+
+    _y_kind = None
+
+    def _given_rows(self, validation, what="validation"):
+        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
+            raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
+        X, y, *w = validation
+        (X,) = self._check_new_inputs(X)
+        y = self._encode_target(step_labels(y, X))
+        weight = check_sample_weight(w[0], len(X)) if w else None
+        return NetRows((X,), y, weight)
+
+    def _row_weights(self, y, w):
+        return w
+
+    def _learn_target(self, y, w):
+        self.classes_ = class_codes(y.values)[0]
+
+    def _encode_target(self, y):
+        return y.map(lambda labels: class_codes(labels, classes=self.classes_)[1])
+
+    def _outputs(self):
+        return len(self.classes_), self.output
+
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
+
+    def _net_outputs(self, net, inputs, device, dtype):
+        """Scores of all steps, end to end, (steps, k)."""
+        (X,) = inputs
+        parts, order = [], []
+        for part, block in sequence_blocks(X):
+            padded, lengths = padded_tensors(block, device, dtype)
+            mask = step_mask(lengths, padded.shape[1])
+            parts.append(net(padded, lengths)[mask].double().cpu().numpy())
+            order.append(part)
+        order = np.concatenate(order)
+        offsets = np.r_[0, np.cumsum(X.lengths[order])]
+        return Ragged(np.concatenate(parts), offsets)[np.argsort(order)].values
+
+    def _chain(self, F: Ragged):
+        return chain_evidence(F.values, self.transitions_, F.ends)
+
+    def _store_transitions(self):
+        """Set `transitions_`, the mean over the nets, if the output is a chain."""
+        if self.output == "crf":
+            tables = [net.chain.T.detach().double().numpy() for net in self.nets_]
+            self.transitions_ = np.mean(tables, axis=0)
+
+    def _best_labels(self, F: Ragged) -> Ragged:
+        """The most probable labels given the scores of all steps."""
+        if self.output == "crf":
+            codes = viterbi(*self._chain(F))[0]
+        else:
+            codes = F.values.argmax(axis=1)
+        return F.with_values(self.classes_[codes])
+
+    def _label_probabilities(self, F: Ragged) -> Ragged:
+        """Probability of the labels of every step given the scores."""
+        if self.output == "crf":
+            return F.with_values(smooth_chain(*self._chain(F))[0])
+        return F.with_values(softmax(F.values))
+
+
+@dataclass(eq=False, repr=False)
+class SequenceTagger(AbstractTagger):
     """Recurrent net, transformer or state-space net for a label of each step.
 
     Parameters
@@ -603,18 +679,14 @@ class SequenceTagger(AbstractNet):
 
     architecture: Architecture = "lstm"
     _: KW_ONLY
-    output: Literal["softmax", "crf"] = "softmax"
     hidden_size: Count = 64
     n_layers: Count = 1
     bidirectional: Flag = True
     n_heads: Count = 4
     dropout: FractionBelowOne = 0.0
-    clip: Positive | None = 1.0
     warm_start: Flag = False
     learning_rate_init: Positive = 0.005
     n_epochs: Count = 50
-
-    _y_kind = None
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the net.
@@ -632,9 +704,20 @@ class SequenceTagger(AbstractNet):
             self._continue_fit(X, y, sample_weight, validation)
         else:
             self._fit(X, y, sample_weight, validation)
-        if self.output == "crf":
-            tables = [net.chain.T.detach().double().numpy() for net in self.nets_]
-            self.transitions_ = np.mean(tables, axis=0)
+        self._store_transitions()
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        """One more pass over these sequences, at a constant rate.
+
+        The first call learns the scales of the columns from its sequences, and needs
+        `classes` if they do not all occur in y.
+        """
+        if hasattr(self, "nets_"):
+            self._continue_fit(X, y, sample_weight, one_pass=True)
+        else:
+            self._fit(X, y, sample_weight, classes=classes, one_pass=True)
+        self._store_transitions()
         return self
 
     def _check_inputs(self, X, y, sample_weight):
@@ -658,27 +741,6 @@ class SequenceTagger(AbstractNet):
     def _check_new_inputs(self, X):
         return (check_new_sequences(self, X),)
 
-    def _given_rows(self, validation, what="validation"):
-        if not isinstance(validation, (tuple, list)) or len(validation) not in (2, 3):
-            raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
-        X, y, *w = validation
-        (X,) = self._check_new_inputs(X)
-        y = self._encode_target(step_labels(y, X))
-        weight = check_sample_weight(w[0], len(X)) if w else None
-        return NetRows((X,), y, weight)
-
-    def _row_weights(self, y, w):
-        return w
-
-    def _learn_target(self, y, w):
-        self.classes_ = class_codes(y.values)[0]
-
-    def _encode_target(self, y):
-        return y.map(lambda labels: class_codes(labels, classes=self.classes_)[1])
-
-    def _outputs(self):
-        return len(self.classes_), self.output
-
     def _learn_inputs(self, inputs, w):
         return (learn_scaling(self, inputs[0], w),)
 
@@ -688,47 +750,18 @@ class SequenceTagger(AbstractNet):
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, None)
 
-    def _training_options(self, net, n, valid):
-        return {**super()._training_options(net, n, valid), "clip": self.clip}
-
-    def _net_outputs(self, net, inputs, device, dtype):
-        """Scores of all steps, end to end, (steps, k)."""
-        (X,) = inputs
-        parts, order = [], []
-        for part, block in sequence_blocks(X):
-            padded, lengths = padded_tensors(block, device, dtype)
-            mask = step_mask(lengths, padded.shape[1])
-            parts.append(net(padded, lengths)[mask].double().cpu().numpy())
-            order.append(part)
-        order = np.concatenate(order)
-        offsets = np.r_[0, np.cumsum(X.lengths[order])]
-        return Ragged(np.concatenate(parts), offsets)[np.argsort(order)].values
-
     def _step_scores(self, X) -> Ragged:
         """Scores of every step, averaged over nets and passes."""
         X = check_new_sequences(self, X)
         return X.with_values(self._raw_outputs(X).mean(axis=0))
 
-    def _chain(self, F: Ragged):
-        return chain_evidence(F.values, self.transitions_, F.ends)
-
     def predict(self, X):
         """The most probable labels of each sequence, in the form of X."""
-        F = self._step_scores(X)
-        if self.output == "crf":
-            codes = viterbi(*self._chain(F))[0]
-        else:
-            codes = F.values.argmax(axis=1)
-        return in_form_of(X, F.with_values(self.classes_[codes]))
+        return in_form_of(X, self._best_labels(self._step_scores(X)))
 
     def predict_proba(self, X):
         """Probability of the labels of every step, in the form of X."""
-        F = self._step_scores(X)
-        if self.output == "crf":
-            P = smooth_chain(*self._chain(F))[0]
-        else:
-            P = softmax(F.values)
-        return in_form_of(X, F.with_values(P))
+        return in_form_of(X, self._label_probabilities(self._step_scores(X)))
 
     def score(self, X, y, sample_weight=None) -> float:
         """Share of the steps with the right label, weighted by sequence."""

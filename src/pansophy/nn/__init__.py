@@ -40,7 +40,7 @@ from .conv import (
     transposed_output_size,
 )
 from .conv_net import ConvNet
-from .data_sources import FileRows, ParquetRows, RaggedRows
+from .data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
 from .decoding import TokenModel, beam_search, decode
 from .dense_layers import DenseLayers
 from .dropout import DropConnect, Dropout
@@ -52,6 +52,16 @@ from .hippo import hippo_legs, legs_coefficients, reconstruct_history
 from .init import glorot_uniform
 from .lipschitz import SpectralNorm, lipschitz_bound, lipschitz_estimate
 from .locally_connected import LocallyConnected
+from .lora import (
+    LoRALinear,
+    add_lora,
+    load_lora,
+    lora_layers,
+    lora_weights,
+    merge_lora,
+    remove_lora,
+    unmerge_lora,
+)
 from .mamba import Mamba
 from .mlp import MLP
 from .model_size import count_flops, count_parameters
@@ -137,6 +147,7 @@ __all__ = [
     "LeakyReLU",
     "LearnedPositions",
     "Lion",
+    "LoRALinear",
     "LocallyConnected",
     "MLP",
     "MLPField",
@@ -177,6 +188,7 @@ __all__ = [
     "TabularResNet",
     "TimeGradients",
     "TokenModel",
+    "TokenWindows",
     "TorchOptimiser",
     "Training",
     "TrainingState",
@@ -185,6 +197,7 @@ __all__ = [
     "TransformerEncoder",
     "WeightAverage",
     "activations",
+    "add_lora",
     "approximation_curve",
     "attend",
     "augment",
@@ -216,11 +229,16 @@ __all__ = [
     "legs_coefficients",
     "lipschitz_bound",
     "lipschitz_estimate",
+    "load_lora",
+    "lora_layers",
+    "lora_weights",
+    "merge_lora",
     "odeint",
     "parallel",
     "quantile_bins",
     "read_checkpoint",
     "reconstruct_history",
+    "remove_lora",
     "saliency",
     "saturation_report",
     "scan",
@@ -234,6 +252,7 @@ __all__ = [
     "training_report",
     "transposed_output_size",
     "unfreeze",
+    "unmerge_lora",
     "write_checkpoint",
     "xor_network",
 ]

@@ -116,6 +116,60 @@ def padded_rows(a):
     return a.padded()[0] if isinstance(a, Ragged) else a
 
 
+class TokenWindows:
+    """Windows of a long stream of tokens, which may be a memory-mapped file.
+
+    The stream is a ring: a window that reaches its end goes on at its beginning. A pass
+    cuts it into windows of `length` + 1 tokens, the last of one being the first of the
+    next, so that every token is predicted (some twice if `length` does not divide the
+    stream). With shuffling, each pass cuts at another place.
+
+    Parameters
+    ----------
+    tokens : array of whole numbers (N,)
+    length : int
+        Tokens that a window predicts; at most N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy import nn
+    >>> windows = nn.TokenWindows(np.arange(6), 4)
+    >>> [batch[0].tolist() for batch in windows.read_pass(None, 2)]
+    [[[0, 1, 2, 3, 4], [4, 5, 0, 1, 2]]]
+    """
+
+    def __init__(self, tokens, length):
+        if len(tokens) < 2:
+            raise ValueError(f"there must be at least 2 tokens, got {len(tokens)}.")
+        self.tokens = tokens
+        self.length = min(int(length), len(tokens))
+        self.prefetch = isinstance(tokens, np.memmap)
+
+    def __len__(self):
+        return -(-len(self.tokens) // self.length)
+
+    def window(self, start) -> np.ndarray:
+        """The tokens from `start` on, around the ring."""
+        n = len(self.tokens)
+        start %= n
+        part = self.tokens[start : start + self.length + 1]
+        if len(part) <= self.length:
+            part = np.concatenate([part, self.tokens[: self.length + 1 - len(part)]])
+        return part
+
+    def read_pass(self, rng, batch_size: int, skip: int = 0) -> Iterator[tuple]:
+        """Batches (windows (n, length + 1),) of one pass, from batch number `skip`."""
+        order = np.arange(len(self))
+        phase = 0
+        if rng is not None:
+            phase = int(rng.integers(len(self.tokens)))
+            order = rng.permutation(order)
+        for at in range(skip * batch_size, len(order), batch_size):
+            starts = phase + self.length * order[at : at + batch_size]
+            yield (np.stack([self.window(i) for i in starts]).astype(np.int64),)
+
+
 class ParquetRows:
     """Rows of Parquet files that need not fit into memory.
 

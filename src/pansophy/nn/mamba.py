@@ -50,6 +50,13 @@ class SelectiveInputs(NamedTuple):
     z: Tensor
 
 
+def linear_map(W: Tensor) -> nn.Linear:
+    """A linear layer without bias that has these weights (outputs, inputs)."""
+    layer = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[0], bias=False)
+    layer.weight = nn.Parameter(W)
+    return layer
+
+
 class Mamba(nn.Module):
     """Selective state-space layer, eqs. (1) to (4).
 
@@ -104,7 +111,7 @@ class Mamba(nn.Module):
         fan = 1 / math.sqrt(self.width)
         uniform = lambda *shape: torch.rand(*shape, generator=generator)
         total = self.inner + self.channels + self.heads
-        self.in_weight = nn.Parameter((2 * uniform(total, self.width) - 1) * fan)
+        self.in_projection = linear_map((2 * uniform(total, self.width) - 1) * fan)
         short = 1 / math.sqrt(convolution)
         kernel = (2 * uniform(self.channels, 1, convolution) - 1) * short
         self.kernel = nn.Parameter(kernel)
@@ -116,12 +123,13 @@ class Mamba(nn.Module):
         self.D = nn.Parameter(torch.ones(self.heads))
         self.gain = nn.Parameter(torch.ones(self.inner))
         back = 1 / math.sqrt(self.inner)
-        self.out_weight = nn.Parameter((2 * uniform(self.width, self.inner) - 1) * back)
+        out = (2 * uniform(self.width, self.inner) - 1) * back
+        self.out_projection = linear_map(out)
 
     def _projected(self, x):
         """z, the channels of the convolution, and Delta before its bias."""
         sizes = (self.inner, self.channels, self.heads)
-        return functional.linear(x, self.in_weight).split(sizes, dim=-1)
+        return self.in_projection(x).split(sizes, dim=-1)
 
     def _selective(self, z, channels, dt, mask=None) -> SelectiveInputs:
         """Eq. (2) on the convolved channels (batch, L, .)."""
@@ -140,7 +148,7 @@ class Mamba(nn.Module):
         y = y + parts.u * self.D.to(y.dtype)[:, None]
         y = y.flatten(-2) * functional.silu(parts.z)
         y = functional.rms_norm(y, (self.inner,), self.gain.to(y.dtype))
-        return functional.linear(y, self.out_weight)
+        return self.out_projection(y)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same shape; steps that the mask leaves out read and give 0."""
@@ -164,6 +172,19 @@ class Mamba(nn.Module):
         exact = torch.promote_types(like.dtype, torch.float32)
         shape = (batch, self.heads, self.head_size, self.n_states)
         return MambaState(inputs, like.new_zeros(shape, dtype=exact))
+
+    def advance(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
+        """Further steps x (batch, L, width) of a sequence, and the state after them."""
+        z, channels, dt = self._projected(x)
+        window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
+        channels = functional.conv1d(
+            window, self.kernel, self.kernel_bias, groups=self.channels
+        ).transpose(1, 2)
+        parts = self._selective(z, channels, dt)
+        y, h = ssd(*parts[:5], state.h, method=self.method)
+        before = self.kernel.shape[-1] - 1
+        last = window[:, :, window.shape[2] - before :]
+        return self._output(y, parts), MambaState(last, h)
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
         """One step: y_t (batch, width) and the state after it."""

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .activations import ACTIVATIONS
-from .heads import HEADS, positive_total
+from .activations import ACTIVATIONS, Activation
+from .heads import HEADS, Head, positive_total
 from .init import warn_of_equal_units
 
 
@@ -56,11 +56,20 @@ class MLP(nn.Module):
         self.weights = nn.ParameterList([own(W) for W in coefs])
         self.biases = nn.ParameterList([own(b) for b in intercepts])
         self.layers = list(zip(self.weights, self.biases))
-        self.activation, self.head = ACTIVATIONS[activation], HEADS[head]
+        self.activation_name, self.head_name = activation, head
         self.alpha, self.dropout = float(alpha), float(dropout)
         warn_of_equal_units(*([np.asarray(a) for a in p] for p in (coefs, intercepts)))
 
     capturable = True  # every step does the same
+
+    @property
+    def activation(self) -> Activation:
+        """g of eq. (1); held by its name, so that a net can be saved."""
+        return ACTIVATIONS[self.activation_name]
+
+    @property
+    def head(self) -> Head:
+        return HEADS[self.head_name]
 
     @property
     def has_manual_gradients(self) -> bool:
@@ -92,15 +101,41 @@ class MLP(nn.Module):
             cost = cost + self.alpha / 2 * sum(W.square().sum() for W in self.weights)
         return {"loss": cost / total}
 
+    def forward_pass(self, X: Tensor) -> list[Tensor]:
+        """H_0, ..., H_{L-1} and F of eq. (1), for `backward_pass`; no dropout."""
+        *hidden, (W, b) = self.layers
+        apply_ = self.activation.apply_
+        H = [X]
+        for V, c in hidden:
+            H.append(apply_(torch.addmm(c, H[-1], V)))
+        H.append(torch.addmm(b, H[-1], W))
+        return H
+
+    def backward_pass(self, H: list[Tensor], D: Tensor, decay=0.0) -> None:
+        """Put dJ/dW_l and dJ/db_l of eqs. (4), (5) into `.grad`, under `no_grad`.
+
+        H is what `forward_pass` gave, D (n, m_L) is dJ/dF of any objective J, and
+        `decay` stands for alpha / sum w.
+        """
+        slope = self.activation.backward
+        for i in range(len(self.layers) - 1, -1, -1):
+            W, b = self.layers[i]
+            if isinstance(decay, Tensor):
+                torch.mm(H[i].t(), D, out=W.grad)
+                W.grad.addcmul_(W, decay)
+            elif decay:
+                torch.addmm(W, H[i].t(), D, beta=decay, out=W.grad)  # (4)
+            else:
+                torch.mm(H[i].t(), D, out=W.grad)
+            torch.sum(D, 0, out=b.grad)
+            if i:
+                D = slope(torch.mm(D, W.t()), H[i])  # (5)
+
     def gradients(self, batch) -> dict[str, Tensor]:
         """J, its gradient put into `.grad` of every parameter; under `no_grad`."""
         X, Y, *rest = batch
-        layers, g, alpha = self.layers, self.activation, self.alpha
-        H = [X]
-        for W, b in layers[:-1]:
-            H.append(g.apply_(torch.addmm(b, H[-1], W)))  # (1)
-        W, b = layers[-1]
-        value, D = self.head.value_and_gradient(Y, torch.addmm(b, H[-1], W))
+        H = self.forward_pass(X)
+        value, D = self.head.value_and_gradient(Y, H[-1])
         if rest:
             w = rest[0]
             J = torch.dot(rest[0], value)
@@ -112,16 +147,8 @@ class MLP(nn.Module):
             total = len(X)
             J = value.sum()
             D.div_(total)
-        for i in range(len(layers) - 1, -1, -1):
-            W, b = layers[i]
-            if isinstance(total, Tensor):
-                torch.mm(H[i].t(), D, out=W.grad)
-                W.grad.addcmul_(W, alpha / total)
-            else:
-                torch.addmm(W, H[i].t(), D, beta=alpha / total, out=W.grad)  # (4)
-            torch.sum(D, 0, out=b.grad)
-            if alpha:
-                J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=alpha / 2)
-            if i:
-                D = g.backward(torch.mm(D, W.t()), H[i])  # (5)
+        self.backward_pass(H, D, self.alpha / total)
+        if self.alpha:
+            for W in self.weights:
+                J.add_(torch.dot(W.view(-1), W.view(-1)), alpha=self.alpha / 2)
         return {"loss": J.div_(total)}

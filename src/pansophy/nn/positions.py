@@ -123,7 +123,10 @@ class Rotary(nn.Module):
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         L = x.shape[-2]
-        cos, sin = rotation_table(L, self.d, start, self.base, x.device, x.dtype)
+        # torch.compile keeps what it traces, and looks into no cache
+        compiling = torch.compiler.is_compiling()
+        table = rotation_table.__wrapped__ if compiling else rotation_table
+        cos, sin = table(L, self.d, start, self.base, x.device, x.dtype)
         a, b = x[..., ::2], x[..., 1::2]
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], -1)
         return turned.flatten(-2)

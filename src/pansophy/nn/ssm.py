@@ -175,26 +175,29 @@ def discretize_diagonal(eigenvalues: Pair, delta, method="zoh") -> tuple[Pair, P
     raise ValueError(f'method must be "zoh" or "bilinear", got {method!r}.')
 
 
-def vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
-    """2 Re sum_n w_n A_n^t for t < length, eq. (6): (H, length) from (H, N/2).
+def diagonal_powers(A: Pair, exponents) -> Pair:
+    """A_n^t for every exponent t, (H, N/2, exponents).
 
     Powers are taken of modulus and angle in float64: at t = 16,000 a float32 angle
     is off by a thousandth of a turn.
     """
+    t = torch.as_tensor(exponents, dtype=torch.float64, device=A.re.device)
+    log_size = torch.log(A.re.double().square() + A.im.double().square()) / 2
+    angle = torch.atan2(A.im.double(), A.re.double())[..., None] * t
+    size = torch.exp(log_size[..., None] * t)
+    dtype = A.re.dtype
+    return Pair((size * angle.cos()).to(dtype), (size * angle.sin()).to(dtype))
+
+
+def vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
+    """2 Re sum_n w_n A_n^t for t < length, eq. (6): (..., H, length).
+
+    w is (..., H, N/2).
+    """
     c = max(1, math.isqrt(length - 1) + 1)
     rows = -(-length // c)
-    log_size = torch.log(A.re.double().square() + A.im.double().square()) / 2
-    angle = torch.atan2(A.im.double(), A.re.double())
-
-    def powers(exponents):
-        t = torch.as_tensor(exponents, dtype=torch.float64, device=A.re.device)
-        size = torch.exp(log_size[..., None] * t)
-        turn = angle[..., None] * t
-        both = Pair(size * turn.cos(), size * turn.sin())
-        return Pair(both.re.to(A.re.dtype), both.im.to(A.re.dtype))
-
-    near = powers(np.arange(c))  # A^i, (H, N/2, c)
-    far = powers(c * np.arange(rows))  # A^(c j)
+    near = diagonal_powers(A, range(c))  # A^i, (H, N/2, c)
+    far = diagonal_powers(A, range(0, c * rows, c))  # A^(c j)
     G = Pair(w.re[..., None], w.im[..., None]).times(far)
     left = torch.cat([G.re, -G.im], dim=-2).transpose(-1, -2)
     right = torch.cat([near.re, near.im], dim=-2)
@@ -232,6 +235,14 @@ class StateSpaceLayer(nn.Module):
         """One step by recurrence: y_t (batch, H) and the state after it."""
         y, state = self._advance(state, x)
         return (y + x * self.D).to(x.dtype), state
+
+    def advance(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Further steps x (batch, L, H) of a sequence, and the state after them."""
+        outputs = []
+        for t in range(x.shape[1]):
+            y, state = self.step(x[:, t], state)
+            outputs.append(y)
+        return torch.stack(outputs, dim=1), state
 
 
 class S4D(StateSpaceLayer):
@@ -312,6 +323,25 @@ class S4D(StateSpaceLayer):
         x = Pair(x.re + B.re * u, x.im + B.im * u)
         y = 2 * (self.C[..., 0] * x.re - self.C[..., 1] * x.im).sum(-1)
         return y, torch.stack(x, dim=-1)
+
+    def advance(self, x: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Further steps: the convolution, and what the state before adds to it.
+
+        y_t has 2 Re sum_n C_n Abar_n^(t+1) x0_n besides eq. (3), and the state after
+        L steps is Abar^L x0 + sum_t Abar^(L-1-t) Bbar u_t.
+        """
+        A, B = self.discretized()
+        before = A.times(Pair(state[..., 0], state[..., 1]))  # Abar x0
+        length = x.shape[1]
+        C = Pair(self.C[..., 0], self.C[..., 1])
+        carried = vandermonde_kernel(C.times(before), A, length)  # (batch, H, L)
+        y = self.forward(x) + carried.transpose(1, 2).to(x.dtype)
+        powers = diagonal_powers(A, range(length))  # Abar^t, (H, N/2, L)
+        u = x.flip(1).to(A.re.dtype)
+        made = Pair(*(torch.einsum("blh,hnl->bhn", u, part) for part in powers))
+        made = B.times(made)
+        last = Pair(powers.re[..., -1], powers.im[..., -1]).times(before)
+        return y, torch.stack([made.re + last.re, made.im + last.im], dim=-1)
 
 
 def diagonal_eigenvalues(N: int, init: str) -> np.ndarray:
@@ -451,7 +481,7 @@ class StateSpaceBlock(nn.Module):
 
     Parameters
     ----------
-    layer : module with `width`, `forward(x, mask)`, `init_state` and `step`
+    layer : module with `width`, `forward(x, mask)`, `init_state`, `step`, `advance`
         `S4D`, `S4`, `Mamba`.
     dropout : float
 
@@ -485,4 +515,9 @@ class StateSpaceBlock(nn.Module):
     def step(self, x: Tensor, state):
         """One step of a sequence: y_t and the state after it."""
         y, state = self.layer.step(self._normed(x), state)
+        return x + self._mixed(y), state
+
+    def advance(self, x: Tensor, state):
+        """Further steps (batch, L, width) of a sequence, and the state after them."""
+        y, state = self.layer.advance(self._normed(x), state)
         return x + self._mixed(y), state

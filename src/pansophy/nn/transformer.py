@@ -47,9 +47,15 @@ def squared_relu(z):
     return functional.relu(z).square()
 
 
+def tanh_gelu(z):
+    """GELU by the hyperbolic tangent, as GPT-2 has it."""
+    return functional.gelu(z, approximate="tanh")
+
+
 FEED_FORWARD_ACTIVATIONS = {
     "relu": functional.relu,
     "gelu": functional.gelu,
+    "gelu_tanh": tanh_gelu,
     "relu2": squared_relu,
     "swiglu": functional.silu,
 }
@@ -61,14 +67,14 @@ class BlockOptions:
 
     norm: Literal["layer", "rms"] = "layer"
     norm_first: bool = True  # eq. (1), else (2)
-    feed_forward: Literal["relu", "gelu", "relu2", "swiglu"] = "gelu"
+    feed_forward: Literal["relu", "gelu", "gelu_tanh", "relu2", "swiglu"] = "gelu"
     positions: Literal["sinusoidal", "learned", "rotary"] | None = "sinusoidal"
     max_length: int = 1024  # of learned positions
     qk_norm: bool = False
     bias: bool = True
     zero_init: bool = False
     dropout: float = 0.0
-    backend: Literal["torch", "blockwise", "plain"] = "torch"
+    backend: Literal["torch", "blockwise", "plain", "fused"] = "torch"
 
     def __post_init__(self):
         if self.feed_forward not in FEED_FORWARD_ACTIVATIONS:
@@ -251,17 +257,22 @@ class TransformerEncoder(nn.Module):
 
     def forward(
         self, X: Tensor, lengths: Tensor | None = None, state=None, *,
-        return_state=True,
+        return_state=True, segments: Tensor | None = None,
     ):  # fmt: skip
         """Outputs (n, L, d), 0 where a sequence has ended, and the state.
 
         The state is None if the encoder is not causal, or `return_state` is False.
+        With `segments`, whole numbers (n, L), a step sees steps of its own number only:
+        sequences that are packed into one row.
         """
         if state is not None and not self.causal:
             raise ValueError("only a causal encoder carries a state.")
         here = None if lengths is None else step_mask(lengths, X.shape[1])
         # behind the end of a sequence nothing sees it, and a causal step sees no later
         mask = None if here is None or self.causal else here[:, None]
+        if segments is not None:
+            alike = segments[:, :, None] == segments[:, None]
+            mask = alike if mask is None else mask & alike
         Y, new = self.stack(X, state, mask=mask, causal=self.causal)
         Y = Y if here is None else Y.masked_fill(~here[:, :, None], 0.0)
         return Y, new if self.causal and return_state else None

@@ -6,8 +6,10 @@ and gives the axes back.
 
 from ..linear_model.predictive_distribution import plot_predictive_band
 from .activations import activations
+from .alignment import alignment
 from .attention import attention
 from .autocorrelation import autocorrelation
+from .belief_simplex import belief_simplex
 from .bias_variance import bias_variance
 from .biplot import biplot
 from .calibration import calibration
@@ -26,6 +28,7 @@ from .feature_maps import feature_maps, filters
 from .gain import gain
 from .gan_losses import gan_losses
 from .gradient_lag import gradient_lag
+from .gridworld import gridworld
 from .growth_curve import growth_curve
 from .importance import importance
 from .impurity import impurity
@@ -49,8 +52,10 @@ from .rank_histogram import rank_histogram
 from .reachability import reachability
 from .reconstructions import reconstructions
 from .regimes import regimes
+from .regret import regret
 from .rejection_envelope import rejection_envelope
 from .residuals import residuals
+from .returns import returns
 from .roc import roc
 from .saliency import saliency
 from .samples import samples
@@ -63,6 +68,7 @@ from .silhouette import silhouette
 from .som import som
 from .state_diagram import state_diagram
 from .style import draw_styled
+from .topics import topics
 from .trace import trace
 from .training_curves import training_curves
 from .training_report import learning_rates, training_report
@@ -74,8 +80,10 @@ predictive_band = draw_styled(plot_predictive_band)
 
 __all__ = [
     "activations",
+    "alignment",
     "attention",
     "autocorrelation",
+    "belief_simplex",
     "bias_variance",
     "biplot",
     "calibration",
@@ -95,6 +103,7 @@ __all__ = [
     "gain",
     "gan_losses",
     "gradient_lag",
+    "gridworld",
     "growth_curve",
     "importance",
     "impurity",
@@ -120,9 +129,11 @@ __all__ = [
     "reachability",
     "reconstructions",
     "regimes",
+    "regret",
     "regularization_path",
     "rejection_envelope",
     "residuals",
+    "returns",
     "roc",
     "saliency",
     "samples",
@@ -135,6 +146,7 @@ __all__ = [
     "silhouette",
     "som",
     "state_diagram",
+    "topics",
     "trace",
     "training_curves",
     "training_report",

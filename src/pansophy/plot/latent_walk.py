@@ -1,5 +1,7 @@
 """Walks through the codes of a generative model: what lies between two rows."""
 
+from typing import Literal
+
 import numpy as np
 
 from .axes import get_axes
@@ -13,8 +15,8 @@ def panel_images(rows):
     if rows.ndim == 4 and rows.shape[3] == 1:
         return rows[..., 0]
     if rows.ndim == 4:
-        low, high = rows.min(), rows.max()
-        return (rows - low) / max(high - low, 1e-12)
+        low = rows.min()
+        return (rows - low) / max(rows.max() - low, 1e-12)
     if rows.ndim == 2:
         side = round(rows.shape[1] ** 0.5)
         if side * side == rows.shape[1]:
@@ -27,7 +29,16 @@ def panel_images(rows):
 
 
 @draw_styled
-def latent_walk(model, start, end, n_steps=8, *, kind="linear", y=None, ax=None):
+def latent_walk(
+    model,
+    start,
+    end,
+    n_steps=8,
+    *,
+    kind: Literal["linear", "spherical"] = "linear",
+    y=None,
+    ax=None,
+):
     """Images on the way from one code to another.
 
     Parameters
@@ -68,7 +79,7 @@ def latent_walk(model, start, end, n_steps=8, *, kind="linear", y=None, ax=None)
             row = point[None]
             code = model.encode(row) if y is None else model.encode(row, labels)
             ends.append(code[0])
-    codes = codes_between(*ends, n_steps, kind=kind)
+    codes = codes_between(ends[0], ends[1], n_steps, kind=kind)
     rows = model.decode(codes) if y is None else model.decode(codes, y)
     shares = [f"{t:.0%}" for t in np.linspace(0, 1, n_steps)]
     return image_panels(panel_images(rows), shares, ax=ax)

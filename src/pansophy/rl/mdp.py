@@ -21,6 +21,8 @@ from scipy.sparse import linalg
 
 from .transition_table import TransitionTable, as_transition_table
 
+MOST_SWEEPS = 1_000_000
+
 
 class MDP(NamedTuple):
     """T and r of the module text; made by `as_mdp`."""
@@ -43,8 +45,9 @@ def as_mdp(P, R=None) -> MDP:
 
     Parameters
     ----------
-    P : array, list of sparse matrices, dict, Table, environment or MDP
-        Transition probabilities: (A, S, S); one sparse (S, S) matrix an action; an
+    P : array, list of sparse matrices, sparse matrix, dict, Table, environment or MDP
+        Transition probabilities: (A, S, S); one sparse (S, S) matrix an action; one
+        sparse (S A, S) matrix whose row s A + a belongs to action a in state s; an
         integer array (S, A) of next states, for a world without chance; Gymnasium's
         `{s: {a: [(probability, s', reward, terminated), ...]}}`; or an environment
         that has such a `P`.
@@ -74,8 +77,45 @@ def as_mdp(P, R=None) -> MDP:
     return MDP(T, np.ascontiguousarray(r), ends=False)
 
 
+def mdp_from_function(outcomes, n_states, n_actions) -> MDP:
+    """An MDP from a function that tells what an action may lead to.
+
+    Parameters
+    ----------
+    outcomes : function
+        outcomes(s, a) gives a list of (probability, s', reward, terminated), or of
+        (probability, s', reward) where nothing ends.
+    n_states, n_actions : int
+        S and A; states and actions are counted from 0.
+
+    Examples
+    --------
+    >>> from pansophy.rl import mdp_from_function, value_iteration
+    >>> ring = lambda s, a: [(1.0, (s + 2 * a - 1) % 5, float(s == 0))]
+    >>> value_iteration(mdp_from_function(ring, 5, 2), gamma=0.5).V.round(4)
+    array([1.3333, 0.6667, 0.3333, 0.3333, 0.6667])
+    """
+    if not n_states >= 1 or not n_actions >= 1:
+        raise ValueError("n_states and n_actions must be at least 1.")
+    full = lambda one: one if len(one) == 4 else (*one, False)
+    P = {
+        s: {a: [full(one) for one in outcomes(s, a)] for a in range(n_actions)}
+        for s in range(n_states)
+    }
+    return mdp_from_table(as_transition_table(P))
+
+
 def check_transitions(P):
     """T, checked: probabilities, each row summing to 1."""
+    if sparse.issparse(P):
+        A = P.shape[0] // max(P.shape[1], 1)
+        if A < 1 or P.shape[0] != A * P.shape[1]:
+            raise ValueError(
+                f"a sparse P must have shape (S A, S), got {P.shape}; row s A + a "
+                "belongs to action a in state s."
+            )
+        rows = sparse.csr_array(P)
+        P = [rows[a::A] for a in range(A)]
     if isinstance(P, (list, tuple)) and len(P) and sparse.issparse(P[0]):
         T = [sparse.csr_array(M).astype(float, copy=False) for M in P]
         lows = [M.data.min(initial=0.0) for M in T]
@@ -217,7 +257,7 @@ def discounted_return(rewards, gamma) -> float:
     return total
 
 
-def evaluate_policy(P, policy, R=None, *, gamma):
+def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
     """V of a policy: the solution of (I - gamma T_policy) V = r_policy.
 
     Parameters
@@ -228,6 +268,12 @@ def evaluate_policy(P, policy, R=None, *, gamma):
         An action for each state, or probabilities of the actions.
     gamma : float
         Discount from 0 to 1; 1 only where every state reaches the end.
+    method : {"solve", "sweeps"}
+        "solve" factors the system; "sweeps" repeats V <- r_policy + gamma T_policy V,
+        which needs no more memory than T.
+    tol : float
+        Distance from the exact values at which sweeps stop; with gamma 1, the change
+        of the last one.
 
     Examples
     --------
@@ -242,8 +288,31 @@ def evaluate_policy(P, policy, R=None, *, gamma):
     r = (w * model.r).sum(axis=1)
     if isinstance(model.T, np.ndarray):
         T = np.einsum("sa,ast->st", w, model.T)
+    else:
+        T = sparse.csr_array((S, S))
+        for a in range(A):
+            T = T + sparse.diags_array(w[:, a]) @ model.T[a]
+    if method == "sweeps":
+        return sweep_policy(T, r, gamma, tol)
+    if method != "solve":
+        raise ValueError(f"method must be 'solve' or 'sweeps', got {method!r}.")
+    if isinstance(T, np.ndarray):
         return np.linalg.solve(np.eye(S) - gamma * T, r)
-    system = sparse.eye_array(S, format="csr")
-    for a in range(A):
-        system = system - gamma * (sparse.diags_array(w[:, a]) @ model.T[a])
-    return linalg.spsolve(system.tocsc(), r)
+    return linalg.spsolve((sparse.eye_array(S) - gamma * T).tocsc(), r)
+
+
+def sweep_policy(T, r, gamma, tol):
+    """V <- r + gamma T V until it is within tol of its limit."""
+    V = np.zeros(len(r))
+    stop = tol * (1 - gamma) / gamma if 0 < gamma < 1 else tol
+    change = np.inf
+    for _ in range(MOST_SWEEPS):
+        W = r + gamma * (T @ V)
+        change = float(np.abs(W - V).max())
+        V = W
+        if change <= stop:
+            return V
+    raise ValueError(
+        f"values still change by {change:.3g} after {MOST_SWEEPS} sweeps: with gamma 1 "
+        "every state must reach the end."
+    )

@@ -67,7 +67,7 @@ class QLearner:
         )
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated, _ = transition
+        observation, action, reward, after, terminated, _, _, _ = transition
         if self.encode is not None:
             observation = self.encode(observation)
             after = self.encode(after)
@@ -105,7 +105,7 @@ def learn_in_table(
     part = as_exploration(model.exploration)
     position = np.array([-1, 0])
     total = np.zeros(1)
-    returns, lengths = [], []
+    parts = []
     done, episodes, reason = 0, 0, ""
     limit = np.inf if model.n_steps is None else model.n_steps
     wanted = np.inf if model.n_episodes is None else model.n_episodes
@@ -134,23 +134,135 @@ def learn_in_table(
                 sizes,
             )
             done, episodes = done + steps, episodes + ended
-            returns.append(got[:ended])
-            lengths.append(sizes[:ended])
+            parts.append((got[:ended], sizes[:ended]))
             reason = "steps" if done == limit else ""
             reason = "episodes" if episodes == wanted else reason
             if child.end() and not reason:
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    seconds = time.perf_counter() - begun
-    join = lambda parts, kind: np.concatenate([np.empty(0, kind), *parts])
-    return Experience(
-        join(returns, float), join(lengths, int), done, reason, seconds, []
-    )
+    return join_episodes(parts, done, reason, time.perf_counter() - begun)
+
+
+def join_episodes(parts, n_steps, reason, seconds) -> Experience:
+    """The experience of blocks of steps, each with its returns and lengths."""
+    returns = np.concatenate([np.empty(0), *(one for one, _ in parts)])
+    lengths = np.concatenate([np.empty(0, int), *(two for _, two in parts)])
+    return Experience(returns, lengths, n_steps, reason, seconds, [])
+
+
+class AbstractTabularLearner(Estimator):
+    """What learners of a table of values share: worlds, states, predictions.
+
+    A learner has fields n_steps, n_episodes, engine, initial, warm_start, random_state;
+    it gives `_learn_in_table(world, rng, task)` for worlds that show their table, and
+    `_make_agent()` and `_take_from(agent)` for those that have to be stepped.
+    """
+
+    def _check(self):
+        check_params(self)
+        if self.n_steps is None and self.n_episodes is None:
+            raise ValueError(f"{type(self).__name__} needs n_steps or n_episodes.")
+
+    def _fit_tabular(self, env):
+        """Learn in a table or an environment and store what was learnt."""
+        self._check()
+        world = self._world(env)
+        self._open(world)
+        rng = make_rng(self.random_state)
+        if isinstance(world, TransitionTable):
+            run = lambda task: self._learn_in_table(world, rng, task)
+        else:
+            run = lambda task: self._roll(world, rng, task)
+        total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
+        self._run_driver(run, total=total)
+        del self.converged_  # a budget was spent; nothing tests convergence
+        self.n_steps_ += self.n_iter_
+        self.policy_ = np.argmax(self.Q_, axis=1)
+        return self
+
+    def state_number(self, observation) -> int:
+        """The row of the table of an observation."""
+        sizes, starts = self.state_sizes_, self.state_starts_
+        if len(sizes) == 1:
+            return int(observation) - int(starts[0])
+        return encode_observation(sizes, starts, observation)
+
+    def predict(self, observations):
+        """The best action after each of the observations."""
+        check_is_fitted(self)
+        sizes, starts = self.state_sizes_, self.state_starts_
+        if len(sizes) == 1:
+            s = np.asarray(observations, dtype=np.int64) - starts[0]
+        else:
+            s = np.array(
+                [encode_observation(sizes, starts, one) for one in observations]
+            )
+        if ((s < 0) | (s >= len(self.policy_))).any():
+            raise ValueError("an observation is outside the environment's space.")
+        return self.policy_[s] + self.first_action_
+
+    def act(self, observation, rng=None) -> int:
+        """The best action after one: the fitted model as an agent for `rollout`."""
+        return int(self.predict([observation])[0])
+
+    def _world(self, env):
+        """The table of the environment, or the environment, as `engine` says."""
+        if isinstance(env, (TransitionTable, dict)):
+            if self.engine == "env":
+                raise ValueError("engine='env' needs a Gymnasium environment.")
+            return as_transition_table(env)
+        if not hasattr(env, "unwrapped"):
+            raise TypeError(
+                f"{type(self).__name__} learns in a Gymnasium environment, a Table or "
+                f"a dict of outcomes, got {type(env).__name__}."
+            )
+        shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
+        if self.engine == "env" or (
+            self.engine == "auto" and (shown or reason_not_tabular(env))
+        ):
+            return env
+        return as_transition_table(env)
+
+    def _open(self, world):
+        """A new table, or with warm_start the old one if it fits."""
+        if isinstance(world, TransitionTable):
+            sizes = [world.n_states]
+            starts = [0]
+            actions = world.n_actions
+            first = 0
+        else:
+            sizes, starts = space_sizes(world.observation_space)
+            (actions, *more), (first, *_) = space_sizes(world.action_space)
+            if more:
+                raise ValueError(
+                    f"{type(self).__name__} needs one action at a time, not several."
+                )
+        shape = math.prod(sizes), actions
+        if self.warm_start and hasattr(self, "Q_"):
+            if self.Q_.shape != shape:
+                raise ValueError(
+                    f"the table to go on from has shape {self.Q_.shape}, but the "
+                    f"environment needs {shape}."
+                )
+            return
+        self.state_sizes_, self.state_starts_ = np.array(sizes), np.array(starts)
+        self.first_action_ = first
+        self.Q_ = np.full(shape, float(self.initial))
+        self.visits_ = np.zeros(shape, np.int64)
+        self.n_steps_ = 0
+
+    def _roll(self, env, rng, task) -> Experience:
+        """`fit` in an environment that has to be stepped."""
+        agent = self._make_agent()
+        limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
+        result = rollout(env, agent, **limits, random_state=rng, task=task)
+        self._take_from(agent)
+        return result
 
 
 @dataclass(eq=False, repr=False)
-class QLearning(Estimator):
+class QLearning(AbstractTabularLearner):
     """Tabular Q-learning.
 
     Parameters
@@ -229,23 +341,7 @@ class QLearning(Estimator):
 
     def fit(self, env, y=None):
         """Learn in a Gymnasium environment, a `Table` or a dict of outcomes."""
-        check_params(self)
-        if self.n_steps is None and self.n_episodes is None:
-            raise ValueError("QLearning needs n_steps or n_episodes.")
-        world = self._world(env)
-        self._open(world)
-        rng = make_rng(self.random_state)
-        if isinstance(world, TransitionTable):
-            state = self.Q_, self.visits_, self.n_steps_
-            run = lambda task: learn_in_table(world, self, *state, rng, task)
-        else:
-            run = lambda task: self._roll(world, rng, task)
-        total = None if self.n_steps is None else -(-self.n_steps // STEPS_PER_REPORT)
-        self._run_driver(run, total=total)
-        del self.converged_  # a budget was spent; nothing tests convergence
-        self.n_steps_ += self.n_iter_
-        self.policy_ = np.argmax(self.Q_, axis=1)
-        return self
+        return self._fit_tabular(env)
 
     def learner(self, env) -> QLearner:
         """The agent that `fit` drives, for loops of your own over `env`."""
@@ -253,72 +349,12 @@ class QLearning(Estimator):
         self._open(env)
         return QLearner(self)
 
-    def predict(self, observations):
-        """The best action after each of the observations."""
-        check_is_fitted(self)
-        sizes, starts = self.state_sizes_, self.state_starts_
-        if len(sizes) == 1:
-            s = np.asarray(observations, dtype=np.int64) - starts[0]
-        else:
-            s = np.array(
-                [encode_observation(sizes, starts, one) for one in observations]
-            )
-        if ((s < 0) | (s >= len(self.policy_))).any():
-            raise ValueError("an observation is outside the environment's space.")
-        return self.policy_[s] + self.first_action_
+    def _learn_in_table(self, world, rng, task) -> Experience:
+        state = self.Q_, self.visits_, self.n_steps_
+        return learn_in_table(world, self, *state, rng, task)
 
-    def act(self, observation, rng=None) -> int:
-        """The best action after one: the fitted model as an agent for `rollout`."""
-        return int(self.predict([observation])[0])
+    def _make_agent(self):
+        return QLearner(self)
 
-    def _world(self, env):
-        """The table of the environment, or the environment, as `engine` says."""
-        if isinstance(env, (TransitionTable, dict)):
-            if self.engine == "env":
-                raise ValueError("engine='env' needs a Gymnasium environment.")
-            return as_transition_table(env)
-        if not hasattr(env, "unwrapped"):
-            raise TypeError(
-                "QLearning learns in a Gymnasium environment, a Table or a dict of "
-                f"outcomes, got {type(env).__name__}."
-            )
-        shown = getattr(env.unwrapped, "render_mode", None)  # someone wants to look on
-        if self.engine == "env" or (
-            self.engine == "auto" and (shown or reason_not_tabular(env))
-        ):
-            return env
-        return as_transition_table(env)
-
-    def _open(self, world):
-        """A new table, or with warm_start the old one if it fits."""
-        if isinstance(world, TransitionTable):
-            sizes = [world.n_states]
-            starts = [0]
-            actions = world.n_actions
-            first = 0
-        else:
-            sizes, starts = space_sizes(world.observation_space)
-            (actions, *more), (first, *_) = space_sizes(world.action_space)
-            if more:
-                raise ValueError("QLearning needs one action at a time, not several.")
-        shape = math.prod(sizes), actions
-        if self.warm_start and hasattr(self, "Q_"):
-            if self.Q_.shape != shape:
-                raise ValueError(
-                    f"the table to go on from has shape {self.Q_.shape}, but the "
-                    f"environment needs {shape}."
-                )
-            return
-        self.state_sizes_, self.state_starts_ = np.array(sizes), np.array(starts)
-        self.first_action_ = first
-        self.Q_ = np.full(shape, float(self.initial))
-        self.visits_ = np.zeros(shape, np.int64)
-        self.n_steps_ = 0
-
-    def _roll(self, env, rng, task) -> Experience:
-        """`fit` in an environment that has to be stepped."""
-        agent = QLearner(self)
-        limits = {"n_steps": self.n_steps, "n_episodes": self.n_episodes}
-        result = rollout(env, agent, **limits, random_state=rng, task=task)
+    def _take_from(self, agent):
         self.Q_[:], self.visits_[:] = agent.Q, agent.visits
-        return result

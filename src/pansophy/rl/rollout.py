@@ -6,13 +6,22 @@ says so, in one of two ways that an agent must tell apart: *terminated*, the wor
 over and the value after it is 0; *truncated*, someone stopped watching (a time limit)
 and the value after it is that of the next state as always.
 
+Two more things are told to an agent that asks for them. One with memory (a belief, a
+recurrent state) gives `begin(observation)`, called at the start of every episode
+whether it learns or not. One whose `act` has a parameter `mask` is given the
+environment's `info["action_mask"]`, None where there is none; transitions carry the
+masks of both observations. `gather` (`gather.py`) is the same for many environments
+at once.
+
 One seed sets everything: it seeds the environment at its first reset and gives the
 generator that the agent draws from. Ctrl-C keeps what was seen and marks it.
 """
 
+import inspect
 import sys
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +41,8 @@ class Transition(NamedTuple):
     next_observation: Any
     terminated: bool
     truncated: bool
+    mask: Any = None  # actions that were allowed after observation
+    next_mask: Any = None  # and after next_observation
 
 
 @dataclass(eq=False, repr=False)
@@ -128,6 +139,17 @@ class Policy:
         """A policy stays as it is."""
 
 
+def takes_mask(function) -> bool:
+    """Whether a function or method has a parameter `mask`."""
+    return has_mask_parameter(getattr(function, "__func__", function))
+
+
+@lru_cache(maxsize=64)
+def has_mask_parameter(function) -> bool:
+    """`takes_mask` of a plain function; signatures take longer to read than steps."""
+    return "mask" in inspect.signature(function).parameters
+
+
 def rollout(
     env,
     agent,
@@ -145,7 +167,9 @@ def rollout(
     ----------
     env : Gymnasium environment
     agent : Agent
-        Gives `act(observation, rng)` and, to learn, `update(transition)`.
+        Gives `act(observation, rng)`, where a further parameter `mask` asks for the
+        allowed actions; to learn, `update(transition)`; to be told of each start of
+        an episode, `begin(observation)`.
     n_steps, n_episodes : int or None
         When to stop; with both, whichever comes first.
     learn : bool or None
@@ -169,21 +193,36 @@ def rollout(
     learn = hasattr(agent, "update") if learn is None else learn
     act = agent.act
     step = env.step
+    begin = getattr(agent, "begin", None) or (lambda observation: None)
     update = getattr(agent, "update", None)
+    masked = takes_mask(act)
     rng = make_rng(random_state)
     seen, returns, lengths = [], [], []
     done, total, length, reason = 0, 0.0, 0, ""
     limit = sys.maxsize if n_steps is None else int(n_steps)
     try:
-        observation, _ = env.reset(seed=draw_seed(rng))
+        observation, info = env.reset(seed=draw_seed(rng))
+        mask = info.get("action_mask")
+        begin(observation)
         while not reason:
             child = task.child(f"from step {done}")
             for _ in range(min(BLOCK, limit - done)):
-                action = act(observation, rng)
-                after, reward, terminated, truncated, _ = step(action)
+                if masked:
+                    action = act(observation, rng, mask)
+                else:
+                    action = act(observation, rng)
+                after, reward, terminated, truncated, info = step(action)
+                next_mask = info.get("action_mask")
                 if learn or keep:
                     transition = Transition(
-                        observation, action, reward, after, terminated, truncated
+                        observation,
+                        action,
+                        reward,
+                        after,
+                        terminated,
+                        truncated,
+                        mask,
+                        next_mask,
                     )
                     if learn and update:
                         update(transition)
@@ -193,6 +232,7 @@ def rollout(
                 total += reward
                 length += 1
                 observation = after
+                mask = next_mask
                 if terminated or truncated:
                     returns.append(total)
                     lengths.append(length)
@@ -201,7 +241,9 @@ def rollout(
                         reason = "episodes"
                         break
                     if done < limit:
-                        observation, _ = env.reset()
+                        observation, info = env.reset()
+                        mask = info.get("action_mask")
+                        begin(observation)
             reason = reason or ("steps" if done == limit else "")
             if child.end() and not reason:
                 reason = "callback"

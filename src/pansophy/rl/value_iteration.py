@@ -271,11 +271,37 @@ def policy_iteration(
         converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]
-    last = bellman_sweep(
-        model, V, gamma
-    )  # V* - V lies between low and high / (1 - gamma)
-    bound = max(-last.low, last.high) / (1 - gamma) if gamma < 1 else np.inf
+    last = bellman_sweep(model, V, gamma)
+    bound = value_bound(last, gamma)
     Q = np.ascontiguousarray(last.Q.T)
     return MDPSolution(
         V, Q, pi, bound, len(history), converged, {"V": np.array(history)}
+    )
+
+
+def value_bound(sweep: SweepState, gamma) -> float:
+    """Greatest distance from V* of the V that a sweep was made at."""
+    if gamma == 1:
+        return np.inf
+    return max(-sweep.low, sweep.high) / (1 - gamma)
+
+
+def modified_policy_iteration(
+    P, R=None, gamma=0.99, tol=1e-6, *, n_evaluations=20, max_iter=100_000, V0=None
+) -> MDPSolution:
+    """Best values by policy iteration with the evaluation cut short.
+
+    Each policy is evaluated by at most `n_evaluations` sweeps before it is improved:
+    none is value iteration, many are policy iteration. It is `value_iteration` with
+    that number set; see there for the parameters, the result and its bound.
+
+    Examples
+    --------
+    >>> from pansophy.rl import modified_policy_iteration
+    >>> P = [[[1, 0], [0, 1]], [[0.2, 0.8], [0.8, 0.2]]]  # stay, go
+    >>> modified_policy_iteration(P, [[0, 0], [1, 0]], gamma=0.9).V.round(6)
+    array([ 8.780488, 10. ])
+    """
+    return value_iteration(
+        P, R, gamma, tol, max_iter=max_iter, n_evaluations=n_evaluations, V0=V0
     )

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
 from ..compare import TableModel
+from .agent_application import agent_application, is_agent
 from .batching import ServerBusy
 from .docs_page import docs_page
 from .limits import ServerLimits
@@ -27,11 +28,11 @@ ROUTING_ERRORS = {
 
 
 def app(model, limits=None, *, token=None, hosts=None):
-    """An ASGI application for a TableModel, or for the file that holds one.
+    """An ASGI application for a TableModel or an agent, or for the file of one.
 
     Parameters
     ----------
-    model : TableModel or path
+    model : TableModel, agent of `pansophy.rl`, or path
     limits : ServerLimits or None
     token : str or None
         What clients must send as `Authorization: Bearer <token>`; None lets all in.
@@ -43,7 +44,11 @@ def app(model, limits=None, *, token=None, hosts=None):
     import fastapi
     from starlette.exceptions import HTTPException
 
-    service = PredictionService(load_table_model(model), limits or ServerLimits())
+    limits = limits or ServerLimits()
+    served = load_served_model(model)
+    if is_agent(served):
+        return agent_application(served, limits, token=token, hosts=hosts)
+    service = PredictionService(served, limits)
 
     @asynccontextmanager
     async def life(_):
@@ -153,13 +158,16 @@ def require_server_packages():
         )
 
 
-def load_table_model(model) -> TableModel:
-    if not isinstance(model, TableModel):
-        from ..persist import load
+def load_served_model(model):
+    """A TableModel or an agent: as it is, or from the file that holds it."""
+    if isinstance(model, TableModel) or is_agent(model):
+        return model
+    from ..persist import load
 
-        path, model = model, load(model)
-        if not isinstance(model, TableModel):
-            raise ValueError(
-                f"{path} holds a {type(model).__name__}, not a model of `compare`."
-            )
+    path, model = model, load(model)
+    if not isinstance(model, TableModel) and not is_agent(model):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, not a model of `compare` or an "
+            "agent of `play`."
+        )
     return model

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
-from .application import app, load_table_model, require_server_packages
+from .application import app, load_served_model, require_server_packages
 from .limits import ServerLimits
 from .request_middleware import AccessRule
 
@@ -78,7 +78,7 @@ def run(
         made = app(path, limits, token=token, hosts=hosts)
         uvicorn.Server(uvicorn.Config(made, **common)).run()
         return
-    load_table_model(path)  # what is wrong with the file is said once, here
+    load_served_model(path)  # what is wrong with the file is said once, here
     common["http"] = "pansophy.serve.server:TimeoutProtocol"
     access = json.dumps({"token": token, "hosts": hosts})
     values = (os.path.abspath(os.fspath(path)), json.dumps(asdict(limits)), access)

@@ -4,10 +4,11 @@
 rows of it; `infer` finds out what each column is for and what is to be predicted, as a
 `Schema`; `Schema.frame` turns a table into a `Frame` of numbers, codes and texts;
 `Preparation` learns from the rows of a training part how to fill, scale and encode
-them.
+them. `fuzzy_join` joins tables by names that are nearly the same.
 """
 
 from .column_values import TableError
+from .fuzzy_join import fuzzy_join
 from .mixed_frame import MixedFrame
 from .prepare import Preparation
 from .read import read_table, reading_notes
@@ -26,6 +27,7 @@ __all__ = [
     "table_batches",
     "count_table_rows",
     "detect_task",
+    "fuzzy_join",
     "infer_schema",
     "known_rows",
     "reading_notes",

@@ -32,7 +32,7 @@ OPTIONAL = {
 
 # not domains: nothing in them is an estimator, and importing them costs time
 ELSEWHERE = {
-    "cli", "compare", "testing", "core", "plot", "datasets", "tables", "serve",
+    "cli", "compare", "testing", "core", "plot", "play", "datasets", "tables", "serve",
 }  # fmt: skip
 
 # Which of scikit-learn's checks fail, and why that is right. Nothing else may fail.
@@ -268,6 +268,17 @@ QUICK: dict[str, dict] = {
     "ExhaustiveSelector": {"cv": 2},
     "SequentialFeatureSelector": {"cv": 2},
     "GPLVM": {"max_iter": 10},
+    "NeuralLanguageModel": {
+        "vocab_size": 260,
+        "hidden_size": 8,
+        "n_layers": 1,
+        "n_heads": 2,
+        "n_epochs": 1,
+        "context_length": 16,
+        "random_state": 0,
+    },
+    "SkipGram": {"vector_size": 4, "min_count": 1, "random_state": 0},
+    "GloVe": {"vector_size": 4, "min_count": 1, "n_epochs": 2, "random_state": 0},
     "TSNE": {"max_iter": 250, "perplexity": 2},
 }
 
@@ -300,8 +311,9 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
                 and cls.__module__.startswith(module.__name__)
                 and not takes_texts(cls)
             ):
-                found[name] = cls
-    return sorted(found.items())
+                found[cls] = name  # two packages may have a class of one name
+    pairs = [(name, cls) for cls, name in found.items()]
+    return sorted(pairs, key=lambda pair: (pair[0], pair[1].__module__))
 
 
 def all_generators() -> list[tuple[str, type]]:

@@ -219,3 +219,13 @@ def count_phrase(ids, ends, documents, phrase, out):
                     break
             found += same
         out[j] = found
+
+
+@compiled
+def copy_postings(documents, counts, starts, places, out, out_counts):
+    """Copy the postings of terms, documents[starts[i]:starts[i + 1]], to places[i]."""
+    for i in range(len(places)):
+        shift = places[i] - starts[i]
+        for j in range(starts[i], starts[i + 1]):
+            out[j + shift] = documents[j]
+            out_counts[j + shift] = counts[j]

@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core._intrinsics import EIGHT, prefetch, running_products_eight
 from ..core._random import random_uniform
-from ..core.compiled import FASTMATH, compiled
+from ..core.compiled import compiled
 
-BLOCK = 16  # topics whose probabilities are added up together
+BLOCK = EIGHT  # rows of counts are padded to a multiple of it
+LINE = 16  # numbers of a cache line
+AHEAD = 3  # tokens whose row of counts is asked for before it is needed
 
 
 @compiled
@@ -44,7 +47,10 @@ def expected_topic_counts(rows, weights, theta, phi, theta_sums, phi_sums):
 
 
 class TopicCounts(NamedTuple):
-    """Numbers of tokens by document and topic, by word and topic, and by topic."""
+    """Numbers of tokens by document and topic, by word and topic, and by topic.
+
+    Rows are padded with zeros to a multiple of `BLOCK`.
+    """
 
     documents: np.ndarray  # (D, K) float32
     words: np.ndarray  # (V, K) float32
@@ -60,56 +66,92 @@ def add_assignments(documents, words, weights, z, counts):
         counts.topics[z[i]] += weights[i]
 
 
-@compiled(inner=True, fastmath=FASTMATH)
-def topic_weights(of_document, of_word, inverse, alpha, beta, p, sums):
-    """p_k = (n_dk + alpha)(n_wk + beta) / (n_k + V beta), and its sums over blocks."""
-    total = np.float32(0.0)
-    n = len(p)
-    for b in range(len(sums)):
-        s = np.float32(0.0)
-        for k in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
-            v = (of_document[k] + alpha) * (of_word[k] + beta) * inverse[k]
-            p[k] = v
-            s += v
-        sums[b] = s
-        total += s
-    return total
-
-
 @compiled
 def gibbs_sweep(
-    documents, words, weights, z, counts, alpha, beta, stream, inverse, p, sums
+    documents, words, weights, z, counts, alpha, beta, stream, inverse, running
 ):
     """Draw the topic of every token anew, given those of all others, eq. (3).
 
-    `inverse` is 1 / (n_k + V beta), kept up to date; `p` and `sums` are scratch.
+    `inverse` is 1 / (n_k + V beta), 0 for topics that fill up rows, and kept up to
+    date. `running` is scratch: sums of probabilities of the topics k, k - 8, k - 16,
+    ..., eight sequences (lanes) side by side. A topic is drawn by its lane, from the
+    last sums, and then by its place in the lane. The probabilities are computed with
+    the token itself, and that of its own topic is put right, so that counts are written
+    only if the topic changes.
     """
     beta_total = np.float32(len(counts.words) * beta)
-    n_topics = len(p)
-    for i in range(len(z)):
-        d = documents[i]
-        w = words[i]
-        old = z[i]
+    zero = np.float32(0.0)
+    size = counts.words.shape[1]
+    end = size - BLOCK
+    n = len(z)
+    for i in range(n):
+        old = np.int64(z[i])
+        d = np.int64(documents[i])
+        w = np.int64(words[i])
+        v = weights[i]
+        if i + AHEAD < n:
+            start = np.int64(words[i + AHEAD]) * size
+            for k in range(0, size, LINE):
+                prefetch(counts.words, start + k)
+        running_products_eight(
+            counts.documents, d * size, alpha, counts.words, w * size, beta, inverse,
+            size, running,
+        )  # fmt: skip
         of_document = counts.documents[d]
         of_word = counts.words[w]
-        v = weights[i]
-        of_document[old] = max(of_document[old] - v, np.float32(0.0))
-        of_word[old] = max(of_word[old] - v, np.float32(0.0))
-        counts.topics[old] = max(counts.topics[old] - v, np.float32(0.0))
-        inverse[old] = 1 / (counts.topics[old] + beta_total)
-        total = topic_weights(of_document, of_word, inverse, alpha, beta, p, sums)
+        left_document = max(of_document[old] - v, zero)
+        left_word = max(of_word[old] - v, zero)
+        left_topic = max(counts.topics[old] - v, zero)
+        change = (left_document + alpha) * (left_word + beta) / (
+            left_topic + beta_total
+        ) - (of_document[old] + alpha) * (of_word[old] + beta) * inverse[old]
+        lane = old % BLOCK
+        running[end + lane] += change
+        total = zero
+        for j in range(BLOCK):
+            total += running[end + j]
         left = np.float32(random_uniform(stream)) * total
-        b = 0
-        while b < len(sums) - 1 and left >= sums[b]:
-            left -= sums[b]
-            b += 1
-        new = b * BLOCK
-        last = min(n_topics, new + BLOCK) - 1
-        while new < last and left >= p[new]:
-            left -= p[new]
-            new += 1
-        z[i] = new
-        of_document[new] += v
-        of_word[new] += v
-        counts.topics[new] += v
-        inverse[new] = 1 / (counts.topics[new] + beta_total)
+        j = 0
+        while j < BLOCK - 1 and left >= running[end + j]:
+            left -= running[end + j]
+            j += 1
+        if j == lane:  # the change is in the sums from its own place on
+            for k in range(old, end, BLOCK):
+                running[k] += change
+        new = j
+        while new < end and left >= running[new]:
+            new += BLOCK
+        if inverse[new] == zero:  # rounding led to a topic that fills up rows
+            new = old
+        if new != old:
+            z[i] = new
+            of_document[old] = left_document
+            of_word[old] = left_word
+            counts.topics[old] = left_topic
+            inverse[old] = 1 / (left_topic + beta_total)
+            of_document[new] += v
+            of_word[new] += v
+            counts.topics[new] += v
+            inverse[new] = 1 / (counts.topics[new] + beta_total)
+
+
+@compiled
+def log_gamma_sum(counts, n_topics, table):
+    """Sum over n of log Gamma(n + prior) - log Gamma(prior), by a table if n is whole.
+
+    table[m] is the value for n = m; other numbers and larger ones are worked out with
+    the prior, which is table[0].
+    """
+    prior = table[0]
+    total = 0.0
+    for row in range(len(counts)):
+        for k in range(n_topics):
+            n = counts[row, k]
+            if n == 0:
+                continue
+            m = np.int64(n)
+            if m == n and m < len(table):
+                total += table[m]
+            else:
+                total += math.lgamma(n + prior) - math.lgamma(prior)
+    return total

@@ -397,12 +397,16 @@ class Analysis:
         for block in blocks_of_texts(self._texts(documents), BLOCK // windows + 1):
             yield self._ids(block)
 
+    def known_or_new(self, documents) -> DocumentIds:
+        """Ids of the tokens of documents; new tokens get the next ids."""
+        return concatenate_documents(list(self.blocks(documents)))
+
     def known(self, documents) -> DocumentIds:
         """Ids of the tokens of documents, -1 where they are not known."""
         was_fixed = self.is_fixed
         self.is_fixed = True
         try:
-            return concatenate_documents(list(self.blocks(documents)))
+            return self.known_or_new(documents)
         finally:
             self.is_fixed = was_fixed
 

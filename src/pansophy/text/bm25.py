@@ -4,20 +4,8 @@ With f the count of term t in document d, |d| the length of d, l the mean length
 documents, n of them with the term,
 
     s(d, q) = sum over the terms t of q (repeated ones again) of idf_t c(f)       (1)
-    z = 1 - b + b |d| / l
 
-    method      c(f)                                     idf
-    bm25        f (k1 + 1) / (f + k1 z)                  log(1 + (N-n+1/2)/(n+1/2))
-    lucene      f / (f + k1 z)                           the same
-    robertson   f / (f + k1 z)                           log((N-n+1/2)/(n+1/2)), >= 0
-    atire       f (k1 + 1) / (f + k1 z)                  log(N/n)
-    bm25l       (k1+1)(f/z + delta) / (k1 + f/z + delta) log((N+1)/(n+1/2))
-    bm25+       f (k1 + 1) / (f + k1 z) + delta          log((N+1)/n)
-    printed     f (k1 + 1) / (f + k1 z)                  1 + log((N-n+1/2)/(n+1/2))  (2)
-
-"printed" is the form of some lecture notes, whose idf is negative for a term of most
-documents. In the last two of the named variants c(0) > 0, which is added to every
-document alike, so ranks are those of sums over shared terms.
+where c and idf are a row of the table in `text/bm25_formulas.py`, eq. (2) there.
 
 N, n and l are counters and c is worked out when they have changed, so documents come
 and go without an index being made anew: a block of new documents is a segment of
@@ -36,7 +24,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -63,44 +51,17 @@ from ..persist.saved_state import (
 from . import _bm25 as loops
 from ._bm25 import Postings
 from .abstract_vectorizer import AbstractVectorizer, TextInput, check_documents
+from .bm25_formulas import (
+    METHODS,
+    Method,
+    SearchResult,
+    TermFormula,
+    check_query,
+)
 from .count_vectorizer import CountVectorizer, document_matrix
 from .token_table import DocumentIds, IdCounter, concatenate_documents
 
 SEGMENTS = 8  # more are merged
-
-
-class Variant(NamedTuple):
-    """One row of the table of eq. (2)."""
-
-    kind: int  # of c, as `set_impacts` numbers them
-    idf: str
-
-
-METHODS = {
-    "bm25": Variant(1, "lucene"),
-    "lucene": Variant(0, "lucene"),
-    "robertson": Variant(0, "robertson"),
-    "atire": Variant(1, "atire"),
-    "bm25l": Variant(2, "bm25l"),
-    "bm25+": Variant(3, "bm25+"),
-    "printed": Variant(1, "printed"),
-}
-
-IDF = {
-    "lucene": lambda N, n: np.log(1 + (N - n + 0.5) / (n + 0.5)),
-    "robertson": lambda N, n: np.log(np.maximum((N - n + 0.5) / (n + 0.5), 1)),
-    "atire": lambda N, n: np.log(N / n),
-    "bm25l": lambda N, n: np.log((N + 1) / (n + 0.5)),
-    "bm25+": lambda N, n: np.log((N + 1) / n),
-    "printed": lambda N, n: 1 + np.log((N - n + 0.5) / (n + 0.5)),
-}
-
-
-class SearchResult(NamedTuple):
-    """Documents and scores of queries, best first; -1 and NaN where there are fewer."""
-
-    documents: np.ndarray  # (queries, k) int64
-    scores: np.ndarray  # (queries, k)
 
 
 class SearchCache(NamedTuple):
@@ -176,9 +137,7 @@ class BM25(TextInput, Estimator):
     k1: NonNegative = 1.5
     b: Fraction = 0.75
     _: KW_ONLY
-    method: Literal[
-        "bm25", "lucene", "robertson", "atire", "bm25l", "bm25+", "printed"
-    ] = "bm25"
+    method: Method = "bm25"
     delta: NonNegative = 0.5
     vectorizer: AbstractVectorizer | None = None
     field_weights: Mapping | None = None
@@ -322,11 +281,10 @@ class BM25(TextInput, Estimator):
         )  # fmt: skip
         return out
 
-    def _absent(self):
-        """c(0)."""
-        if self.method == "bm25l":
-            return (self.k1 + 1) * self.delta / (self.k1 + self.delta)
-        return self.delta if self.method == "bm25+" else 0.0
+    def _formula(self) -> TermFormula:
+        return TermFormula(
+            float(self.k1), float(self.b), self.method, float(self.delta)
+        )
 
     def _idf(self, terms):
         """idf of terms, 0 for those of no document."""
@@ -335,8 +293,9 @@ class BM25(TextInput, Estimator):
             loops.live_frequencies(postings, self.is_live_, terms, n)
         idf = np.zeros(len(terms))
         known = n > 0
-        of = IDF[METHODS[self.method].idf]
-        idf[known] = of(float(self.n_documents_), n[known].astype(float))
+        idf[known] = self._formula().idf(
+            float(self.n_documents_), n[known].astype(float)
+        )
         return idf
 
     def _query(self, texts):
@@ -355,7 +314,9 @@ class BM25(TextInput, Estimator):
         touched = np.empty(len(work) + 1, np.int32)
         for postings, impacts in zip(self.segments_, self._impacts()):
             loops.add_scores(postings, impacts, found.ids, idf, work, touched)
-        out = np.where(work == -np.inf, 0.0, work) + idf.sum() * self._absent()
+        out = (
+            np.where(work == -np.inf, 0.0, work) + idf.sum() * self._formula().absent()
+        )
         for phrase in phrases:
             self._add_phrase(phrase, out)
         out[~self.is_live_] = np.nan
@@ -375,8 +336,8 @@ class BM25(TextInput, Estimator):
         if len(holders):
             counts = found[found > 0].astype(np.float32)
             postings = Postings(np.array([0, len(holders)]), holders, counts)
-            idf = IDF[METHODS[self.method].idf](float(self.n_documents_), len(holders))
-            out += idf * self._absent()
+            idf = self._formula().idf(float(self.n_documents_), len(holders))
+            out += idf * self._formula().absent()
             out[holders] += idf * self._impacts_of(postings, self._mean_length())
 
     def _documents_with(self, terms):
@@ -413,7 +374,10 @@ class BM25(TextInput, Estimator):
             return SearchResult(*(np.stack(part) for part in zip(*rows)))
         found, idf = self._query(queries)
         base = np.add.reduceat(np.append(idf, 0.0), starts_of(found.ends))
-        base = np.where(np.diff(found.ends, prepend=0) > 0, base, 0) * self._absent()
+        base = (
+            np.where(np.diff(found.ends, prepend=0) > 0, base, 0)
+            * self._formula().absent()
+        )
         blocks = np.array_split(np.arange(len(queries)), max(1, len(queries) // 64))
         with limit_threads(n_jobs):
             parts = list(
@@ -450,13 +414,6 @@ class BM25(TextInput, Estimator):
         values = np.take_along_axis(values, order, axis=1)
         documents = np.take_along_axis(documents, order, axis=1)
         return documents, np.where(documents < 0, np.nan, values)
-
-
-def check_query(query) -> str:
-    """Refuse a query that is not text."""
-    if not isinstance(query, str):
-        raise ValueError(f"a query must be text, got {query!r}.")
-    return query
 
 
 def starts_of(ends):

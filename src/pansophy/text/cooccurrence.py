@@ -85,22 +85,39 @@ def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
     window = check_count("window", window)
     sentences = [list(sentence) for sentence in sentences]
     codes, levels = encode_values([word for sentence in sentences for word in sentence])
-    sentence = np.repeat(np.arange(len(sentences)), [len(s) for s in sentences])
-    first = []
-    second = []
-    for gap in range(1, window + 1):
-        together = sentence[gap:] == sentence[:-gap]
-        first.append(codes[:-gap][together])
-        second.append(codes[gap:][together])
-    x = np.concatenate(first)
-    y = np.concatenate(second)
-    if symmetric:
-        x, y = np.concatenate([x, y]), np.concatenate([y, x])
-    shape = (len(levels), len(levels))
-    ones = np.ones(len(x), dtype=np.int64)
-    counts = sparse.coo_array((ones, (x, y)), shape=shape).tocsr()
+    ends = np.cumsum([len(s) for s in sentences])
+    counts = count_pairs(codes, ends, len(levels), window=window, symmetric=symmetric)
     frequencies = np.bincount(codes, minlength=len(levels))
     return Cooccurrence([str(word) for word in levels], counts, frequencies)
+
+
+def count_pairs(
+    codes, ends, n_words, *, window=1, symmetric=False, by_distance=False
+) -> sparse.csr_array:
+    """Counts of pairs of numbered words (n_words, n_words) within a window.
+
+    Parameters
+    ----------
+    codes : array of int
+        The words of all sentences, one sentence after the other.
+    ends : array of int
+        Where each sentence ends.
+    n_words : int
+    window, symmetric
+        Of `cooccurrence`.
+    by_distance : bool, default=False
+        Whether a pair at distance r counts 1 / r.
+    """
+    sentence = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    kind = np.float64 if by_distance else np.int64
+    total = sparse.csr_array((n_words, n_words), dtype=kind)
+    for gap in range(1, window + 1):
+        together = sentence[gap:] == sentence[:-gap]
+        x, y = codes[:-gap][together], codes[gap:][together]
+        value = np.full(len(x), 1 / gap if by_distance else 1, dtype=kind)
+        found = sparse.coo_array((value, (x, y)), shape=(n_words, n_words))
+        total = total + found.tocsr()
+    return sparse.csr_array(total + total.T) if symmetric else total
 
 
 def pmi(pairs, *, marginals="unigram", kind="pmi"):

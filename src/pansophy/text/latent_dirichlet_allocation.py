@@ -19,19 +19,20 @@ folded in with phi fixed.
 
 Cost      O(K) a word and sweep, in vectors of topics
 Shapes    X (D, V) counts   components_ (K, V)
-Refs      [Blei2003]; [Griffiths2004] (2), (3); [Mimno2011] coherence
+Refs      [Blei2003]; [Griffiths2004] (2), (3); [Mimno2011], [Bouma2009] coherence
 """
 
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import gammaln
 
 from ..base import Estimator, PrefixedOutput, Transformer
 from ..core.iterate import iterate
 from ..core.random import make_rng
-from ..params import Count, Positive, Verbosity
+from ..params import Count, ParameterError, Positive, Verbosity
 from ..typing import Seed
 from . import _topic_models as loops
 from ._topic_models import BLOCK, TopicCounts
@@ -48,17 +49,27 @@ class GibbsState(NamedTuple):
     objective: float
 
 
-def log_joint(counts, alpha, beta) -> float:
-    """log p(w, z), eq. (2)."""
+TABLE = 256  # counts whose log Gamma is worked out once
 
-    def log_beta_ratio(n, prior):
-        size = n.shape[1] * prior
-        inside = gammaln(n + prior).sum() - n.size * gammaln(prior)
-        return inside - (gammaln(n.sum(axis=1) + size) - gammaln(size)).sum()
 
-    documents = counts.documents.astype(float)
-    words = counts.words.T.astype(float)
-    return float(log_beta_ratio(documents, alpha) + log_beta_ratio(words, beta))
+def log_gamma_table(prior):
+    """log Gamma(n + prior) - log Gamma(prior) of n = 1, 2, ...; the prior at 0."""
+    table = gammaln(np.arange(TABLE) + prior) - gammaln(prior)
+    table[0] = prior
+    return table
+
+
+def log_joint(counts, alpha, beta, K=None) -> float:
+    """log p(w, z), eq. (2); rows of counts may be padded beyond K topics."""
+    K = counts.documents.shape[1] if K is None else K
+    V = len(counts.words)
+    of_documents = counts.documents.sum(axis=1, dtype=float)
+    of_topics = counts.topics[:K].astype(float)
+    inside = loops.log_gamma_sum(counts.documents, K, log_gamma_table(alpha))
+    inside += loops.log_gamma_sum(counts.words, K, log_gamma_table(beta))
+    outside = (gammaln(of_documents + K * alpha) - gammaln(K * alpha)).sum()
+    outside += (gammaln(of_topics + V * beta) - gammaln(V * beta)).sum()
+    return float(inside - outside)
 
 
 @dataclass(eq=False, repr=False)
@@ -130,20 +141,21 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         stream = rng.integers(0, 2**63, 1).astype(np.uint64)
         first_kept = self.max_iter - min(self.n_samples, self.max_iter)
         inverse = (1 / (start.counts.topics + X.shape[1] * beta)).astype(np.float32)
-        scratch = (np.empty(K, np.float32), np.empty(-(-K // BLOCK), np.float32))
+        inverse[K:] = 0.0
+        running = np.empty(len(inverse), np.float32)
         sweeps = 0
 
         def sweep(state):
             nonlocal sweeps
             loops.gibbs_sweep(
                 documents, words, weight, state.z, state.counts, np.float32(alpha),
-                np.float32(beta), stream, inverse, *scratch,
+                np.float32(beta), stream, inverse, running,
             )  # fmt: skip
             sweeps += 1
             sums, n = state.sums
             if sweeps > first_kept:
                 sums, n = sums + state.counts.words, n + 1
-            value = -log_joint(state.counts, alpha, beta) / max(1, len(words))
+            value = -log_joint(state.counts, alpha, beta, K) / max(1, len(words))
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
@@ -153,7 +165,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
-        counts = sums / n if n else state.counts.words
+        counts = (sums / n if n else state.counts.words)[:, :K]
         self.components_ = np.ascontiguousarray(counts.T.astype(float)) + beta
         self._n_features_out = K
         return self
@@ -193,13 +205,14 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
 def initial_state(documents, words, weights, shape, K, rng) -> GibbsState:
     """Topics drawn evenly."""
     z = rng.integers(0, K, len(words)).astype(np.int32)
+    size = -(-K // BLOCK) * BLOCK
     counts = TopicCounts(
-        np.zeros((shape[0], K), np.float32),
-        np.zeros((shape[1], K), np.float32),
-        np.zeros(K, np.float32),
+        np.zeros((shape[0], size), np.float32),
+        np.zeros((shape[1], size), np.float32),
+        np.zeros(size, np.float32),
     )
     loops.add_assignments(documents, words, weights, z, counts)
-    return GibbsState(z, counts, (np.zeros((shape[1], K)), 0), np.inf)
+    return GibbsState(z, counts, (np.zeros((shape[1], size)), 0), np.inf)
 
 
 def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):
@@ -255,11 +268,15 @@ def top_words(components, terms, n=10) -> list[list[str]]:
     return [[str(terms[j]) for j in row] for row in order]
 
 
-def topic_coherence(components, X, n=10):
-    """How often the top words of each topic share documents (UMass), higher is better.
+def topic_coherence(components, X, n=10, *, measure="u_mass"):
+    """How often the top words of each topic share documents, higher is better.
 
-    The mean over pairs of top words, the more frequent first, of
-    log((D(w, v) + 1) / D(w)) with D the number of documents that hold them.
+    The mean over pairs of top words, with D(w) the number of documents that hold w,
+    D(w, v) those that hold both, N all documents, p = D / N:
+
+        u_mass   log((D(w, v) + 1) / D(w)), w the word with more weight
+        npmi     log(p(w, v) / (p(w) p(v))) / -log p(w, v), from -1 (never together)
+                 to 1 (always together)
 
     Parameters
     ----------
@@ -267,6 +284,7 @@ def topic_coherence(components, X, n=10):
     X : matrix of counts of shape (D, V)
     n : int
         Top words.
+    measure : {"u_mass", "npmi"}, default="u_mass"
 
     Examples
     --------
@@ -275,15 +293,39 @@ def topic_coherence(components, X, n=10):
     >>> X = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     >>> topic_coherence([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], X, n=2).round(3)
     array([ 0.405, -0.693])
+    >>> topic_coherence([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], X, 2, measure="npmi")
+    array([ 1., -1.])
     """
-    from scipy import sparse
-
+    if measure not in COHERENCE:
+        raise ParameterError(
+            f"measure must be one of {sorted(COHERENCE)}, got {measure!r}."
+        )
     inside = sparse.csr_array(sparse.csr_array(X) > 0, dtype=float)
     out = []
     for row in np.argsort(-np.asarray(components), axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
         together = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
-        alone = np.maximum(np.diag(together)[i], 1)
-        out.append(np.mean(np.log((together[i, j] + 1) / alone)))
+        alone = np.diag(together)
+        values = COHERENCE[measure](together[i, j], alone[i], alone[j], X.shape[0])
+        out.append(np.mean(values) if len(values) else np.nan)
     return np.array(out)
+
+
+def u_mass_coherence(both, first, second, N):
+    """u_mass of pairs of words, the first of which weighs more in the topic."""
+    return np.log((both + 1) / np.maximum(first, 1))
+
+
+def npmi_coherence(both, first, second, N):
+    """Normalised pointwise mutual information of pairs of words."""
+    out = np.full(len(both), -1.0)
+    seen = both > 0
+    p = both[seen] / N
+    pmi = np.log(p * N * N / (first[seen] * second[seen]))
+    always = p >= 1  # both words are in every document
+    out[seen] = np.where(always, 1.0, pmi / np.where(always, 1.0, -np.log(p)))
+    return out
+
+
+COHERENCE = {"u_mass": u_mass_coherence, "npmi": npmi_coherence}

@@ -10,9 +10,10 @@ from gymnasium.utils.env_checker import check_env
 
 from pansophy.rl import (
     as_transition_table,
+    evaluate_policy,
     value_iteration,
 )
-from pansophy.rl.envs import Corridor, GridWorld, TabularEnv
+from pansophy.rl.envs import Corridor, DeepSea, GridWorld, TabularEnv
 from pansophy.rl.transition_table import table_from_dict
 
 WORLDS = {
@@ -143,3 +144,14 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "named", done.stderr
+
+
+def test_deep_sea_is_found_on_purpose_only():
+    for seed in (None, 3):
+        sea = DeepSea(8, random_state=seed)
+        best = value_iteration(sea, gamma=1.0)
+        assert best.V[0] == pytest.approx(0.99)
+        uniform = evaluate_policy(sea, np.full((64, 2), 0.5), gamma=1.0)
+        assert uniform[0] == pytest.approx(0.5**8 - 8 * 0.5 * 0.01 / 8)
+    with pytest.raises(ValueError, match="n must be"):
+        DeepSea(0)

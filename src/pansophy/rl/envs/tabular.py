@@ -1,4 +1,4 @@
-"""Tabular environments in Gymnasium's form: corridor, grid world, any table.
+"""Tabular environments in Gymnasium's form: corridor, grid world, deep sea, any table.
 
 They step in plain Python like any other; `QLearning` and `value_iteration` read
 `table` and never step them. Needs Gymnasium, the extra `rl`.
@@ -6,21 +6,17 @@ They step in plain Python like any other; `QLearning` and `value_iteration` read
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 
-from .transition_table import (
+from ...core.random import make_rng
+from ..transition_table import (
     TransitionTable,
     as_transition_table,
     first_cumulative_above,
     table_from_dict,
 )
-
-try:
-    import gymnasium
-except ImportError as error:
-    raise ImportError(
-        "environments need Gymnasium: pip install 'pansophy[rl]'."
-    ) from error
+from . import _tabular as loops
 
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))  # left, down, right, up
 ARROWS = "<v>^"
@@ -75,6 +71,23 @@ class AbstractTabular(gymnasium.Env):
     def render(self):
         return f"state {self.state}" if self.render_mode == "ansi" else None
 
+    @property
+    def max_steps(self) -> int:
+        return self.table.max_steps
+
+    def new_state(self, n):
+        """States of n copies, for `VectorWorld`."""
+        return np.zeros((1, n), np.int64)
+
+    def start_batch(self, state, stream, which):
+        loops.start_tables(state[0], self.table.start, stream, which)
+
+    def observe_batch(self, state, which, observation):
+        observation[which] = state[0, which]
+
+    def step_batch(self, state, action, stream, outcome, columns):
+        loops.step_tables(state[0], action, self.table, stream, outcome, *columns)
+
 
 class TabularEnv(AbstractTabular):
     """Any table, or dict of outcomes, as an environment.
@@ -119,6 +132,51 @@ class Corridor(AbstractTabular):
             P[s] = {0: both(left, right), 1: both(right, left)}
         start = np.eye(n)[0]
         super().__init__(table_from_dict(P, start, max_steps), render_mode)
+
+
+class DeepSea(AbstractTabular):
+    """A diver in a square grid of water, who finds the treasure only on purpose.
+
+    Every step goes down one row, to the left or to the right; going right costs
+    0.01 / n and the treasure in the lower right corner pays 1. A random policy finds it
+    with probability 2^-n, so this is a probe for exploration. The best return is 0.99.
+
+    Parameters
+    ----------
+    n : int
+        Rows and columns.
+    random_state : int or None
+        Which of the actions 0 and 1 goes right is drawn for every cell with this seed;
+        None: action 1 goes right everywhere.
+
+    Examples
+    --------
+    >>> from pansophy.rl import value_iteration
+    >>> from pansophy.rl.envs import DeepSea
+    >>> round(float(value_iteration(DeepSea(10), gamma=1.0).V[0]), 6)
+    0.99
+    """
+
+    def __init__(self, n=10, *, random_state=None, render_mode=None):
+        if not n >= 1:
+            raise ValueError(f"n must be at least 1, got {n!r}.")
+        right = np.ones(n * n, int)
+        if random_state is not None:
+            right = make_rng(random_state).integers(2, size=n * n)
+        P: dict[int, Any] = {}
+        for s in range(n * n):
+            i, j = divmod(s, n)
+            P[s] = {}
+            for a in range(2):
+                goes_right = a == right[s]
+                to = min(j + 1, n - 1) if goes_right else max(j - 1, 0)
+                reward = -0.01 / n if goes_right else 0.0
+                last = i == n - 1
+                reward += 1.0 if last and goes_right and j == n - 1 else 0.0
+                P[s][a] = [(1.0, s if last else (i + 1) * n + to, reward, last)]
+        self.map = ["." * n] * n
+        self.cells = [divmod(s, n) for s in range(n * n)]
+        super().__init__(table_from_dict(P, np.eye(n * n)[0]), render_mode)
 
 
 class GridWorld(AbstractTabular):

@@ -1,0 +1,81 @@
+"""`pansophy play`: train agents in an environment and compare them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .app import (
+    AsJson,
+    HelpfulCommand,
+    Seed,
+    app,
+    errors_as_one_sentence,
+    print_error,
+    print_text,
+    split_names,
+)
+
+EXAMPLES = """Examples:
+
+pansophy play CartPole-v1
+
+pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run
+
+pansophy serve run/agent.pansophy"""
+
+
+@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
+def play(
+    environment: Annotated[str, typer.Argument(help="Name in Gymnasium's registry.")],
+    agents: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a2c, dqn, ppo, reinforce, sac, td3, separated by commas; by "
+            "default those that suit the actions."
+        ),
+    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of each run.")] = 50_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each agent.")] = 3,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write to.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+):
+    """Train agents in an environment, compare them over seeds, keep the best."""
+    with errors_as_one_sentence():
+        from ..play import play as run
+        from ..play.play_report import comparison_data, verdict_sentences
+        from .compare_commands import default_folder
+
+        check_environment_name(environment)
+        stem = f"{environment.split('/')[-1]}-pansophy"
+        folder = out or default_folder(stem, resume=False)
+        found = run(
+            environment,
+            folder,
+            n_steps=steps,
+            agents=split_names(agents),
+            n_seeds=seeds,
+            random_state=seed,
+            report=print_error,
+        )
+        if as_json:
+            import json
+
+            print_text(json.dumps(comparison_data(found, environment), indent=2))
+        else:
+            print_text(f"{found!r}\n\n" + "\n".join(verdict_sentences(found)))
+        for name in ("report.html", "agent.pansophy", "episode.gif", "results.json"):
+            print_error(f"Wrote {folder / name}")
+
+
+def check_environment_name(name) -> None:
+    """The clear error about an environment that is not registered."""
+    import gymnasium
+
+    try:
+        gymnasium.spec(name)
+    except gymnasium.error.Error as error:
+        raise ValueError(f"there is no environment {name!r}: {error}") from None

@@ -1,0 +1,188 @@
+"""`pansophy play`: train agents, compare them over seeds, keep the best, report."""
+
+import base64
+import json
+from pathlib import Path
+
+from .. import __version__
+from ..core.atomic_files import write_text_file
+from ..rl.agent_comparison import RANDOM, AgentComparison, compare_agents
+from ..rl.evaluation import made_environment
+from .episode_film import film_bytes, film_episode, save_film
+
+DISCRETE = ("ppo", "dqn", "a2c")
+NUMBERS = ("ppo", "sac", "td3")
+
+
+def agent_classes() -> dict:
+    """The agents by their names on the command line."""
+    from ..rl import A2C, DQN, PPO, REINFORCE, SAC, TD3
+
+    made = (A2C, DQN, PPO, REINFORCE, SAC, TD3)
+    return {cls.__name__.lower(): cls for cls in made}
+
+
+def default_agents(env, n_steps, names=None, **options) -> dict:
+    """Agents for an environment, unfitted: those of these names, or those that suit.
+
+    Parameters
+    ----------
+    env : Env, or name of an environment
+    n_steps : int
+    names : list of str or None
+        Of "a2c", "dqn", "ppo", "reinforce", "sac", "td3".
+    options : parameters of all of them
+
+    Examples
+    --------
+    >>> from pansophy.play import default_agents
+    >>> list(default_agents("CartPole-v1", 1000))
+    ['ppo', 'dqn', 'a2c']
+    """
+    known = agent_classes()
+    if names is None:
+        numbers = type(made_environment(env).action_space).__name__ == "Box"
+        names = NUMBERS if numbers else DISCRETE
+    for name in names:
+        if name.lower() not in known:
+            raise ValueError(f"agents are {', '.join(known)}, got {name!r}.")
+    return {name.lower(): known[name.lower()](n_steps, **options) for name in names}
+
+
+def play(
+    env, folder, *, n_steps=50_000, agents=None, n_seeds=3, random_state=0, report=None
+) -> AgentComparison:
+    """Compare agents in an environment and write agent, film, results and report.
+
+    Parameters
+    ----------
+    env : name of an environment
+    folder : path
+        Gets agent.pansophy, episode.gif, results.json and report.html.
+    n_steps : int
+        Steps of each run.
+    agents : list of str or None
+        See `default_agents`.
+    n_seeds : int
+    random_state : int
+    report : function of a sentence, or None
+    """
+    from ..persist import save
+
+    folder = Path(folder)
+    chosen = default_agents(env, n_steps, agents)
+    found = compare_agents(
+        chosen, env, n_seeds=n_seeds, random_state=random_state, report=report
+    )
+    film = film_episode(found.agent, env, random_state=random_state)
+    folder.mkdir(parents=True, exist_ok=True)
+    save(found.agent, folder / "agent.pansophy")
+    save_film(film, folder / "episode.gif")
+    results = json.dumps(comparison_data(found, env), indent=2)
+    write_text_file(folder / "results.json", results + "\n")
+    write_play_report(found, film, env, folder / "report.html")
+    return found
+
+
+def comparison_data(found: AgentComparison, env) -> dict:
+    """Everything that was measured, for JSON."""
+    return {
+        "environment": str(env),
+        "best": found.best,
+        "kept_run_on_fresh_episodes": found.check.mean,
+        "agents": {
+            name: {
+                "interquartile_mean": found.intervals[name]._asdict(),
+                "scores": found.scores[name].tolist(),
+                "seconds": found.seconds[name].tolist(),
+                "curves": [
+                    {"steps": c.steps.tolist(), "mean_return": c.mean.tolist()}
+                    for c in found.curves.get(name, [])
+                ],
+            }
+            for name in found.names
+        },
+        "probability_of_improvement": [
+            {"of": a, "over": b, **interval._asdict()}
+            for (a, b), interval in found.improvement.items()
+        ],
+    }
+
+
+def write_play_report(found: AgentComparison, film, env, path) -> None:
+    """Write the page: verdict, table, curves, an episode."""
+    from markupsafe import Markup
+
+    from ..compare.report.html import load_template
+    from ..plot.returns import returns
+    from ..plot.style import figure_svg
+
+    curves = {name: found.curves[name] for name in found.names if name in found.curves}
+    level = found.intervals[RANDOM].value
+    figure = figure_svg(
+        lambda ax: returns(curves, reference=level, ax=ax),
+        label="mean return of evaluations along the run",
+        width=6.4,
+        height=3.6,
+    )
+    gif = base64.b64encode(film_bytes(film)).decode()
+    page = load_template("play.html").render(
+        version=__version__,
+        environment=str(env),
+        verdict=verdict_sentences(found),
+        rows=[table_row(found, name) for name in found.names],
+        pairs=[
+            (a, b, str(found.improvement[a, b]))
+            for a in found.names
+            for b in found.names
+            if a == found.best and b != a
+        ],
+        figure=Markup(figure),
+        film=f"data:image/gif;base64,{gif}",
+        film_text=f"One episode of the kept agent: {film.n_steps} steps, return "
+        f"{film.total:.4g}.",
+    )
+    write_text_file(Path(path), page)
+
+
+def table_row(found, name) -> dict:
+    """What the table says of one agent."""
+    scores = found.scores[name]
+    return {
+        "name": name,
+        "interval": str(found.intervals[name]),
+        "worst": f"{scores.min():.4g}",
+        "best": f"{scores.max():.4g}",
+        "runs": len(scores),
+        "seconds": f"{found.seconds[name].mean():.1f}",
+    }
+
+
+def verdict_sentences(found: AgentComparison) -> list[str]:
+    """The result in words."""
+    best = found.best
+    runs = len(found.scores[best])
+    told = [
+        f"{best.upper()} has the highest interquartile mean return over {runs} runs: "
+        f"{found.intervals[best]}."
+    ]
+    chance = found.intervals[RANDOM].value
+    if found.intervals[best].low <= chance:
+        told.append(
+            f"It is not told from an agent that acts at random ({chance:.4g}): more "
+            "steps or other parameters are needed."
+        )
+    rivals = [n for n in found.names if n not in (best, RANDOM)]
+    if rivals:
+        p = found.improvement[best, rivals[0]]
+        told.append(
+            f"A run of it beats a run of {rivals[0].upper()} with probability {p}."
+        )
+        if p.low <= 0.5:
+            told.append("The two cannot be told apart with so few runs.")
+    told.append(
+        "The kept run was chosen by its score, so it was scored again on fresh "
+        "episodes: "
+        f"{found.check!r}."
+    )
+    return told

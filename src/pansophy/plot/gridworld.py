@@ -1,0 +1,96 @@
+"""Grid worlds as pictures: values of the cells as colours, a policy as arrows."""
+
+import numpy as np
+
+from .axes import get_axes
+from .style import draw_styled
+
+# (down, right) of an action, by world; FrozenLake, GridWorld: left, down, right, up
+MOVES = {
+    "CliffWalking": ((-1, 0), (0, 1), (1, 0), (0, -1)),
+    "DeepSea": ((1, -1), (1, 1)),
+}
+DEFAULT_MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
+
+
+@draw_styled
+def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
+    """Draw a grid world with the values of its cells and the arrows of a policy.
+
+    Parameters
+    ----------
+    world : GridWorld, FrozenLake, CliffWalking or DeepSea
+        An environment of `pansophy.rl.envs` with a map.
+    values : array of shape (S,), optional
+        V, painted and written into the cells.
+    policy : array of shape (S,), optional
+        Actions, drawn as arrows.
+    decimals : int
+        Digits after the point of the values written.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from pansophy import plot
+    >>> from pansophy.rl import value_iteration
+    >>> from pansophy.rl.envs import GridWorld
+    >>> world = GridWorld(slip=0.1)
+    >>> best = value_iteration(world, gamma=0.95)
+    >>> ax = plot.gridworld(world, best.V, best.policy)
+    >>> len(ax.texts)  # a number in each free cell, a letter in start and exits
+    14
+    """
+    if not hasattr(world, "cells"):
+        raise TypeError(f"{type(world).__name__} has no map to draw.")
+    ax = get_axes(ax)
+    height, width = len(world.map), len(world.map[0])
+    picture = np.full((height, width), np.nan)
+    rows, columns = np.array(world.cells).T
+    if values is not None:
+        values = np.asarray(values, dtype=float)
+        if values.shape != (len(rows),):
+            raise ValueError(f"values must have shape ({len(rows)},).")
+        picture[rows, columns] = values
+    ax.set_facecolor("0.35")  # walls have no value
+    if values is None:
+        picture[rows, columns] = 0.0
+        ax.imshow(picture, cmap="Greys", vmin=0, vmax=1)
+    else:
+        ax.imshow(picture, cmap="viridis")
+    middle = (np.nanmin(picture) + np.nanmax(picture)) / 2
+    for s, (i, j) in enumerate(world.cells):
+        letter = world.map[i][j]
+        dark = values is not None and values[s] < middle
+        color = "white" if dark else "black"
+        if values is not None:
+            text = f"{values[s]:.{decimals}f}"
+            ax.text(j, i + 0.3, text, ha="center", va="center", color=color, fontsize=7)
+        if letter not in ".F #":
+            ax.text(j - 0.35, i - 0.3, letter, ha="center", va="center", color=color)
+    if policy is not None:
+        draw_arrows(ax, world, np.asarray(policy))
+    ax.set(xticks=[], yticks=[])
+    return ax
+
+
+def draw_arrows(ax, world, policy):
+    """An arrow in each cell in which the agent acts."""
+    moves = MOVES.get(type(world).__name__, DEFAULT_MOVES)
+    if policy.shape != (len(world.cells),):
+        raise ValueError(f"policy must have shape ({len(world.cells)},).")
+    acts = np.array([cell_is_free(world.map[i][j]) for i, j in world.cells])
+    rows, columns = np.array(world.cells)[acts].T
+    steps = np.array([moves[a] for a in policy[acts]], dtype=float)
+    ax.quiver(
+        columns, rows, steps[:, 1], -steps[:, 0], pivot="middle", color="crimson",
+        scale=3.0 * max(len(world.map), len(world.map[0])), width=0.006,
+    )  # fmt: skip
+
+
+def cell_is_free(letter) -> bool:
+    """Whether an agent acts in a cell: it is neither exit, hole nor goal."""
+    return letter in ".SF "

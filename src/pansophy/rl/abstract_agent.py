@@ -1,0 +1,277 @@
+"""What the neural agents share: environments, spaces, fitting, acting, saving.
+
+An agent is an estimator: `fit(env)` makes N copies of the environment, a learner (nets,
+optimisers, buffers) and lets `train_agent` drive it; what is kept is the net that acts,
+the layouts of the spaces and the moments of observations, all of which are saved with
+it. The fitted agent is greedy: `predict` for many observations, `act` for one,
+`act_batch` for `gather`; it never explores and never updates its moments.
+
+One seed makes everything: the environments, the initial weights, the actions and the
+batches. On a CPU the same seed gives the same run bit for bit.
+"""
+
+import copy
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import Estimator
+from ..core.random import draw_seed, make_rng
+from ..nn.devices import limit_threads, resolve_device, seeded_torch
+from ..params import (
+    Count,
+    Flag,
+    Fraction,
+    ParameterRule,
+    Positive,
+    Verbosity,
+    check_params,
+)
+from ..typing import Seed
+from .compiled_worlds import compiled_world
+from .gather import as_vector_env
+from .running_moments import RunningMoments
+from .space_layouts import action_layout, observation_layout
+from .training import STEPS_PER_REPORT, train_agent
+
+LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
+
+LayerSizes = Annotated[
+    tuple,
+    ParameterRule(
+        "a tuple of whole numbers of at least 1",
+        lambda v: (
+            isinstance(v, (tuple, list))
+            and all(isinstance(n, (int, np.integer)) and n >= 1 for n in v)
+        ),
+    ),
+]
+DeviceName = Annotated[
+    str, ParameterRule("a device of torch or 'auto'", lambda v: isinstance(v, str))
+]
+
+
+def copy_environments(env, n) -> list:
+    """n environments: the one given, or made by it, and n - 1 others like it."""
+    if isinstance(env, str):
+        import gymnasium
+
+        return [gymnasium.make(env) for _ in range(n)]
+    if not hasattr(env, "step"):
+        if not callable(env):
+            raise TypeError(
+                "an agent learns in a Gymnasium environment, its name, or a function "
+                f"that makes one, got {type(env).__name__}."
+            )
+        return [env() for _ in range(n)]
+    if n == 1:
+        return [env]
+    spec = getattr(env, "spec", None)
+    if spec is not None:
+        import gymnasium
+
+        return [env, *(gymnasium.make(spec) for _ in range(n - 1))]
+    try:
+        return [env, *(copy.deepcopy(env) for _ in range(n - 1))]
+    except Exception as error:
+        raise ValueError(
+            f"{type(env).__name__} cannot be copied: give a function that makes one, "
+            "or n_envs=1."
+        ) from error
+
+
+def vector_environments(env, n):
+    """A vector environment of n copies; observations that are dictionaries as rows."""
+    if hasattr(env, "num_envs"):
+        return env
+    world = compiled_world(env)
+    if world is not None:
+        from .envs import VectorWorld
+
+        return VectorWorld(world, n)
+    made = copy_environments(env, n)
+    layout = observation_layout(made[0].observation_space)
+    if layout.kind == "parts":
+        made = [as_rows(one, layout) for one in made]
+    return as_vector_env(made)
+
+
+def as_rows(env, layout):
+    """An environment whose observations are rows of a layout."""
+    import gymnasium
+
+    box = gymnasium.spaces.Box(-np.inf, np.inf, (layout.width,), np.float32)
+    return gymnasium.wrappers.TransformObservation(
+        env, lambda observation: layout.encode_one(observation)[0], box
+    )
+
+
+def raw_observation_space(env):
+    """The observation space as the user's environment has it."""
+    if isinstance(env, str) or not hasattr(env, "observation_space"):
+        return None
+    if hasattr(env, "num_envs"):
+        return env.single_observation_space
+    return env.observation_space
+
+
+@dataclass(eq=False, repr=False)
+class AbstractAgent(Estimator):
+    """Parameters and fitting of the neural agents; they are described there.
+
+    An agent gives `_make_learner(envs, rng)` and, if its actions are not all kinds,
+    `_action_kinds`.
+    """
+
+    n_steps: Count = 100_000
+    _: KW_ONLY
+    n_envs: Count = 8
+    gamma: Fraction = 0.99
+    hidden_layer_sizes: LayerSizes = (64, 64)
+    activation: Literal["tanh", "relu"] = "tanh"
+    learning_rate: Positive = 3e-4
+    normalize_observations: Flag = False
+    device: DeviceName = "auto"
+    warm_start: Flag = False
+    random_state: Seed = None
+    verbose: Verbosity = 0
+
+    _action_kinds = {"discrete": True, "box": True}
+
+    def fit(self, env, y=None):
+        """Learn in a Gymnasium environment.
+
+        Parameters
+        ----------
+        env : Env, VectorEnv, name of an environment, or function that makes an Env
+            Of an Env, `n_envs` copies are made; a VectorEnv is used as it is.
+        """
+        return self._fit(env)
+
+    def _fit(self, env, observe=None, observe_every=None):
+        check_params(self)
+        envs = vector_environments(env, self.n_envs)
+        observed = raw_observation_space(env)
+        observations = observation_layout(
+            envs.single_observation_space if observed is None else observed
+        )
+        actions = action_layout(
+            envs.single_action_space, type(self).__name__, **self._action_kinds
+        )
+        going_on = self.warm_start and hasattr(self, "net_")
+        if going_on:
+            self._check_same_spaces(observations, actions)
+        else:
+            self.observation_layout_, self.action_layout_ = observations, actions
+            self.observation_moments_ = RunningMoments.empty(observations.width)
+            self.n_steps_ = 0
+        rng = make_rng(self.random_state)
+        device = self._device()
+        with seeded_torch(device, draw_seed(rng)):
+            learner = self._make_learner(envs.num_envs, rng, device)
+            if going_on:
+                learner.load_net(self.net_)
+            rows = getattr(learner, "batch_size", 64)
+            with limit_threads(learner.net, device, rows):
+                run = lambda task: train_agent(
+                    envs, learner, self.n_steps, rng=rng, task=task,
+                    observe=observe, observe_every=observe_every,
+                )  # fmt: skip
+                total = -(-self.n_steps // STEPS_PER_REPORT)
+                self._run_driver(run, total=total)
+        del self.converged_  # a budget was spent; nothing tests convergence
+        self.n_steps_ += self.n_iter_
+        self._keep(learner)
+        return self
+
+    @abstractmethod
+    def _make_learner(self, n_envs, rng, device) -> Any:
+        """Nets, optimisers and buffers for `train_agent`."""
+
+    def _keep(self, learner):
+        """Store what acts."""
+        self.net_ = detached_copy(learner.net)
+        self.observation_moments_ = learner.moments
+
+    def _device(self):
+        if self.device != "auto":
+            return resolve_device(self.device)
+        sizes = (self.observation_layout_.width, *self.hidden_layer_sizes)
+        weights = sum(m * k for m, k in pairwise(sizes))
+        return resolve_device("auto" if weights > LARGE_NET else "cpu")
+
+    def _check_same_spaces(self, observations, actions):
+        same = observations == self.observation_layout_
+        mine = self.action_layout_
+        same = same and (actions.kind, actions.shape) == (mine.kind, mine.shape)
+        if not (same and actions.sizes == mine.sizes):
+            raise ValueError(
+                f"{type(self).__name__} was fitted to other spaces than those of this "
+                "environment; set warm_start=False."
+            )
+
+    # -- acting ----------------------------------------------------------------
+
+    def predict(self, observations, mask=None):
+        """The best action after each of the observations.
+
+        Parameters
+        ----------
+        observations : array of shape (n, ...)
+        mask : bool array of shape (n, n_actions) or None
+            Actions that are allowed.
+        """
+        check_is_fitted(self, "net_")
+        X = self.observation_layout_.encode(observations)
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        chosen = self._greedy(X, mask)
+        return self.action_layout_.to_environment(chosen)
+
+    def act(self, observation, rng=None, mask=None):
+        """The best action after one observation, for `rollout`."""
+        check_is_fitted(self, "net_")
+        X = self.observation_layout_.encode_one(observation)
+        mask = None if mask is None else np.asarray(mask, bool)[None]
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        chosen = self._greedy(X, mask)
+        action = self.action_layout_.to_environment(chosen)[0]
+        return int(action) if action.ndim == 0 else action
+
+    def act_batch(self, observations, rng=None, mask=None):
+        """The best action in each of several environments, for `gather`."""
+        return self.predict(observations, mask)
+
+    def value(self, observations):
+        """The value of each of the observations, as the agent has learnt it.
+
+        Of the policy for actor-critic agents, of the best action for the others.
+        """
+        check_is_fitted(self, "net_")
+        X = self.observation_layout_.encode(observations)
+        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        return self._row_values(X)
+
+    @abstractmethod
+    def _row_values(self, X) -> np.ndarray:
+        """Values (n,) of rows X."""
+
+    @abstractmethod
+    def _greedy(self, X, mask) -> np.ndarray:
+        """The best choices (n, parts) after rows X."""
+
+
+def detached_copy(net):
+    """A copy of a net on the CPU, without gradients."""
+    grads = [p.grad for p in net.parameters()]
+    for p in net.parameters():
+        p.grad = None
+    made = copy.deepcopy(net).cpu().eval().requires_grad_(False)
+    for p, grad in zip(net.parameters(), grads):
+        p.grad = grad
+    for p in made.parameters():
+        p.data = p.data.clone()  # not a view of all parameters
+    return made

@@ -1,0 +1,216 @@
+"""Contextual bandits: which arm is best depends on what is seen first.
+
+Before each pull a context x in R^d is seen. `LinUCB` fits one ridge regression an arm,
+
+    A_i = ridge I + sum x x',    b_i = sum r x,    theta_i = A_i^-1 b_i          (1)
+
+over the pulls of arm i, and takes the arm of the greatest upper bound
+
+    theta_i . x + alpha sqrt(x' A_i^-1 x).                                       (2)
+
+A_i^-1 is kept and moved by each pull (Sherman and Morrison), so a step costs O(K d^2).
+
+`ContextualBandit` does the same with any regressor or classifier: one for each arm,
+fitted to its pulls and fitted again whenever their number has grown by a tenth, with a
+random arm in a fraction epsilon of the pulls.
+
+Both note the probability of every choice, so that what they did can be judged by the
+estimators of `off_policy_evaluation.py`.
+
+Refs      [Li2010] (2)
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .off_policy_evaluation import BanditLog
+
+
+class LinUCB:
+    """Upper confidence bounds of linear rewards.
+
+    Parameters
+    ----------
+    n_arms, n_features : int
+        K and d.
+    alpha : float
+        Width of the bounds.
+    ridge : float
+        Penalty of eq. (1).
+
+    Attributes
+    ----------
+    coef : ndarray of shape (K, d)
+        theta_i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pansophy.rl import LinUCB
+    >>> rng = np.random.default_rng(0)
+    >>> learner = LinUCB(2, 2)
+    >>> for _ in range(200):
+    ...     x = rng.normal(size=2)
+    ...     arm = learner.act(x, rng)
+    ...     learner.learn(x, arm, x[arm])  # each arm pays one coordinate
+    >>> abs(learner.coef.round(1))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, n_arms, n_features, *, alpha=1.0, ridge=1.0):
+        for name, value, low in (
+            ("n_arms", n_arms, 1),
+            ("n_features", n_features, 1),
+            ("alpha", alpha, 0),
+        ):
+            if not value >= low:
+                raise ValueError(f"{name} must be at least {low}, got {value!r}.")
+        if not ridge > 0:
+            raise ValueError(f"ridge must be above 0, got {ridge!r}.")
+        self.alpha = float(alpha)
+        self.inverse = np.repeat(np.eye(n_features)[None] / ridge, n_arms, axis=0)
+        self.sums = np.zeros((n_arms, n_features))
+        self.counts = np.zeros(n_arms, np.int64)
+
+    @property
+    def coef(self) -> np.ndarray:
+        return np.einsum("kij,kj->ki", self.inverse, self.sums)
+
+    def scores(self, x) -> np.ndarray:
+        """Eq. (2) of every arm."""
+        Ax = self.inverse @ x  # (K, d)
+        width = np.sqrt(np.maximum(Ax @ x, 0.0))
+        return np.einsum("kd,kd->k", Ax, self.sums) + self.alpha * width
+
+    def act(self, x, rng=None) -> int:
+        """The arm of the greatest bound, the first of equals."""
+        return int(np.argmax(self.scores(check_context(x, self.sums.shape[1]))))
+
+    def learn(self, x, arm, reward) -> None:
+        """Learn from the reward of an arm pulled in context x, at once or later."""
+        x = check_context(x, self.sums.shape[1])
+        Ax = self.inverse[arm] @ x
+        self.inverse[arm] -= np.outer(Ax, Ax) / (1 + x @ Ax)
+        self.sums[arm] += float(reward) * x
+        self.counts[arm] += 1
+
+    def update(self, transition) -> None:
+        self.learn(transition.observation, transition.action, transition.reward)
+
+
+def check_context(x, n_features):
+    """A context as an array; the clear error if it is none."""
+    x = np.asarray(x, dtype=float)
+    if x.shape != (n_features,) or not np.isfinite(x).all():
+        raise ValueError(f"a context must hold {n_features} finite numbers.")
+    return x
+
+
+class ContextualBandit:
+    """Any estimator as the model of each arm's reward, explored by epsilon-greedy.
+
+    Parameters
+    ----------
+    estimator : regressor, or classifier with predict_proba
+        Cloned for every arm; a classifier is for rewards of 0 and 1.
+    n_arms : int
+        K.
+    epsilon : float
+        Fraction of random pulls.
+    growth : float
+        An arm's model is fitted again when its pulls have grown by this factor.
+
+    Attributes
+    ----------
+    models : list
+        The fitted estimator of each arm, None before its first fit.
+    log : BanditLog
+        Contexts, arms, rewards and probabilities of all that was learnt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> from pansophy.rl import ContextualBandit
+    >>> rng = np.random.default_rng(0)
+    >>> learner = ContextualBandit(Ridge(), 2)
+    >>> for _ in range(200):
+    ...     x = rng.normal(size=2)
+    ...     arm = learner.act(x, rng)
+    ...     learner.learn(x, arm, x[arm])
+    >>> [learner.greedy_arm(x) for x in ([1.0, -1.0], [-1.0, 1.0])]
+    [0, 1]
+    """
+
+    def __init__(self, estimator: Any, n_arms, *, epsilon=0.1, growth=1.1):
+        if not n_arms >= 1:
+            raise ValueError(f"n_arms must be at least 1, got {n_arms!r}.")
+        if not 0 <= epsilon <= 1:
+            raise ValueError(f"epsilon must be from 0 to 1, got {epsilon!r}.")
+        if not growth >= 1:
+            raise ValueError(f"growth must be at least 1, got {growth!r}.")
+        self.estimator = estimator
+        self.epsilon, self.growth = float(epsilon), float(growth)
+        self.models: list[Any] = [None] * int(n_arms)
+        self.contexts: list[list] = [[] for _ in self.models]
+        self.rewards: list[list[float]] = [[] for _ in self.models]
+        self.fitted = [0] * len(self.models)
+        self.history: list[tuple] = []
+        self.chances: dict[int, float] = {}
+
+    def expected(self, x) -> np.ndarray:
+        """The reward that each arm's model expects; infinite before its first fit."""
+        row = np.asarray(x, dtype=float)[None]
+        return np.array([predicted_reward(model, row) for model in self.models])
+
+    def greedy_arm(self, x) -> int:
+        """The arm of the greatest expected reward, unfitted ones first."""
+        return int(np.argmax(self.expected(x)))
+
+    def probabilities(self, x) -> np.ndarray:
+        """Probability of each arm."""
+        p = np.full(len(self.models), self.epsilon / len(self.models))
+        p[self.greedy_arm(x)] += 1 - self.epsilon
+        return p
+
+    def act(self, x, rng) -> int:
+        p = self.probabilities(x)
+        arm = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum(), side="right"))
+        arm = min(arm, len(p) - 1)
+        self.chances[arm] = float(p[arm])
+        return arm
+
+    def learn(self, x, arm, reward) -> None:
+        """Learn from the reward of an arm pulled in context x, at once or later."""
+        row = np.asarray(x, dtype=float)
+        self.history.append((row, arm, float(reward), self.chances.get(arm, 1.0)))
+        self.contexts[arm].append(row)
+        self.rewards[arm].append(float(reward))
+        n = len(self.rewards[arm])
+        two = not hasattr(self.estimator, "predict_proba") or (
+            len(set(self.rewards[arm])) > 1
+        )
+        if two and n >= max(2, np.ceil(self.growth * self.fitted[arm])):
+            X, y = np.array(self.contexts[arm]), np.array(self.rewards[arm])
+            self.models[arm] = clone(self.estimator).fit(X, y)
+            self.fitted[arm] = n
+
+    def update(self, transition) -> None:
+        self.learn(transition.observation, transition.action, transition.reward)
+
+    @property
+    def log(self) -> BanditLog:
+        x, arm, reward, p = zip(*self.history, strict=True)
+        return BanditLog(np.array(x), np.array(arm), np.array(reward), np.array(p))
+
+
+def predicted_reward(model, row) -> float:
+    """Expected reward of one context by the model of an arm."""
+    if model is None:
+        return np.inf
+    if hasattr(model, "predict_proba"):
+        return float((model.predict_proba(row) @ model.classes_)[0])
+    return float(model.predict(row)[0])

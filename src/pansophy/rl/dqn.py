@@ -1,0 +1,258 @@
+"""Deep Q-learning: action values by a net, from replayed experience.
+
+With Q the net, Q' an older copy of it (the target net) and R the discounted rewards of
+the next n steps, after which x' is seen, the net is moved towards
+
+    y = R + gamma^n Q'(x', argmax_b Q'(x', b))                                  (1)
+    y = R + gamma^n Q'(x', argmax_b Q(x', b))           "double"                (2)
+
+for the actions that were taken; the value after an end is 0, a time limit is no end.
+(1) prefers actions whose values are overestimated by chance; (2) chooses and values
+with different nets. Options are independent of each other: double, duelling (`q_net`),
+n-step, prioritised replay (`replay`), distributional (categorical or quantile).
+
+Refs      [Mnih2015]; [vanHasselt2016] (2); [Hessel2018] all of them together
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from ..nn.gradient_step import GradientStep
+from ..nn.optimisers import Adam
+from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
+from .action_heads import FORBIDDEN
+from .exploration import Boltzmann, EpsilonGreedy
+from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
+from .q_learning import as_exploration
+from .q_net import QBatch, QNet, project_distribution
+from .schedules import Schedule, ScheduleReader
+from .small_nets import he_mlp, numpy_forward, numpy_layers
+
+DEFAULT_EXPLORATION = EpsilonGreedy(Schedule(1.0, 0.05, 10_000))
+
+
+class DQNLearner(AbstractOffPolicyLearner):
+    """Net, target net, buffer and one update; driven by `train_agent`."""
+
+    def __init__(self, agent, n_envs, rng, device):
+        super().__init__(agent, n_envs, device)
+        self.net = build_q_net(agent, rng).to(device)
+        self.gradient_step = GradientStep(
+            self.net, Adam(agent.learning_rate), self.totals, clip=agent.max_grad_norm
+        )
+        self.target = TargetNet(self.net) if agent.target_interval else None
+        self.targets = [self.target] if self.target else []
+        exploration = as_exploration(agent.exploration)
+        self.kind = exploration.kind
+        self.level = ScheduleReader(exploration.level)
+        on_cpu = device.type == "cpu"
+        self.layers = numpy_layers(self.net.mlp) if on_cpu else None
+
+    def act_batch(self, observations, rng, mask=None):
+        """Explore in every environment."""
+        n = len(observations)
+        A = self.net.n_actions
+        level = self.level.at(self.agent.n_steps_ + self.done)
+        random = rng.random(n) < level if self.kind == 0 else np.zeros(n, bool)
+        if random.all() and mask is None:  # the net is not asked
+            return self.actions.to_environment(rng.integers(A, size=(n, 1)))
+        Q = self.values(self.rows(observations))
+        if mask is not None:
+            Q = np.where(mask, Q, FORBIDDEN)
+        if self.kind == 1:
+            noise = rng.gumbel(size=Q.shape)
+            best = (Q / level + noise).argmax(1)
+            return self.actions.to_environment(best[:, None])
+        best = Q.argmax(1)
+        if random.any():
+            u = rng.random((n, A))
+            if mask is not None:
+                u = np.where(mask, u, -1.0)
+            best = np.where(random, u.argmax(1), best)
+        return self.actions.to_environment(best[:, None])
+
+    def values(self, X) -> np.ndarray:
+        """Q (n, A) of rows."""
+        net = self.net
+        if self.layers is not None and net.kind == "value" and not net.duelling:
+            return numpy_forward(self.layers, self.agent.activation, X)
+        with torch.no_grad():
+            X = torch.as_tensor(X, device=self.device)
+            return net.q_values(net(X)).cpu().numpy()
+
+    @torch.no_grad()
+    def learn(self, batch, rng):
+        target = self.targets_of(batch)
+        action = batch.action.reshape(-1) - self.actions.starts[0]
+        rows = QBatch(
+            self.tensor(self.rows(batch.observation)),
+            self.tensor(action),
+            target,
+            self.tensor(batch.weight),
+        )
+        self.gradient_step([(rows, len(action))], 1.0)
+        return self.net.errors.cpu().numpy()
+
+    def targets_of(self, batch):
+        """y of eqs. (1), (2), or its distribution, (n, K)."""
+        net = self.net
+        older = self.target.module if self.target else net
+        X = self.tensor(self.rows(batch.next_observation))
+        reward, discount = self.tensor(batch.reward), self.tensor(batch.discount)
+        scores = older.combine(older.mlp.forward_pass(X)[-1])
+        choosing = scores
+        if self.agent.double and older is not net:
+            choosing = net.combine(net.mlp.forward_pass(X)[-1])
+        Q = net.q_values(choosing)
+        if batch.next_mask is not None:
+            Q = Q.masked_fill(~self.tensor(batch.next_mask > 0), FORBIDDEN)
+        f = net.taken(scores, Q.argmax(1))
+        if net.kind == "categorical":
+            return project_distribution(f.softmax(1), net.atoms, reward, discount)
+        return reward[:, None] + discount[:, None] * f
+
+    def after_round(self, before, after):
+        interval = self.agent.target_interval
+        if self.target and before // interval != after // interval:
+            self.target.copy_weights()
+
+
+def build_q_net(agent, rng) -> QNet:
+    """A net with He's weights and a small last layer."""
+    A = agent.action_layout_.sizes[0]
+    atoms = np.zeros(1)
+    if agent.distribution == "categorical":
+        atoms = np.linspace(*agent.return_range, agent.n_atoms)
+    elif agent.distribution == "quantile":
+        atoms = np.zeros(agent.n_atoms)
+    outputs = (A + agent.duelling) * len(atoms)
+    hidden = agent.hidden_layer_sizes
+    sizes = (agent.observation_layout_.width, *hidden, outputs)
+    mlp = he_mlp(sizes, rng, agent.activation)
+    kind = "value" if agent.distribution == "none" else agent.distribution
+    return QNet(mlp, A, kind, atoms, agent.duelling)
+
+
+@dataclass(eq=False, repr=False)
+class DQN(AbstractOffPolicy):
+    """Deep Q-learning for one discrete action at a time.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps to learn from, of all environments together.
+    n_envs, gamma, hidden_layer_sizes, activation, learning_rate
+        As for `PPO`.
+    normalize_observations, device, warm_start, random_state, verbose
+        As for `PPO`.
+    horizon : int
+        Steps in each environment between two rounds of learning.
+    gradient_steps : int
+        Batches learnt from in a round.
+    batch_size : int
+    buffer_size : int
+        Steps that are kept for replay.
+    learning_starts : int
+        Steps before the first round of learning.
+    n_step : int
+        n of the targets.
+    priority_exponent : float
+        0 draws evenly from the buffer, otherwise by the size of the last error to
+        this power.
+    importance_exponent : float
+        First beta of the weights that undo it, which goes to 1 along the run.
+    double : bool
+        Eq. (2) instead of (1).
+    duelling : bool
+        Whether state value and advantages are outputs of their own.
+    distribution : {"none", "categorical", "quantile"}
+        Learn the distribution of returns, not only its mean.
+    n_atoms : int
+        Its numbers for each action.
+    return_range : (low, high)
+        Least and greatest return of "categorical".
+    target_interval : int
+        Steps of the run after which the target net is copied; 0: no target net.
+    exploration : float, EpsilonGreedy or Boltzmann
+        As for `QLearning`; the default goes from 1 to 0.05 in 10 000 steps.
+    max_grad_norm : float or None
+        Longest gradient; the loss bounds it already by the size of the batch's rows.
+
+    Attributes
+    ----------
+    net_ : QNet
+    observation_layout_, action_layout_, observation_moments_, n_iter_, n_steps_
+        As of `PPO`.
+    history_ : dict
+        "return", "length" and "end" of every episode; "q_loss" by hundred rounds
+        ("step").
+    interrupted_ : bool
+
+    Examples
+    --------
+    >>> from pansophy.rl import DQN
+    >>> from pansophy.rl.envs import Corridor
+    >>> agent = DQN(3000, learning_starts=100, target_interval=50, random_state=0)
+    >>> agent.fit(Corridor(3, max_steps=20)).predict([0, 1, 2])
+    array([1, 1, 1])
+    """
+
+    n_envs: Count = 4
+    learning_rate: Positive = 1e-3
+    double: Flag = True
+    duelling: Flag = False
+    distribution: Literal["none", "categorical", "quantile"] = "none"
+    n_atoms: TwoOrMore = 51
+    return_range: tuple = (-10.0, 10.0)
+    target_interval: Natural = 500
+    exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
+    max_grad_norm: Positive | None = None
+
+    _action_kinds = {"discrete": True, "box": False}
+
+    def _make_learner(self, n_envs, rng, device):
+        if len(self.action_layout_.sizes) > 1:
+            raise ValueError(
+                "DQN needs one discrete action at a time, not several: use PPO."
+            )
+        low, high = check_return_range(self.return_range)
+        if self.distribution == "categorical" and not low < high:
+            raise ValueError(
+                f"return_range of DQN must be (low, high), got {self.return_range!r}."
+            )
+        return DQNLearner(self, n_envs, rng, device)
+
+    def q_values(self, observations) -> np.ndarray:
+        """Q of every action after each of the observations, (n, n_actions)."""
+        check_is_fitted(self, "net_")
+        X = self.observation_layout_.encode(observations)
+        return self._q_rows(self.observation_moments_.scaled(X))
+
+    def _row_values(self, X):
+        return self._q_rows(X).max(axis=1)
+
+    def _q_rows(self, X):
+        net = self.net_
+        with torch.no_grad():
+            return net.q_values(net(torch.as_tensor(np.asarray(X, np.float32)))).numpy()
+
+    def _greedy(self, X, mask):
+        Q = self._q_rows(X)
+        if mask is not None:
+            Q = np.where(mask, Q, FORBIDDEN)
+        return Q.argmax(1)[:, None]
+
+
+def check_return_range(value) -> tuple[float, float]:
+    """(low, high) as numbers; the clear error otherwise."""
+    try:
+        low, high = (float(v) for v in value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"return_range of DQN must be two numbers, got {value!r}."
+        ) from None
+    return low, high

@@ -1,0 +1,98 @@
+"""Compiled games of blackjack."""
+
+from ...core._random import random_uniform
+from ...core.compiled import compiled
+
+
+@compiled(inner=True)
+def random_card(stream):
+    """1 to 10; ten stands for ten and the three pictures."""
+    return min(1 + int(random_uniform(stream) * 13), 10)
+
+
+@compiled(inner=True)
+def add_card(state, i, row, card):
+    """A card for the hand in rows row..row+2: hard sum, ace, number of cards."""
+    state[row, i] += card
+    if card == 1:
+        state[row + 1, i] = 1
+    state[row + 2, i] += 1
+
+
+@compiled(inner=True)
+def hand_sum(state, i, row):
+    """Sum of a hand, an ace counting 11 where that does not exceed 21."""
+    hard = state[row, i]
+    return hard + 10 if state[row + 1, i] == 1 and hard <= 11 else hard
+
+
+@compiled(inner=True)
+def has_natural(state, i, row):
+    """Whether a hand is an ace and a ten."""
+    return state[row + 2, i] == 2 and state[row + 1, i] == 1 and state[row, i] == 11
+
+
+@compiled
+def deal_cards(state, i, first, second, third, fourth):
+    """Two cards for the dealer, the first shown, then two for the player."""
+    state[:, i] = 0
+    add_card(state, i, 3, first)
+    add_card(state, i, 3, second)
+    add_card(state, i, 0, third)
+    add_card(state, i, 0, fourth)
+    state[6, i] = first
+
+
+@compiled
+def start_blackjacks(state, stream, which):
+    """Deal in some columns."""
+    for i in which:
+        own = stream[i : i + 1]
+        first = random_card(own)
+        second = random_card(own)
+        third = random_card(own)
+        deal_cards(state, i, first, second, third, random_card(own))
+
+
+@compiled
+def observe_blackjacks(state, which, observation):
+    """The player's sum, the dealer's first card, whether an ace counts 11."""
+    for i in which:
+        total = hand_sum(state, i, 0)
+        observation[i, 0] = total
+        observation[i, 1] = state[6, i]
+        observation[i, 2] = total != state[0, i]
+
+
+@compiled
+def score_blackjack(state, i, action, outcome):
+    """Reward and end after the cards of an action were drawn."""
+    observation, reward, terminated = outcome
+    mine = hand_sum(state, i, 0)
+    if action == 1:
+        terminated[i] = mine > 21
+        reward[i] = -1.0 if mine > 21 else 0.0
+    else:
+        theirs = hand_sum(state, i, 3)
+        if theirs > 21:
+            theirs = 0
+        terminated[i] = True
+        reward[i] = (mine > theirs) * 1.0 - (mine < theirs) * 1.0
+        if has_natural(state, i, 0) and not has_natural(state, i, 3):
+            reward[i] = 1.0
+    observation[i, 0] = mine
+    observation[i, 1] = state[6, i]
+    observation[i, 2] = mine != state[0, i]
+
+
+@compiled
+def step_blackjacks(state, action, stream, outcome, lo, hi):
+    """Draw the cards of columns lo..hi-1 and score them."""
+    for i in range(lo, hi):
+        own = stream[i : i + 1]
+        if action[i] == 1:
+            add_card(state, i, 0, random_card(own))
+        else:
+            while hand_sum(state, i, 3) < 17:
+                add_card(state, i, 3, random_card(own))
+        score_blackjack(state, i, action[i], outcome)

@@ -1,0 +1,175 @@
+"""The net of deep Q-learning: action values, or the distribution of returns.
+
+The outputs F of an MLP are K numbers for each of A actions. With duelling, one more
+block v of K numbers is the value of the state, and the scores of action a are
+
+    f_a = v + u_a - mean_b u_b                                                  (1)
+
+What the K numbers of an action mean, the value Q, and the loss against a target y:
+
+    value         K = 1, Q = f;   l = huber(f - y)                              (2)
+    categorical   p = softmax(f) on fixed returns z_1 < ... < z_K, Q = p'z;
+                  l = -sum_k m_k log p_k, m being the target's distribution,
+                  each of its returns shared out to the two nearest z            (3)
+    quantile      f_j is the quantile (2j - 1) / 2K of the return, Q = mean f;
+                  l = sum_j mean_k |(2j - 1) / 2K - [u_jk < 0]| huber(u_jk),
+                  u_jk = y_k - f_j, y_k the target's quantiles                   (4)
+
+huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
+`gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and
+-mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear.
+
+Shapes    X (n, d)   F (n, A K), or (n, (A + 1) K)   f (n, K)   weights (n,)
+Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+KINDS = ("value", "categorical", "quantile")
+
+
+class QBatch(NamedTuple):
+    """Rows for `losses`."""
+
+    X: Tensor
+    action: Tensor  # (n,)
+    target: Tensor  # (n, K): y, m or quantiles
+    weight: Tensor  # (n,)
+
+
+class QNet(nn.Module):
+    """Scores of actions made of an MLP, with the losses (2) to (4).
+
+    Parameters
+    ----------
+    mlp : MLP
+        With (A + duelling) K outputs.
+    n_actions : int
+    kind : {"value", "categorical", "quantile"}
+    atoms : array of shape (K,)
+        z of eq. (3); its length is K in the others.
+    duelling : bool
+    """
+
+    has_manual_gradients = True
+    atoms: Tensor
+
+    def __init__(self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False):
+        super().__init__()
+        self.mlp = mlp
+        self.n_actions = int(n_actions)
+        self.kind = kind
+        self.duelling = bool(duelling)
+        self.register_buffer("atoms", torch.as_tensor(atoms, dtype=torch.float32))
+        self.n_atoms = len(self.atoms)
+        self.errors = torch.zeros(0)  # size of the last batch's errors
+
+    def flops(self, n: int) -> float:
+        return self.mlp.flops(n)
+
+    def combine(self, F: Tensor) -> Tensor:
+        """Scores (n, A, K), eq. (1)."""
+        F = F.view(F.shape[0], -1, self.n_atoms)
+        if not self.duelling:
+            return F
+        u = F[:, 1:]
+        return F[:, :1] + u - u.mean(1, keepdim=True)
+
+    def combine_backward(self, D: Tensor) -> Tensor:
+        """dl/dF from dl/df of all actions, (n, A, K)."""
+        if self.duelling:
+            D = torch.cat([D.sum(1, keepdim=True), D - D.mean(1, keepdim=True)], 1)
+        return D.flatten(1)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Scores (n, A, K)."""
+        return self.combine(self.mlp(X))
+
+    def q_values(self, f: Tensor) -> Tensor:
+        """Q (n, A) of scores (n, A, K)."""
+        if self.kind == "value":
+            return f[..., 0]
+        if self.kind == "quantile":
+            return f.mean(-1)
+        return f.softmax(-1) @ self.atoms
+
+    def row_losses(self, f, target) -> tuple[Tensor, Tensor]:
+        """l and dl/df of the scores (n, K) of the actions taken."""
+        if self.kind == "value":
+            u = f - target
+            slope = u.clamp(-1.0, 1.0)
+            return (slope * (u - 0.5 * slope))[:, 0], slope
+        if self.kind == "categorical":
+            L = torch.log_softmax(f, 1)
+            return -(target * L).sum(1), L.exp() - target
+        K = self.n_atoms
+        levels = (torch.arange(K, device=f.device) + 0.5) / K
+        u = target[:, None, :] - f[:, :, None]
+        share = (levels[None, :, None] - (u < 0).to(f.dtype)).abs()
+        slope = u.clamp(-1.0, 1.0)
+        loss = (share * slope * (u - 0.5 * slope)).mean(2).sum(1)
+        return loss, -(share * slope).mean(2)
+
+    def losses(self, batch: QBatch) -> dict[str, Tensor]:
+        """Weighted mean of l by autograd."""
+        f = self.taken(self.forward(batch.X), batch.action)
+        if self.kind == "value":
+            rows = functional.smooth_l1_loss(f, batch.target, reduction="none")[:, 0]
+        else:
+            rows = self.row_losses(f, batch.target)[0]
+        return {"q": (batch.weight * rows).mean()}
+
+    def taken(self, scores, action):
+        """Scores (n, K) of the actions taken."""
+        at = action[:, None, None].expand(-1, 1, self.n_atoms)
+        return scores.gather(1, at)[:, 0]
+
+    def gradients(self, batch: QBatch) -> dict[str, Tensor]:
+        """The same with the gradient put into `.grad`; under `no_grad`."""
+        H = self.mlp.forward_pass(batch.X)
+        scores = self.combine(H[-1])
+        f = self.taken(scores, batch.action)
+        rows, slope = self.row_losses(f, batch.target)
+        n = len(rows)
+        self.errors = rows if self.kind != "value" else (f - batch.target)[:, 0].abs()
+        slope = slope * (batch.weight / n)[:, None]
+        D = torch.zeros_like(scores)
+        at = batch.action[:, None, None].expand(-1, 1, self.n_atoms)
+        D.scatter_(1, at, slope[:, None])
+        self.mlp.backward_pass(H, self.combine_backward(D))
+        return {"q": torch.dot(batch.weight, rows) / n}
+
+
+def project_distribution(p, z, reward, discount) -> Tensor:
+    """The distribution of reward + discount * z on the atoms z themselves, eq. (3).
+
+    Parameters
+    ----------
+    p : tensor of shape (n, K)
+        Probabilities of the atoms after the step.
+    z : tensor of shape (K,), evenly spaced
+    reward, discount : tensors of shape (n,)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pansophy.rl.q_net import project_distribution
+    >>> p = torch.tensor([[0.0, 0.0, 1.0]])
+    >>> z = torch.tensor([0.0, 1.0, 2.0])
+    >>> project_distribution(p, z, torch.tensor([0.5]), torch.tensor([0.5]))
+    tensor([[0.0000, 0.5000, 0.5000]])
+    """
+    K = len(z)
+    returns = (reward[:, None] + discount[:, None] * z).clamp(z[0], z[-1])
+    place = (returns - z[0]) / (z[1] - z[0])
+    low = place.floor().clamp(0, K - 1)
+    above = place - low
+    high = (low + 1).clamp(max=K - 1).long()
+    m = torch.zeros_like(p)
+    m.scatter_add_(1, low.long(), p * (1 - above))
+    m.scatter_add_(1, high, p * above)
+    return m

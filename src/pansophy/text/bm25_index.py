@@ -1,0 +1,667 @@
+"""BM25 search in an index on disk, larger than memory.
+
+The index is a folder of segments, each with the postings of some documents:
+
+    terms.bin, term_ends.bin     the sorted terms, one after the other, and their ends
+    starts.bin                   where the postings of each term begin
+    documents.bin, counts.bin    documents of each term, ascending, and f of eq. (1)
+    lengths.bin                  length of each document
+    tokens.bin, token_ends.bin   terms of each document in order, if `positions`
+
+Files are mapped, not read: opening costs the same for any size, and a query touches the
+postings of its terms. Scores are those of `BM25`, eqs. (1) and (2) of
+`text/bm25_formulas.py`.
+
+Documents are added in runs of bounded memory. A run becomes a segment with its terms in
+order; segments are merged as sorted streams, a range of terms at a time, when there are
+many. A deleted document is marked and left out at the next merge. The file `index.json`
+says which segments there are and is replaced in one step, so that an interruption
+leaves the index as it was before the last run.
+
+A query adds up its terms from rare to frequent. With R the most that the terms still to
+come can add, and v the k-th best score so far, documents that have not occurred yet are
+out as soon as v > R; the postings of the remaining, frequent terms are then looked up
+for the documents with a score of at least v - R alone (MaxScore), which leaves the
+result as it is.
+
+Terms are sorted, so that those with the same first letters are neighbours and so are
+their postings: words can be compared by their first letters without another index.
+
+Cost      build O(characters) and O(postings log) to merge, memory of one run; a query
+          at most O(postings of its terms)
+Refs      [Robertson2009]; [Turtle1995] MaxScore; [Witten1999] sorted runs
+"""
+
+import itertools
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.atomic_files import replacing_file, write_text_file
+from ..params import ParameterError, check_count
+from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query
+
+FORMAT = 1
+SEGMENTS = 8  # more are merged
+RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
+MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
+WORD = re.compile(r"\b\w\w+\b")
+QUOTED = re.compile(r'"([^"]*)"')
+
+DTYPES = {
+    "starts": np.int64,
+    "documents": np.int32,
+    "lengths": np.float32,
+    "tokens": np.int32,
+    "token_ends": np.int64,
+}
+
+
+def query_words(text) -> list[str]:
+    """Words of two letters or more in lower case, as `CountVectorizer` makes them."""
+    return WORD.findall(text.lower())
+
+
+def map_array(path, dtype):
+    """An array in a file, mapped; one that is not there is empty."""
+    if not path.exists() or path.stat().st_size == 0:
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)  # indexing is quicker
+
+
+class SortedTerms:
+    """Distinct terms in the order of their bytes, in the files of a folder."""
+
+    def __init__(self, folder):
+        self.data = map_array(Path(folder) / "terms.bin", np.uint8)
+        self.ends = map_array(Path(folder) / "term_ends.bin", np.int64)
+
+    def __len__(self):
+        return len(self.ends)
+
+    def term(self, i) -> bytes:
+        """The bytes of term i."""
+        start = int(self.ends[i - 1]) if i else 0
+        return self.data[start : int(self.ends[i])].tobytes()
+
+    def between(self, i, j) -> list[bytes]:
+        """The bytes of terms i, ..., j - 1."""
+        if i >= j:
+            return []
+        bounds = np.asarray(self.ends[max(i - 1, 0) : j])
+        if i == 0:
+            bounds = np.concatenate([[0], bounds])
+        first = int(bounds[0])
+        data = self.data[first : int(bounds[-1])].tobytes()
+        bounds = (bounds - first).tolist()
+        return [data[a:b] for a, b in itertools.pairwise(bounds)]
+
+    def position(self, term: bytes) -> int:
+        """How many terms come before a text."""
+        low = 0
+        high = len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.term(middle) < term:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def find(self, term: bytes) -> int:
+        """The number of a term, or -1."""
+        i = self.position(term)
+        return i if i < len(self) and self.term(i) == term else -1
+
+    def range_of_prefix(self, prefix: bytes):
+        """(first, end) of the terms that begin with a text."""
+        after = prefix + b"\xff"  # no byte of UTF-8 is as large
+        return self.position(prefix), self.position(after)
+
+    @staticmethod
+    def write(folder, terms) -> None:
+        """Write sorted terms."""
+        ends = np.cumsum([len(t) for t in terms], dtype=np.int64)
+        (folder / "terms.bin").write_bytes(b"".join(terms))
+        ends.tofile(folder / "term_ends.bin")
+
+
+class Segment:
+    """Postings of the documents first, ..., first + n - 1, in files of a folder."""
+
+    def __init__(self, folder, first, n, is_weighted):
+        self.folder = Path(folder)
+        self.first = first
+        self.n = n
+        self.count_type = np.float32 if is_weighted else np.uint16
+
+    @cached_property
+    def terms(self) -> SortedTerms:
+        """The terms of the segment."""
+        return SortedTerms(self.folder)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the postings of each term begin, and the last end."""
+        return map_array(self.folder / "starts.bin", DTYPES["starts"])
+
+    @cached_property
+    def documents(self) -> np.ndarray:
+        """Documents of the terms, one term after the other."""
+        return map_array(self.folder / "documents.bin", DTYPES["documents"])
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Length of each document."""
+        return map_array(self.folder / "lengths.bin", DTYPES["lengths"])
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """Numbers of the terms of documents in order."""
+        return map_array(self.folder / "tokens.bin", DTYPES["tokens"])
+
+    @cached_property
+    def token_ends(self) -> np.ndarray:
+        """Where the tokens of each document end."""
+        return map_array(self.folder / "token_ends.bin", DTYPES["token_ends"])
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Counts of the terms in `documents`."""
+        return map_array(self.folder / "counts.bin", self.count_type)
+
+    @property
+    def n_postings(self):
+        return len(self.documents)
+
+    def postings(self, term: bytes):
+        """Documents of a term and its counts in them."""
+        i = self.terms.find(term)
+        if i < 0:
+            return np.empty(0, np.int32), np.empty(0, self.count_type)
+        cut = slice(int(self.starts[i]), int(self.starts[i + 1]))
+        return self.documents[cut], self.counts[cut]
+
+    def prefix_postings(self, prefix: bytes):
+        """Documents of all terms that begin alike, and the sums of their counts."""
+        i, j = self.terms.range_of_prefix(prefix)
+        if i >= j:
+            return np.empty(0, np.int32), np.empty(0, self.count_type)
+        cut = slice(int(self.starts[i]), int(self.starts[j]))
+        documents = self.documents[cut]
+        counts = self.counts[cut]
+        if j == i + 1 or not len(documents):
+            return documents, counts
+        order = np.argsort(documents, kind="stable")
+        documents = documents[order]
+        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        sums = np.add.reduceat(counts[order].astype(np.float32), first)
+        return documents[first], sums
+
+    def tokens_of(self, document):
+        """Numbers of the terms of a document in order."""
+        at = document - self.first
+        start = int(self.token_ends[at - 1]) if at else 0
+        return self.tokens[start : int(self.token_ends[at])]
+
+
+class IndexSettings(NamedTuple):
+    """What an index on disk was made with."""
+
+    k1: float = 1.5
+    b: float = 0.75
+    method: str = "bm25"
+    delta: float = 0.5
+    field_weights: dict | None = None
+    positions: bool = True
+
+    def formula(self) -> TermFormula:
+        return TermFormula(self.k1, self.b, self.method, self.delta)
+
+    @property
+    def is_weighted(self):
+        """Whether counts need not be whole numbers."""
+        weights = (self.field_weights or {}).values()
+        return any(w != int(w) for w in weights)
+
+
+class TermPostings(NamedTuple):
+    """Live documents of one term of a query, what it adds to them, and how much."""
+
+    documents: np.ndarray
+    counts: np.ndarray
+    weight: float  # idf times how often the term is in the query
+
+
+class BM25Index:
+    """BM25 search in a folder on disk, which is mapped and not read into memory.
+
+    Make one with `BM25Index.create`, open one that is there with `BM25Index(folder)`.
+
+    Parameters
+    ----------
+    folder : path
+
+    Attributes
+    ----------
+    n_documents : int
+        Documents without deleted ones.
+    settings : IndexSettings
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pansophy.text import BM25Index
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> index = BM25Index.create(folder.name + "/index")
+    >>> index.add(["the cat sat on the mat", "the dog sat", "cats and dogs"])
+    range(0, 3)
+    >>> index.search("cat sat", k=2).documents
+    array([[0, 1]])
+    >>> index.delete([0]).search('"dog sat"').scores.round(3)[0, 0]
+    np.float64(0.693)
+    >>> BM25Index(folder.name + "/index").n_documents
+    2
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        path = self.folder / "index.json"
+        if not path.is_file():
+            raise FileNotFoundError(f"{self.folder} is not an index of documents.")
+        content = json.loads(path.read_text("utf-8"))
+        if content.get("format") != FORMAT:
+            raise ValueError(
+                f"{path} has format {content.get('format')!r}, {FORMAT} is read here."
+            )
+        self.settings = IndexSettings(**content["settings"])
+        self.size = int(content["size"])  # documents ever added
+        self.n_documents = int(content["n_documents"])
+        self._total_length = float(content["total_length"])
+        self._next_name = int(content["next_name"])
+        self._segments = [self._segment(**s) for s in content["segments"]]
+
+    @classmethod
+    def create(cls, folder, **settings) -> "BM25Index":
+        """Make an empty index in a new or empty folder.
+
+        Parameters
+        ----------
+        folder : path
+        k1, b, method, delta
+            As in `BM25`.
+        field_weights : mapping or None
+            Weight of each field of documents that are mappings of fields to texts.
+        positions : bool, default=True
+            Whether to keep the order of words, which phrases in quotation marks need.
+        """
+        made = IndexSettings(**settings)
+        check_settings(made)
+        folder = Path(folder)
+        if folder.exists() and any(folder.iterdir()):
+            raise FileExistsError(f"{folder} is not empty.")
+        folder.mkdir(parents=True, exist_ok=True)
+        self = cls.__new__(cls)
+        self.folder = folder
+        self.settings = made
+        self.size = 0
+        self.n_documents = 0
+        self._total_length = 0.0
+        self._next_name = 0
+        self._segments = []
+        self._write()
+        return self
+
+    def __repr__(self):
+        return f"BM25Index({str(self.folder)!r}, {self.n_documents} documents)"
+
+    def __len__(self):
+        return self.n_documents
+
+    def _segment(self, name, first, n) -> Segment:
+        folder = self.folder / name
+        return Segment(folder, first, n, self.settings.is_weighted)
+
+    def _write(self):
+        """Replace index.json, then remove the folders that it does not name."""
+        names = [s.folder.name for s in self._segments]
+        content = {
+            "format": FORMAT,
+            "settings": self.settings._asdict(),
+            "size": self.size,
+            "n_documents": self.n_documents,
+            "total_length": self._total_length,
+            "next_name": self._next_name,
+            "segments": [
+                {"name": s.folder.name, "first": s.first, "n": s.n}
+                for s in self._segments
+            ],
+        }
+        write_text_file(self.folder / "index.json", json.dumps(content, indent=1))
+        for path in self.folder.glob("segment-*"):
+            if path.name not in names:
+                shutil.rmtree(path, ignore_errors=True)
+
+    @cached_property
+    def is_live(self):
+        """Which of the documents ever added have not been deleted."""
+        dead = map_array(self.folder / "deleted.bin", np.int64)
+        live = np.ones(self.size, dtype=bool)
+        live[dead[dead < self.size]] = False
+        return live
+
+    @property
+    def _has_deleted(self):
+        return self.n_documents < self.size
+
+    def _new_folder(self):
+        """A folder for a new segment, empty even after an interruption."""
+        name = f"segment-{self._next_name:06d}"
+        self._next_name += 1
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        return folder
+
+    def add(self, documents, *, merge=True) -> range:
+        """Add documents, which may come from an iterator; their numbers.
+
+        Parameters
+        ----------
+        documents : iterable of str, or of mappings of fields to texts
+        merge : bool, default=True
+            Whether to merge segments if there are many; `merge_segments` does it later.
+        """
+        from .bm25_runs import document_runs, write_run
+
+        if isinstance(documents, str):
+            raise ValueError("documents must be a list of texts, not one text.")
+        first = self.size
+        for run in document_runs(documents, self.settings, RUN_TOKENS):
+            folder = self._new_folder()
+            write_run(run, folder, self.size, self.settings)
+            n = len(run.lengths)
+            self._segments.append(self._segment(folder.name, self.size, n))
+            self.size += n
+            self.n_documents += n
+            self._total_length += float(run.lengths.sum(dtype=float))
+            self.__dict__.pop("is_live", None)
+            self._write()
+        if merge:
+            self.merge_segments()
+        return range(first, self.size)
+
+    def delete(self, documents):
+        """Take documents out, by their numbers."""
+        numbers = np.unique(np.asarray(documents, dtype=np.int64).ravel())
+        if not len(numbers):
+            return self
+        live = self.is_live
+        known = (numbers >= 0) & (numbers < self.size)
+        wrong = [int(d) for d in numbers if not (0 <= d < self.size and live[d])]
+        if wrong or not known.all():
+            raise ValueError(f"there are no documents with the numbers {wrong[:5]}.")
+        for segment in self._segments:
+            inside = numbers[
+                (numbers >= segment.first) & (numbers < segment.first + segment.n)
+            ]
+            gone = segment.lengths[inside - segment.first]
+            self._total_length -= float(gone.sum(dtype=float))
+        live[numbers] = False
+        with replacing_file(self.folder / "deleted.bin") as draft:
+            np.flatnonzero(~live).astype(np.int64).tofile(draft)
+        self.n_documents -= len(numbers)
+        self._write()
+        return self
+
+    def merge_segments(self, most=SEGMENTS):
+        """Merge neighbouring segments until there are at most so many.
+
+        1 leaves one segment without the postings of deleted documents.
+        """
+        from .bm25_runs import merge_runs
+
+        most = check_count("most", most)
+        while len(self._segments) > most or (most == 1 and self._has_dead_postings()):
+            first, count = self._cheapest_merge(most)
+            chosen = self._segments[first : first + count]
+            folder = self._new_folder()
+            merge_runs(chosen, self.is_live, folder, self.settings, MERGED_POSTINGS)
+            n = sum(s.n for s in chosen)
+            made = self._segment(folder.name, chosen[0].first, n)
+            self._segments[first : first + count] = [made]
+            self._write()
+        return self
+
+    def _has_dead_postings(self):
+        """Whether the only segment holds postings of deleted documents."""
+        if len(self._segments) != 1 or not self._has_deleted:
+            return False
+        (segment,) = self._segments
+        step = 1 << 22
+        return any(
+            not self.is_live[segment.documents[at : at + step]].all()
+            for at in range(0, segment.n_postings, step)
+        )
+
+    def _cheapest_merge(self, most):
+        """(first, number) of neighbouring segments to merge, fewest postings first."""
+        count = max(2, len(self._segments) - most + 1)
+        count = min(count, len(self._segments))
+        sizes = [s.n_postings for s in self._segments]
+        starts = range(len(sizes) - count + 1)
+        return min(starts, key=lambda i: sum(sizes[i : i + count])), count
+
+    def _mean_length(self):
+        mean = self._total_length / self.n_documents if self.n_documents else 0.0
+        return mean if mean > 0 else 1.0
+
+    def _lengths_of(self, documents):
+        """Lengths of documents, which ascend."""
+        out = np.empty(len(documents))
+        for s in self._segments:
+            i, j = np.searchsorted(documents, [s.first, s.first + s.n])
+            out[i:j] = s.lengths[documents[i:j] - s.first]
+        return out
+
+    def _postings_of(self, term: bytes, is_prefix=False):
+        """Live documents of a term, ascending, and its counts."""
+        if is_prefix:
+            parts = [s.prefix_postings(term) for s in self._segments]
+        else:
+            parts = [s.postings(term) for s in self._segments]
+        parts = [p for p in parts if len(p[0])]
+        if len(parts) == 1:
+            documents, counts = parts[0]
+        else:
+            empty = np.empty(0, np.int32)
+            documents = np.concatenate([empty, *(p[0] for p in parts)])
+            counts = np.concatenate([empty.astype("u2"), *(p[1] for p in parts)])
+        if self._has_deleted and len(documents):
+            live = self.is_live[documents]
+            documents, counts = documents[live], counts[live]
+        return documents, counts
+
+    def _terms_of_query(self, query, prefix) -> list[TermPostings]:
+        """Postings of the terms and phrases of a query, rare ones first."""
+        words = Counter(w[:prefix] for w in query_words(QUOTED.sub(" ", query)))
+        found = [
+            (
+                self._postings_of(
+                    encode_term(w), prefix is not None and len(w) >= prefix
+                ),
+                n,
+            )
+            for w, n in words.items()
+        ]
+        for phrase in QUOTED.findall(query):
+            found.append((self._phrase_postings(query_words(phrase)), 1))
+        formula = self.settings.formula()
+        terms = [
+            TermPostings(d, c, times * float(formula.idf(self.n_documents, len(d))))
+            for (d, c), times in found
+            if len(d)
+        ]
+        return sorted(terms, key=lambda t: len(t.documents))
+
+    def _phrase_postings(self, words):
+        """Documents that hold a run of words, and how often."""
+        if not self.settings.positions:
+            raise ParameterError("phrases in quotation marks need positions=True.")
+        empty = (np.empty(0, np.int32), np.empty(0, np.uint16))
+        lists = [self._postings_of(encode_term(w))[0] for w in words]
+        if not lists or not all(map(len, lists)):
+            return empty
+        by_length: list[np.ndarray] = sorted(lists, key=len)
+        holders = by_length[0]
+        for other in by_length[1:]:
+            at = np.minimum(np.searchsorted(other, holders), len(other) - 1)
+            holders = holders[other[at] == holders]
+        counts = np.zeros(len(holders), np.uint16)
+        for s in self._segments:
+            i, j = np.searchsorted(holders, [s.first, s.first + s.n])
+            if i == j:
+                continue
+            ids = np.array([s.terms.find(encode_term(w)) for w in words])
+            for at in range(i, j):
+                counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
+        return holders[counts > 0], counts[counts > 0]
+
+    def search(self, queries, k=10, *, prefix=None) -> SearchResult:
+        """The k best documents of each query that share a term with it.
+
+        Parameters
+        ----------
+        queries : str or list of str
+            Words, and phrases in quotation marks.
+        k : int
+        prefix : int or None, default=None
+            Words with the same first letters, so many, are the same term; phrases
+            remain exact. It joins forms of a word as a stemmer does.
+        """
+        if prefix is not None:
+            check_count("prefix", prefix)
+        queries = [queries] if isinstance(queries, str) else list(queries)
+        k = min(check_count("k", k), max(1, self.size))
+        best = np.full((len(queries), k), -1, np.int64)
+        scores = np.full((len(queries), k), np.nan)
+        for row, query in enumerate(queries):
+            documents, values = self._best(check_query(query), k, prefix)
+            best[row, : len(documents)] = documents
+            scores[row, : len(documents)] = values
+        return SearchResult(best, scores)
+
+    def _best(self, query, k, prefix):
+        """Documents and scores of the k best for one query."""
+        terms = self._terms_of_query(query, prefix)
+        formula = self.settings.formula()
+        largest = formula.largest_gain()
+        bounds = [max(0.0, t.weight) * largest for t in terms]
+        # a negative weight would lower scores again: then nothing can be left out
+        may_prune = all(t.weight >= 0 for t in terms)
+        average = self._mean_length()
+        candidates = Candidates(self.size)
+        for i, term in enumerate(terms):
+            rest = sum(bounds[i:])
+            if may_prune and candidates.kth_best(k) > rest:
+                candidates.keep_from(candidates.kth_best(k) - rest)
+                documents, counts = candidates.restrict(term)
+            else:
+                documents, counts = term.documents, term.counts
+            lengths = self._lengths_of(documents)
+            gains = formula.gains(counts.astype(float), lengths, average)
+            candidates.add(documents, term.weight * gains)
+        base = sum(t.weight for t in terms) * formula.absent()
+        documents, values = candidates.best(k)
+        return documents, values + base
+
+
+class Candidates:
+    """Scores of the documents that a query has met so far."""
+
+    def __init__(self, size):
+        self.scores = np.full(size, -np.inf)
+        self.documents = np.empty(0, np.int64)
+        self._kth = (0, -np.inf)
+
+    def add(self, documents, values):
+        """Add to the scores of documents, each of which occurs once."""
+        before = self.scores[documents]
+        is_new = before == -np.inf
+        self.scores[documents] = np.where(is_new, 0.0, before) + values
+        if is_new.any():
+            self.documents = np.concatenate([self.documents, documents[is_new]])
+        self._kth = (0, -np.inf)
+
+    def kth_best(self, k) -> float:
+        """The k-th largest score, -inf if there are fewer."""
+        if self._kth[0] != k:
+            value = -np.inf
+            if len(self.documents) >= k:
+                value = float(np.partition(self.scores[self.documents], -k)[-k])
+            self._kth = (k, value)
+        return self._kth[1]
+
+    def keep_from(self, score):
+        """Forget documents with lower scores."""
+        # rounding of sums must not decide
+        kept = self.scores[self.documents] >= score - 1e-9 * abs(score)
+        self.documents = self.documents[kept]
+
+    def restrict(self, term: TermPostings):
+        """The postings of a term in the documents there are."""
+        wanted = np.sort(self.documents)
+        at = np.searchsorted(term.documents, wanted)
+        at = np.minimum(at, len(term.documents) - 1)
+        there = term.documents[at] == wanted
+        return wanted[there], term.counts[at[there]]
+
+    def best(self, k):
+        """The k best documents, ties by their number, and their scores."""
+        values = self.scores[self.documents]
+        if len(values) > k:
+            chosen = values >= np.partition(values, -k)[-k]
+            self.documents, values = self.documents[chosen], values[chosen]
+        order = np.lexsort((self.documents, -values))[:k]
+        return self.documents[order], values[order]
+
+
+def encode_term(word) -> bytes:
+    """A term as it is stored."""
+    return word.encode("utf-8", "surrogatepass")
+
+
+def count_run(tokens, run) -> int:
+    """How often a run of numbers occurs in a sequence."""
+    n = len(tokens) - len(run) + 1
+    if n <= 0:
+        return 0
+    same = np.ones(n, dtype=bool)
+    for i, token in enumerate(run):
+        same &= tokens[i : i + n] == token
+    return min(int(same.sum()), np.iinfo(np.uint16).max)
+
+
+def check_settings(settings: IndexSettings):
+    """Refuse settings that no index can have."""
+    if settings.method not in METHODS:
+        raise ParameterError(
+            f"method must be one of {sorted(METHODS)}, got {settings.method!r}."
+        )
+    if not settings.k1 >= 0 or not settings.delta >= 0:
+        raise ParameterError("k1 and delta must be at least 0.")
+    if not 0 <= settings.b <= 1:
+        raise ParameterError(f"b must be from 0 to 1, got {settings.b!r}.")
+    weights = settings.field_weights
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ParameterError("field_weights must be a mapping of fields to weights.")
+    if weights is not None and not all(w >= 0 for w in weights.values()):
+        raise ParameterError("field_weights must be numbers of at least 0.")

@@ -1,0 +1,216 @@
+"""Retrieval-augmented generation: answers from documents, with their sources.
+
+    passages = the k best of a search for the question
+    prompt   = instruction, passages with numbers, question
+    answer   = generator(prompt), with the passages whose numbers it cites
+
+The search is one by words and by meaning whose rankings are fused. The generator is any
+function of a prompt, or a language model with a tokenizer. Without one the answer is an
+extract: the sentences of the passages that hold most of the question, each word counted
+by how rare it is among the passages. Without passages the prompt is the question alone,
+so that the answer is that of the generator.
+
+Refs      [Lewis2020]
+"""
+
+import re
+from collections import Counter
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..params import check_count
+from .bm25_index import query_words
+from .chunks import sentence_spans
+from .folder_index import FolderIndex, Passage, SearchKind
+from .snippets import words_to_mark
+
+INSTRUCTION = (
+    "Answer the question from the numbered passages. Cite the passages you use by "
+    "their numbers in square brackets. If they do not answer the question, say so."
+)
+CITED = re.compile(r"\[(\d+)\]")
+HEADING_LINE = re.compile(r"^#{1,6} [^\n]*$", re.MULTILINE)
+LONGEST_SENTENCE = 60  # words
+
+
+class Answer(NamedTuple):
+    """An answer, the passages it cites, and all that were found."""
+
+    text: str
+    cited: list[Passage]
+    passages: list[Passage]
+
+    @property
+    def citations(self) -> list[str]:
+        """Files and lines of the passages that are cited."""
+        return [passage.citation for passage in self.cited]
+
+    def __str__(self):
+        numbers = {p.number: i + 1 for i, p in enumerate(self.passages)}
+        sources = [f"[{numbers[p.number]}] {p.citation}" for p in self.cited]
+        return "\n".join([self.text, *sources])
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence of a passage and how much of the question it holds."""
+
+    score: float
+    passage: int
+    start: int
+    text: str
+
+
+def scored_sentences(question, passages) -> list[ScoredSentence]:
+    """Sentences of passages that hold words of a question."""
+    words = words_to_mark(question)
+    held = Counter(w for p in passages for w in words & set(query_words(p.text)))
+    weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
+    found = []
+    for i, passage in enumerate(passages):
+        text = HEADING_LINE.sub("", passage.text)
+        heading = words & set(query_words(passage.heading))
+        for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
+            sentence = " ".join(text[start:end].split())
+            inside = words & set(query_words(sentence))
+            if not inside:
+                continue
+            # the heading says what a sentence is about, and better passages come first
+            score = sum(weight[w] for w in inside)
+            score += 0.5 * sum(weight.get(w, 0.0) for w in heading - inside)
+            found.append(ScoredSentence(score / (1 + 0.1 * i), i, start, sentence))
+    return found
+
+
+def extracted_answer(question, passages, n_sentences=3) -> str:
+    """The sentences of passages that hold most of a question, with citations."""
+    found = scored_sentences(question, passages)
+    best = sorted(found, key=lambda s: (-s.score, s.passage, s.start))
+    distinct = {s.text: s for s in reversed(best)}
+    best = sorted(distinct.values(), key=lambda s: (-s.score, s.passage, s.start))
+    best = [s for s in best if s.score >= 0.5 * best[0].score][:n_sentences]
+    best = sorted(best, key=lambda s: (s.passage, s.start))
+    return " ".join(f"{s.text} [{s.passage + 1}]" for s in best)
+
+
+def shortened(text, n_words) -> str:
+    """The first words of a text, as they are written."""
+    spans = [m.end() for m in re.finditer(r"\S+", text)]
+    return text if len(spans) <= n_words else text[: spans[n_words - 1]] + " ..."
+
+
+@dataclass(eq=False)
+class RAG:
+    """Answers questions from documents, with citations.
+
+    Parameters
+    ----------
+    index : FolderIndex, PassageIndex, mapping of names to texts, or list of texts
+        What is searched; anything with `search(question, k, by=...)` that gives
+        passages.
+    generator : function of a prompt, LanguageModel or None, default=None
+        What writes the answer; None: sentences of the passages are taken.
+    tokenizer : object with encode and decode, or None, default=None
+        Of a language model; None: the model itself, if it has them.
+    k : int, default=5
+        Passages of an answer.
+    by : {"hybrid", "words", "meaning"}, default="hybrid"
+    max_words : int, default=800
+        Words of passages in a prompt, divided evenly.
+    max_tokens : int, default=100
+        Of the answer of a language model.
+    instruction : str
+        What the prompt begins with.
+    options : dict
+        Of `generate`, for a language model.
+
+    Examples
+    --------
+    >>> from pansophy.text import RAG
+    >>> pages = {"fruit.md": "# Limes\\nLimes are green and sour. They grow on trees."}
+    >>> print(RAG(pages).answer("which color have limes"))
+    Limes are green and sour. [1]
+    [1] fruit.md:1
+    >>> RAG(pages, generator=str.upper).answer("sour?").text[-14:]
+    'SOUR?\\n\\nANSWER:'
+    """
+
+    index: Any
+    generator: Any = None
+    _: KW_ONLY
+    tokenizer: Any = None
+    k: int = 5
+    by: SearchKind = "hybrid"
+    max_words: int = 800
+    max_tokens: int = 100
+    instruction: str = INSTRUCTION
+    options: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in ("k", "max_words", "max_tokens"):
+            check_count(name, getattr(self, name))
+        if isinstance(self.index, (dict, list, tuple)):
+            from .passage_index import PassageIndex
+
+            self.index = PassageIndex(self.index)
+        if not hasattr(self.index, "search"):
+            raise ValueError(
+                f"index must be an index or texts, got {type(self.index).__name__}."
+            )
+        is_model = hasattr(self.generator, "advance")
+        if self.generator is not None and not callable(self.generator) and not is_model:
+            raise ValueError(
+                "generator must be a function of a prompt or a language model, got "
+                f"{type(self.generator).__name__}."
+            )
+
+    @classmethod
+    def from_folder(cls, index, generator=None, **options) -> "RAG":
+        """Answers from an index that `pansophy index` or `FolderIndex` made."""
+        return cls(FolderIndex(index), generator, **options)
+
+    def retrieve(self, question) -> list[Passage]:
+        """The passages for a question, best first."""
+        return self.index.search(question, self.k, by=self.by)
+
+    def prompt(self, question, passages=None) -> str:
+        """What the generator is given."""
+        passages = self.retrieve(question) if passages is None else passages
+        if not passages:
+            return question
+        share = max(1, self.max_words // len(passages))
+        parts = [self.instruction]
+        for i, passage in enumerate(passages):
+            heading = f" ({passage.heading})" if passage.heading else ""
+            body = shortened(passage.text, share)
+            parts.append(f"[{i + 1}] {passage.citation}{heading}\n{body}")
+        return "\n\n".join([*parts, f"Question: {question}", "Answer:"])
+
+    def answer(self, question) -> Answer:
+        """An answer with its sources."""
+        passages = self.retrieve(question)
+        if self.generator is None:
+            text = extracted_answer(question, passages) if passages else ""
+        else:
+            text = self._generate(self.prompt(question, passages))
+        numbers = dict.fromkeys(int(n) for n in CITED.findall(text))
+        cited = [passages[n - 1] for n in numbers if 1 <= n <= len(passages)]
+        if not text:
+            text = "No passage answers the question."
+        return Answer(text, cited, passages)
+
+    def _generate(self, prompt) -> str:
+        if not hasattr(self.generator, "advance"):
+            return str(self.generator(prompt))
+        from .language_model import generate
+
+        coder = self.generator if self.tokenizer is None else self.tokenizer
+        if not hasattr(coder, "encode") or not hasattr(coder, "decode"):
+            raise ValueError("a language model needs a tokenizer of its tokens.")
+        tokens = coder.encode(prompt)
+        made = generate(
+            self.generator, tokens, max_tokens=self.max_tokens, **self.options
+        )
+        text = coder.decode(made)
+        return text if isinstance(text, str) else " ".join(map(str, text))

@@ -1,0 +1,128 @@
+"""Features of words in sentences, and sentences with a tag for each word.
+
+A word that training has not seen is known by its form: its ending, its beginning, its
+shape (capitals, digits, signs) and its neighbours. `sentence_features` makes a dict of
+them for every word, as `graphical.ChainCRF` takes it.
+"""
+
+import re
+
+import numpy as np
+
+from ..core.labels import refuse_missing
+
+RUNS = re.compile(r"(.)\1+")
+
+
+def word_shape(word: str) -> str:
+    """Letters as X, x, other letters as c, digits as d, runs shortened to one.
+
+    Examples
+    --------
+    >>> from pansophy.text import word_shape
+    >>> [word_shape(w) for w in ["Paris", "USA", "F-16s", "don't", "1,200"]]
+    ['Xx', 'X', 'X-dx', "x'x", 'd,d']
+    """
+    shape = []
+    for c in word:
+        if c.isupper():
+            shape.append("X")
+        elif c.islower():
+            shape.append("x")
+        elif c.isdigit():
+            shape.append("d")
+        else:
+            shape.append("c" if c.isalpha() else c)
+    return RUNS.sub(r"\1", "".join(shape))
+
+
+def word_form(word: str) -> dict[str, str]:
+    """What a word is by itself: lower case, endings, beginnings, shape."""
+    lower = word.lower()
+    form = {"word": lower, "shape": word_shape(word)}
+    for n in (1, 2, 3, 4):
+        if len(lower) > n:
+            form[f"ending{n}"] = lower[-n:]
+    for n in (1, 2, 3):
+        if len(lower) > n:
+            form[f"beginning{n}"] = lower[:n]
+    return form
+
+
+def sentence_features(words, window: int = 1) -> list[dict]:
+    """Features of every word of a sentence, with those of its neighbours.
+
+    Parameters
+    ----------
+    words : list of str
+    window : int, default=1
+        How far neighbours may be; of them the word and its shape are taken.
+
+    Examples
+    --------
+    >>> from pansophy.text import sentence_features
+    >>> first, second = sentence_features(["Dogs", "bark"])
+    >>> first["shape"], first["+1word"], second["-1word"], second["ending2"]
+    ('Xx', 'bark', 'dogs', 'rk')
+    """
+    forms = [word_form(word) for word in words]
+    rows = []
+    for i, form in enumerate(forms):
+        row: dict = {"bias": True, **form}
+        for gap in range(1, window + 1):
+            for sign, at in (("-", i - gap), ("+", i + gap)):
+                inside = 0 <= at < len(forms)
+                row[f"{sign}{gap}word"] = forms[at]["word"] if inside else "<edge>"
+                if inside:
+                    row[f"{sign}{gap}shape"] = forms[at]["shape"]
+        rows.append(row)
+    return rows
+
+
+def check_sentences(sentences) -> list[list[str]]:
+    """Sentences as lists of words; a text is split at spaces."""
+    if isinstance(sentences, str):
+        raise ValueError("sentences must be a list of sentences, got one text.")
+    found = []
+    for i, sentence in enumerate(sentences):
+        words = sentence.split() if isinstance(sentence, str) else list(sentence)
+        if not words:
+            raise ValueError(f"sentence {i} has no words: leave it out.")
+        wrong = next((word for word in words if not isinstance(word, str)), None)
+        if wrong is not None:
+            raise ValueError(f"words must be str, got {wrong!r} in sentence {i}.")
+        found.append(words)
+    if not found:
+        raise ValueError("there must be at least one sentence.")
+    return found
+
+
+def check_tags(tags, sentences) -> list[np.ndarray]:
+    """Tags of sentences, one for each word."""
+    if tags is None:
+        raise ValueError("tags are needed: a tag for each word of each sentence.")
+    listed = [list(part) for part in tags]
+    if len(listed) != len(sentences):
+        raise ValueError(
+            f"there are {len(sentences)} sentences, but tags of {len(listed)}."
+        )
+    for i, (part, words) in enumerate(zip(listed, sentences)):
+        if len(part) != len(words):
+            raise ValueError(
+                f"sentence {i} has {len(words)} words, but {len(part)} tags."
+            )
+        refuse_missing(np.array(part, dtype=object))
+    return [np.asarray(part) for part in listed]
+
+
+def split_by_sentence(values, sentences) -> list[np.ndarray]:
+    """Rows for all words, end to end, as one array a sentence."""
+    return np.split(values, np.cumsum([len(words) for words in sentences])[:-1])
+
+
+def tag_accuracy(tagger, sentences, tags) -> float:
+    """Share of the words that a tagger gives the right tag."""
+    sentences = check_sentences(sentences)
+    wanted = np.concatenate(check_tags(tags, sentences))
+    found = np.concatenate([np.asarray(t) for t in tagger.predict(sentences)])
+    return float(np.mean(found == wanted))

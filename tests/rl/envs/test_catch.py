@@ -1,0 +1,27 @@
+"""Catch is won by following the ball."""
+
+import numpy as np
+import pytest
+
+from pansophy.rl import gather
+from pansophy.rl.envs import Catch, VectorWorld
+
+
+def follow(observations, rng):
+    ball = observations[:, :-1].sum(axis=1).argmax(axis=1)
+    return 1 + np.sign(ball - observations[:, -1].argmax(axis=1))
+
+
+def test_following_the_ball_always_wins():
+    agent = type("Follow", (), {"act_batch": staticmethod(follow)})()
+    steps = gather(VectorWorld(Catch(), 20), agent, 45, random_state=0)
+    assert (steps.lengths == 9).all() and (steps.returns == 1).all()
+    assert set(steps.observation.sum(axis=(2, 3)).ravel()) == {2.0}
+    left = type("Left", (), {"act_batch": lambda self, o, rng: np.zeros(len(o), int)})()
+    lost = gather(VectorWorld(Catch(), 200), left, 9, random_state=0)
+    assert -0.8 < lost.returns.mean() < -0.4  # one column of five is caught
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(ValueError, match="2 rows and 1 column"):
+        Catch(1, 3)

@@ -1,0 +1,125 @@
+"""Deep Q-learning: the tabular optimum, the target net, every option."""
+
+import numpy as np
+import pytest
+import torch
+
+from pansophy.nn.devices import resolve_device
+from pansophy.rl import DQN, Boltzmann, gather, value_iteration
+from pansophy.rl.abstract_agent import vector_environments
+from pansophy.rl.envs import Corridor, GridWorld
+from pansophy.rl.running_moments import RunningMoments
+from pansophy.rl.space_layouts import action_layout, observation_layout
+
+QUICK = {
+    "n_envs": 1, "learning_starts": 100, "target_interval": 40, "random_state": 0,
+    "hidden_layer_sizes": (32,), "learning_rate": 3e-3,
+}  # fmt: skip
+
+
+def learner_of(agent, env):
+    agent.observation_layout_ = observation_layout(env.observation_space)
+    agent.action_layout_ = action_layout(env.action_space, "DQN")
+    agent.observation_moments_ = RunningMoments.empty(agent.observation_layout_.width)
+    agent.n_steps_ = 0
+    rng = np.random.default_rng(0)
+    return agent._make_learner(agent.n_envs, rng, resolve_device("cpu")), rng
+
+
+def test_reaches_the_tabular_optimum():
+    env = GridWorld(["S.G", ".#X"], living=-0.1, max_steps=30)
+    best = value_iteration(env, gamma=0.9)
+    agent = DQN(4000, horizon=4, gamma=0.9, exploration=0.5, **QUICK).fit(env)
+    free = [0, 1, 3]  # cells that are acted in
+    np.testing.assert_allclose(agent.q_values(free), best.Q[free], atol=0.1)
+    np.testing.assert_array_equal(agent.predict(free), best.policy[free])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"double": False},
+        {"duelling": True},
+        {"n_step": 3},
+        {"priority_exponent": 0.6},
+        {"distribution": "categorical", "return_range": (0.0, 2.0)},
+        {"distribution": "quantile", "n_atoms": 11},
+        {"target_interval": 0},
+        {"exploration": Boltzmann(0.1)},
+        {"n_envs": 4, "horizon": 1},
+        {
+            "duelling": True, "n_step": 3, "priority_exponent": 0.6, "n_envs": 2,
+            "distribution": "categorical", "return_range": (0.0, 2.0),
+        },
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_option_learns_a_corridor(options):
+    options = {**QUICK, "exploration": 0.3, **options}
+    agent = DQN(1500, gamma=0.9, horizon=options.pop("horizon", 2), **options)
+    agent.fit(Corridor(3, max_steps=20))
+    assert agent.predict([0, 1, 2]).tolist() == [1, 1, 1]
+    np.testing.assert_allclose(agent.value([0, 1, 2]), [0.81, 0.9, 1.0], atol=0.15)
+
+
+def test_the_target_is_frozen_between_copies_and_gets_no_gradient():
+    env = Corridor(3, max_steps=20)
+    agent = DQN(1000, horizon=5, **{**QUICK, "learning_starts": 20})
+    learner, rng = learner_of(agent, env)
+    envs = vector_environments(env, 1)
+    position = None
+    copied, before = [], None
+    for _ in range(30):
+        steps = gather(envs, learner, 5, position=position, random_state=rng)
+        position = steps.position
+        learner.update(steps, 0.0, rng)
+        now = [p.clone() for p in learner.target.module.parameters()]
+        if before is not None:
+            same = all((a == b).all() for a, b in zip(now, before, strict=True))
+            if not same:
+                copied.append(learner.done)
+                online = list(learner.net.parameters())
+                assert all((a == b).all() for a, b in zip(now, online, strict=True))
+        before = now
+    assert copied == [40, 80, 120]  # environment steps, every target_interval
+    assert all(p.grad is None for p in learner.target.module.parameters())
+
+
+def test_double_chooses_by_the_online_net_and_values_by_the_target():
+    env = Corridor(2, max_steps=5)
+    found = {}
+    for double in (True, False):
+        agent = DQN(100, gamma=1.0, double=double, **QUICK)
+        learner, rng = learner_of(agent, env)
+        for net, out in (
+            (learner.net, [0.0, 5.0]),
+            (learner.target.module, [2.0, 1.0]),
+        ):
+            with torch.no_grad():
+                for p in net.parameters():
+                    p.zero_()
+                net.mlp.biases[-1].copy_(torch.tensor(out))
+        steps = gather(vector_environments(env, 1), learner, 8, random_state=rng)
+        learner.buffer.extend(steps)
+        batch = learner.buffer.draw(20, rng)
+        with torch.no_grad():
+            y = learner.targets_of(batch)[:, 0].numpy()
+        found[double] = y - batch.reward
+        ended = batch.discount == 0
+        assert (found[double][ended] == 0).all()  # the value after an end
+        found[double] = set(found[double][~ended].tolist())
+    assert found == {True: {1.0}, False: {2.0}}
+
+
+def test_exploration_ends_with_learning():
+    agent = DQN(300, **{**QUICK, "exploration": 1.0}).fit(Corridor(3, max_steps=20))
+    assert len({agent.act(0) for _ in range(20)}) == 1
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="return_range of DQN must be"):
+        DQN(10, distribution="categorical", return_range=(1, 0)).fit(Corridor(2))
+    with pytest.raises(ValueError, match="two numbers"):
+        DQN(10, return_range=(1,)).fit(Corridor(2))
+    with pytest.raises(ValueError, match="distribution of DQN"):
+        DQN(10, distribution="normal").fit(Corridor(2))

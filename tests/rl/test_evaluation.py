@@ -1,0 +1,116 @@
+"""Evaluation leaves the learner alone and is paired; statistics over runs."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pansophy.rl import (
+    PPO,
+    Policy,
+    QLearning,
+    evaluate,
+    evaluate_every,
+    interquartile_mean,
+    performance_profile,
+    probability_of_improvement,
+    stratified_bootstrap,
+)
+from pansophy.rl.envs import CartPole, Corridor, GridWorld
+
+SMALL = {"n_envs": 2, "horizon": 16, "hidden_layer_sizes": (8,), "random_state": 0}
+
+
+def test_evaluation_has_its_own_seeds():
+    env = GridWorld(slip=0.3, max_steps=50)
+    agent = Policy(np.full((11, 4), 0.25))
+    one, two = (evaluate(agent, env, 20) for _ in range(2))
+    np.testing.assert_array_equal(one.returns, two.returns)
+    other = evaluate(agent, env, 20, random_state=1)
+    assert (one.returns != other.returns).any()
+    assert one.quantiles([0.5])[0] == np.median(one.returns)
+    assert "20 episodes" in repr(one)
+    with pytest.raises(ValueError, match="n_episodes"):
+        evaluate(agent, env, 0)
+
+
+def test_the_run_is_the_same_with_and_without_evaluations():
+    plain = PPO(600, **SMALL).fit(CartPole())
+    watched = PPO(600, **SMALL)
+    curve = evaluate_every(watched, CartPole(), 200, n_episodes=3)
+    for name, value in plain.net_.state_dict().items():
+        assert (watched.net_.state_dict()[name] == value).all()
+    np.testing.assert_array_equal(plain.history_["return"], watched.history_["return"])
+    assert curve.steps[0] == 0 and curve.steps[-1] == watched.n_iter_
+    assert curve.returns.shape == (len(curve.steps), 3)
+    assert curve.mean.min() <= curve.area <= curve.mean.max()
+
+
+def test_a_table_is_the_same_with_and_without_evaluations():
+    env = Corridor(4, max_steps=30)
+    plain = QLearning(3000, random_state=np.random.default_rng(0))
+    watched = QLearning(3000, random_state=0)
+    curve = evaluate_every(watched, env, 1000, n_episodes=2)
+    assert list(curve.steps) == [1000, 2000, 3000]
+    assert watched.n_steps == 3000 and not watched.warm_start
+    plain.n_steps = 1000
+    plain.fit(env)
+    plain.warm_start = True
+    plain.fit(env).fit(env)
+    np.testing.assert_array_equal(plain.Q_, watched.Q_)
+
+
+def test_every_episode_counts_once_in_worlds_stepped_together():
+    agent = PPO(64, **SMALL).fit(CartPole())
+    together = evaluate(agent, CartPole(), 30)
+    assert len(together.returns) == 30
+    np.testing.assert_array_equal(together.returns, together.lengths)
+    apart = evaluate(Policy([1, 1]), Corridor(2), 2)
+    assert apart.mean == 1.0 and apart.lengths.tolist() == [2, 2]
+
+
+def test_evaluation_leaves_a_memory_alone():
+    agent = PPO(64, memory="gru", memory_size=4, **SMALL).fit(Corridor(3, max_steps=9))
+    agent.begin(0)
+    agent.act(0)
+    before = copy.deepcopy(agent.memory_state_)
+    evaluate(agent, Corridor(3, max_steps=9), 2)
+    assert (agent.memory_state_[0] == before[0]).all()
+
+
+def test_interquartile_mean_and_profiles(rng):
+    scores = rng.normal(size=(10, 4))
+    assert interquartile_mean(scores) == pytest.approx(
+        stats.trim_mean(scores, 0.25, axis=None)
+    )
+    assert interquartile_mean([1.0, 1.0, 1.0, 1e9]) == 1.0
+    tau = np.linspace(-3, 3, 9)
+    expected = [(scores > t).mean() for t in tau]
+    np.testing.assert_allclose(performance_profile(scores, tau), expected)
+    with pytest.raises(ValueError, match="scores must be finite"):
+        interquartile_mean([1.0, np.nan])
+
+
+def test_probability_of_improvement_is_mann_whitney(rng):
+    x, y = rng.normal(size=12), rng.normal(0.5, 1, size=9).round(1)
+    U = stats.mannwhitneyu(x, y).statistic
+    assert probability_of_improvement(x, y) == pytest.approx(U / (12 * 9))
+    assert probability_of_improvement(x, x) == 0.5
+    with pytest.raises(ValueError, match="same tasks"):
+        probability_of_improvement(np.zeros((2, 3)), np.zeros((2, 2)))
+
+
+def test_stratified_bootstrap_draws_within_tasks(rng):
+    """Tasks with different levels do not mix: their difference adds no width."""
+    scores = rng.normal(size=(20, 2)) + np.array([0.0, 1000.0])
+    found = stratified_bootstrap(np.mean, scores, n_resamples=500)
+    assert found.high - found.low < 2.0
+    error = scores.std(0, ddof=1) @ scores.std(0, ddof=1) / 4 / 20
+    assert (found.high - found.low) / 3.92 == pytest.approx(error**0.5, rel=0.25)
+    again = stratified_bootstrap(np.mean, scores, n_resamples=500)
+    assert found == again and str(found).startswith("499.9 [")
+    both = stratified_bootstrap(
+        probability_of_improvement, scores, scores - 10, n_resamples=50
+    )
+    assert both.value == 1.0 == both.low

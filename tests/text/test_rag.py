@@ -1,0 +1,107 @@
+"""Answers from documents: citations, prompts, generators, extracts."""
+
+import pytest
+
+from pansophy.text import RAG, FolderIndex, NGramModel, PassageIndex
+from pansophy.text.rag import extracted_answer
+
+PAGES = {
+    "animals.md": "# Animals\nThe zebra has stripes. The whale lives in the sea.\n",
+    "plants.md": "# Plants\nMoss grows in shade.\n\n## Trees\nOaks grow slowly. "
+    "An oak may live for a thousand years.\n",
+    "notes.txt": "Unrelated words about nothing in particular.",
+}
+
+
+def test_empty_index_equals_plain_generation():
+    generator = lambda prompt: f"<{prompt}>"
+    answer = RAG({}, generator).answer("why?")
+    assert answer.text == "<why?>"
+    assert answer.passages == answer.cited == []
+    assert RAG([], generator).prompt("why?") == "why?"
+    assert RAG({}).answer("why?").text == "No passage answers the question."
+
+
+def test_planted_passage_is_found_and_cited():
+    for by in ("words", "hybrid"):
+        answer = RAG(PAGES, by=by).answer("how long may an oak live")
+        assert answer.citations == ["plants.md:4"]
+        assert "thousand years" in answer.text
+        assert str(answer).endswith("[1] plants.md:4")
+        assert answer.passages[0].heading == "Plants > Trees"
+
+
+def test_prompt_and_cited_numbers():
+    seen = []
+
+    def generator(prompt):
+        seen.append(prompt)
+        return "Stripes [1], says no. [7] and [2] [1]."
+
+    rag = RAG(PAGES, generator, k=2, instruction="Be brief.")
+    answer = rag.answer("zebra stripes sea")
+    (prompt,) = seen
+    assert prompt.startswith("Be brief.\n\n[1] animals.md:1 (Animals)\n# Animals\n")
+    assert prompt.endswith("Question: zebra stripes sea\n\nAnswer:")
+    assert answer.cited == answer.passages[: len(answer.cited)]
+    assert answer.citations[0] == "animals.md:1"
+    assert len(answer.passages) <= 2
+    short = RAG(PAGES, generator, k=1, max_words=3).prompt("zebra")
+    assert "# Animals\nThe ..." in short
+
+
+def test_language_models():
+    model = NGramModel(2, smoothing="mle").fit(["a b c"])
+
+    class Coder:
+        def encode(self, text):
+            return [model.vocabulary_["a"]]
+
+        def decode(self, tokens):
+            return model.decode(tokens)
+
+    rag = RAG(PAGES, model, tokenizer=Coder(), options={"temperature": 0})
+    assert rag.answer("zebra").text == "b c"
+    with pytest.raises(ValueError, match="tokenizer"):
+        RAG(PAGES, type("M", (), {"advance": None})()).answer("zebra")
+
+
+def test_folders(tmp_path):
+    place = tmp_path / "documents"
+    place.mkdir()
+    for name, text in PAGES.items():
+        (place / name).write_text(text)
+    with FolderIndex.create(tmp_path / "index", place) as index:
+        index.update()
+    rag = RAG.from_folder(tmp_path / "index")
+    assert rag.answer("where does the whale swim").citations == ["animals.md:1"]
+    rag.index.close()
+
+
+def test_extracts():
+    passages = PassageIndex(PAGES).search("zebra whale oak", 5)
+    text = extracted_answer("zebra", passages)
+    assert text.startswith("The zebra has stripes. [")
+    assert extracted_answer("xylophone", passages) == ""
+    assert extracted_answer("the", passages).count("[") >= 1  # common words only
+
+
+def test_passages_in_memory():
+    index = PassageIndex(["one text about cats", "another about dogs"])
+    assert index.search("dogs")[0].path == "document 2"
+    assert len(index) == 2
+    assert index.search("cats", by="meaning")[0].number == 0
+    assert PassageIndex(["?"]).search("x") == []
+    with pytest.raises(ValueError, match="not one text"):
+        PassageIndex("text")
+    with pytest.raises(ValueError, match="by must be"):
+        index.search("a", by="luck")
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="index must be"):
+        RAG(3)
+    with pytest.raises(ValueError, match="generator must be"):
+        RAG({}, 3)
+    with pytest.raises(ValueError, match="k must be"):
+        RAG({}, k=0)

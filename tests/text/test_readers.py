@@ -1,0 +1,82 @@
+"""Readers: blocks of text files, text of HTML with its lines, PDF by an extra."""
+
+import sys
+
+import pytest
+
+from pansophy.text import read_html, read_pdf
+from pansophy.text.readers import document_kind, is_binary, read_text_blocks
+
+
+@pytest.mark.parametrize("size", [1, 5, 16, 1000])
+def test_blocks_are_the_file(size, tmp_path):
+    data = "Ein Täxt.\n\nzweite\nZeile \n\n\nx" * 7 + "\n" + "y" * 50
+    raw = data.encode() + b"\xff\xfe bad\n"
+    path = tmp_path / "a.txt"
+    path.write_bytes(raw)
+    blocks = list(read_text_blocks(path, size))
+    joined = b"".join(b.text.encode("utf-8", "surrogateescape") for b in blocks)
+    assert joined == raw
+    for block in blocks:
+        assert block.line == 1 + raw[: block.start].count(b"\n")
+        own = block.text.encode("utf-8", "surrogateescape")
+        assert raw[block.start : block.start + len(own)] == own
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert list(read_text_blocks(tmp_path / "empty.txt")) == []
+
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>A  page</title><style>p {color: red}</style>
+<body>
+<nav>menu</nav>
+<h1>Fruit</h1>
+<p>Cherries &amp;
+limes<br>are <b>fruit</b>.
+<script>var x = "<p>no</p>";</script>
+<ul><li>one</li><li>two</li></ul>
+<pre>a  b
+  c</pre>
+<h2>Last</h2><p>End.</p></body></html>"""
+
+
+def test_html():
+    found = read_html(PAGE)
+    assert found.title == "A page"
+    expected = (
+        "# Fruit\n\nCherries & limes\nare fruit. \n- one\n- two\na  b\n  c\n\n"
+        "## Last\n\nEnd.\n"
+    )
+    assert found.text == expected
+    lines = PAGE.split("\n")
+    for word in ("Fruit", "Cherries", "fruit", "one", "Last", "End"):
+        assert word in lines[found.line_at(found.text.index(word)) - 1]
+    assert read_html("").text == ""
+    assert read_html("<p>open <b>tags").text == "open tags"
+
+
+def test_kinds(tmp_path):
+    assert document_kind("a.MD") == "markdown"
+    assert document_kind("a.htm") == "html"
+    assert document_kind("a.pdf") == "pdf"
+    assert document_kind("a.py") is None
+    assert document_kind("a.py", also=(".py",)) == "text"
+    (tmp_path / "b").write_bytes(b"a\0b")
+    assert is_binary(tmp_path / "b")
+
+
+def test_pdf_needs_its_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(ImportError, match=r"pip install pansophy\[pdf\]"):
+        read_pdf(tmp_path / "a.pdf")
+
+
+def test_pdf(tmp_path):
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(100, 100)
+    writer.add_blank_page(100, 100)
+    writer.add_metadata({"/Title": "Blank"})
+    writer.write(str(tmp_path / "a.pdf"))
+    found = read_pdf(tmp_path / "a.pdf")
+    assert found.title == "Blank"
+    assert found.lines == [1, 2]
