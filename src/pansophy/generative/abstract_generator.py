@@ -365,10 +365,10 @@ class AbstractGenerator(Density, AbstractTraining):
         codes = None if y is None else self._label_codes(y, len(X))
         return self._encode_rows(X), codes
 
-    def _check_new_rows(self, X, **checks):
+    def _check_new_rows(self, X):
         if hasattr(self, "image_shape_"):
             X = self._flat_rows(X, reset=False)
-        return self._check_new_data(X, **checks)
+        return self._check_new_data(X)
 
     def _label_codes(self, y, n):
         """Class numbers of labels that a caller gives."""

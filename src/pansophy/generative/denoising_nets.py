@@ -19,6 +19,7 @@ Refs      [Ho2020] U-Net; [Perez2018] (3); [Nichol2021]
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -111,9 +112,9 @@ class UNetBlock(nn.Module):
 
     def __init__(self, channels: int, out: int, width: int):
         super().__init__()
-        self.norm1 = channel_norm("group", channels)
+        self.norm1: Any = channel_norm("group", channels)
         self.conv1 = Conv(channels, out, 3, padding=1)
-        self.norm2 = channel_norm("group", out)
+        self.norm2: Any = channel_norm("group", out)
         self.level = zeroed(nn.Linear(width, 2 * out))
         self.conv2 = zeroed(Conv(out, out, 3, padding=1))
         self.across = Conv(channels, out, 1) if channels != out else None
@@ -166,7 +167,7 @@ class UNet(nn.Module):
         )
         self.enlarge = nn.ModuleList([Conv(b, a, 3, padding=1) for a, b in pairs])
         self.up = nn.ModuleList([UNetBlock(2 * m, m, width) for m in widths[:-1]])
-        self.norm = channel_norm("group", widths[0])
+        self.norm: Any = channel_norm("group", widths[0])
         self.output = zeroed(Conv(widths[0], n_outputs or channels, 3, padding=1))
 
     def forward(self, x, c, context=None) -> Tensor:

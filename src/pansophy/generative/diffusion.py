@@ -32,6 +32,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
 from .. import nn
 from ..core.random import draw_seed, make_rng
@@ -276,7 +277,9 @@ class AbstractDiffusion(AbstractGenerator):
         -------
         array like X, without NaN
         """
-        rows = self._check_new_rows(X, ensure_all_finite="allow-nan")
+        check_is_fitted(self, "net_")
+        X = self._flat_rows(X, reset=False)
+        rows = self._check_new_data(X, ensure_all_finite="allow-nan")
         known = ~np.isnan(rows)
         Z = np.where(known, self._encode_rows(np.where(known, rows, 0.0)), 0.0)
         codes = None if y is None else self._label_codes(y, len(rows))

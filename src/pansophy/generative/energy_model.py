@@ -92,7 +92,7 @@ class EnergyNet(torch.nn.Module):
         """-df/dx, the score of the model."""
         with torch.enable_grad():
             at = x.detach().requires_grad_()
-            (g,) = torch.autograd.grad(self(at).sum(), at)
+            (g,) = torch.autograd.grad(self.forward(at).sum(), at)
         return -g
 
     def moved_rows(self, x: Tensor) -> Tensor:
@@ -100,6 +100,7 @@ class EnergyNet(torch.nn.Module):
         rng = make_rng(int(torch.randint(2**31, ())))
         persistent = len(self.chains) > 0 and self.training
         start = x
+        picked = None
         if persistent:
             picked = torch.randperm(len(self.chains))[: len(x)].to(x.device)
             start = self.chains[picked]
@@ -107,15 +108,15 @@ class EnergyNet(torch.nn.Module):
         moved = langevin_moves(self.score, start, self.step_size, self.n_steps, rng)
         limit = LARGEST_MOVE * max(1.0, float(x.abs().max()))
         moved = moved.clamp(-limit, limit)
-        if persistent:
+        if picked is not None:
             self.chains[picked] = moved
         return moved
 
     def losses(self, batch) -> dict[str, Tensor]:
         """Eq. (2): the gap of energies, and the penalty on their size."""
         x = batch["X"]
-        data = self(x)
-        model = self(self.moved_rows(x.detach()))
+        data = self.forward(x)
+        model = self.forward(self.moved_rows(x.detach()))
         losses = {"loss": batch_mean(data, batch) - model.mean()}
         if self.alpha:
             size = batch_mean(data.square(), batch) + model.square().mean()

@@ -120,8 +120,8 @@ def schedule_levels(schedule: NoiseSchedule, n_steps: int | None = None) -> np.n
     --------
     >>> from pansophy.generative import noise_schedule
     >>> from pansophy.generative.noise_schedule import schedule_levels
-    >>> schedule_levels(noise_schedule("cosine", 4), 2).round(3)
-    array([48.774,  1.018,  0.   ])
+    >>> schedule_levels(noise_schedule("cosine", 4), 2).round(3).tolist()
+    [83.249, 1.012, 0.0]
     """
     T = schedule.n_steps
     n = T if n_steps is None else check_count("n_steps", n_steps)
@@ -143,10 +143,10 @@ def noise_levels(
     Examples
     --------
     >>> from pansophy.generative.noise_schedule import noise_levels
-    >>> noise_levels(4).round(3)
-    array([80.   ,  9.723,  0.47 ,  0.002,  0.   ])
-    >>> noise_levels(1)
-    array([80.,  0.])
+    >>> noise_levels(4).round(3).tolist()
+    [80.0, 9.723, 0.47, 0.002, 0.0]
+    >>> noise_levels(1).tolist()
+    [80.0, 0.0]
     """
     n = check_count("n_steps", n_steps)
     if not 0 < sigma_min < sigma_max < np.inf:

@@ -36,8 +36,8 @@ def density_2d(
     --------
     >>> from pansophy import plot
     >>> ax = plot.density_2d(lambda x: -0.5 * (x**2).sum(axis=1), bounds=(-3, 3))
-    >>> ax.get_xlim()
-    (-3.0, 3.0)
+    >>> [float(limit) for limit in ax.get_xlim()]
+    [-3.0, 3.0]
     """
     if X is None and bounds is None:
         raise ValueError("density_2d needs rows X or bounds.")
