@@ -86,7 +86,9 @@ class LinearTransform(nn.Module):
 
     def factors(self):
         """L and U."""
-        L = self.lower.tril(-1) + torch.eye(len(self.shift)).to(self.shift)
+        L = self.lower.tril(-1) + torch.eye(
+            len(self.shift), dtype=self.shift.dtype, device=self.shift.device
+        )
         U = self.upper.triu(1) + torch.diag(self.log_diagonal.exp())
         return L, U
 

@@ -93,9 +93,18 @@ class LearnedPositions(nn.Module):
         return X + self.P[start:stop]
 
 
-@lru_cache(maxsize=64)
+@torch.compiler.assume_constant_result
 def rotation_table(length, d, start, base, device, dtype) -> tuple[Tensor, Tensor]:
-    """cos and sin of t w_i, (length, d / 2) each; kept, as every block asks for it."""
+    """cos and sin of t w_i, (length, d / 2) each.
+
+    Kept, as every block asks for it: a compiled net reads it too, instead of computing
+    sines for every row and head.
+    """
+    return kept_rotation_table(length, d, start, base, device, dtype)
+
+
+@lru_cache(maxsize=64)
+def kept_rotation_table(length, d, start, base, device, dtype):
     with torch.no_grad():
         angles = position_angles(length, d, start, base, device)
         return angles.cos().to(dtype), angles.sin().to(dtype)
@@ -123,10 +132,7 @@ class Rotary(nn.Module):
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         L = x.shape[-2]
-        # torch.compile keeps what it traces, and looks into no cache
-        compiling = torch.compiler.is_compiling()
-        table = rotation_table.__wrapped__ if compiling else rotation_table
-        cos, sin = table(L, self.d, start, self.base, x.device, x.dtype)
+        cos, sin = rotation_table(L, self.d, start, self.base, x.device, x.dtype)
         a, b = x[..., ::2], x[..., 1::2]
         turned = torch.stack([a * cos - b * sin, a * sin + b * cos], -1)
         return turned.flatten(-2)
