@@ -22,8 +22,8 @@ from pansophy.generative import DiffusionModel, Flow, ScoreModel
 
 
 def main(folder="."):
-    X, _ = make_moons(2000, noise=0.07, random_state=0)
-    fresh, _ = make_moons(1000, noise=0.07, random_state=1)
+    X, _ = make_moons(1200, noise=0.07, random_state=0)
+    fresh, _ = make_moons(600, noise=0.07, random_state=1)
     common = {"random_state": 0, "device": "cpu", "batch_size": 256}
     models = {
         "flow": Flow(n_transforms=3, n_epochs=30, **common),
@@ -37,13 +37,13 @@ def main(folder="."):
     axes[0, 0].set_title("training rows")
     for (name, model), (top, bottom) in zip(models.items(), axes.T[1:]):
         model.fit(X)
-        made = model.sample(1000, random_state=0)
-        nats = np.mean(model.score_samples(fresh[:200]))
+        made = model.sample(600, random_state=0)
+        nats = np.mean(model.score_samples(fresh[:100]))
         test = mmd(fresh, made, random_state=0)
         print(f"{name:10s} {nats:6.2f} nats a row, samples against fresh rows: {test}")
         top.scatter(*made.T, s=3)
         top.set_title(f"{name}: samples")
-        plot.density_2d(model, bounds=((-2, 3), (-1.5, 2)), resolution=50, ax=bottom)
+        plot.density_2d(model, bounds=((-2, 3), (-1.5, 2)), resolution=30, ax=bottom)
     plot.score_field(
         lambda x: models["score"].score_function(x, sigma=0.2),
         X, bounds=((-2, 3), (-1.5, 2)), ax=axes[1, 0],

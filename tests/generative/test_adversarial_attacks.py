@@ -28,7 +28,9 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def perceptron(blobs):
-    net = MLPClassifier((16,), solver="lbfgs", alpha=0.3, max_iter=2000, random_state=0)
+    net = MLPClassifier(
+        (16,), activation="tanh", solver="lbfgs", max_iter=5000, random_state=0
+    )
     return net.fit(*blobs)
 
 

@@ -6,7 +6,7 @@ import pytest
 import pansophy
 from pansophy.text import GloVe
 from pansophy.text._glove import GloVeVectors, glove_epoch
-from pansophy.text.cooccurrence import count_pairs
+from pansophy.text.cooccurrences import count_pairs
 from tests.oracles.skip_gram import glove_objective
 from tests.text.test_skip_gram import corpus
 

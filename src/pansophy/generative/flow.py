@@ -47,6 +47,8 @@ from .flow_transforms import (
 )
 
 REPEATED_SHARE = 0.5  # of the rows; columns with fewer distinct values are discrete
+MOST_PLACES = 1 << 16  # of a grid of discrete values
+OFF_GRID = 1e-3  # of a step: what rounding may do to values on a grid
 
 
 def layered(kind, column_map):
@@ -281,9 +283,11 @@ class Flow(AbstractGenerator):
 
 
 def value_steps(X) -> np.ndarray:
-    """Least distance between values of each column whose values repeat, else 0.
+    """Least distance between values of each discrete column, else 0.
 
-    A constant column has the step 1. Rows that occur several times count once.
+    A column is discrete if its values are multiples of their least distance from one
+    another, or if they repeat; rows that occur several times count once. A constant
+    column has the step 1.
     """
     n = len(np.unique(X, axis=0))
     d = X.shape[1]
@@ -292,6 +296,12 @@ def value_steps(X) -> np.ndarray:
         values = np.unique(X[:, j])
         if len(values) == 1:
             steps[j] = 1.0
-        elif len(values) <= REPEATED_SHARE * n:
-            steps[j] = np.diff(values.astype(float)).min()
+            continue
+        places = values.astype(float) - float(values[0])
+        step = np.diff(places).min()
+        on_grid = places[-1] <= MOST_PLACES * step and np.all(
+            np.abs(places - step * np.round(places / step)) <= OFF_GRID * step
+        )
+        if on_grid or len(values) <= REPEATED_SHARE * n:
+            steps[j] = step
     return steps

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..base import Density, Estimator
+from ..base import Density, Estimator, host_array
 from ..core.random import draw_seed, make_rng
 from ..params import check_params
 from ..typing import Seed
@@ -66,6 +66,7 @@ class LatentDiffusion(Density, Estimator):
     random_state: Seed = None
 
     _tensors = False
+    _conditional = True  # y holds classes
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the autoencoder, and then the diffusion to its codes, eq. (1).
@@ -78,6 +79,7 @@ class LatentDiffusion(Density, Estimator):
         sample_weight : array of shape (n,) or None
         """
         check_params(self)
+        X = host_array(self, X)
         rng = make_rng(self.random_state)
         coder = self._part(self.autoencoder, Autoencoder, rng)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .style import GREY, draw_styled, line_style, pale_grid
+from .style import GREY, PINK, draw_styled, line_style, pale_grid
 from .trace import panel_axes
 
 LOSSES = ("discriminator", "generator")
@@ -58,7 +58,7 @@ def gan_losses(model, *, objective=None, ax=None):
             axes[1].axhline(0.5, color=GREY, lw=1, ls=":")
     for alarm in report.alarms:
         axes[0].axvline(
-            alarm.epoch, color="C3", lw=1, label=alarm.kind.replace("_", " ")
+            alarm.epoch, color=PINK, lw=1, label=alarm.kind.replace("_", " ")
         )
     for panel in axes:
         pale_grid(panel)

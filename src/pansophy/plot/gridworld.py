@@ -3,7 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
-from .style import draw_styled
+from .style import INK, draw_styled
 
 # (down, right) of an action, by world; FrozenLake, GridWorld: left, down, right, up
 MOVES = {
@@ -55,7 +55,7 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
         if values.shape != (len(rows),):
             raise ValueError(f"values must have shape ({len(rows)},).")
         picture[rows, columns] = values
-    ax.set_facecolor("0.35")  # walls have no value
+    ax.set_facecolor(INK)  # walls have no value
     if values is None:
         picture[rows, columns] = 0.0
         ax.imshow(picture, cmap="Greys", vmin=0, vmax=1)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .axes import get_axes
-from .style import draw_styled, series_color
+from .style import GREY, draw_styled, log_axis, series_color
 
 
 @draw_styled
@@ -49,8 +49,9 @@ def regret(runs, bandit=None, *, quantiles=(0.1, 0.9), ax=None):
 
         steps = next(iter(named.values())).steps
         bound = lai_robbins_bound(bandit, steps)
-        ax.plot(steps, bound, color="0.4", linestyle="--", label="Lai and Robbins")
-    ax.set(xscale="log", xlabel="pulls", ylabel="regret")
+        ax.plot(steps, bound, color=GREY, linestyle="--", label="Lai and Robbins")
+    log_axis(ax)
+    ax.set(xlabel="pulls", ylabel="regret")
     if any(named) or bandit is not None:
         ax.legend()
     return ax

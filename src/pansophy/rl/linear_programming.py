@@ -7,8 +7,10 @@ V* is the least V that no action can improve on, so for any weights c > 0
 
 The multipliers d(s, a) of the constraints are the discounted numbers of times that the
 best policy, started from c, takes action a in state s; they sum to sum(c) / (1 - gamma)
-where episodes do not end. One program of S unknowns and S A constraints: exact, and a
-check on the iterative solvers, but slower than they are beyond some thousand states.
+where episodes do not end. They are computed from the best policy, by a linear system
+instead of the program, so that ties of actions do not blur them. One program of S
+unknowns and S A constraints: exact, and a check on the iterative solvers, but slower
+than they are beyond some thousand states.
 
 Shapes    V (S,)   d (S, A)   c (S,)
 Refs      [dEpenoux1963]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         StringSet,
         allowed_tokens,
     )
-    from .cooccurrence import (
+    from .cooccurrences import (
         Cooccurrence,
         collocations,
         cooccurrence,
@@ -278,7 +278,7 @@ HOMES = {
         "StringSet",
         "allowed_tokens",
     ),
-    "cooccurrence": (
+    "cooccurrences": (
         "Cooccurrence",
         "collocations",
         "cooccurrence",

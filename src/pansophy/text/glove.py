@@ -22,7 +22,7 @@ from ..core.iterate import iterate
 from ..core.random import make_rng
 from ..params import Count, Positive, check_params
 from ._glove import GloVeVectors, glove_epoch
-from .cooccurrence import count_pairs
+from .cooccurrences import count_pairs
 from .word_vectors import AbstractWordVectors
 
 

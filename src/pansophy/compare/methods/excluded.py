@@ -40,6 +40,7 @@ SIMILAR_ENSEMBLE = "a forest or a booster that is tried speaks for it"
 NOT_REQUESTED = "not asked for"
 NO_TARGET = {
     "IsolationForest": "finds outliers; it does not predict a target",
+    "BernoulliRBM": "makes columns; it does not predict a target",
     "AttackGenerator": "changes rows against a model; it does not predict a target",
     "FeatureExtractor": "makes columns; it does not predict a target",
     "RandomTreesEmbedding": "makes columns; it does not predict a target",
