@@ -13,8 +13,8 @@ from pansophy.generative import (
 from pansophy.generative.diffusion_process import (
     convert_prediction,
     diffusion_trajectory,
-    gaussian_cost,
     gaussian_kl_rows,
+    negative_log_normal,
     noise_loss_weight,
     posterior_weights,
     reverse_variances,
@@ -187,7 +187,7 @@ def test_both_forms_of_the_bound_agree_and_the_second_varies_less():
     error = np.hypot(*(b.total.std() / len(x0) ** 0.5 for b in (one, two)))
     assert abs(one.total.mean() - two.total.mean()) < 4 * error
     assert two.total.std() < 0.5 * one.total.std()
-    assert two.total.mean() < -gaussian_cost(x0, 0 * x0, 0.25).mean() + 3 * error
+    assert two.total.mean() < -negative_log_normal(x0, 0 * x0, 0.25).mean() + 3 * error
     assert 0 < two.prior.mean() < 0.01  # no parameters, nearly 0
     with pytest.raises(ValueError, match="form must be"):
         diffusion_elbo(best, x0, schedule, kind="x0", form="third")
@@ -203,5 +203,5 @@ def test_the_bound_of_many_steps_is_the_likelihood():
     bound = diffusion_elbo(
         best, x0, schedule, kind="x0", variance="beta", random_state=1
     )
-    gap = -gaussian_cost(x0, 0 * x0, 1.0) - bound.total
+    gap = -negative_log_normal(x0, 0 * x0, 1.0) - bound.total
     assert abs(gap.mean()) < 4 * gap.std() / len(x0) ** 0.5 + 0.02

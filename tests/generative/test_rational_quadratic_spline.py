@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from pansophy.generative.rational_quadratic_spline import (
-    bin_edges,
     spline_forward,
     spline_inverse,
+    spline_knots,
 )
 
 
@@ -61,7 +61,7 @@ def test_tails_are_straight_and_their_gradients_finite():
 
 def test_the_map_is_continuous_at_knots_and_at_the_box():
     _, parameters = some_spline(1, 1)
-    knots = bin_edges(parameters[..., :6], 5.0)[0, 0]
+    knots = spline_knots(parameters[..., :6], 5.0)[0, 0]
     values = []
     for shift in (-1e-9, 0.0, 1e-9):
         x = (knots + shift)[:, None]

@@ -353,7 +353,7 @@ def diffusion_elbo(
         return denoising_posterior(x, predict(x, t), t, schedule, kind=kind).mean
 
     x1 = draw(1)
-    reconstruction = -gaussian_cost(x0, reverse_mean(x1, 1), s2[0])
+    reconstruction = -negative_log_normal(x0, reverse_mean(x1, 1), s2[0])
     if form == "posterior":
         kept = schedule.alpha_bar[-1]
         prior = gaussian_kl_rows(math.sqrt(kept) * x0, 1 - kept, 0 * x0, 1.0)
@@ -375,8 +375,8 @@ def diffusion_elbo(
             x = here + math.sqrt(beta) * standard_noise(x0, rng)
             a = schedule.alpha[t]
             after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
-            forward_cost = gaussian_cost(x, here, beta)
-            reverse_cost = gaussian_cost(x, reverse_mean(after, t + 1), s2[t])
+            forward_cost = negative_log_normal(x, here, beta)
+            reverse_cost = negative_log_normal(x, reverse_mean(after, t + 1), s2[t])
             terms.append(reverse_cost - forward_cost)
     else:
         raise ValueError(f'form must be "posterior" or "consistency", got {form!r}.')
@@ -384,7 +384,7 @@ def diffusion_elbo(
     return ElboTerms(reconstruction, prior, transitions)
 
 
-def gaussian_cost(x, mean, variance) -> np.ndarray:
+def negative_log_normal(x, mean, variance) -> np.ndarray:
     """-log N(x | mean, variance I) of each row."""
     gap = arrays.to_numpy(x - mean).astype(float)
     gap = gap.reshape(len(gap), -1)

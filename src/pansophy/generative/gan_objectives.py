@@ -156,7 +156,7 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
         raise ValueError(
             "distributions need limits to integrate over, or samples of both."
         )
-    x, dx = quadrature_nodes(*limits)
+    x, dx = gauss_legendre_nodes(*limits)
     log_p, log_q = (density_on_line(d, x) for d in (p, q))
     for name, log_density in (("p", log_p), ("q", log_q)):
         mass = float(dx @ np.exp(log_density))
@@ -170,7 +170,7 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
     return float(dx @ np.where(np.isfinite(gain), gain, 0.0))
 
 
-def quadrature_nodes(low, high):
+def gauss_legendre_nodes(low, high):
     """Nodes and weights of composite Gauss-Legendre quadrature."""
     low, high = float(low), float(high)
     if not low < high:

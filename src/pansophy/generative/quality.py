@@ -158,14 +158,14 @@ def frechet_distance(
     10.0
     """
     if hasattr(real, "dense") and hasattr(fake, "dense"):
-        return frechet_of_moments(*normal_moments(real), *normal_moments(fake))
+        return frechet_of_moments(*moments_of_normal(real), *moments_of_normal(fake))
     X, Z = real_and_fake(real, fake, features)
     w = check_sample_weight(real_weight, len(X), "real_weight")
     v = check_sample_weight(fake_weight, len(Z), "fake_weight")
     return frechet_of_moments(*sample_moments(X, w), *sample_moments(Z, v))
 
 
-def normal_moments(p):
+def moments_of_normal(p):
     """Mean (d,) and covariance (d, d) of a Normal."""
     mean = np.atleast_1d(arrays.to_numpy(p.mean)).astype(float)
     cov = np.asarray(arrays.to_numpy(p.dense), float)
@@ -184,16 +184,14 @@ def sample_moments(X, w=None):
 def frechet_of_moments(m1, S1, m2, S2) -> float:
     """Eq. (1) of means (d,) and covariances (d, d)."""
     gap = float(np.sum((m1 - m2) ** 2))
-    nuclear = np.linalg.svd(
-        covariance_root(S1).T @ covariance_root(S2), compute_uv=False
-    ).sum()
+    nuclear = np.linalg.svd(psd_root(S1).T @ psd_root(S2), compute_uv=False).sum()
     size = float(np.trace(S1) + np.trace(S2))
     spread = size - 2 * float(nuclear)
     rounding = 8 * len(S1) * np.finfo(float).eps * size
     return gap + (spread if spread > rounding else 0.0)
 
 
-def covariance_root(S):
+def psd_root(S):
     """L with L L^T = S, also for a singular S."""
     values, vectors = np.linalg.eigh(S)
     return vectors * np.sqrt(np.maximum(values, 0.0))

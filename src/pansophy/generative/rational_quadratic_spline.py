@@ -34,7 +34,7 @@ SMALLEST_SLOPE = 1e-3
 SLOPE_OFFSET = math.log(math.expm1(1 - SMALLEST_SLOPE))  # softplus of it makes slope 1
 
 
-def bin_edges(logits: Tensor, bound: float) -> Tensor:
+def spline_knots(logits: Tensor, bound: float) -> Tensor:
     """Knots (..., K + 1) from -bound to bound of bins given by logits (..., K)."""
     K = logits.shape[-1]
     sizes = SMALLEST + (1 - SMALLEST * K) * torch.softmax(logits, -1)
@@ -47,8 +47,8 @@ def bin_edges(logits: Tensor, bound: float) -> Tensor:
 def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
     """The bin of each value: x_k, w, y_k, h, d_0, d_1, each shaped like value."""
     K = (parameters.shape[-1] + 1) // 3
-    x = bin_edges(parameters[..., :K], bound)
-    y = bin_edges(parameters[..., K : 2 * K], bound)
+    x = spline_knots(parameters[..., :K], bound)
+    y = spline_knots(parameters[..., K : 2 * K], bound)
     slopes = SMALLEST_SLOPE + functional.softplus(
         parameters[..., 2 * K :] + SLOPE_OFFSET
     )

@@ -179,7 +179,7 @@ def as_dates(days) -> np.ndarray:
     return dates
 
 
-def is_date(values) -> bool:
+def holds_dates(values) -> bool:
     """Whether the column holds dates."""
     values = as_column(values)
     if values.dtype.kind == "M":
@@ -226,7 +226,7 @@ def learn_column(name, values, dtype, w) -> TableColumn:
         distinct = np.unique(here)
         if len(distinct) > FEW_VALUES:
             knots = smoothed_quantiles(here, None if w is None else w[~gone])
-            kind = "date" if is_date(values) else "number"
+            kind = "date" if holds_dates(values) else "number"
             return TableColumn(
                 name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n
             )

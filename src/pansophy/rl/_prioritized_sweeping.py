@@ -33,7 +33,7 @@ def best_value(model, V, gamma, s):
 
 
 @compiled(inner=True)
-def sift_up(heap, place, error, i):
+def raise_entry(heap, place, error, i):
     """Move entry i towards the top until its parent is no smaller."""
     s = heap[i]
     while i > 0:
@@ -48,7 +48,7 @@ def sift_up(heap, place, error, i):
 
 
 @compiled(inner=True)
-def sift_down(heap, place, error, i):
+def lower_entry(heap, place, error, i):
     """Move entry i towards the bottom until its children are no greater."""
     s = heap[i]
     n = len(heap)
@@ -80,21 +80,21 @@ def sweep_by_priority(model, V, gamma, stop, limit):
     for s in range(n):
         error[s] = abs(best_value(model, V, gamma, s) - V[s])
     for i in range(n // 2, -1, -1):
-        sift_down(heap, place, error, i)
+        lower_entry(heap, place, error, i)
     updates = 0
     while error[heap[0]] > stop and updates < limit:
         s = heap[0]
         V[s] = best_value(model, V, gamma, s)
         updates += 1
         error[s] = 0.0  # it is among its own predecessors if it leads to itself
-        sift_down(heap, place, error, place[s])
+        lower_entry(heap, place, error, place[s])
         for k in range(model.back_begin[s], model.back_begin[s + 1]):
             before = model.back_column[k]
             new = abs(best_value(model, V, gamma, before) - V[before])
             old = error[before]
             error[before] = new
             if new > old:
-                sift_up(heap, place, error, place[before])
+                raise_entry(heap, place, error, place[before])
             else:
-                sift_down(heap, place, error, place[before])
+                lower_entry(heap, place, error, place[before])
     return updates, error[heap[0]]
