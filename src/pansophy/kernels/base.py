@@ -515,7 +515,8 @@ def exponential_product(A, B, V):
     xp = namespace(A)
     n, m = int(A.shape[0]), int(B.shape[0])
     entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
-    height = min(n, max(1, int(entries**0.5)))
+    width = min(m, max(1, int(entries**0.5)))
+    height = min(n, max(1, entries // width))
     out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))
     columns = block_slices(m, max(1, entries // height))
     for rows in block_slices(n, height):

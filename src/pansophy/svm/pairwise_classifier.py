@@ -115,6 +115,9 @@ class PairCache:
     whole = None
     evicted = False
     dtype = None  # rows may be float32: solutions are not refined
+    working = RowCache.working
+    rounded = False
+    asarray = RowCache.asarray
 
     def __init__(self, training, members, first, second):
         self.training = training
