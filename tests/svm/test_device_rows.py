@@ -126,7 +126,9 @@ def test_sums_of_computed_rows_are_those_of_the_matrix():
 
 
 @pytest.mark.parametrize(
-    "model", [SVC(), SVC(kernel="poly", degree=2), NuSVC(nu=0.4), SVR(), NuSVR()], ids=str
+    "model",
+    [SVC(), SVC(kernel="poly", degree=2), NuSVC(nu=0.4), SVR(), NuSVR()],
+    ids=str,
 )
 def test_float32_sums_are_computed_anew_before_the_last_check(monkeypatch, model):
     monkeypatch.setattr(kernel_machine, "is_on_device", torch.is_tensor)

@@ -83,9 +83,7 @@ class DeviceRows:
         values = np.asarray(values)
         values = values if values.flags.writeable else values.copy()
         X = self.double[0]
-        return arrays.namespace(X).asarray(
-            values, dtype=dtype, device=arrays.device(X)
-        )
+        return arrays.namespace(X).asarray(values, dtype=dtype, device=arrays.device(X))
 
     def __call__(self, index, columns):
         """K[index][:, columns] in main memory."""
