@@ -17,7 +17,7 @@ from ..typing import Seed
 from .exact import sample_count
 from .kernel_parameters import KernelFamily, kernel_family
 from .parameter_search import (
-    ParameterVector,
+    HyperparameterVector,
     SearchOptions,
     search_parameters,
     warn_interrupted,
@@ -102,7 +102,7 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
 def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
     """log p(y) and its gradient in theta, the other parameters as they were found."""
     family = kernel_family(kernel, column_count(data.X))
-    vector = ParameterVector(family, likelihood, own)
+    vector = HyperparameterVector(family, likelihood, own)
     x = vector.start
     p = len(family.theta)
     x[:p] = theta
