@@ -58,6 +58,29 @@ def to_numpy(x):
     return np.asarray(x)
 
 
+def to_scratch(x):
+    """`to_numpy` for large temporaries: through page-locked memory, which is quicker.
+
+    torch keeps such memory and uses it again, so the answer should not live long.
+    """
+    if not is_torch(x) or x.device.type != "cuda":
+        return to_numpy(x)
+    torch = sys.modules["torch"]
+    copy = torch.empty(x.shape, dtype=x.dtype, device="cpu", pin_memory=True)
+    return copy.copy_(x.detach()).numpy()
+
+
+def largest_places(values, count):
+    """Places of the `count` largest entries of a vector, in no particular order."""
+    count = min(count, values.shape[0])
+    if is_torch(values):
+        return values.topk(count, sorted=False).indices
+    xp = namespace(values)
+    if xp is numpy_namespace:
+        return np.argpartition(-values, count - 1)[:count]
+    return xp.argsort(values, descending=True)[:count]
+
+
 def is_float(x) -> bool:
     xp = namespace(x)
     return xp.isdtype(x.dtype, "real floating")
