@@ -59,14 +59,15 @@ class Tiling(NamedTuple):
     gradient: Cut
 
 
-HALF_TILING = Tiling(64, Cut(8192), Cut(3072), Cut(1024, warps=8))
+HALF_TILING = Tiling(32, Cut(8192, 2), Cut(3072, 2), Cut(2048, 2))
 TILINGS = {
-    torch.float32: Tiling(64, Cut(8192), Cut(3072, warps=8), Cut(1024, warps=8)),
+    torch.float32: Tiling(32, Cut(8192), Cut(3072, warps=8), Cut(3072)),
     torch.bfloat16: HALF_TILING,
     torch.float16: HALF_TILING,
 }
-# products of float32 numbers: three of tensor cores' 11-bit parts have 22 bits
-FLOAT32_PRODUCTS = "tf32x3"
+# products of float32 numbers: three of tensor cores' 11-bit parts have 22 bits; the
+# kernel of gradients compiled so reads outside its memory (Triton 3.6 on sm_90)
+FLOAT32_PRODUCTS = {"state": "tf32x3", "output": "tf32x3", "gradient": "ieee"}
 
 
 @triton.jit
@@ -230,8 +231,9 @@ def gradient_kernel(
     B = tl.load(b_ptr + at_n, mask=here[:, None], other=0.0)
     C = tl.load(c_ptr + at_n, mask=here[:, None], other=0.0)
     causal = i[:, None] >= i[None, :]
-    BT = tl.trans(B)
+    CB = tl.where(causal, tl.dot(C, tl.trans(B), input_precision=PRECISION), 0.0)
     end = i == Q - 1
+    dCB = tl.zeros((Q, Q), tl.float32)
     dB = tl.zeros((Q, N), tl.float32)
     dC = tl.zeros((Q, N), tl.float32)
     state = p[:, None] * N + n[None, :]
@@ -246,7 +248,7 @@ def gradient_kernel(
         low_end = tl.load(sums + plane + Q - 1)
         gain = tl.load(sums + 2 * plane + i)
         between = (high[:, None] - high[None, :]) + (low[:, None] - low[None, :])
-        decay = tl.where(causal, tl.exp(tl.minimum(between, 0.0)), 0.0)
+        decay = tl.exp(tl.minimum(between, 0.0))
         from_start = tl.exp(high + low)
         to_end = tl.exp((high_end - high) + (low_end - low))
         at = step[:, None] * x_row + (h * P + p)[None, :]
@@ -262,15 +264,13 @@ def gradient_kernel(
             dafter = tl.load(dlast_ptr + (row * heads + h) * P * N + state)
         else:
             dafter = tl.load(e_ptr + (place + heads) * P * N + state)
-        # inside the chunk; what is (Q, Q) lives for one head, to spare registers
-        M = tl.dot(C, BT, input_precision=PRECISION) * decay
-        W = tl.dot(dy, tl.trans(x), input_precision=PRECISION) * gain[None, :]
-        T = W * M
+        # inside the chunk
+        W = tl.dot(dy, tl.trans(x), input_precision=PRECISION) * decay * gain[None, :]
+        dCB += W  # its upper half is left out at the end
+        T = W * CB
         dsum = tl.sum(T, axis=1) - tl.sum(T, axis=0)
-        dxg = tl.dot(tl.trans(M.to(dy.dtype)), dy, input_precision=PRECISION)
-        dCB = (W * decay).to(x.dtype)
-        dC += tl.dot(dCB, B, input_precision=PRECISION)
-        dB += tl.dot(tl.trans(dCB), C, input_precision=PRECISION)
+        M = (CB * decay).to(dy.dtype)
+        dxg = tl.dot(tl.trans(M), dy, input_precision=PRECISION)
         # through the state after the chunk
         pushed = tl.dot(B, tl.trans(dafter.to(B.dtype)), input_precision=PRECISION)
         dxg += pushed * to_end[:, None]
@@ -291,6 +291,9 @@ def gradient_kernel(
         tl.store(dskip_ptr + place, dskip)
         dx = dxg * gain[:, None] + direct * tl.load(skip_ptr + h)
         tl.store(dx_ptr + at, dx.to(dx_ptr.dtype.element_ty), mask=here[:, None])
+    dCB = tl.where(causal, dCB, 0.0)
+    dC += tl.dot(dCB.to(B.dtype), B, input_precision=PRECISION)
+    dB += tl.dot(tl.trans(dCB).to(C.dtype), C, input_precision=PRECISION)
     place_n = (part * rows * length + step)[:, None] * N + n[None, :]
     parts = tl.num_programs(2)
     tl.store(dbc_ptr + place_n, dB, mask=here[:, None])
@@ -328,13 +331,8 @@ class Launch:
         self.tiling = TILINGS[x.dtype]
         self.Q = self.tiling.chunk
         self.chunks = triton.cdiv(self.length, self.Q)
-        exact = x.dtype == torch.float32
-        self.sizes = {
-            "PRECISION": FLOAT32_PRODUCTS if exact else "tf32",
-            "Q": self.Q,
-            "P": self.P,
-            "N": self.N,
-        }
+        self.exact = x.dtype == torch.float32
+        self.sizes = {"Q": self.Q, "P": self.P, "N": self.N}
         self.place_shape = (self.n, self.chunks, self.heads)
 
     def share(self, kernel) -> int:
@@ -355,6 +353,7 @@ class Launch:
         function[grid](
             *tensors, self.length, self.heads, self.share(kernel),
             *map(step_stride, rows),
+            PRECISION=FLOAT32_PRODUCTS[kernel] if self.exact else "tf32",
             num_warps=cut.warps, **self.sizes, **options,
         )  # fmt: skip
 
