@@ -121,6 +121,8 @@ def flat_images(model, X, *, reset):
         hint = ""
         if len(shape) == 4 and (*shape[2:], shape[1]) == wanted:
             hint = " Channels come last: np.moveaxis(X, 1, 3)."
+        elif (*shape, 1)[:3] == wanted:
+            hint = " A single image is X[None]."
         raise ValueError(
             f"images have the shape {shape[1:]}, but {type(model).__name__} is "
             f"expecting {tuple(given)}.{hint}"
