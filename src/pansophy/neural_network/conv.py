@@ -140,7 +140,7 @@ def looks_channels_first(shape) -> bool:
     return len(shape) == 4 and shape[1] in (1, 3, 4) and shape[2] == shape[3] > 4
 
 
-def check_images(model, X, y, sample_weight):
+def check_training_images(model, X, y, sample_weight):
     """Training images as (n, channels, h, w), y and weights; sets `image_shape_`."""
     check_params(model)
     if is_image_folder(X):
@@ -315,7 +315,7 @@ default="relu"
         return super()._given_rows(validation, what)
 
     def _check_inputs(self, X, y, sample_weight):
-        return check_images(self, X, y, sample_weight)
+        return check_training_images(self, X, y, sample_weight)
 
     def _check_new_inputs(self, X):
         return check_new_images(self, X)

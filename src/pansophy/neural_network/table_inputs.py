@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ..core.frames import column_names, column_reader
 from ..core.weighted import check_sample_weight
-from ..nn.numeric_embeddings import quantile_bins
+from ..nn.numeric_embeddings import quantile_edges
 from ..params import NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
 from ..tree.abstract_decision_tree import ColumnSelection
@@ -121,11 +121,11 @@ def learn_table(model, inputs, w):
     scale = np.where(flat | (spread == 0), 1.0, spread)
     model.table_ = model.table_._replace(centre=centre, scale=scale)
     numbers = model.table_.standardise(numbers)
-    model.bins_ = quantile_bins(numbers, model.n_bins, w)
+    model.bins_ = quantile_edges(numbers, model.n_bins, w)
     return numbers, inputs[1]
 
 
-def encode_table(model, inputs):
+def encode_table_rows(model, inputs):
     """Checked rows as the net takes them, in the precision they came in."""
     numbers, codes = inputs
     return model.table_.standardise(numbers).astype(numbers.dtype), codes
@@ -184,7 +184,7 @@ default="from_dtype"
         return check_new_table(self, X)
 
     def _encode_inputs(self, inputs):
-        return encode_table(self, inputs)
+        return encode_table_rows(self, inputs)
 
     def _learn_inputs(self, inputs, w):
         return learn_table(self, inputs, w)

@@ -120,7 +120,7 @@ def conv_input_gradient_kernel(
     tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=here)
 
 
-def row_units(x) -> tuple[int, int]:
+def aligned_stride(x) -> tuple[int, int]:
     """Entries between neighbouring rows as a number times a power of two up to 16."""
     row = x.stride(-2)
     unit = math.gcd(row, 16)
@@ -135,7 +135,7 @@ def launch_grid(x):
 def silu_conv(x, w, b, y):
     """Eq. (1), written into y. A step of x and of y must be a row of numbers."""
     _, length, channels = x.shape
-    units, unit = row_units(x)
+    units, unit = aligned_stride(x)
     silu_conv_kernel[launch_grid(x)](
         x, w, b, y, length, channels, units, y.stride(1),
         UNIT=unit, W=len(w), TIME=TIME, CHANNELS=CHANNELS, num_warps=4,
@@ -153,7 +153,7 @@ def silu_conv_gradient(x, w, b, dy, dx) -> tuple[torch.Tensor, torch.Tensor]:
     walks = triton.cdiv(times, TILES)
     slots = triton.next_power_of_2(W + 1)
     sums = x.new_empty(n * walks, slots, channels, dtype=torch.float32)
-    units, unit = row_units(x)
+    units, unit = aligned_stride(x)
     tiles = {"UNIT": unit, "W": W, "TIME": TIME, "CHANNELS": CHANNELS, "num_warps": 4}
     silu_conv_slope_kernel[(blocks, walks, n)](
         x, w, b, dy, sums, length, channels, units, dy.stride(1),

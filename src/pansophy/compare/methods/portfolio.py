@@ -82,17 +82,22 @@ def network_parameters(s):
     }
 
 
-def tabular_network_parameters(s):
-    """Few rows: plain numbers and a strong penalty. Many: some decide when to stop."""
+def residual_classifier_parameters(s):
+    """Few rows: a strong penalty and few epochs. Many: some decide when to stop."""
     if s.n < 2000:
         return {
-            "embedding": None,
-            "hidden_size": 64,
-            "alpha": 4.0 if s.n < 150 else 8.0,
+            "alpha": 8.0,
             "weight_decay": 0.0,
             "learning_rate_init": 0.003,
-            "n_epochs": 150 if s.n < 150 else 25,
+            "n_epochs": 30,
         }
+    return {"early_stopping": s.split == "plain", "n_epochs": 50}
+
+
+def residual_regressor_parameters(s):
+    """Few rows: a penalty. Many: some are set aside to decide when to stop."""
+    if s.n < 2000:
+        return {"alpha": 2.0, "weight_decay": 0.0}
     return {"early_stopping": s.split == "plain", "n_epochs": 50}
 
 
@@ -295,7 +300,7 @@ CLASSES = [
         "residual network",
         CLASS,
         NETS + "TabularResNetClassifier",
-        tabular_network_parameters,
+        residual_classifier_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -473,7 +478,7 @@ NUMBERS = [
         "residual network",
         NUMBER,
         NETS + "TabularResNetRegressor",
-        tabular_network_parameters,
+        residual_regressor_parameters,
         native=True,
         needs="deep",
         on_request=True,
