@@ -300,5 +300,7 @@ class SequenceNet(nn.Module):
         if self.label_weights is None:
             return float((rest[0] * lengths).sum() if rest else lengths.sum())
         here = step_mask(lengths, Y.shape[1])
-        each = self.step_weights(Y, here, rest[0] if rest else None)
+        each = self.label_weights[Y.clamp_min(0)]
+        if rest:
+            each = each * rest[0][:, None]
         return float(each[here].sum())
