@@ -82,22 +82,17 @@ def network_parameters(s):
     }
 
 
-def residual_classifier_parameters(s):
-    """Few rows: a strong penalty and few epochs. Many: some decide when to stop."""
+def tabular_network_parameters(s):
+    """Few rows: plain numbers and a strong penalty. Many: some decide when to stop."""
     if s.n < 2000:
         return {
-            "alpha": 8.0,
+            "embedding": None,
+            "hidden_size": 64,
+            "alpha": 4.0 if s.n < 150 else 8.0,
             "weight_decay": 0.0,
             "learning_rate_init": 0.003,
-            "n_epochs": 30,
+            "n_epochs": 150 if s.n < 150 else 25,
         }
-    return {"early_stopping": s.split == "plain", "n_epochs": 50}
-
-
-def residual_regressor_parameters(s):
-    """Few rows: a penalty. Many: some are set aside to decide when to stop."""
-    if s.n < 2000:
-        return {"alpha": 2.0, "weight_decay": 0.0}
     return {"early_stopping": s.split == "plain", "n_epochs": 50}
 
 
@@ -300,7 +295,7 @@ CLASSES = [
         "residual network",
         CLASS,
         NETS + "TabularResNetClassifier",
-        residual_classifier_parameters,
+        tabular_network_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -478,7 +473,7 @@ NUMBERS = [
         "residual network",
         NUMBER,
         NETS + "TabularResNetRegressor",
-        residual_regressor_parameters,
+        tabular_network_parameters,
         native=True,
         needs="deep",
         on_request=True,
