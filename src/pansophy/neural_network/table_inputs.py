@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ..core.frames import column_names, column_reader
 from ..core.weighted import check_sample_weight
-from ..nn.numeric_embeddings import quantile_edges
+from ..nn.numeric_embeddings import distinct_quantiles
 from ..params import NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
 from ..tree.abstract_decision_tree import ColumnSelection
@@ -121,7 +121,7 @@ def learn_table(model, inputs, w):
     scale = np.where(flat | (spread == 0), 1.0, spread)
     model.table_ = model.table_._replace(centre=centre, scale=scale)
     numbers = model.table_.standardise(numbers)
-    model.bins_ = quantile_edges(numbers, model.n_bins, w)
+    model.bins_ = distinct_quantiles(numbers, model.n_bins, w)
     return numbers, inputs[1]
 
 

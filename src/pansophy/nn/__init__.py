@@ -72,7 +72,7 @@ from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
     PiecewiseLinearEmbedding,
-    quantile_edges,
+    distinct_quantiles,
 )
 from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
 from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
@@ -236,7 +236,7 @@ __all__ = [
     "merge_lora",
     "odeint",
     "parallel",
-    "quantile_edges",
+    "distinct_quantiles",
     "read_checkpoint",
     "reconstruct_history",
     "remove_lora",
