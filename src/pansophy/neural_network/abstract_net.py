@@ -40,6 +40,7 @@ from ..core.random import draw_seed, make_rng
 from ..core.weighted import check_sample_weight
 from ..nn.devices import resolve_device, seeded_torch
 from ..params import Count, Natural, check_params
+from ..persist.saved_state import Whole, saved_state
 from .abstract_training import (
     BLOCK_VALUES,
     AbstractTraining,
@@ -48,6 +49,8 @@ from .abstract_training import (
 )
 from .image_files import ImageFiles
 from .run_tag import run_tag
+
+MAX_PASSES = 100_000  # of one net for a prediction, as far as model files are trusted
 
 
 class NetRows(NamedTuple):
@@ -82,6 +85,7 @@ def in_precision(a, dtype):
     return np.ascontiguousarray(a, dtype)
 
 
+@saved_state(mc_dropout=Whole(high=MAX_PASSES))
 @dataclass(eq=False, repr=False)
 class AbstractNet(AbstractTraining):
     """Parameters and fitting of the deep estimators.
