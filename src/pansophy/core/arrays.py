@@ -92,6 +92,16 @@ def as_float(x):
     return x if is_float(x) else xp.astype(x, xp.float64)
 
 
+def take_columns(X, columns):
+    """Columns of an array or sparse matrix; X itself if all are wanted (or None)."""
+    if columns is None or np.array_equal(columns, np.arange(X.shape[1])):
+        return X
+    if not is_foreign(X) and not isinstance(X, np.ndarray):  # sparse
+        return X[:, columns]
+    xp = namespace(X)
+    return xp.take(X, xp.asarray(columns, device=device(X)), axis=1)
+
+
 def all_finite(x) -> bool:
     """Whether every entry of x is finite, without a temporary of its size.
 
