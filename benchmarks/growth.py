@@ -2,6 +2,8 @@
 
     python -m benchmarks.growth            writes benchmarks/growth.md
     python -m benchmarks.growth NAME ...   prints lines of it
+    python -m benchmarks.growth --here ... the same in one process and thread, for a
+                                           busy machine; memory is that of arrays
 
 Every solver is fitted to three sizes, each in a process of its own, with two threads.
 Given are seconds, processor seconds and the memory that the fit added at its peak, and
@@ -141,7 +143,7 @@ CASES = {
         ((25_000, 10), (50_000, 10), (100_000, 10)),
     ),
     "Gaussian process, exact": process(
-        "smooth", "exact", "numbers", (1_500, 3_000, 6_000), 3
+        "smooth", "exact", "numbers", (1_000, 2_000, 4_000), 3
     ),
     "Gaussian process, chain": process(
         "rough", "chain", "numbers", (20_000, 40_000, 80_000), 1
@@ -150,7 +152,7 @@ CASES = {
         "smooth", "grid", "map", (10_000, 40_000, 160_000), 2
     ),
     "Gaussian process, iterative": process(
-        "smooth", "iterative", "numbers", (2_500, 5_000, 10_000), 3
+        "smooth", "iterative", "numbers", (1_500, 3_000, 6_000), 3
     ),
     "Gaussian process, inducing": process(
         "smooth", "inducing", "numbers", (10_000, 20_000, 40_000), 3
@@ -210,6 +212,24 @@ def with_kernel(options):
     return options | {"kernel": kernels[kernel]} if kernel in kernels else options
 
 
+def fit_here(case, size):
+    """What a worker measures, in this process; memory is what Python allocated."""
+    import tracemalloc
+    from importlib import import_module
+
+    estimator = getattr(import_module(case.module), case.cls)
+    options = with_kernel(case.options)
+    X, y = training_rows(case.data, size)
+    wall, cpu = time.perf_counter(), time.process_time()
+    estimator(**options).fit(X, y)
+    seconds = time.perf_counter() - wall, time.process_time() - cpu
+    tracemalloc.start()
+    estimator(**options).fit(X, y)
+    megabytes = tracemalloc.get_traced_memory()[1] / (1 << 20)
+    tracemalloc.stop()
+    return (*seconds, megabytes)
+
+
 def fit_once(pipe, case, size):
     """A worker: warms up on few rows, then measures one fit."""
     import warnings
@@ -235,17 +255,20 @@ def growth(values, sizes) -> float:
     return float(np.polyfit(n, v, 1)[0])
 
 
-def measure_case(name, case):
+def measure_case(name, case, here=False):
     """A line of the table."""
     results = []
-    for size in case.sizes:
-        here, there = mp.get_context("spawn").Pipe()
+    if here:
+        fit_here(case, case.sizes[0])  # compiles and warms up
+        results = [fit_here(case, size) for size in case.sizes]
+    for size in () if here else case.sizes:
+        ours, there = mp.get_context("spawn").Pipe()
         worker = mp.get_context("spawn").Process(
             target=fit_once, args=(there, case, size), daemon=True
         )
         worker.start()
         there.close()
-        results.append(here.recv())
+        results.append(ours.recv())
         worker.join()
     seconds, cpu, megabytes = zip(*results, strict=True)
     rows = ", ".join(f"{size[0]}" for size in case.sizes)
@@ -258,15 +281,17 @@ def measure_case(name, case):
 
 
 def main():
+    names = [word for word in sys.argv[1:] if word != "--here"]
+    here = "--here" in sys.argv
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(THREADS)
+        os.environ[name] = "1" if here else str(THREADS)
     lines = [
         "| solver | rows | s | processor s | growth | MiB | growth |",
         "|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines))
-    for name in sys.argv[1:] or CASES:
-        lines.append(measure_case(name, CASES[name]))
+    for name in names or CASES:
+        lines.append(measure_case(name, CASES[name], here))
         print(lines[-1], flush=True)
     if not sys.argv[1:]:
         text = (
