@@ -162,3 +162,12 @@ def test_labels_exchanged(table):
     one = fixed(RBF()).fit(X, y).predict_proba(X)
     other = fixed(RBF()).fit(X, 1 - y).predict_proba(X)
     assert np.allclose(one, other[:, ::-1])
+
+
+def test_rows_that_are_undecided_to_rounding():
+    """Contradictory labels: f is 0 but for rounding, and both answers still agree."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(30, 3)), 2, axis=0)
+    model = GaussianProcessClassifier().fit(X, np.tile(["a", "b"], 30))
+    assert abs(model.latent_mean_and_variance(X)[0]).max() < 1e-9
+    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), likeliest)

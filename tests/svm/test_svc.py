@@ -634,3 +634,17 @@ def test_coupling_gives_back_consistent_probabilities():
     i, j = np.triu_indices(4, 1)
     r = p[:, i] / (p[:, i] + p[:, j])
     np.testing.assert_allclose(couple_pairs(r, 4), p, atol=1e-10)
+
+
+def test_high_costs_and_kernels_of_low_rank():
+    """Pair steps alone would move the multipliers by about 1 at a time, up to C."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0).astype(int)
+    model = SVC(C=1e8, kernel="linear").fit(X, y)
+    assert model.fit_status_ == 0
+    hinge = np.maximum(0, 1 - np.where(y, 1, -1) * model.decision_function(X))
+    primal = 0.5 * float((model.coef_**2).sum()) + 1e8 * hinge.sum()
+    assert primal == pytest.approx(-float(model.dual_objective_[0]), rel=1e-7)
+    with pytest.raises(ValueError, match="not separable"):
+        SVC(C=np.inf, kernel="linear").fit(X, y)

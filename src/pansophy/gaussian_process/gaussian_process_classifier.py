@@ -41,6 +41,8 @@ from .laplace import expected_sigmoid, expected_softmax
 from .likelihoods import get_likelihood
 from .solvers import LaplaceSolver, choose_solver
 
+ABOVE_HALF = 0.5 + 2.0**-52  # the least probability such that 1 - p is below 1/2
+
 
 @saved_state(rows=IntArray("m", low=0, optional=True), y=FloatArray("n"))
 class ClassProcess(NamedTuple):
@@ -319,9 +321,13 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         if self._processes[0].n_latent > 1:
             posterior = self._processes[0].posterior
             return expected_softmax(posterior.mean(X), posterior.class_covariance(X))
-        columns = [expected_sigmoid(*moments) for moments in self._latent_moments(X)]
         if self.n_classes_ == 2:
-            return np.stack([1 - columns[0], columns[0]], axis=1)
+            mean, variance = next(self._latent_moments(X))
+            p = expected_sigmoid(mean, variance)
+            # `predict` asks for the sign of the mean, which rounding may lose in p
+            p = np.where(mean > 0, np.maximum(p, ABOVE_HALF), np.minimum(p, 0.5))
+            return np.stack([1 - p, p], axis=1)
+        columns = [expected_sigmoid(*moments) for moments in self._latent_moments(X)]
         P = np.stack(columns, axis=1)
         return P / P.sum(axis=1, keepdims=True)
 

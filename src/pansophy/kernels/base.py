@@ -342,6 +342,13 @@ class AbstractKernel(ABC):
         """
         return None
 
+    def tile_function(self, X, Z) -> Callable:
+        """A function of slices of the rows of X and Z that gives tiles of k(X, Z).
+
+        A member may make what all tiles need once.
+        """
+        return lambda r, c: self.block(row_slice(X, r), row_slice(Z, c))
+
     def tensor_matmul(self, X, Z, V):
         """k(X, Z) V, eq. (4), for tensors X, Z and V (m, k)."""
         factors = self.exponent_factors(X, Z)
@@ -446,7 +453,7 @@ def symmetric_gram_matrix(kernel, X, *, mirrored=True):
     if is_foreign(X):
         return symmetric_gram_tensor(kernel, X)
     K = (np.empty if mirrored else np.zeros)((n, n), block_dtype(X))
-    fill = partial(fill_gram_rows, kernel, X, K, TILE, mirrored)
+    fill = partial(fill_gram_rows, kernel.tile_function(X, X), K, TILE, mirrored)
     for _ in threads.run_tasks(
         (partial(fill, r) for r in block_slices(n, TILE)), blas=True
     ):
@@ -461,8 +468,9 @@ def symmetric_gram_tensor(kernel, X):
     n = int(X.shape[0])
     K = xp.empty((n, n), dtype=X.dtype, device=device(X))
     tile = max(1, int(ON_DEVICE**0.5))
+    tile_of = kernel.tile_function(X, X)
     for rows in block_slices(n, tile):
-        fill_gram_rows(kernel, X, K, tile, True, rows)
+        fill_gram_rows(tile_of, K, tile, True, rows)
     if is_torch(K):
         K.diagonal().copy_(kernel.diag(X))
         return K
@@ -470,17 +478,23 @@ def symmetric_gram_tensor(kernel, X):
     return xp.where(on, kernel.diag(X)[:, None], K)
 
 
-def fill_gram_rows(kernel, X, K, tile, mirrored, rows):
+def fill_gram_rows(tile_of, K, tile, mirrored, rows):
     """Write k(x, z) for some rows x and the rows z up to them, and its mirror image."""
     transpose = namespace(K).matrix_transpose
-    x = row_slice(X, rows)
     for columns in block_slices(rows.start, tile):
-        part = kernel.block(x, row_slice(X, columns))
+        part = tile_of(rows, columns)
         K[rows, columns] = part
         if mirrored:
             K[columns, rows] = transpose(part)
-    square = kernel.block(x, x)
+    square = tile_of(rows, rows)
     K[rows, rows] = 0.5 * (square + transpose(square))
+
+
+def exponential(T):
+    """exp(T), in place where the library can."""
+    if is_torch(T):
+        return T.exp_()
+    return namespace(T).exp(T) if is_foreign(T) else np.exp(T, out=T)
 
 
 def warn_if_indefinite(kernel, K):
@@ -507,12 +521,12 @@ def cross_product(kernel, X, Z, V):
         return kernel.tensor_matmul(X, Z, V)
     n, m = int(X.shape[0]), int(Z.shape[0])
     out = np.empty((n, V.shape[1]), V.dtype)
+    tile_of = kernel.tile_function(X, Z)
 
     def fill(rows):
-        x = X[rows]
         total = np.zeros((rows.stop - rows.start, V.shape[1]), V.dtype)
         for columns in block_slices(m, WIDE):
-            total += kernel.block(x, Z[columns]) @ V[columns]
+            total += tile_of(rows, columns) @ V[columns]
         out[rows] = total
 
     for _ in threads.run_tasks(
@@ -538,8 +552,7 @@ def exponential_product(A, B, V):
     for rows in block_slices(n, height):
         a = A[rows, :]
         for cut in columns:
-            T = a @ xp.matrix_transpose(B[cut, :])
-            T = T.exp_() if is_torch(T) else xp.exp(T)
+            T = exponential(a @ xp.matrix_transpose(B[cut, :]))
             out[rows, :] += T @ V[cut, :]
     return out
 
@@ -557,16 +570,16 @@ def symmetric_product(kernel, X, V):
             return out
         return out + white_difference(kernel, X)[:, None] * V
     out = np.zeros((n, V.shape[1]), V.dtype)
+    tile_of = kernel.tile_function(X, X)
 
     def products(rows):
-        x = X[rows]
         part = np.zeros((rows.stop, V.shape[1]), V.dtype)
         for columns in block_slices(rows.start, WIDE):
-            T = kernel.block(x, X[columns])
+            T = tile_of(rows, columns)
             part[rows] += T @ V[columns]
             part[columns] += T.T @ V[rows]
-        T = kernel.block(x, x)
-        np.fill_diagonal(T, kernel.diag(x))
+        T = tile_of(rows, rows)
+        np.fill_diagonal(T, kernel.diag(X[rows]))
         part[rows] += T @ V[rows]
         return part
 
@@ -820,6 +833,10 @@ class Sum(KernelPair):
     def block(self, X, Z):
         return self.left.block(X, Z) + self.right.block(X, Z)
 
+    def tile_function(self, X, Z):
+        left, right = (k.tile_function(X, Z) for k in (self.left, self.right))
+        return lambda r, c: left(r, c) + right(r, c)
+
     def tensor_matmul(self, X, Z, V):
         return self.left.tensor_matmul(X, Z, V) + self.right.tensor_matmul(X, Z, V)
 
@@ -846,6 +863,10 @@ class Product(KernelPair):
 
     def block(self, X, Z):
         return self.left.block(X, Z) * self.right.block(X, Z)
+
+    def tile_function(self, X, Z):
+        left, right = (k.tile_function(X, Z) for k in (self.left, self.right))
+        return lambda r, c: left(r, c) * right(r, c)
 
     def exponent_factors(self, X, Z):
         """exp(A B^T) exp(C D^T) = exp([A, C] [B, D]^T)."""

@@ -45,7 +45,7 @@ import numpy as np
 import scipy.special
 from scipy import sparse
 
-from ..core.arrays import asarray, is_foreign, is_torch, namespace, to_numpy
+from ..core.arrays import asarray, namespace, to_numpy
 from ..distances.pairwise_metrics import as_float_rows, columns_block, squared_block
 from ..params import check_count
 from .base import (
@@ -53,6 +53,7 @@ from .base import (
     array_namespace,
     check_positive_parameter,
     empty_block,
+    exponential,
     full_diag,
 )
 from .dot import inner_products, row_squared_norms
@@ -267,12 +268,19 @@ class RBF(RadialKernel):
         return 0.5 / np.square(self.length_scale)
 
     def block(self, X, Z):
-        E = negative_squared_block(X, Z, self._rate(X) * math.sqrt(0.5))
-        if is_torch(E):
-            return E.exp_()
-        if is_foreign(E):
-            return namespace(E).exp(E)
-        return np.exp(E, out=E)
+        rate = self._rate(X) * math.sqrt(0.5)
+        return exponential(negative_squared_block(X, Z, rate))
+
+    def tile_function(self, X, Z):
+        """Tiles from the factors of the exponent, which are made once."""
+        factors = None
+        if not sparse.issparse(X) and not sparse.issparse(Z):
+            factors = self.exponent_factors(X, Z)
+        if factors is None:
+            return super().tile_function(X, Z)
+        A, B = factors
+        transpose = namespace(B).matrix_transpose
+        return lambda r, c: exponential(A[r, :] @ transpose(B[c, :]))
 
     def exponent_factors(self, X, Z):
         if X.shape[1] == 0:

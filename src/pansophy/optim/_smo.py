@@ -1,70 +1,81 @@
-"""Loops of sequential minimal optimisation on a working set; see `smo.py`."""
+"""Loops of sequential minimal optimisation on a working set; see `smo.py`.
+
+Maxima of floats are not found by vector instructions, those of integers are. So floats
+are compared by their bits, read as integers: the order is the same for numbers of at
+least 0, and for all numbers once the lower bits of negative ones are inverted. Loops
+run from 0 over slices: an index that might be negative would be read one by one.
+"""
 
 import numpy as np
 
 from ..core.compiled import FASTMATH, FASTMATH_NO_NAN, compiled
 
 SMALLEST_CURVATURE = 1e-12  # of a pair whose rows of K are equal, or K not definite
+LOWER_BITS = np.int64(0x7FFFFFFFFFFFFFFF)  # all but the sign
+PLACE_BITS = np.int64(0xFFFFF)  # of a gain, in which its variable is kept
+STAGGER = 24  # numbers between work arrays: equal offsets in a page would collide
 
 
-BLOCK = 64  # variables whose maximum is found by vector instructions
+@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
+def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
+    """Change the scores of begin..end by a pair step, eq. (3).
+
+    Returns the largest score of those that may grow, and the smallest of those that
+    may fall.
+    """
+    values = score[begin:end]
+    i_row = Ki[begin:end]
+    j_row = Kj[begin:end]
+    no_higher = blocked_high[begin:end]
+    no_lower = blocked_low[begin:end]
+    top = -LOWER_BITS
+    bottom = LOWER_BITS
+    for t in range(values.shape[0]):
+        e = values[t] - move * (i_row[t] - j_row[t])
+        values[t] = e
+        up = np.float64(e + no_higher[t]).view(np.int64)
+        top = max(top, up ^ ((up >> 63) & LOWER_BITS))
+        down = np.float64(e + no_lower[t]).view(np.int64)
+        bottom = min(bottom, down ^ ((down >> 63) & LOWER_BITS))
+    top = np.int64(top ^ ((top >> 63) & LOWER_BITS))
+    bottom = np.int64(bottom ^ ((bottom >> 63) & LOWER_BITS))
+    return top.view(np.float64), bottom.view(np.float64)
+
+
+@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
+def place_of_score(score, blocked_high, top, begin, end):
+    """The first variable of begin..end that may grow and has this score."""
+    values = score[begin:end]
+    no_higher = blocked_high[begin:end]
+    place = LOWER_BITS
+    for t in range(values.shape[0]):
+        place = min(place, t if values[t] + no_higher[t] == top else LOWER_BITS)
+    return begin + place
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
 def best_partner(K, diagonal, score, blocked_low, first, begin, end):
-    """The partner of `first` among begin..end that promises most, eq. (5).
+    """The partner of `first` among begin..end that promises most, eq. (5); -1 if none.
 
-    Returns it, its gain, and the largest difference of scores.
+    The lowest bits of a gain make way for its place, so that one maximum gives both.
     """
-    row = K[first]
+    row = K[first][begin:end]
+    values = score[begin:end]
+    no_lower = blocked_low[begin:end]
+    curvature = diagonal[begin:end]
     top = score[first]
-    own = row[first]
-    partner = -1
-    gain = 0.0
-    lowest = np.inf
-    for block in range(begin, end, BLOCK):
-        last = min(block + BLOCK, end)
-        best = 0.0
-        for t in range(block, last):
-            value = score[t] + blocked_low[t]
-            lowest = min(lowest, value)
-            b = max(top - value, 0.0)
-            q = max(own + diagonal[t] - 2 * row[t], SMALLEST_CURVATURE)
-            best = max(best, b * b / q)
-        if best > gain:
-            gain = best
-            partner = block
-    if partner < 0:
-        return partner, gain, top - lowest
-    last = min(partner + BLOCK, end)
-    found = partner
-    best = -1.0
-    for t in range(partner, last):
-        b = max(top - (score[t] + blocked_low[t]), 0.0)
-        q = max(own + diagonal[t] - 2 * row[t], SMALLEST_CURVATURE)
-        if b * b / q > best:
-            best = b * b / q
-            found = t
-    return found, gain, top - lowest
-
-
-@compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def highest_score(score, blocked_high, begin, end):
-    """The variable of the largest score among those of begin..end that may grow."""
-    top = -np.inf
-    at = begin
-    for block in range(begin, end, BLOCK):
-        last = min(block + BLOCK, end)
-        best = -np.inf
-        for t in range(block, last):
-            best = max(best, score[t] + blocked_high[t])
-        if best > top:
-            top = best
-            at = block
-    for t in range(at, min(at + BLOCK, end)):
-        if score[t] + blocked_high[t] >= top:
-            return t
-    return -1
+    own = diagonal[first]
+    best = np.int64(0)
+    for t in range(values.shape[0]):
+        b = top - (values[t] + no_lower[t])
+        b = b if b > 0.0 else 0.0
+        q = own + curvature[t] - 2 * row[t]
+        q = q if q > SMALLEST_CURVATURE else SMALLEST_CURVATURE
+        gain = np.float64(b * b / q).view(np.int64)
+        best = max(best, (gain & ~PLACE_BITS) | np.int64(t))
+    if best <= PLACE_BITS:
+        return -1
+    return begin + (best & PLACE_BITS)
 
 
 @compiled(fastmath=FASTMATH_NO_NAN)
@@ -76,35 +87,51 @@ def optimize_pairs(K, low, high, split, beta, score, tol, n_steps):
     eq. (4), is at most tol.
     """
     k = beta.shape[0]
+    work = np.empty(3 * (k + STAGGER))
     # what is added to a score so that a variable at a bound is never chosen
-    blocked_high = np.where(beta < high, 0.0, -np.inf)
-    blocked_low = np.where(beta > low, 0.0, np.inf)
-    diagonal = np.empty(k)
+    blocked_high = work[:k]
+    blocked_low = work[k + STAGGER : 2 * k + STAGGER]
+    diagonal = work[2 * (k + STAGGER) : 3 * k + 2 * STAGGER]
     for t in range(k):
+        blocked_high[t] = 0.0 if beta[t] < high[t] else -np.inf
+        blocked_low[t] = 0.0 if beta[t] > low[t] else np.inf
         diagonal[t] = K[t, t]
-    for step in range(n_steps):
+    i = 0
+    j = 0
+    move = 0.0
+    for step in range(n_steps + 1):
+        Ki = K[i]
+        Kj = K[j]
         i = -1
-        j = -1
         far = 0.0
+        next_move = 0.0
         gain = 0.0
         for begin, end in ((0, split), (split, k)):
             if begin == end:
                 continue
-            first = highest_score(score, blocked_high, begin, end)
-            if first < 0 or blocked_high[first] < 0:
+            top, bottom = move_scores(
+                score, Ki, Kj, move, blocked_high, blocked_low, begin, end
+            )
+            far = max(far, top - bottom)
+            if top == -np.inf or step == n_steps:
                 continue
-            found = best_partner(K, diagonal, score, blocked_low, first, begin, end)
-            far = max(far, found[2])
-            if found[0] >= 0 and found[1] > gain:
+            first = place_of_score(score, blocked_high, top, begin, end)
+            partner = best_partner(K, diagonal, score, blocked_low, first, begin, end)
+            if partner < 0:
+                continue
+            gap = top - score[partner]
+            curvature = diagonal[first] + diagonal[partner] - 2 * K[first, partner]
+            curvature = max(curvature, SMALLEST_CURVATURE)
+            if gap * gap / curvature > gain:
+                gain = gap * gap / curvature
+                next_move = gap / curvature
                 i = first
-                j = found[0]
-                gain = found[1]
-        if j < 0 or far <= tol:
+                j = partner
+        if i < 0 or far <= tol:
             return step
-        curvature = max(K[i, i] + K[j, j] - 2 * K[i, j], SMALLEST_CURVATURE)
         room_i = high[i] - beta[i]
         room_j = beta[j] - low[j]
-        move = min((score[i] - score[j]) / curvature, room_i, room_j)
+        move = min(next_move, room_i, room_j)
         # land on a bound exactly where the move ends there
         beta[i] = high[i] if move == room_i else beta[i] + move
         beta[j] = low[j] if move == room_j else beta[j] - move
@@ -112,10 +139,6 @@ def optimize_pairs(K, low, high, split, beta, score, tol, n_steps):
         blocked_low[i] = 0.0 if beta[i] > low[i] else np.inf
         blocked_high[j] = 0.0 if beta[j] < high[j] else -np.inf
         blocked_low[j] = 0.0 if beta[j] > low[j] else np.inf
-        Ki = K[i]
-        Kj = K[j]
-        for t in range(k):
-            score[t] -= move * (Ki[t] - Kj[t])
     return n_steps
 
 

@@ -31,13 +31,16 @@ made on a working set of the variables that violate (4) most, together with a pa
 the previous set; then e is updated for all rows by one product with the rows of K that
 were used. Every step lowers (1).
 
-Three things make it finish early and exactly:
+Four things make it finish early and exactly:
 
     Newton      with K_FF the block of the variables strictly between their bounds,
                 K_FF d + (one multiplier a group) = e_F is the exact minimum over
                 them. It is taken as far as the bounds allow when pair steps are slow,
                 and at the end for small problems, which makes the solution exact to
                 rounding.
+    line        the changes of an iteration, made once more as far as (1) falls: where
+                K has low rank and bounds are high, pair steps go on in one direction
+                for millions of iterations.
     shrinking   a row whose variables are at bounds, and far from wanting to leave
                 them, is dropped from the columns of K once the cache is full. Before
                 the last check of (4) the scores of all rows are computed anew, and
@@ -80,7 +83,9 @@ CACHE = 200 << 20  # bytes of cached kernel rows
 NEWTON_PERIOD = 16  # iterations between Newton steps of slow runs
 MAX_FREE = 2000  # free variables up to which Newton's system is factored
 EXACT_ROWS = 2000  # rows up to which a solution is refined to rounding error
-ONE_SET = 1200  # variables up to which a matrix that exists is one working set
+ONE_SET = 2000  # variables up to which a matrix that exists is one working set
+EXTRAPOLATE_FROM = 6  # iterations from which states are extrapolated
+LEAST_EXTRAPOLATION = 0.5  # length of such a step, in steps of the last iteration
 MAX_CLIPPED = 6  # Newton steps in a row, each of which took a variable to a bound
 EXACT = 1e-11  # violation, relative to the scores, that counts as rounding error
 STEPS_PER_VARIABLE = 100  # pair steps on a working set, for each of its variables
@@ -464,8 +469,15 @@ class DualSolver:
         if s.violation > self.tol:
             new = self.working_set_step(s)
             spent = new.steps >= self.max_steps
-            if self.iteration == self.next_newton and not spent:
-                new = self.newton_step(new)
+            if self.iteration >= self.next_newton and not spent:
+                moved = self.newton_step(new)
+                if new.objective - moved.objective > s.objective - new.objective:
+                    # it gained more than the pair steps, though it may be clipped
+                    self.newton_wait = 1
+                    self.next_newton = self.iteration + 1
+                new = moved
+            if self.iteration >= EXTRAPOLATE_FROM and not spent:
+                new = self.extrapolate(s, new)
         if new.violation <= self.tol:
             new = self.finish(new)
         elif self.shrinking and self.iteration % SHRINK_PERIOD == 0:
@@ -562,6 +574,42 @@ class DualSolver:
         self.next_newton = self.iteration + self.newton_wait
         new = self.moved(s, at, values - mine[at], values, slots, value, 1)
         return new._replace(working=s.working, stalled=s.stalled)
+
+    def extrapolate(self, old, new):
+        """The lowest point on the line from one state through the next.
+
+        Products with K along it are the difference of those that are known.
+        """
+        xp = arrays.namespace(new.beta)
+        p = self.vectors
+        mine = self.active_part(new.beta)
+        direction = mine - self.active_part(old.beta)
+        change = new.products - old.products
+        scores = self.scores(new.products)
+        slope = float(xp.sum(scores * direction))
+        # the scores fall by the products: their difference is that of (K b)_r(v)
+        fall = self.scores(old.products) - scores
+        curvature = float(xp.sum(direction * fall))
+        if not slope > 0:
+            return new
+        room = xp.where(direction > 0, p.high - mine, mine - p.low)
+        size = xp.abs(direction)
+        ratio = xp.where(size > 0, room / xp.where(size > 0, size, 1.0), xp.inf)
+        nearest = float(xp.min(ratio))
+        length = min(slope / curvature if curvature > 0 else np.inf, nearest)
+        if not np.isfinite(length):
+            length = 1e12 / max(float(xp.max(size)), 1e-300)
+        if length < LEAST_EXTRAPOLATION:
+            return new
+        values = mine + length * direction
+        ends = xp.where(direction > 0, p.high, p.low)
+        values = xp.where(ratio <= length, ends, values)
+        beta = xp.asarray(new.beta, copy=True)
+        beta[self.cache.asarray(self.variables)] = values
+        products = new.products + length * change
+        value = new.objective - length * slope + 0.5 * length**2 * curvature
+        at = self.state_at(beta, products, value, new.working, new.steps + 1)
+        return at._replace(stalled=new.stalled)
 
     def shrink(self, s):
         """Drop rows whose variables stay at their bounds, once the cache is full."""
