@@ -101,7 +101,7 @@ def test_added_and_deleted_is_never_added(rng, tmp_path, small_runs):
     with pytest.raises(ValueError, match="no documents"):
         index.delete([-1])
     names = {p.name for p in (tmp_path / "i").iterdir()}
-    assert len(names) == 3  # index.json, deleted.bin, one segment
+    assert len(names) == 4  # index.json, deleted.bin, .lock, one segment
 
 
 def test_phrases_and_fields(rng, tmp_path, small_runs):
@@ -235,3 +235,38 @@ def test_searching_needs_neither_compiler_nor_solvers(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "0 []"
+
+
+def test_interrupted_deletion_is_none(tmp_path, monkeypatch):
+    index = BM25Index.create(tmp_path / "i")
+    index.add(DOCUMENTS)
+    expected = index.search("cat sat dog", 3)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(BM25Index, "_write", lambda self: 1 / 0)
+        index.delete([1])
+    again = BM25Index(tmp_path / "i")
+    assert again.is_live.all()
+    assert_same(again.search("cat sat dog", 3), expected)
+    again.delete([0])
+    assert BM25Index(tmp_path / "i").is_live.tolist() == [False, True, True]
+
+
+def test_two_writers_and_a_reader(tmp_path):
+    first = BM25Index.create(tmp_path / "i")
+    first.add(DOCUMENTS)
+    second = BM25Index(tmp_path / "i")
+    reader = BM25Index(tmp_path / "i")
+    assert second.add(["a zebra"]) == range(3, 4)
+    # it sees what the other has done, and no segment is written twice
+    assert first.add(["a giraffe"]) == range(4, 5)
+    assert second.delete([0]).n_documents == 4
+    first.merge_segments(1)
+    assert reader.search("dog").documents[0, 0] == 1
+    for index in (first, BM25Index(tmp_path / "i")):
+        assert index.n_documents == 4
+        assert index.search("zebra").documents[0, 0] == 3
+        assert index.search("giraffe").documents[0, 0] == 4
+        assert index.search("mat").documents[0, 0] == -1
+    (tmp_path / "i" / "index.json").write_text("not JSON")
+    with pytest.raises(ValueError, match="is damaged; make the index anew"):
+        BM25Index(tmp_path / "i")

@@ -78,6 +78,8 @@ class VectorIndex:
         X.data = 1 + np.log(X.data)
         Z = unit_rows(np.asarray(X @ self.projection, dtype=np.float32))
         with open(self.folder / "vectors.bin", "ab") as file:
+            # what an interruption left of a row would shift all that follow
+            file.truncate(len(self) * self.size * Z.itemsize)
             Z.tofile(file)
         self._map_vectors()
 
