@@ -114,17 +114,17 @@ def test_small_batches_and_interruptions(source, tmp_path, monkeypatch):
     monkeypatch.setattr(folder_index, "BATCH", 500)
     monkeypatch.setattr(folder_index, "VECTOR_BATCH", 3)
     with FolderIndex.create(tmp_path / "index", source) as index:
-        add = folder_index.Batch._add
+        add = folder_index.ChunkBatch._add
 
         def interrupted(self, file, found, title):
             if "walrus" in found.chunk.text:
                 raise KeyboardInterrupt
             add(self, file, found, title)
 
-        monkeypatch.setattr(folder_index.Batch, "_add", interrupted)
+        monkeypatch.setattr(folder_index.ChunkBatch, "_add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.update()
-    monkeypatch.setattr(folder_index.Batch, "_add", add)
+    monkeypatch.setattr(folder_index.ChunkBatch, "_add", add)
     with FolderIndex(tmp_path / "index") as index:
         report = index.update()
         assert report.added + report.changed + report.unchanged == 3
@@ -323,7 +323,7 @@ def assert_usable_and_recovers(place, source, fresh_place):
         (folder_index.BM25Index, "_delete", 1, "before"),
         (folder_index.BM25Index, "_delete", 1, "after"),
         (folder_index.BM25Index, "_merge_segments", 1, "before"),
-        (folder_index.Batch, "_add", 30, "after"),
+        (folder_index.ChunkBatch, "_add", 30, "after"),
         (FolderIndex, "_remove_files", 2, "after"),
         (folder_index.VectorIndex, "append", 1, "after"),
     ],
@@ -370,10 +370,13 @@ def test_a_search_goes_on_while_segments_are_merged(index, source, tmp_path):
             (source / f"more{i}.txt").write_text(f"text about subject{i}")
             index.update()
         assert other.search("zebra")[0].path == "guide.md"
+    database = (tmp_path / "index" / "documents.sqlite").read_bytes()
+    (tmp_path / "index" / "documents.sqlite").write_bytes(b"x" * 5000)
+    with pytest.raises(ValueError, match="sqlite is damaged; make the index anew"):
+        FolderIndex(tmp_path / "index")
+    (tmp_path / "index" / "documents.sqlite").write_bytes(database)
     (tmp_path / "index" / "words" / "index.json").write_text("{")
-    with pytest.raises(
-        ValueError, match="is damaged; make the index anew"
-    ):
+    with pytest.raises(ValueError, match="is damaged; make the index anew"):
         FolderIndex(tmp_path / "index")
 
 

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
         IndexReport,
         Passage,
     )
+    from .gibbs_lda import (
+        GibbsLDA,
+        sample_topic_corpus,
+        top_words,
+        topic_coherence,
+    )
     from .glove import (
         GloVe,
     )
@@ -65,15 +71,9 @@ if TYPE_CHECKING:
     from .language_model import (
         LanguageModel,
         bits_per_byte,
-        cross_entropy,
         generate,
         perplexity,
-    )
-    from .latent_dirichlet_allocation import (
-        LatentDirichletAllocation,
-        sample_topic_corpus,
-        top_words,
-        topic_coherence,
+        token_cross_entropy,
     )
     from .lsa import (
         LSA,
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     )
     from .rag import (
         RAG,
-        Answer,
+        CitedAnswer,
     )
     from .rank_fusion import (
         FusedRanking,
@@ -139,7 +139,7 @@ if TYPE_CHECKING:
         SpellCorrector,
     )
     from .string_distances import (
-        Alignment,
+        StringAlignment,
         edit_alignment,
         edit_distance,
         edit_distances,
@@ -172,13 +172,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Alignment",
-    "Answer",
     "BM25",
     "BM25Index",
     "BPE",
     "CRFTagger",
     "Chunk",
+    "CitedAnswer",
     "Cooccurrence",
     "CountVectorizer",
     "Encoding",
@@ -186,6 +185,7 @@ __all__ = [
     "ExtractedText",
     "FolderIndex",
     "FusedRanking",
+    "GibbsLDA",
     "GloVe",
     "Grammar",
     "HMMTagger",
@@ -194,7 +194,6 @@ __all__ = [
     "IndexSettings",
     "LSA",
     "LanguageModel",
-    "LatentDirichletAllocation",
     "NGramModel",
     "NameMatches",
     "NormalizedText",
@@ -213,6 +212,7 @@ __all__ = [
     "SpanReport",
     "SpanScore",
     "SpellCorrector",
+    "StringAlignment",
     "StringSet",
     "TfidfTransformer",
     "TfidfVectorizer",
@@ -225,7 +225,6 @@ __all__ = [
     "bits_per_byte",
     "collocations",
     "cooccurrence",
-    "cross_entropy",
     "edit_alignment",
     "edit_distance",
     "edit_distances",
@@ -254,6 +253,7 @@ __all__ = [
     "tags_to_spans",
     "term_frequency",
     "title_questions",
+    "token_cross_entropy",
     "top_words",
     "topic_coherence",
     "word_shape",
@@ -305,12 +305,12 @@ HOMES = {
     "language_model": (
         "LanguageModel",
         "bits_per_byte",
-        "cross_entropy",
+        "token_cross_entropy",
         "generate",
         "perplexity",
     ),
-    "latent_dirichlet_allocation": (
-        "LatentDirichletAllocation",
+    "gibbs_lda": (
+        "GibbsLDA",
         "sample_topic_corpus",
         "top_words",
         "topic_coherence",
@@ -334,7 +334,7 @@ HOMES = {
         "split_text",
     ),
     "rag": (
-        "Answer",
+        "CitedAnswer",
         "RAG",
     ),
     "rank_fusion": (
@@ -369,7 +369,7 @@ HOMES = {
     ),
     "spell_corrector": ("SpellCorrector",),
     "string_distances": (
-        "Alignment",
+        "StringAlignment",
         "edit_alignment",
         "edit_distance",
         "edit_distances",

@@ -102,7 +102,7 @@ def most_words(text, start, end) -> int:
     return blanks + 1 + (end - start) // LONGEST_WORD
 
 
-def number_of_words(text, start, end) -> int:
+def count_words(text, start, end) -> int:
     """Words of a part of a text, in which one that is too long is several."""
     if end - start <= LONGEST_WORD:
         return len(text[start:end].split())
@@ -126,7 +126,7 @@ def sentence_spans(text, start, end, size):
     for stop in [*ends, end]:
         if stop <= at:
             continue
-        n = number_of_words(text, at, stop)
+        n = count_words(text, at, stop)
         if n > size:
             for a, b in windows_of_words(text, at, stop, size, 0):
                 yield a, b, size

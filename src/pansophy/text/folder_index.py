@@ -391,7 +391,7 @@ class FolderIndex:
             waiting.append(FoundFile(path, name, kind, size, time, number))
         counts["removed"] = len(known)
         total = sum(found.size for found in waiting)
-        batch = Batch(self)
+        batch = ChunkBatch(self)
         batch.gone += [number for number, _, _ in known.values()]
         done = 0
         for found in waiting:
@@ -625,7 +625,14 @@ class TextSource:
 
 def open_database(folder) -> sqlite3.Connection:
     """The database of an index; waits while another process commits."""
-    return sqlite3.connect(Path(folder) / "documents.sqlite", timeout=60)
+    path = Path(folder) / "documents.sqlite"
+    database = sqlite3.connect(path, timeout=60)
+    try:
+        database.execute("pragma schema_version")
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise ValueError(f"{path} is damaged; make the index anew.") from error
+    return database
 
 
 def remove_unfinished_index(folder) -> None:
@@ -673,7 +680,7 @@ def examine_file(path, also):
     return kind, None, status
 
 
-class Batch:
+class ChunkBatch:
     """Chunks of files that wait to be added to an index."""
 
     def __init__(self, index: FolderIndex):

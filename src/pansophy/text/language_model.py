@@ -31,7 +31,7 @@ class LanguageModel(Protocol):
     def advance(self, tokens: np.ndarray, state: Any) -> tuple[np.ndarray, Any]: ...
 
 
-def cross_entropy(log_probs, *, base=np.e) -> float:
+def token_cross_entropy(log_probs, *, base=np.e) -> float:
     """Mean of -log p over tokens, eq. (2).
 
     Parameters
@@ -43,8 +43,8 @@ def cross_entropy(log_probs, *, base=np.e) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.text import cross_entropy
-    >>> round(cross_entropy(np.log([1 / 8, 1 / 8]), base=2), 6)
+    >>> from pansophy.text import token_cross_entropy
+    >>> round(token_cross_entropy(np.log([1 / 8, 1 / 8]), base=2), 6)
     3.0
     """
     log_probs = np.asarray(log_probs, dtype=float)
@@ -66,7 +66,7 @@ def perplexity(log_probs) -> float:
     8.0
     """
     with np.errstate(over="ignore"):
-        return float(np.exp(cross_entropy(log_probs)))
+        return float(np.exp(token_cross_entropy(log_probs)))
 
 
 def bits_per_byte(log_probs, text) -> float:

@@ -64,7 +64,7 @@ from .token_stream import (
     SpooledDocuments,
     TextDocuments,
     TokenWriter,
-    text_blocks,
+    document_blocks,
     write_token_streams,
 )
 
@@ -280,11 +280,11 @@ class NeuralLanguageModel(TextInput, Estimator):
         """Set the tokeniser and the separator."""
         if self.tokenizer is None:
             made = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
-            self.tokenizer_ = made.fit(text_blocks(documents))
+            self.tokenizer_ = made.fit(document_blocks(documents))
         elif is_fitted(self.tokenizer):
             self.tokenizer_ = self.tokenizer
         else:
-            self.tokenizer_ = clone(self.tokenizer).fit(text_blocks(documents))
+            self.tokenizer_ = clone(self.tokenizer).fit(document_blocks(documents))
         self._set_separator()
 
     def _set_separator(self):

@@ -76,7 +76,7 @@ class VectorIndex:
         names = [t.decode("utf-8", "surrogatepass") for t in self._all_terms()]
         X = CountVectorizer(vocabulary=names, dtype=np.float32).transform(texts)
         X.data = 1 + np.log(X.data)
-        Z = unit_rows(np.asarray(X @ self.projection, dtype=np.float32))
+        Z = rows_of_unit_length(np.asarray(X @ self.projection, dtype=np.float32))
         with open(self.folder / "vectors.bin", "ab") as file:
             # what an interruption left of a row would shift all that follow
             file.truncate(len(self) * self.size * Z.itemsize)
@@ -93,7 +93,7 @@ class VectorIndex:
             i = self.terms.find(encode_term(word))
             if i >= 0:
                 z += np.float32(1 + np.log(n)) * self.projection[i]
-        return unit_rows(z[None])[0]
+        return rows_of_unit_length(z[None])[0]
 
     def search(self, text, k, is_live=None) -> list[int]:
         """The k documents whose vectors are nearest to that of a text, best first."""
@@ -111,7 +111,7 @@ class VectorIndex:
         return [int(i) for i in best if cosines[i] > 0]
 
 
-def unit_rows(Z):
+def rows_of_unit_length(Z):
     """Rows divided by their lengths; a row of zeros stays."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(length > 0, length, 1)
