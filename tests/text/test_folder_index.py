@@ -211,25 +211,6 @@ def test_asking_needs_neither_compiler_nor_solvers(index, tmp_path):
     assert done.stdout.strip() == "guide.md:9 []"
 
 
-def test_vectors_are_those_of_lsa(tmp_path, rng):
-    from pansophy.text import LSA, TfidfVectorizer, VectorIndex
-
-    texts = [
-        " ".join(rng.choice(["aa", "bb", "cc", "dd", "é日"], 6)) for _ in range(30)
-    ]
-    index = VectorIndex.create(tmp_path / "v", texts, 3)
-    index.append(texts[:10])
-    index.append(texts[10:])
-    vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=30_000)
-    Z = LSA(3, vectorizer=vectorizer, random_state=0).fit(texts).transform(texts)
-    np.testing.assert_allclose(np.abs(index.vectors), np.abs(Z), atol=1e-5)
-    np.testing.assert_allclose(index.vector(texts[4]), index.vectors[4], atol=1e-5)
-    assert index.search(texts[4], 5)[0] == min(
-        i for i, t in enumerate(texts) if sorted(t.split()) == sorted(texts[4].split())
-    )
-    assert index.search("zz", 3) == []
-
-
 def test_one_update_at_a_time(index, source, tmp_path):
     index.update()
     with holding_folder(tmp_path / "index"):

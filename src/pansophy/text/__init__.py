@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from .rank_fusion import (
         FusedRanking,
         reciprocal_rank_fusion,
+        score_fusion,
     )
     from .readers import (
         ExtractedText,
@@ -146,6 +147,9 @@ if TYPE_CHECKING:
         jaro_similarity,
         jaro_winkler_similarity,
         longest_common_subsequence,
+    )
+    from .subword_lsa import (
+        SubwordLSA,
     )
     from .tfidf import (
         TfidfTransformer,
@@ -214,6 +218,7 @@ __all__ = [
     "SpellCorrector",
     "StringAlignment",
     "StringSet",
+    "SubwordLSA",
     "TfidfTransformer",
     "TfidfVectorizer",
     "Tokenizer",
@@ -244,6 +249,7 @@ __all__ = [
     "remove_stop_words",
     "retrieval_difference",
     "sample_topic_corpus",
+    "score_fusion",
     "sentence_features",
     "span_report",
     "spans_to_tags",
@@ -340,6 +346,7 @@ HOMES = {
     "rank_fusion": (
         "FusedRanking",
         "reciprocal_rank_fusion",
+        "score_fusion",
     ),
     "readers": (
         "ExtractedText",
@@ -377,6 +384,7 @@ HOMES = {
         "jaro_winkler_similarity",
         "longest_common_subsequence",
     ),
+    "subword_lsa": ("SubwordLSA",),
     "tfidf": (
         "TfidfTransformer",
         "TfidfVectorizer",

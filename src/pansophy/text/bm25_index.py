@@ -80,11 +80,13 @@ def map_array(path, dtype):
     FileNotFoundError
         If its folder is not there: it was merged with others.
     """
-    if not path.exists() or path.stat().st_size == 0:
+    n = path.stat().st_size // np.dtype(dtype).itemsize if path.exists() else 0
+    if n == 0:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path.parent} is not there any more.")
         return np.empty(0, dtype)
-    return np.memmap(path, dtype, mode="r").view(np.ndarray)  # indexing is quicker
+    mapped = np.memmap(path, dtype, mode="r", shape=(n,))
+    return mapped.view(np.ndarray)  # indexing is quicker
 
 
 class SortedTerms:

@@ -16,9 +16,9 @@ is found until the new one is there. One process updates an index at a time (a l
 the operating system), while others may search in it.
 
 A query ranks chunks by its words, by the first letters of its words and by meaning; the
-rankings are joined by reciprocal rank fusion (`text/rank_fusion.py`) with weights, that
-of meaning small: it adds passages that share no word with the query. Texts of chunks
-are read from the files themselves, those of HTML and PDF from the index.
+rankings are joined by score fusion (`text/rank_fusion.py`), with the cosines of all
+chunks that any of them holds. Texts of chunks are read from the files themselves, those
+of HTML and PDF from the index.
 
 Cost      see `text/bm25_index.py`; reading, memory of a batch
 """
@@ -42,7 +42,7 @@ from ..core.folder_lock import LOCK_NAME, holding_folder
 from ..params import ParameterError, check_count
 from .bm25_index import BM25Index, read_index_json
 from .chunks import Chunk, check_chunking, split_chunks
-from .rank_fusion import reciprocal_rank_fusion
+from .rank_fusion import score_fusion
 from .readers import (
     decode_text,
     document_kind,
@@ -56,14 +56,13 @@ from .readers import (
 from .snippets import Snippet, best_snippet
 from .vector_index import VectorIndex
 
-FORMAT = 1
+FORMAT = 2
 BATCH = 24 << 20  # characters of chunks that are added at a time
 SAMPLE = 8000  # chunks that directions of meaning are learned from
 VECTOR_BATCH = 4000  # chunks that become vectors at a time
 FUSED = 100  # best of each ranking that are fused
 PREFIX = 5  # letters in which forms of a word agree
-# of the rankings; meaning decides among passages that words do not tell apart
-FUSION_WEIGHTS = {"words": 1.0, "prefixes": 1.0, "meaning": 0.02}
+FUSION_WEIGHTS = {"words": 1.0, "prefixes": 1.0, "meaning": 1.0}  # of the rankings
 FIELDS = {"title": 2, "text": 1}
 # kinds of files whose text is kept in the index; wide: UTF-16 and UTF-32
 EXTRACTED = {"html", "pdf", "wide text", "wide markdown"}
@@ -143,7 +142,7 @@ class FolderSettings(NamedTuple):
     size: int = 200
     overlap: int = 0
     also: tuple = ()
-    n_components: int = 64
+    n_components: int = 128
     positions: bool = True
 
 
@@ -297,7 +296,7 @@ class FolderIndex:
             What chunks are, as in `split_chunks`.
         also : tuple of str
             Further suffixes of plain text, such as ".py".
-        n_components : int, default=64
+        n_components : int, default=128
             Numbers of a vector; 0: no search by meaning.
         positions : bool, default=True
             Whether to keep the order of words, for phrases in quotation marks.
@@ -583,24 +582,35 @@ class FolderIndex:
     def rank(self, query, k=10, *, by: SearchKind = "hybrid"):
         """Numbers of chunks by rank, a `FusedRanking`; see `search`."""
         depth = max(k, FUSED)
-        rankings = []
-        weights = []
-        for name, prefix in (("words", None), ("prefixes", PREFIX)):
-            if by == "words" and prefix is not None:
-                continue
-            if by != "meaning":
-                found = self.words.search(query, depth, prefix=prefix).documents[0]
-                rankings.append([int(d) for d in found if d >= 0])
-                weights.append(FUSION_WEIGHTS[name])
-        if by != "words" and '"' not in query:
-            vectors = self.vectors
-            if vectors is not None:
-                live = self.words.is_live if self.words._has_deleted else None
-                rankings.append(vectors.search(query, depth, live))
-                weights.append(FUSION_WEIGHTS["meaning"])
-            elif by == "meaning":
-                raise ParameterError("the index has no vectors: use by='words'.")
-        return reciprocal_rank_fusion(rankings, weights=weights)
+        rankings = {}
+        if by != "meaning":
+            rankings["words"] = self.words.search(query, depth)
+        if by == "hybrid":
+            rankings["prefixes"] = self.words.search(query, depth, prefix=PREFIX)
+        pairs = {name: (r.documents[0], r.scores[0]) for name, r in rankings.items()}
+        if by == "meaning" and self.vectors is None:
+            raise ParameterError("the index has no vectors: use by='words'.")
+        if by != "words" and '"' not in query and self.vectors is not None:
+            live = self.words.is_live if self.words._has_deleted else None
+            pairs["meaning"] = self._rank_by_meaning(query, depth, live, pairs)
+        return fuse_rankings(pairs)
+
+    def _rank_by_meaning(self, query, depth, live, pairs):
+        """(documents, cosines) of the nearest chunks and of those that were found."""
+        vectors = self.vectors
+        z = vectors.vector(query)
+        nearest = vectors.nearest(z, depth, live)
+        others = [documents[documents >= 0] for documents, _ in pairs.values()]
+        both = np.unique(np.concatenate([nearest.documents, *others]))
+        return both, vectors.cosines(z, both)
+
+
+def fuse_rankings(pairs: dict):
+    """One `FusedRanking` of (documents, scores) by name: words, prefixes, meaning."""
+    return score_fusion(
+        [(documents.tolist(), scores) for documents, scores in pairs.values()],
+        weights=[FUSION_WEIGHTS[name] for name in pairs],
+    )
 
 
 class TextSource:
