@@ -49,7 +49,7 @@ import numpy as np
 from ..core.atomic_files import replacing_file, write_text_file
 from ..core.folder_lock import holding_folder
 from ..params import ParameterError, check_count
-from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query
+from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 
 FORMAT = 1
 SEGMENTS = 8  # more are merged
@@ -476,9 +476,9 @@ class BM25Index:
         return self
 
     def _merge_segments(self, most):
-        from .bm25_runs import merge_runs
-
         while len(self._segments) > most or (most == 1 and self._has_dead_postings()):
+            from .bm25_runs import merge_runs
+
             first, count = self._cheapest_merge(most)
             chosen = self._segments[first : first + count]
             folder = self._new_folder()
@@ -596,7 +596,7 @@ class BM25Index:
         """
         if prefix is not None:
             check_count("prefix", prefix)
-        queries = [queries] if isinstance(queries, str) else list(queries)
+        queries = query_list(queries)
         k = min(check_count("k", k), max(1, self.size))
         best = np.full((len(queries), k), -1, np.int64)
         scores = np.full((len(queries), k), np.nan)

@@ -782,7 +782,9 @@ class ChunkBatch:
 
     def flush(self):
         """Add what is waiting; then replaced and vanished files go."""
-        numbers = self.index.words.add(self.documents, merge=False)
+        numbers = range(0)
+        if self.documents:
+            numbers = self.index.words.add(self.documents, merge=False)
         database = self.index.database
         database.executemany(
             "insert into chunks(number, file, start, end, line, heading) "

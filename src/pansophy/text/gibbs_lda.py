@@ -307,7 +307,7 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         together = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
         alone = np.diag(together)
-        values = COHERENCE[measure](together[i, j], alone[i], alone[j], X.shape[0])
+        values = COHERENCE[measure](together[i, j], alone[i], alone[j], inside.shape[0])
         out.append(np.mean(values) if len(values) else np.nan)
     return np.array(out)
 

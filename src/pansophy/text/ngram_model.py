@@ -38,7 +38,7 @@ from ..base import Estimator
 from ..params import Count, OpenFraction, Positive, check_params
 from ..persist.saved_state import FloatArray, IntArray, Part, Whole, saved_state
 from . import _ngram_model as loops
-from .abstract_vectorizer import TextInput, check_documents
+from .abstract_vectorizer import TextInput, check_documents, check_sentence
 from .language_model import bits_per_byte, perplexity
 from .token_table import DocumentIds, PhraseTable, TokenTable
 
@@ -362,7 +362,7 @@ class NGramModel(TextInput, Estimator):
         split = list if self.analyzer == "char" else str.split
         return [
             split(sentence) if isinstance(sentence, str) else list(map(str, sentence))
-            for sentence in sentences
+            for sentence in map(check_sentence, sentences)
         ]
 
     def _padded(self, words) -> DocumentIds:

@@ -65,6 +65,8 @@ class PassageIndex:
             documents = {f"document {i + 1}": t for i, t in enumerate(documents)}
         self.passages: list[Passage] = []
         for name, text in documents.items():
+            if not isinstance(text, str):
+                raise ValueError(f"{name} must be a text, got {text!r}.")
             for chunk in split_chunks(text, by=by, size=size, overlap=overlap):
                 heading = " > ".join(chunk.headings)
                 number = len(self.passages)

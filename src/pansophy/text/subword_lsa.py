@@ -30,12 +30,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator, Transformer
-from ..decomposition import TruncatedSVD
 from ..params import Count, TwoOrMore, check_params
 from ..persist.saved_state import AnyArray, FloatArray, saved_state
 from ..typing import Seed
 from .abstract_vectorizer import TextInput, check_documents
 from .count_vectorizer import CountVectorizer
+from .lsa import leading_directions
 from .vector_index import unit_vectors
 
 SMALL_CORPUS = 200  # documents up to which all words are kept, beyond it those of two
@@ -64,8 +64,10 @@ def log_word_counts(texts) -> WordCounts | None:
     vectorizer = CountVectorizer(dtype=np.float64)
     try:
         X = sparse.csr_array(vectorizer.fit_transform(texts))
-    except ValueError:  # an empty vocabulary
-        return None
+    except ValueError as error:
+        if "empty vocabulary" in str(error):
+            return None
+        raise
     X.data = 1 + np.log(X.data)
     return WordCounts(vectorizer.get_feature_names_out(), X)
 
@@ -135,8 +137,8 @@ def fit_subword_table(
     length = np.sqrt(np.asarray(T.multiply(T).sum(axis=1)).ravel())
     T = sparse.csr_array(sparse.diags_array(1 / np.where(length > 0, length, 1)) @ T)
     k = min(n_components, *T.shape)
-    svd = TruncatedSVD(k, random_state=random_state).fit(T)
-    projection = svd.components_.T * gram_idf[:, None]
+    V, _ = leading_directions(T, k, random_state)
+    projection = V.T * gram_idf[:, None]
     frequent = holders >= least
     return SubwordTable(
         np.asarray(found.words[frequent], dtype=str),

@@ -20,7 +20,7 @@ from ..base import Estimator, Transformer
 from ..params import Count, Verbosity, check_count
 from ..persist.saved_state import AnyArray, FloatArray, saved_state
 from ..typing import Seed
-from .abstract_vectorizer import TextInput, check_documents
+from .abstract_vectorizer import TextInput, check_documents, check_sentence
 from .token_table import (
     DocumentIds,
     TokenTable,
@@ -43,7 +43,7 @@ class NumberedSentences(NamedTuple):
 def word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
     """Numbers of the words of sentences: lists of words, or texts in lower case."""
     parts = []
-    sentences = iter(check_documents(sentences))
+    sentences = map(check_sentence, check_documents(sentences))
     for block in blocks_of_texts(sentences):
         if isinstance(block[0], str):
             if not all(isinstance(text, str) for text in block):
