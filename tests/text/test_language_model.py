@@ -21,3 +21,7 @@ def test_bad_input():
         perplexity([])
     with pytest.raises(ValueError, match="above 0"):
         perplexity([0.5])
+
+
+def test_texts_that_are_no_unicode():
+    assert bits_per_byte(np.log([0.5]), "\udcff") == pytest.approx(1 / 3)

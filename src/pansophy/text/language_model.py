@@ -55,6 +55,21 @@ def token_cross_entropy(log_probs, *, base=np.e) -> float:
     return -float(log_probs.mean()) / float(np.log(base))
 
 
+def join_log_probs(parts) -> np.ndarray:
+    """log p of the tokens of several texts, one after the other."""
+    return np.concatenate([np.empty(0), *parts])
+
+
+def utf8_size(text: str) -> int:
+    """Bytes of a text in UTF-8, lone surrogates included."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def number_of_bytes(texts) -> int:
+    """Bytes of texts, with one between two of them, at least 1."""
+    return max(1, sum(utf8_size(text) + 1 for text in texts))
+
+
 def perplexity(log_probs) -> float:
     """exp of the mean of -log p over tokens, eq. (2).
 
@@ -85,7 +100,8 @@ def bits_per_byte(log_probs, text) -> float:
     >>> round(bits_per_byte(np.log([1 / 4, 1 / 4]), "abcd"), 6)
     1.0
     """
-    size = len(text.encode()) if isinstance(text, str) else check_count("text", text)
+    is_text = isinstance(text, str)
+    size = utf8_size(text) if is_text else check_count("text", text)
     return -float(np.sum(log_probs)) / (float(np.log(2)) * size)
 
 

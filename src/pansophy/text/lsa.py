@@ -26,11 +26,11 @@ from .abstract_vectorizer import AbstractVectorizer, TextInput, check_documents
 from .tfidf import TfidfVectorizer
 
 
-def leading_directions(T, k, random_state):
+def leading_directions(T, k, random_state, n_iter=5):
     """k right singular vectors of a sparse matrix as rows, and the singular values."""
     if T.shape[1] == 1:  # a vocabulary of one term
         return np.ones((1, 1)), np.sqrt([float((T.data**2).sum())])
-    svd = TruncatedSVD(k, random_state=random_state).fit(T)
+    svd = TruncatedSVD(k, random_state=random_state, n_iter=n_iter).fit(T)
     return svd.components_, svd.singular_values_
 
 

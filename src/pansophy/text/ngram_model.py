@@ -39,7 +39,13 @@ from ..params import Count, OpenFraction, Positive, check_params
 from ..persist.saved_state import FloatArray, IntArray, Part, Whole, saved_state
 from . import _ngram_model as loops
 from .abstract_vectorizer import TextInput, check_documents, check_sentence
-from .language_model import bits_per_byte, perplexity
+from .language_model import (
+    bits_per_byte,
+    join_log_probs,
+    number_of_bytes,
+    perplexity,
+    token_cross_entropy,
+)
 from .token_table import DocumentIds, PhraseTable, TokenTable
 
 UNKNOWN, START, END = "<unk>", "<s>", "</s>"
@@ -410,18 +416,18 @@ class NGramModel(TextInput, Estimator):
 
     def score(self, sentences, y=None) -> float:
         """Mean log p of a word."""
-        return float(np.concatenate(self.log_probs(sentences)).mean())
+        return -token_cross_entropy(join_log_probs(self.log_probs(sentences)))
 
     def perplexity(self, sentences) -> float:
         """Perplexity of the words of sentences, ends included."""
-        return perplexity(np.concatenate(self.log_probs(sentences)))
+        return perplexity(join_log_probs(self.log_probs(sentences)))
 
     def bits_per_byte(self, sentences) -> float:
         """Bits for each byte of sentences, with one byte between two of them."""
         between = "" if self.analyzer == "char" else " "
         texts = [s if isinstance(s, str) else between.join(s) for s in sentences]
-        size = sum(len(text.encode()) + 1 for text in texts)
-        return bits_per_byte(np.concatenate(self.log_probs(sentences)), size)
+        logs = join_log_probs(self.log_probs(sentences))
+        return bits_per_byte(logs, number_of_bytes(texts))
 
     def probs(self, context=()):
         """p of every word of the vocabulary after the words of a context."""

@@ -34,11 +34,14 @@ from ..params import Count, TwoOrMore, check_params
 from ..persist.saved_state import AnyArray, FloatArray, saved_state
 from ..typing import Seed
 from .abstract_vectorizer import TextInput, check_documents
-from .count_vectorizer import CountVectorizer
+from .count_vectorizer import CountVectorizer, document_matrix
 from .lsa import leading_directions
+from .token_table import IdCounter, enlarged
 from .vector_index import unit_vectors
 
 SMALL_CORPUS = 200  # documents up to which all words are kept, beyond it those of two
+MOST_WORDS = 150_000  # whose vectors are kept in memory
+POWER_ITERATIONS = 3  # of the randomised SVD
 
 
 class SubwordTable(NamedTuple):
@@ -53,7 +56,7 @@ class SubwordTable(NamedTuple):
 
 
 class WordCounts(NamedTuple):
-    """1 + log c of the words of documents, and the words."""
+    """1 + log c of the words of documents, and the words, sorted."""
 
     words: np.ndarray
     X: sparse.csr_array
@@ -61,7 +64,7 @@ class WordCounts(NamedTuple):
 
 def log_word_counts(texts) -> WordCounts | None:
     """Counts of words in texts; None if there are no words."""
-    vectorizer = CountVectorizer(dtype=np.float64)
+    vectorizer = CountVectorizer(dtype=np.float32)
     try:
         X = sparse.csr_array(vectorizer.fit_transform(texts))
     except ValueError as error:
@@ -69,13 +72,16 @@ def log_word_counts(texts) -> WordCounts | None:
             return None
         raise
     X.data = 1 + np.log(X.data)
-    return WordCounts(vectorizer.get_feature_names_out(), X)
+    return WordCounts(vectorizer.get_feature_names_out().astype(str), X)
 
 
 def gram_counts(words, ngram_size, grams=None):
     """n_g(w) of words as rows, and the parts g."""
     vectorizer = CountVectorizer(
-        analyzer="char_wb", ngram_range=(ngram_size, ngram_size), vocabulary=grams
+        analyzer="char_wb",
+        ngram_range=(ngram_size, ngram_size),
+        vocabulary=grams,
+        dtype=np.float32,
     )
     if grams is None:
         return vectorizer.fit_transform(words), vectorizer.get_feature_names_out()
@@ -92,24 +98,58 @@ def word_weights(n_documents, holders):
     return np.log(1 + (n_documents - holders + 0.5) / (holders + 0.5))
 
 
-def subword_vectors(texts, table: SubwordTable) -> np.ndarray:
-    """z of texts, eq. (2), rows of length 1; a text without words is 0."""
-    found = log_word_counts(texts)
-    k = table.projection.shape[1]
-    if found is None:
-        return np.zeros((len(texts), k), np.float32)
-    N, _ = gram_counts(found.words, table.ngram_size, table.grams)
-    U = np.asarray(N @ table.projection, dtype=np.float32)
-    at = np.searchsorted(table.words, found.words)
-    at = np.minimum(at, len(table.words) - 1)
-    if len(table.words):
-        is_known = table.words[at] == found.words
-        idf = np.where(is_known, table.word_idf[at], table.unknown_idf)
-    else:
-        idf = np.full(len(found.words), table.unknown_idf)
-    U *= idf[:, None].astype(np.float32)
-    Z = np.asarray(found.X @ U, dtype=np.float32)
-    return unit_vectors(Z, found.X @ idf)
+class SubwordEncoder:
+    """Vectors of texts by eq. (2), for many blocks of texts.
+
+    Vectors of words are made when they are met first, and forgotten when there are
+    very many.
+
+    Parameters
+    ----------
+    table : SubwordTable
+    """
+
+    def __init__(self, table: SubwordTable):
+        self.table = table
+        self.idf = dict(zip(table.words.tolist(), table.word_idf.tolist()))
+        self._forget_words()
+
+    def _forget_words(self):
+        self.analysis = CountVectorizer()._analysis()
+        self.n_words = 0
+        self.vectors = np.empty((0, self.table.projection.shape[1]), np.float32)
+        self.weights = np.empty(0, np.float32)
+
+    def transform(self, texts) -> np.ndarray:
+        """z of texts, rows of length 1; a text without words is 0."""
+        if self.n_words > MOST_WORDS:
+            self._forget_words()
+        counter = IdCounter()
+        counter.add(self.analysis.known_or_new(texts), max(1, self.analysis.size))
+        self._learn_words(self.analysis.terms()[self.n_words :])
+        X = document_matrix(counter.result(), self.n_words, np.float32)
+        X.data = 1 + np.log(X.data)
+        Z = np.asarray(X @ self.vectors[: self.n_words], dtype=np.float32)
+        return unit_vectors(Z, X @ self.weights[: self.n_words])
+
+    def _learn_words(self, words):
+        """idf_w and idf_w u_w of words that were not met before."""
+        if not len(words):
+            return
+        table = self.table
+        first, last = self.n_words, self.n_words + len(words)
+        if last > len(self.weights):
+            size = max(last, 2 * len(self.weights))
+            self.weights = enlarged(self.weights, size)
+            more = np.empty((size, self.vectors.shape[1]), np.float32)
+            more[:first] = self.vectors[:first]
+            self.vectors = more
+        N, _ = gram_counts(words, table.ngram_size, table.grams)
+        idf = [self.idf.get(word, table.unknown_idf) for word in words]
+        self.weights[first:last] = idf
+        self.vectors[first:last] = N @ table.projection
+        self.vectors[first:last] *= self.weights[first:last, None]
+        self.n_words = last
 
 
 def fit_subword_table(
@@ -123,7 +163,9 @@ def fit_subword_table(
     holders = document_frequency(found.X)
     word_idf = word_weights(n, holders)
     N, grams = gram_counts(found.words, ngram_size)
-    T = sparse.csr_array(found.X @ sparse.diags_array(word_idf) @ N)
+    weighted = found.X.copy()
+    weighted.data *= word_idf.astype(np.float32)[weighted.indices]
+    T = sparse.csr_array(weighted @ N)
     held = document_frequency(T)
     least = 1 if n <= SMALL_CORPUS else 2
     kept = np.flatnonzero(held >= least)
@@ -133,21 +175,28 @@ def fit_subword_table(
         most = np.argsort(-held[kept], kind="stable")[:max_features]
         kept = np.sort(kept[most])
     gram_idf = 1 + np.log((1 + n) / (1 + held[kept]))
-    T = sparse.csr_array(T[:, kept] @ sparse.diags_array(gram_idf))
-    length = np.sqrt(np.asarray(T.multiply(T).sum(axis=1)).ravel())
-    T = sparse.csr_array(sparse.diags_array(1 / np.where(length > 0, length, 1)) @ T)
+    if len(kept) < T.shape[1]:
+        T = T[:, kept]
+    T.data *= gram_idf.astype(np.float32)[T.indices]
+    scale_rows(T)
     k = min(n_components, *T.shape)
-    V, _ = leading_directions(T, k, random_state)
-    projection = V.T * gram_idf[:, None]
+    V, _ = leading_directions(T, k, random_state, n_iter=POWER_ITERATIONS)
     frequent = holders >= least
     return SubwordTable(
-        np.asarray(found.words[frequent], dtype=str),
+        found.words[frequent],
         word_idf[frequent],
         float(word_weights(n, 1)),
         np.asarray(grams[kept], dtype=str),
-        projection.astype(np.float32),
+        (V.T * gram_idf[:, None]).astype(np.float32),
         ngram_size,
     )
+
+
+def scale_rows(T) -> None:
+    """Divide the rows of a sparse matrix by their lengths, in place."""
+    rows = np.repeat(np.arange(T.shape[0]), np.diff(T.indptr))
+    length = np.sqrt(np.bincount(rows, T.data.astype(float) ** 2, minlength=T.shape[0]))
+    T.data /= np.where(length > 0, length, 1).astype(T.dtype)[rows]
 
 
 @saved_state(
@@ -219,7 +268,7 @@ class SubwordLSA(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
         """Vectors z of texts, of length 1; one without a known part is 0."""
         check_is_fitted(self)
         check_documents(raw_documents)
-        return subword_vectors(list(raw_documents), self._table())
+        return SubwordEncoder(self._table()).transform(list(raw_documents))
 
     def _table(self) -> SubwordTable:
         return SubwordTable(

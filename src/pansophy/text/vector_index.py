@@ -14,6 +14,7 @@ Refs      [Deerwester1990]
 
 import shutil
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,9 +85,7 @@ class VectorIndex:
 
     def append(self, texts) -> None:
         """Add the vectors of the next documents."""
-        from .subword_lsa import subword_vectors
-
-        Z = subword_vectors(texts, self._table())
+        Z = self._encoder.transform(texts)
         for name, part in (
             ("vectors.bin", Z.astype(np.float16)),
             ("leading.bin", np.ascontiguousarray(Z[:, : self.n_leading])),
@@ -97,15 +96,16 @@ class VectorIndex:
                 part.tofile(file)
         self._map_vectors()
 
-    def _table(self):
-        """What `subword_vectors` needs, read into memory."""
-        from .subword_lsa import SubwordTable
+    @cached_property
+    def _encoder(self):
+        """Vectors of many texts; the words and their parts are read into memory."""
+        from .subword_lsa import SubwordEncoder, SubwordTable
 
         words, grams = (
             np.array([t.decode() for t in terms.between(0, len(terms))], dtype=str)
             for terms in (self.words, self.grams)
         )
-        return SubwordTable(
+        table = SubwordTable(
             words,
             self.word_idf,
             self.unknown_idf,
@@ -113,6 +113,7 @@ class VectorIndex:
             self.projection,
             self.ngram_size,
         )
+        return SubwordEncoder(table)
 
     def vector(self, text) -> np.ndarray:
         """z of a text, of length 1; zeros if it has no known part of a word."""
