@@ -111,6 +111,28 @@ def test_same_seed_same_topics(corpus):
     np.testing.assert_array_equal(fit().components_, fit().components_)
 
 
+def test_order_of_documents_does_not_matter(corpus):
+    X, _ = corpus
+    shares = []
+    for rows in (np.arange(80), np.random.default_rng(1).permutation(80)):
+        model = GibbsLDA(2, random_state=0, doc_topic_prior=0.3).fit(X[rows])
+        C = model.components_[np.argsort(-model.components_[:, 0])]
+        shares.append(C / C.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(shares[0], shares[1], atol=0.02)
+
+
+def test_new_documents_leave_the_model_alone(corpus):
+    X, _ = corpus
+    model = GibbsLDA(2, random_state=0, max_iter=30).fit(X[:60])
+    before = model.components_.copy()
+    together = model.transform(X[60:])
+    np.testing.assert_array_equal(model.components_, before)
+    # a document's shares do not depend on those beside it
+    alone = np.concatenate([model.transform(row[None]) for row in X[60:]])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together.sum(axis=1), 1.0)
+
+
 def test_words_and_coherence(corpus):
     X, _ = corpus
     words = top_words(PHI, list("abcdef"), 3)
