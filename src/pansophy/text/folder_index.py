@@ -62,7 +62,7 @@ SAMPLE = 8000  # chunks that directions of meaning are learned from
 VECTOR_BATCH = 4000  # chunks that become vectors at a time
 FUSED = 100  # best of each ranking that are fused
 PREFIX = 5  # letters in which forms of a word agree
-FUSION_WEIGHTS = {"words": 0.5, "prefixes": 1.0, "meaning": 0.5}  # of the rankings
+FUSION_WEIGHTS = {"words": 0.25, "prefixes": 1.0, "meaning": 0.5}  # of the rankings
 FIELDS = {"title": 2, "text": 1}
 # kinds of files whose text is kept in the index; wide: UTF-16 and UTF-32
 EXTRACTED = {"html", "pdf", "wide text", "wide markdown"}
