@@ -24,7 +24,7 @@ from pansophy.text import BPE, NeuralLanguageModel, NGramModel, bits_per_byte
 
 SETTINGS = {
     "transformer": {"n_epochs": 14, "learning_rate_init": 0.005, "dropout": 0.2},
-    "mamba": {"n_epochs": 8, "learning_rate_init": 0.004, "dropout": 0.1},
+    "mamba": {"n_epochs": 12, "learning_rate_init": 0.01, "dropout": 0.1},
 }
 COMMON = {
     "vocab_size": 1000, "hidden_size": 128, "n_layers": 4, "context_length": 256,

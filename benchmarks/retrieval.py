@@ -35,7 +35,7 @@ from pansophy.text import (
     title_questions,
 )
 from pansophy.text.folder_index import FUSED, FUSION_WEIGHTS, fuse_rankings
-from pansophy.text.passage_index import best_pairs, cut_words
+from pansophy.text.passage_index import best_documents, cut_words
 
 GRID = {
     "words": (0.25, 0.5, 1.0),
@@ -103,8 +103,8 @@ def ranking_pairs(made):
     found = {}
     for i, question in enumerate(made.questions):
         pairs = {
-            "words": best_pairs(words, question, FUSED),
-            "prefixes": best_pairs(prefixes, cut_words(question), FUSED),
+            "words": best_documents(words, question, FUSED),
+            "prefixes": best_documents(prefixes, cut_words(question), FUSED),
         }
         for name, (asked, Z) in cosines.items():
             all_cosines = Z @ asked[i]

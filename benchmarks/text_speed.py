@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 for _name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-    os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
+    os.environ.setdefault(f"{_name}_NUM_THREADS", "2")
 
 ROUNDS = 4
 HEAD = """# Speed of text methods in processor time

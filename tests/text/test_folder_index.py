@@ -77,6 +77,12 @@ def test_planted_passages_are_cited(index):
     (best, *_) = index.search('"restart the machine"')
     assert best.heading == "Guide > Installation"
     assert index.search('"machine the restart"') == []
+    for by in ("words", "hybrid"):
+        (only,) = index.search('"restart the machine" folder setting words', by=by)
+        assert only.heading == "Guide > Installation"
+        assert index.search('"restart the machine" "zebra setting"', by=by) == []
+        assert index.search('zebra ""', by=by)[0].heading == "Guide > Removal"
+    assert index.search('"zebra setting"', by="meaning")
     assert index.search("nothingofthesort") == []
     # the heading counts although the text does not repeat it
     assert index.search("colours", by="words")[0].path == "page.html"

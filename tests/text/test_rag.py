@@ -96,6 +96,11 @@ def test_passages_in_memory():
         PassageIndex("text")
     with pytest.raises(ValueError, match="by must be"):
         index.search("a", by="luck")
+    index = PassageIndex(["new york city", "york new city", "city of light", "dog"])
+    for by in ("words", "hybrid"):
+        assert [p.number for p in index.search('"new york" city', by=by)] == [0]
+        assert index.search('"new york" "of light"', by=by) == []
+    assert {p.number for p in index.search('"city', by="words")} == {0, 1, 2}
 
 
 def test_bad_input():

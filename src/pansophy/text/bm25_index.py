@@ -34,6 +34,7 @@ Refs      [Robertson2009]; [Turtle1995] MaxScore; [Witten1999] sorted runs
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import re
@@ -251,6 +252,10 @@ class TermPostings(NamedTuple):
     documents: np.ndarray
     counts: np.ndarray
     weight: float  # idf times how often the term is in the query
+
+    def restricted(self, kept) -> "TermPostings":
+        """The postings that a mask keeps."""
+        return self._replace(documents=self.documents[kept], counts=self.counts[kept])
 
 
 class BM25Index:
@@ -537,8 +542,11 @@ class BM25Index:
             documents, counts = documents[live], counts[live]
         return documents, counts
 
-    def _terms_of_query(self, query, prefix) -> list[TermPostings]:
-        """Postings of the terms and phrases of a query, rare ones first."""
+    def _terms_of_query(self, query, prefix, all_phrases) -> list[TermPostings]:
+        """Postings of the terms and phrases of a query, rare ones first.
+
+        With `all_phrases` those of documents that hold every phrase.
+        """
         words = Counter(w[:prefix] for w in query_words(QUOTED.sub(" ", query)))
         found = [
             (
@@ -549,14 +557,22 @@ class BM25Index:
             )
             for w, n in words.items()
         ]
-        for phrase in QUOTED.findall(query):
-            found.append((self._phrase_postings(query_words(phrase)), 1))
+        phrases = [
+            self._phrase_postings(words)
+            for words in map(query_words, QUOTED.findall(query))
+            if words or not all_phrases
+        ]
+        found += [(postings, 1) for postings in phrases]
         formula = self.settings.formula()
         terms = [
             TermPostings(d, c, times * float(formula.idf(self.n_documents, len(d))))
             for (d, c), times in found
             if len(d)
         ]
+        if all_phrases and phrases:
+            holders = functools.reduce(np.intersect1d, [d for d, _ in phrases])
+            terms = [t.restricted(np.isin(t.documents, holders)) for t in terms]
+            terms = [t for t in terms if len(t.documents)]
         return sorted(terms, key=lambda t: len(t.documents))
 
     def _phrase_postings(self, words):
@@ -582,7 +598,7 @@ class BM25Index:
                 counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
         return holders[counts > 0], counts[counts > 0]
 
-    def search(self, queries, k=10, *, prefix=None) -> SearchResult:
+    def search(self, queries, k=10, *, prefix=None, all_phrases=False) -> SearchResult:
         """The k best documents of each query that share a term with it.
 
         Parameters
@@ -593,6 +609,8 @@ class BM25Index:
         prefix : int or None, default=None
             Words with the same first letters, so many, are the same term; phrases
             remain exact. It joins forms of a word as a stemmer does.
+        all_phrases : bool, default=False
+            Whether documents must hold all phrases in quotation marks.
         """
         if prefix is not None:
             check_count("prefix", prefix)
@@ -602,17 +620,19 @@ class BM25Index:
         scores = np.full((len(queries), k), np.nan)
         for row, query in enumerate(queries):
             try:
-                documents, values = self._best(check_query(query), k, prefix)
+                documents, values = self._best(
+                    check_query(query), k, prefix, all_phrases
+                )
             except FileNotFoundError:  # another process has merged segments
                 self._read()
-                documents, values = self._best(query, k, prefix)
+                documents, values = self._best(query, k, prefix, all_phrases)
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
 
-    def _best(self, query, k, prefix):
+    def _best(self, query, k, prefix, all_phrases):
         """Documents and scores of the k best for one query."""
-        terms = self._terms_of_query(query, prefix)
+        terms = self._terms_of_query(query, prefix, all_phrases)
         formula = self.settings.formula()
         largest = formula.largest_gain()
         bounds = [max(0.0, t.weight) * largest for t in terms]

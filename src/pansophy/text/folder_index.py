@@ -40,7 +40,7 @@ import numpy as np
 from ..core.atomic_files import write_text_file
 from ..core.folder_lock import LOCK_NAME, holding_folder
 from ..params import ParameterError, check_count
-from .bm25_index import BM25Index, read_index_json
+from .bm25_index import QUOTED, BM25Index, read_index_json
 from .chunks import Chunk, check_chunking, split_chunks
 from .rank_fusion import score_fusion
 from .readers import (
@@ -562,7 +562,8 @@ class FolderIndex:
         Parameters
         ----------
         query : str
-            Words, and phrases in quotation marks. Passages must hold the phrases.
+            Words, and phrases in quotation marks. Passages must hold the phrases,
+            unless they are ranked by meaning alone.
         k : int, default=10
         by : {"hybrid", "words", "meaning"}, default="hybrid"
             How passages are ranked; without vectors "hybrid" is "words".
@@ -584,20 +585,22 @@ class FolderIndex:
         depth = max(k, FUSED)
         rankings = {}
         if by != "meaning":
-            rankings["words"] = self.words.search(query, depth)
+            rankings["words"] = self.words.search(query, depth, all_phrases=True)
         if by == "hybrid":
-            rankings["prefixes"] = self.words.search(query, depth, prefix=PREFIX)
+            rankings["prefixes"] = self.words.search(
+                query, depth, prefix=PREFIX, all_phrases=True
+            )
         pairs = {name: (r.documents[0], r.scores[0]) for name, r in rankings.items()}
-        if by == "meaning" and self.vectors is None:
+        vectors = None if by == "words" else self.vectors
+        if by == "meaning" and vectors is None:
             raise ParameterError("the index has no vectors: use by='words'.")
-        if by != "words" and '"' not in query and self.vectors is not None:
-            live = self.words.is_live if self.words._has_deleted else None
-            pairs["meaning"] = self._rank_by_meaning(query, depth, live, pairs)
+        if vectors is not None and (by == "meaning" or not QUOTED.search(query)):
+            pairs["meaning"] = self._rank_by_meaning(vectors, query, depth, pairs)
         return fuse_rankings(pairs)
 
-    def _rank_by_meaning(self, query, depth, live, pairs):
+    def _rank_by_meaning(self, vectors, query, depth, pairs):
         """(documents, cosines) of the nearest chunks and of those that were found."""
-        vectors = self.vectors
+        live = self.words.is_live if self.words._has_deleted else None
         z = vectors.vector(query)
         nearest = vectors.nearest(z, depth, live)
         others = [documents[documents >= 0] for documents, _ in pairs.values()]

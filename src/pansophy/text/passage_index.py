@@ -10,7 +10,7 @@ import numpy as np
 
 from ..params import ParameterError, check_count
 from .bm25 import BM25
-from .bm25_index import query_words
+from .bm25_index import QUOTED, query_words
 from .chunks import ChunkRule, check_chunking, split_chunks
 from .folder_index import FUSED, PREFIX, Passage, SearchKind, fuse_rankings
 from .rank_fusion import FusedRanking
@@ -22,7 +22,7 @@ def cut_words(text) -> str:
     return " ".join(word[:PREFIX] for word in query_words(text))
 
 
-def best_pairs(model, query, depth):
+def best_documents(model, query, depth):
     """(documents, scores) of the best documents of a query."""
     found = model.search(query, depth)
     is_there = found.documents[0] >= 0
@@ -95,12 +95,19 @@ class PassageIndex:
                 f'by must be "hybrid", "words" or "meaning", got {by!r}.'
             )
         depth = max(check_count("k", k), FUSED)
+        phrases = [query_words(p) for p in QUOTED.findall(query) if query_words(p)]
         pairs = {}
         if by != "meaning" and self._words is not None:
-            pairs["words"] = best_pairs(self._words, query, depth)
-        if by == "hybrid" and self._prefixes is not None and '"' not in query:
-            pairs["prefixes"] = best_pairs(self._prefixes, cut_words(query), depth)
-        if by != "words" and self._meaning is not None and '"' not in query:
+            most = len(self) if phrases else depth
+            pairs["words"] = best_documents(self._words, query, most)
+        if phrases and by != "meaning":
+            documents, scores = pairs.get("words", (np.empty(0, int), np.empty(0)))
+            kept = [self._holds(number, phrases) for number in documents]
+            kept = np.array(kept, dtype=bool)
+            return fuse_rankings({"words": (documents[kept], scores[kept])})
+        if by == "hybrid" and self._prefixes is not None:
+            pairs["prefixes"] = best_documents(self._prefixes, cut_words(query), depth)
+        if by != "words" and self._meaning is not None:
             cosines = self._vectors @ self._meaning.transform([query])[0]
             nearest = np.argsort(-cosines, kind="stable")[:depth]
             others = [documents for documents, _ in pairs.values()]
@@ -108,12 +115,20 @@ class PassageIndex:
             pairs["meaning"] = both, cosines[both]
         return fuse_rankings(pairs)
 
+    def _holds(self, number, phrases) -> bool:
+        """Whether a passage holds all phrases."""
+        passage = self.passages[number]
+        words = " ".join(query_words(f"{passage.heading} {passage.text}"))
+        return all(f" {' '.join(phrase)} " in f" {words} " for phrase in phrases)
+
     def search(self, query, k=10, *, by: SearchKind = "hybrid") -> list[Passage]:
         """The k passages that fit a query best.
 
         Parameters
         ----------
         query : str
+            Words, and phrases in quotation marks. Passages must hold the phrases,
+            unless they are ranked by meaning alone.
         k : int, default=10
         by : {"hybrid", "words", "meaning"}, default="hybrid"
         """

@@ -36,6 +36,7 @@ from ..typing import Seed
 from .abstract_vectorizer import TextInput, check_documents
 from .count_vectorizer import CountVectorizer, document_matrix
 from .lsa import leading_directions
+from .tfidf import document_frequency
 from .token_table import IdCounter, enlarged
 from .vector_index import unit_vectors
 
@@ -88,11 +89,6 @@ def gram_counts(words, ngram_size, grams=None):
     return vectorizer.transform(words), grams
 
 
-def document_frequency(X) -> np.ndarray:
-    """Documents (rows) that hold each column."""
-    return np.bincount(X.indices, minlength=X.shape[1])
-
-
 def word_weights(n_documents, holders):
     """idf_w of words that so many documents hold."""
     return np.log(1 + (n_documents - holders + 0.5) / (holders + 0.5))
@@ -137,7 +133,8 @@ class SubwordEncoder:
         if not len(words):
             return
         table = self.table
-        first, last = self.n_words, self.n_words + len(words)
+        first = self.n_words
+        last = first + len(words)
         if last > len(self.weights):
             size = max(last, 2 * len(self.weights))
             self.weights = enlarged(self.weights, size)
