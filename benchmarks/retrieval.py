@@ -1,26 +1,27 @@
 """Find an entry by its title: search by words, by first letters, by meaning, by all.
 
-    python -m benchmarks.retrieval [DICTIONARIES]
+    python -m benchmarks.retrieval [--dictionaries FOLDER] [--wordnet FOLDER]
 
-DICTIONARIES is the folder /usr/share/dictd of the Debian packages dict-foldoc and
-dict-jargon: entries of two dictionaries of computing, asked for by their titles. The
-third set are descriptions of functions of NumPy, SciPy and scikit-learn, asked for by
-their first sentence. Titles are taken out of the entries.
+The dictionaries are those of the Debian packages dict-foldoc and dict-jargon, of
+computing, in /usr/share/dictd; their entries are asked for by their titles. A third set
+are descriptions of functions of NumPy, SciPy and scikit-learn, asked for by their first
+sentence, a fourth one definitions of nouns of wordnet-base (/usr/share/wordnet), asked
+for by the noun. Titles are taken out of the entries.
 
 The weights of the rankings are chosen by nDCG on half of the questions of the two
-dictionaries, and searches are judged on the other half, and on the functions. Hybrid
+dictionaries, and searches are judged on the other half, and on the other sets. Hybrid
 search here uses the weights of the library; a line says which the training questions
 would choose. Differences are those of the same questions, with intervals of the
 bootstrap. The figures of the
 last run are in `benchmarks/retrieval.md`.
 """
 
+import argparse
 import gzip
 import importlib
 import inspect
 import itertools
 import string
-import sys
 import warnings
 from pathlib import Path
 
@@ -180,26 +181,50 @@ def judged(name, pairs, made):
     return [*lines, ""]
 
 
-def main(folder=None):
+def noun_definitions(folder, n=15_000):
+    """(noun, definition) of some nouns of WordNet."""
+    entries = []
+    for line in (Path(folder) / "data.noun").read_text("utf-8").splitlines():
+        if not line.startswith("  "):
+            head, _, definition = line.partition("|")
+            entries.append((head.split()[4].replace("_", " "), definition.strip()))
+    chosen = np.random.default_rng(0).permutation(len(entries))[:n]
+    return [entries[i] for i in np.sort(chosen)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dictionaries")
+    parser.add_argument("--wordnet")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     options = {"min_words": 20, "max_questions": 2000}
-    if folder is not None:
-        trained = []
-        for name in ("foldoc", "jargon"):
-            made = title_questions(dictionary_entries(folder, name), **options)
-            pairs = ranking_pairs(made)
-            trained.append(weighted_ndcg(pairs, half_of_questions(made, 0)))
-            lines = judged(name, pairs, half_of_questions(made, 1))
-            print("\n".join(lines), flush=True)
-        means = {key: np.mean([t[key] for t in trained]) for key in trained[0]}
-        best = max(means, key=means.__getitem__)
-        print("weights of", *GRID, "and nDCG on training questions:")
-        for key, value in means.items():
-            print(*key, [round(t[key], 4) for t in trained], round(value, 4))
-        print("best:", best, "\n", flush=True)
-    made = title_questions(described_functions(), **options)
-    print("\n".join(judged("functions", ranking_pairs(made), made)), flush=True)
+    if given.dictionaries is not None:
+        judge_dictionaries(given.dictionaries, options)
+    sets = {"functions": title_questions(described_functions(), **options)}
+    if given.wordnet is not None:
+        options["min_words"] = 8
+        sets["nouns"] = title_questions(noun_definitions(given.wordnet), **options)
+    for name, made in sets.items():
+        print("\n".join(judged(name, ranking_pairs(made), made)), flush=True)
+
+
+def judge_dictionaries(folder, options):
+    """Tables of held-out questions, and what training questions say of weights."""
+    trained = []
+    for name in ("foldoc", "jargon"):
+        made = title_questions(dictionary_entries(folder, name), **options)
+        pairs = ranking_pairs(made)
+        trained.append(weighted_ndcg(pairs, half_of_questions(made, 0)))
+        lines = judged(name, pairs, half_of_questions(made, 1))
+        print("\n".join(lines), flush=True)
+    means = {key: np.mean([t[key] for t in trained]) for key in trained[0]}
+    best = max(means, key=means.__getitem__)
+    print("weights of", *GRID, "and nDCG on training questions:")
+    for key, value in means.items():
+        print(*key, [round(t[key], 4) for t in trained], round(value, 4))
+    print("best:", best, "\n", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
