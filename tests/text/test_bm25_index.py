@@ -128,7 +128,11 @@ def test_phrases_and_fields(rng, tmp_path, small_runs):
     assert index.search('"red green"').documents[0, 0] == 0
 
 
-def test_words_by_their_first_letters(rng, tmp_path, small_runs):
+@pytest.mark.parametrize("dense_share", [1e-3, 1e9])
+def test_words_by_their_first_letters(
+    rng, tmp_path, small_runs, monkeypatch, dense_share
+):
+    monkeypatch.setattr(bm25_index, "DENSE_SHARE", dense_share)
     words = ["computer", "computing", "compute", "comp", "com", "naïveté", "naïves"]
     documents = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(60)]
     cut = lambda text: " ".join(w[:5] for w in text.split())

@@ -56,6 +56,7 @@ FORMAT = 1
 SEGMENTS = 8  # more are merged
 RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
+DENSE_SHARE = 16  # a prefix has dense postings with one for so many documents
 WORD = re.compile(r"\b\w\w+\b")
 QUOTED = re.compile(r'"([^"]*)"')
 
@@ -213,6 +214,10 @@ class Segment:
         counts = self.counts[cut]
         if j == i + 1 or not len(documents):
             return documents, counts
+        if len(documents) > self.n // DENSE_SHARE:  # adding up is quicker than sorting
+            sums = np.bincount(documents - self.first, counts, self.n)
+            held = np.flatnonzero(sums)
+            return (held + self.first).astype(np.int32), sums[held].astype(np.float32)
         order = np.argsort(documents, kind="stable")
         documents = documents[order]
         first = np.flatnonzero(np.diff(documents, prepend=-1))

@@ -26,6 +26,7 @@ Cost      O(n) look-ups a token in training and in use; memory of the distinct n
 Refs      [Chen1999] all; [Kneser1995]; [Gale1995] Good-Turing; [Witten1991]
 """
 
+import itertools
 import weakref
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
@@ -373,17 +374,19 @@ class NGramModel(TextInput, Estimator):
 
     def _padded(self, words) -> DocumentIds:
         """Ids of sentences with order - 1 starts before and an end after."""
-        index = self.vocabulary_
-        unknown = SPECIAL.index(UNKNOWN)
-        lead = [self.start_token] * (self.order - 1)
-        flat = []
-        ends = []
-        for sentence in words:
-            flat += lead
-            flat += [index.get(word, unknown) for word in sentence]
-            flat.append(self.end_token)
-            ends.append(len(flat))
-        return DocumentIds(np.asarray(flat, np.int32), np.asarray(ends, np.int64))
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        flat = itertools.chain.from_iterable(words)
+        unknown = itertools.repeat(SPECIAL.index(UNKNOWN))
+        found = map(self.vocabulary_.get, flat, unknown)
+        ends = np.cumsum(lengths + self.order)
+        ids = np.full(int(ends[-1]) if len(ends) else 0, self.start_token, np.int32)
+        # every sentence moves its words by its own starts and by all before it
+        shift = self.order * np.arange(len(words)) + self.order - 1
+        n = int(lengths.sum())
+        places = np.arange(n) + np.repeat(shift, lengths)
+        ids[places] = np.fromiter(found, np.int32, n)
+        ids[ends - 1] = self.end_token
+        return DocumentIds(ids, ends)
 
     def _tables(self) -> "LookupTables":
         """Hash table of the runs of words, made when it is first needed."""

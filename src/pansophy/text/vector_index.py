@@ -149,7 +149,7 @@ class VectorIndex:
         if is_live is not None:
             rough[~is_live[: len(self)]] = -np.inf
         m = min(max(CANDIDATES, 5 * k), len(rough))
-        chosen = np.argpartition(-rough, m - 1)[:m]
+        chosen = np.argpartition(rough, len(rough) - m)[len(rough) - m :]
         chosen = np.sort(chosen[rough[chosen] > -np.inf])
         values = self.cosines(z, chosen)
         order = np.lexsort((chosen, -values))[:k]
