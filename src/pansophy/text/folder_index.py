@@ -24,6 +24,7 @@ Cost      see `text/bm25_index.py`; reading, memory of a batch
 """
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -426,14 +427,18 @@ class FolderIndex:
         """
         query = "select id from files where time is null"
         unfinished = {number for (number,) in self.database.execute(query)}
-        rows = self.database.execute("select number, file from chunks").fetchall()
-        pairs = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        live = np.flatnonzero(self.words.is_live)
-        unfinished |= set(pairs[~np.isin(pairs[:, 0], live), 1].tolist())
+        rows = self.database.execute("select number, file from chunks")
+        pairs = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
+        numbers, files = pairs.reshape(-1, 2).T
+        live = self.words.is_live
+        is_lost = numbers >= len(live)
+        is_lost[~is_lost] = ~live[numbers[~is_lost]]
+        unfinished |= set(files[is_lost].tolist())
         self._remove_files(unfinished)
         self.database.commit()
-        kept = pairs[~np.isin(pairs[:, 1], list(unfinished)), 0]
-        self.words.delete(np.setdiff1d(live, kept))
+        without_file = live.copy()
+        without_file[numbers[~np.isin(files, list(unfinished))]] = False
+        self.words.delete(np.flatnonzero(without_file))
 
     def _remove_files(self, numbers) -> np.ndarray:
         """Delete files from the database; the numbers of their chunks."""
