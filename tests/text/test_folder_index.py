@@ -337,6 +337,22 @@ def test_killed_update_leaves_the_former_index(index, source, tmp_path):
     assert_usable_and_recovers(tmp_path / "index", source, tmp_path / "fresh")
 
 
+def test_searches_go_on_during_an_update(index, source, tmp_path, monkeypatch):
+    index.update()
+    change_documents(source)
+    monkeypatch.setattr(folder_index, "BATCH", 500)
+    found = []
+
+    def search_elsewhere(done, total, name):
+        with FolderIndex(tmp_path / "index") as other:
+            found.append([p.path for p in other.search("walrus installer")])
+
+    index.update(search_elsewhere)
+    assert len(found) > 3
+    for paths in found:
+        assert {"guide.md", "deep/notes.txt"} <= set(paths)
+
+
 def test_making_can_be_interrupted(source, tmp_path, monkeypatch):
     monkeypatch.setattr(folder_index, "open_database", lambda folder: 1 / 0)
     with pytest.raises(ZeroDivisionError):
