@@ -64,3 +64,15 @@ def test_half_a_row_is_written_again(tmp_path, texts):
     whole.append(texts)
     np.testing.assert_array_equal(VectorIndex(tmp_path / "v").vectors, whole.vectors)
     np.testing.assert_array_equal(VectorIndex(tmp_path / "v").leading, whole.leading)
+
+
+def test_largest_values(rng):
+    few = np.array([3.0, -np.inf, 1.0, 2.0], np.float32)
+    assert vector_index.largest_values(few, 10).tolist() == [0, 2, 3]
+    assert vector_index.largest_values(few, 2).tolist() == [0, 3]
+    many = rng.normal(size=20_000).astype(np.float32)
+    found = vector_index.largest_values(many, 200)
+    assert 250 < len(found) < 600
+    assert set(np.argsort(-many)[:200]) <= set(found)
+    many[300:] = -np.inf
+    assert vector_index.largest_values(many, 200).tolist() == list(range(300))
