@@ -26,7 +26,7 @@ from pansophy.text import BPE, NeuralLanguageModel, NGramModel, bits_per_byte
 SETTINGS = {
     "transformer": {"n_epochs": 14, "learning_rate_init": 0.005, "dropout": 0.2},
     "mamba": {
-        "n_epochs": 5, "learning_rate_init": 0.004, "dropout": 0.3, "n_layers": 3,
+        "n_epochs": 7, "learning_rate_init": 0.005, "dropout": 0.35, "n_layers": 3,
     },
 }  # fmt: skip
 COMMON = {
