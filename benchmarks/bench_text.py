@@ -302,10 +302,10 @@ def topic_corpus(size):
 
 
 def gibbs_ours(payload):
-    from pansophy.text import LatentDirichletAllocation
+    from pansophy.text import GibbsLDA
 
     train, _, _, topics = payload
-    model = LatentDirichletAllocation(
+    model = GibbsLDA(
         topics, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=150, n_samples=1,
         random_state=0,
     )  # fmt: skip
@@ -330,10 +330,10 @@ def gibbs_tomotopy(payload):
 
 def held_out_perplexity(payload, components):
     """log of the perplexity of documents that were not learned from."""
-    from pansophy.text import LatentDirichletAllocation
+    from pansophy.text import GibbsLDA
 
     _, test, _, topics = payload
-    model = LatentDirichletAllocation(topics, max_iter=1).fit(test)
+    model = GibbsLDA(topics, max_iter=1).fit(test)
     model.components_ = np.asarray(components)
     model.doc_topic_prior_ = 0.1
     return float(np.log(model.perplexity(test)))

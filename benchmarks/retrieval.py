@@ -1,20 +1,27 @@
 """Find an entry by its title: search by words, by first letters, by meaning, by all.
 
-    python -m benchmarks.retrieval [FOLDOC]
+    python -m benchmarks.retrieval [--dictionaries FOLDER] [--wordnet FOLDER]
 
-FOLDOC is the folder of the Debian package dict-foldoc (foldoc.dict.dz, foldoc.index):
-15,000 entries of a dictionary of computing, asked for by their titles. Without it the
-entries are descriptions of functions of NumPy, SciPy and scikit-learn, asked for by
-their first sentence. Titles are taken out of the entries. The figures of the last run
-are in `benchmarks/retrieval.md`.
+The dictionaries are those of the Debian packages dict-foldoc and dict-jargon, of
+computing, in /usr/share/dictd; their entries are asked for by their titles. A third set
+are descriptions of functions of NumPy, SciPy and scikit-learn, asked for by their first
+sentence, a fourth one definitions of nouns of wordnet-base (/usr/share/wordnet), asked
+for by the noun. Titles are taken out of the entries.
+
+The weights of the rankings are chosen by nDCG on half of the questions of the two
+dictionaries, and searches are judged on the other half, and on the other sets. Hybrid
+search here uses the weights of the library; a line says which the training questions
+would choose. Differences are those of the same questions, with intervals of the
+bootstrap. The figures of the
+last run are in `benchmarks/retrieval.md`.
 """
 
+import argparse
 import gzip
 import importlib
 import inspect
+import itertools
 import string
-import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -23,14 +30,19 @@ import numpy as np
 from pansophy.text import (
     BM25,
     LSA,
+    SubwordLSA,
     evaluate_retrieval,
-    reciprocal_rank_fusion,
     retrieval_difference,
     title_questions,
 )
-from pansophy.text.folder_index import FUSION_WEIGHTS
-from pansophy.text.passage_index import cut_words
+from pansophy.text.folder_index import FUSED, FUSION_WEIGHTS, fuse_rankings
+from pansophy.text.passage_index import best_documents, cut_words
 
+GRID = {
+    "words": (0.25, 0.5, 1.0),
+    "prefixes": (1.0,),
+    "meaning": (0.2, 0.35, 0.5, 0.7, 1.0),
+}
 MODULES = (
     "numpy", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial",
     "numpy.random", "scipy.cluster.hierarchy", "scipy.fft", "scipy.integrate",
@@ -59,16 +71,16 @@ def described_functions():
     return list(found.items())
 
 
-def dictionary_entries(folder):
+def dictionary_entries(folder, name):
     """(title, text) of the entries of a dictionary in the format of dictd."""
-    data = gzip.decompress((Path(folder) / "foldoc.dict.dz").read_bytes())
+    data = gzip.decompress((Path(folder) / f"{name}.dict.dz").read_bytes())
     number = lambda word: sum(
         DIGITS.index(c) * 64**i for i, c in enumerate(reversed(word))
     )
     found = {}
-    for line in (Path(folder) / "foldoc.index").read_text("utf-8").splitlines():
+    for line in (Path(folder) / f"{name}.index").read_text("utf-8").splitlines():
         title, start, size = line.split("\t")[:3]
-        if not title.startswith("00database"):
+        if not title.startswith(("00database", "00-database")):
             start = number(start)
             found[start] = data[start : start + number(size)].decode("utf-8", "replace")
     entries = []
@@ -78,43 +90,141 @@ def dictionary_entries(folder):
     return entries
 
 
-def main(folder=None):
-    warnings.simplefilter("ignore")
-    entries = described_functions() if folder is None else dictionary_entries(folder)
-    made = title_questions(entries, min_words=20, max_questions=2000)
-    print(f"{len(entries)} entries, {len(made.questions)} questions", flush=True)
+def ranking_pairs(made):
+    """Rankings of every question by words, first letters, meaning and plain LSA."""
     words = BM25().fit(made.documents)
     prefixes = BM25().fit(map(cut_words, made.documents))
-    begun = time.process_time()
-    model = LSA(200, random_state=0).fit(made.documents)
-    vectors = model.transform(made.documents).astype(np.float32)
-    print(f"vectors in {time.process_time() - begun:.1f} s of processor time")
-    asked = model.transform(made.questions).astype(np.float32)
-    asked = dict(zip(made.questions, asked))
-    by_words = lambda q, k: words.search(q, k).documents[0]
-    by_prefixes = lambda q, k: prefixes.search(cut_words(q), k).documents[0]
+    cosines = {}
+    for name, model in {
+        "meaning": SubwordLSA(random_state=0),
+        "lsa": LSA(128, random_state=0),
+    }.items():
+        Z = model.fit(made.documents).transform(made.documents).astype(np.float32)
+        cosines[name] = model.transform(made.questions).astype(np.float32), Z
+    found = {}
+    for i, question in enumerate(made.questions):
+        pairs = {
+            "words": best_documents(words, question, FUSED),
+            "prefixes": best_documents(prefixes, cut_words(question), FUSED),
+        }
+        for name, (asked, Z) in cosines.items():
+            all_cosines = Z @ asked[i]
+            nearest = np.argsort(-all_cosines, kind="stable")[:FUSED]
+            both = np.unique(
+                np.concatenate([nearest, pairs["words"][0], pairs["prefixes"][0]])
+            )
+            pairs[name] = both, all_cosines[both]
+        found[question] = pairs
+    return found
 
-    def by_meaning(q, k):
-        cosines = vectors @ asked[q]
-        best = np.argpartition(-cosines, k)[:k]
-        best = best[np.argsort(-cosines[best], kind="stable")]
-        return best[cosines[best] > 0]
 
-    searches = {"words": by_words, "prefixes": by_prefixes, "meaning": by_meaning}
+def searches(pairs):
+    """Functions of a question that rank documents, by name."""
 
-    def hybrid(q, k):
-        rankings = [search(q, 100).tolist() for search in searches.values()]
-        weights = [FUSION_WEIGHTS[name] for name in searches]
-        return reciprocal_rank_fusion(rankings, weights=weights).documents[:k]
+    def fused(*names, weights=FUSION_WEIGHTS):
+        def search(question, k):
+            kept = {name: pairs[question][name] for name in names}
+            return fuse_rankings(kept, weights).documents[:k]
 
-    reports = {}
-    for name, search in {**searches, "hybrid": hybrid}.items():
-        reports[name] = evaluate_retrieval(search, made, 10)
-        print(f"\n{name}\n{reports[name]}", flush=True)
-    print("\nhybrid less words")
-    for name, gain in retrieval_difference(reports["hybrid"], reports["words"]).items():
-        print(f"{name.replace('_', ' '):<17}{gain}")
+        return search
+
+    both = ("words", "prefixes")
+    return fused, {
+        "words (BM25)": fused("words"),
+        "first five letters of words": fused("prefixes"),
+        "LSA over words, 128 directions": fused("lsa", weights={"lsa": 1.0}),
+        "meaning (LSA over parts of words)": fused("meaning"),
+        "words and first letters": fused(*both),
+        "hybrid": fused(*both, "meaning"),
+    }
+
+
+def weighted_ndcg(pairs, made) -> dict:
+    """nDCG of hybrid search for all weights of GRID."""
+    fused, _ = searches(pairs)
+    tried = {}
+    for values in itertools.product(*GRID.values()):
+        search = fused(*GRID, weights=dict(zip(GRID, values)))
+        report = evaluate_retrieval(search, made, 10, n_resamples=1)
+        tried[values] = report.ndcg.mean
+    return tried
+
+
+def half_of_questions(made, part, seed=0):
+    """Every second of the shuffled questions."""
+    order = np.random.default_rng(seed).permutation(len(made.questions))[part::2]
+    return made._replace(
+        questions=[made.questions[i] for i in order],
+        relevant=[made.relevant[i] for i in order],
+    )
+
+
+def judged(name, pairs, made):
+    """Lines of a table of all searches on a set, and differences."""
+    reports = {
+        label: evaluate_retrieval(search, made, 10)
+        for label, search in searches(pairs)[1].items()
+    }
+    lines = [
+        f"{name}: {len(made.documents):,} entries, {len(made.questions):,} questions",
+        "",
+        "| search | nDCG | reciprocal rank | recall |",
+        "|---|---|---|---|",
+    ]
+    for label, report in reports.items():
+        cells = (report.ndcg, report.reciprocal_rank, report.recall)
+        lines.append(f"| {label} | {' | '.join(map(str, cells))} |")
+    for other in ("words (BM25)", "words and first letters"):
+        gains = retrieval_difference(reports["hybrid"], reports[other])
+        cells = " | ".join(f"**{gain}**" for gain in gains.values())
+        lines.append(f"| hybrid less {other} | {cells} |")
+    return [*lines, ""]
+
+
+def noun_definitions(folder, n=15_000):
+    """(noun, definition) of some nouns of WordNet."""
+    entries = []
+    for line in (Path(folder) / "data.noun").read_text("utf-8").splitlines():
+        if not line.startswith("  "):
+            head, _, definition = line.partition("|")
+            entries.append((head.split()[4].replace("_", " "), definition.strip()))
+    chosen = np.random.default_rng(0).permutation(len(entries))[:n]
+    return [entries[i] for i in np.sort(chosen)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dictionaries")
+    parser.add_argument("--wordnet")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    options = {"min_words": 20, "max_questions": 2000}
+    if given.dictionaries is not None:
+        judge_dictionaries(given.dictionaries, options)
+    sets = {"functions": title_questions(described_functions(), **options)}
+    if given.wordnet is not None:
+        options["min_words"] = 8
+        sets["nouns"] = title_questions(noun_definitions(given.wordnet), **options)
+    for name, made in sets.items():
+        print("\n".join(judged(name, ranking_pairs(made), made)), flush=True)
+
+
+def judge_dictionaries(folder, options):
+    """Tables of held-out questions, and what training questions say of weights."""
+    trained = []
+    for name in ("foldoc", "jargon"):
+        made = title_questions(dictionary_entries(folder, name), **options)
+        pairs = ranking_pairs(made)
+        trained.append(weighted_ndcg(pairs, half_of_questions(made, 0)))
+        lines = judged(name, pairs, half_of_questions(made, 1))
+        print("\n".join(lines), flush=True)
+    means = {key: np.mean([t[key] for t in trained]) for key in trained[0]}
+    best = max(means, key=means.__getitem__)
+    print("weights of", *GRID, "and nDCG on training questions:")
+    for key, value in means.items():
+        print(*key, [round(t[key], 4) for t in trained], round(value, 4))
+    print("best:", best, "\n", flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

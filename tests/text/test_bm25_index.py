@@ -32,7 +32,7 @@ def random_documents(rng, n=120):
     ]
 
 
-def assert_same(found, expected, atol=1e-5):
+def assert_same_results(found, expected, atol=1e-5):
     """Scores agree; documents do where no tie is near."""
     np.testing.assert_allclose(found.scores, expected.scores, atol=atol)
     sure = np.ones(found.scores.shape, bool)
@@ -52,13 +52,13 @@ def test_scores_of_bm25(method, rng, tmp_path, small_runs):
     model = BM25(1.2, 0.6, method=method).fit(documents)
     queries = ["w0 w1 w30", "w0", "w5 w5 naïve", "unknown", "", "日本 w2 w3 w0 w1"]
     for k in (3, 200):
-        assert_same(index.search(queries, k), model.search(queries, k))
+        assert_same_results(index.search(queries, k), model.search(queries, k))
     index.merge_segments(2)
     assert len(index._segments) == 2
-    assert_same(index.search(queries, 7), model.search(queries, 7))
+    assert_same_results(index.search(queries, 7), model.search(queries, 7))
     again = BM25Index(tmp_path / "i")
     assert again.n_documents == 120
-    assert_same(again.search(queries, 7), model.search(queries, 7))
+    assert_same_results(again.search(queries, 7), model.search(queries, 7))
 
 
 def test_worked_example(tmp_path):
@@ -88,10 +88,10 @@ def test_added_and_deleted_is_never_added(rng, tmp_path, small_runs):
     expected = expected._replace(documents=numbers)
     for current in (index, BM25Index(tmp_path / "i")):
         assert current.n_documents == model.n_documents_ == 90
-        assert_same(current.search(queries, 9), expected)
+        assert_same_results(current.search(queries, 9), expected)
     index.merge_segments(1)
     assert not np.isin(index._segments[0].documents, gone).any()
-    assert_same(index.search(queries, 9), expected)
+    assert_same_results(index.search(queries, 9), expected)
     assert not index._has_dead_postings()
     index.merge_segments(1)
     with pytest.raises(ValueError, match=rf"numbers \[{gone[0]}\]"):
@@ -101,7 +101,7 @@ def test_added_and_deleted_is_never_added(rng, tmp_path, small_runs):
     with pytest.raises(ValueError, match="no documents"):
         index.delete([-1])
     names = {p.name for p in (tmp_path / "i").iterdir()}
-    assert len(names) == 3  # index.json, deleted.bin, one segment
+    assert len(names) == 4  # index.json, deleted.bin, .lock, one segment
 
 
 def test_phrases_and_fields(rng, tmp_path, small_runs):
@@ -110,7 +110,7 @@ def test_phrases_and_fields(rng, tmp_path, small_runs):
     index.add(texts)
     model = BM25(positions=True).fit(texts)
     queries = ['"new york"', '"new york" city', '"york city"', '"haven new"', '""']
-    assert_same(index.search(queries, 3), model.search(queries, 3))
+    assert_same_results(index.search(queries, 3), model.search(queries, 3))
     fields = [
         {"title": t, "body": b} for t, b in zip(texts, random_documents(rng, 3))
     ] * 20
@@ -119,7 +119,7 @@ def test_phrases_and_fields(rng, tmp_path, small_runs):
     index.add(fields)
     model = BM25(field_weights=weights).fit(fields)
     for query in ("new w0", "york w1 w2"):
-        assert_same(index.search(query, 60), model.search(query, 60))
+        assert_same_results(index.search(query, 60), model.search(query, 60))
     # a phrase does not go on from one field to the next
     index = BM25Index.create(tmp_path / "g", field_weights=weights)
     index.add([{"title": "red green", "body": "blue"}] * 2, merge=False)
@@ -128,7 +128,11 @@ def test_phrases_and_fields(rng, tmp_path, small_runs):
     assert index.search('"red green"').documents[0, 0] == 0
 
 
-def test_words_by_their_first_letters(rng, tmp_path, small_runs):
+@pytest.mark.parametrize("dense_share", [1e-3, 1e9])
+def test_words_by_their_first_letters(
+    rng, tmp_path, small_runs, monkeypatch, dense_share
+):
+    monkeypatch.setattr(bm25_index, "DENSE_SHARE", dense_share)
     words = ["computer", "computing", "compute", "comp", "com", "naïveté", "naïves"]
     documents = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(60)]
     cut = lambda text: " ".join(w[:5] for w in text.split())
@@ -137,10 +141,12 @@ def test_words_by_their_first_letters(rng, tmp_path, small_runs):
     model = BM25(method="lucene").fit(map(cut, documents))
     for query in ("computation", "comp com", "naïve computers computers", "naï"):
         found = index.search(query, 60, prefix=5)
-        assert_same(found, model.search(cut(query), 60))
+        assert_same_results(found, model.search(cut(query), 60))
     index.delete(range(20))
     model.delete(range(20))
-    assert_same(index.search("computer", 60, prefix=5), model.search("compu", 60))
+    assert_same_results(
+        index.search("computer", 60, prefix=5), model.search("compu", 60)
+    )
     with pytest.raises(ValueError, match="prefix"):
         index.search("a", prefix=0)
 
@@ -163,7 +169,7 @@ def test_frequent_terms_are_looked_up_for_candidates_only(tmp_path, monkeypatch)
     model = BM25().fit(
         ["common " * (i % 5 + 1) + ("rare" if i < 4 else "") for i in range(500)]
     )
-    assert_same(found, model.search("rare common", 3))
+    assert_same_results(found, model.search("rare common", 3))
 
 
 def test_words_of_queries_are_those_of_documents(rng):
@@ -235,3 +241,38 @@ def test_searching_needs_neither_compiler_nor_solvers(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "0 []"
+
+
+def test_interrupted_deletion_is_none(tmp_path, monkeypatch):
+    index = BM25Index.create(tmp_path / "i")
+    index.add(DOCUMENTS)
+    expected = index.search("cat sat dog", 3)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(BM25Index, "_write", lambda self: 1 / 0)
+        index.delete([1])
+    again = BM25Index(tmp_path / "i")
+    assert again.is_live.all()
+    assert_same_results(again.search("cat sat dog", 3), expected)
+    again.delete([0])
+    assert BM25Index(tmp_path / "i").is_live.tolist() == [False, True, True]
+
+
+def test_two_writers_and_a_reader(tmp_path):
+    first = BM25Index.create(tmp_path / "i")
+    first.add(DOCUMENTS)
+    second = BM25Index(tmp_path / "i")
+    reader = BM25Index(tmp_path / "i")
+    assert second.add(["a zebra"]) == range(3, 4)
+    # it sees what the other has done, and no segment is written twice
+    assert first.add(["a giraffe"]) == range(4, 5)
+    assert second.delete([0]).n_documents == 4
+    first.merge_segments(1)
+    assert reader.search("dog").documents[0, 0] == 1
+    for index in (first, BM25Index(tmp_path / "i")):
+        assert index.n_documents == 4
+        assert index.search("zebra").documents[0, 0] == 3
+        assert index.search("giraffe").documents[0, 0] == 4
+        assert index.search("mat").documents[0, 0] == -1
+    (tmp_path / "i" / "index.json").write_text("not JSON")
+    with pytest.raises(ValueError, match="is damaged; make the index anew"):
+        BM25Index(tmp_path / "i")

@@ -3,6 +3,7 @@
 import pytest
 
 from pansophy.text import split_chunks
+from pansophy.text.chunks import LONGEST_WORD
 
 PAGE = """Preface, before any heading.
 
@@ -98,3 +99,15 @@ def test_edges():
         split_chunks("a", size=3, overlap=3)
     with pytest.raises(ValueError, match="size"):
         split_chunks("a", size=0)
+
+
+def test_text_without_blanks_is_cut():
+    text = "x" * 100_000
+    chunks = split_chunks(text, size=10)
+    assert "".join(c.text for c in chunks) == text
+    assert max(len(c.text) for c in chunks) == 10 * LONGEST_WORD
+    mixed = "word. " + "y" * 5000 + " other words. " * 20
+    for by in ("sentences", "tokens"):
+        parts = split_chunks(mixed, by=by, size=10)
+        assert max(len(c.text) for c in parts) <= 10 * (LONGEST_WORD + 1)
+        assert "".join("".join(c.text.split()) for c in parts) == "".join(mixed.split())

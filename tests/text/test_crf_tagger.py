@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import pansophy
 from pansophy.graphical import ChainCRF
-from pansophy.text import CRFTagger, most_frequent_tags, sentence_features
+from pansophy.text import (
+    CRFTagger,
+    HMMTagger,
+    most_frequent_tags,
+    sentence_features,
+)
 from tests.text.tagged_corpus import tagged_sentences
 
 
@@ -53,3 +59,37 @@ def test_save_load_and_unfitted(fitted, tmp_path):
     assert pansophy.load(tmp_path / "model").predict(new) == model.predict(new)
     with pytest.raises(NotFittedError):
         CRFTagger().predict(["a b"])
+
+
+def test_class_weight_moves_probabilities(fitted):
+    model, train, (new, _) = fitted
+    factors = {"N": 3.0, "V": 0.5}
+    given = {tag: factors.get(tag, 1.0) for tag in model.classes_.tolist()}
+    weighted = CRFTagger(class_weight=given).fit(*train)
+    np.testing.assert_allclose(weighted.crf_.coef_, model.crf_.coef_)
+    # a sentence of one word: the odds are multiplied by the factors
+    P = model.predict_proba([["light"]])[0][0]
+    expected = P * [given[tag] for tag in model.classes_.tolist()]
+    found = weighted.predict_proba([["light"]])[0][0]
+    np.testing.assert_allclose(found, expected / expected.sum())
+    ones = CRFTagger(class_weight=dict.fromkeys(given, 7.0)).fit(*train)
+    np.testing.assert_allclose(
+        np.concatenate(ones.predict_proba(new)),
+        np.concatenate(model.predict_proba(new)),
+    )
+
+
+@pytest.mark.parametrize("tagger", [CRFTagger(max_iterations=5), HMMTagger()])
+def test_balanced_finds_more_of_a_rare_tag(tagger, rng):
+    words = rng.integers(0, 10, 3000)
+    is_rare = rng.random(3000) < np.where(words < 3, 0.3, 0.02)
+    sentences = [[f"w{w}"] for w in words]
+    tags = [["rare" if r else "usual"] for r in is_rare]
+    plain = clone(tagger).fit(sentences, tags)
+    weighted = clone(tagger).set_params(class_weight="balanced").fit(sentences, tags)
+    assert plain.predict([["w1"], ["w7"]]) == [["usual"], ["usual"]]
+    assert weighted.predict([["w1"], ["w7"]]) == [["rare"], ["usual"]]
+    with pytest.raises(ValueError, match="class_weight must be above 0"):
+        clone(tagger).set_params(class_weight={"rare": 0.0}).fit(sentences, tags)
+    with pytest.raises(ValueError, match="not in class_weight"):
+        clone(tagger).set_params(class_weight={"odd": 2.0}).fit(sentences, tags)

@@ -145,6 +145,16 @@ def test_sft_term_keeps_preferred_answers_likely(model):
     assert "sft" in held.history_ and "sft" not in plain.history_
 
 
+@pytest.mark.parametrize("loss", ["sigmoid", "hinge", "ipo"])
+def test_equal_answers_teach_nothing(model, loss):
+    trainer = DPOTrainer(model, loss=loss, n_epochs=2, random_state=0)
+    trainer.fit(PROMPTS, RIGHT, RIGHT)
+    assert (trainer.history_["margin"] == 0).all()
+    assert np.isfinite(trainer.history_["loss"]).all()
+    for new, old in zip(trainer.model_.net_.parameters(), model.net_.parameters()):
+        torch.testing.assert_close(new, old, rtol=0, atol=1e-3)
+
+
 def test_adapter_only_and_validation_pairs(model):
     trainer = DPOTrainer(
         model, rank=2, n_epochs=10, learning_rate_init=0.05, length_normalised=True,

@@ -1,6 +1,7 @@
 """Index of a folder: planted passages are found and cited, changes are followed."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+from pansophy.core.folder_lock import FolderLockedError, holding_folder
 from pansophy.text import FolderIndex, folder_index
 
 MARKDOWN = """# Guide
@@ -75,6 +77,12 @@ def test_planted_passages_are_cited(index):
     (best, *_) = index.search('"restart the machine"')
     assert best.heading == "Guide > Installation"
     assert index.search('"machine the restart"') == []
+    for by in ("words", "hybrid"):
+        (only,) = index.search('"restart the machine" folder setting words', by=by)
+        assert only.heading == "Guide > Installation"
+        assert index.search('"restart the machine" "zebra setting"', by=by) == []
+        assert index.search('zebra ""', by=by)[0].heading == "Guide > Removal"
+    assert index.search('"zebra setting"', by="meaning")
     assert index.search("nothingofthesort") == []
     # the heading counts although the text does not repeat it
     assert index.search("colours", by="words")[0].path == "page.html"
@@ -112,17 +120,17 @@ def test_small_batches_and_interruptions(source, tmp_path, monkeypatch):
     monkeypatch.setattr(folder_index, "BATCH", 500)
     monkeypatch.setattr(folder_index, "VECTOR_BATCH", 3)
     with FolderIndex.create(tmp_path / "index", source) as index:
-        add = folder_index.Batch._add
+        add = folder_index.ChunkBatch._add
 
         def interrupted(self, file, found, title):
             if "walrus" in found.chunk.text:
                 raise KeyboardInterrupt
             add(self, file, found, title)
 
-        monkeypatch.setattr(folder_index.Batch, "_add", interrupted)
+        monkeypatch.setattr(folder_index.ChunkBatch, "_add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.update()
-    monkeypatch.setattr(folder_index.Batch, "_add", add)
+    monkeypatch.setattr(folder_index.ChunkBatch, "_add", add)
     with FolderIndex(tmp_path / "index") as index:
         report = index.update()
         assert report.added + report.changed + report.unchanged == 3
@@ -209,20 +217,224 @@ def test_asking_needs_neither_compiler_nor_solvers(index, tmp_path):
     assert done.stdout.strip() == "guide.md:9 []"
 
 
-def test_vectors_are_those_of_lsa(tmp_path, rng):
-    from pansophy.text import LSA, TfidfVectorizer, VectorIndex
+def test_one_update_at_a_time(index, source, tmp_path):
+    index.update()
+    with holding_folder(tmp_path / "index"):
+        with pytest.raises(FolderLockedError, match="written by another process"):
+            index.update()
+        assert index.search("zebra")[0].path == "guide.md"
+    # the file of a lock that nobody holds is no lock
+    assert (tmp_path / "index" / ".lock").exists()
+    touch(source / "guide.md", MARKDOWN.replace("zebra", "giraffe"))
+    with FolderIndex(tmp_path / "index") as other:
+        assert other.update().changed == 1
+    # a former view of the index is brought up to date before it writes
+    (source / "new.txt").write_text("a new ocelot")
+    assert index.update().added == 1
+    assert index.search("giraffe", by="words")[0].path == "guide.md"
+    with FolderIndex.create(tmp_path / "fresh", source) as fresh:
+        fresh.update()
+        assert len(fresh) == len(index)
 
-    texts = [
-        " ".join(rng.choice(["aa", "bb", "cc", "dd", "é日"], 6)) for _ in range(30)
-    ]
-    index = VectorIndex.create(tmp_path / "v", texts, 3)
-    index.append(texts[:10])
-    index.append(texts[10:])
-    vectorizer = TfidfVectorizer(sublinear_tf=True, max_features=30_000)
-    Z = LSA(3, vectorizer=vectorizer, random_state=0).fit(texts).transform(texts)
-    np.testing.assert_allclose(np.abs(index.vectors), np.abs(Z), atol=1e-5)
-    np.testing.assert_allclose(index.vector(texts[4]), index.vectors[4], atol=1e-5)
-    assert index.search(texts[4], 5)[0] == min(
-        i for i, t in enumerate(texts) if sorted(t.split()) == sorted(texts[4].split())
-    )
-    assert index.search("zz", 3) == []
+
+KILLED = """
+import os, signal, sys
+from pansophy.text import BM25Index, FolderIndex, folder_index
+folder_index.BATCH = 500
+add = BM25Index.add
+
+def killed(self, documents, merge):
+    add(self, documents, merge=merge)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+BM25Index.add = killed
+FolderIndex(sys.argv[1]).update()
+"""
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def interrupt_call(monkeypatch, owner, name, number, when):
+    """Let a call of a method end in `Killed`, before or after its work."""
+    method = getattr(owner, name)
+    calls = []
+
+    def interrupted(self, *args, **kwargs):
+        calls.append(name)
+        if len(calls) != number:
+            return method(self, *args, **kwargs)
+        if when == "after":
+            method(self, *args, **kwargs)
+        raise Killed
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+def change_documents(source):
+    touch(source / "guide.md", MARKDOWN.replace("zebra", "giraffe"))
+    touch(source / "deep" / "notes.txt", "otters. " * 500 + "\n\nthe walrus sentence.")
+    (source / "page.html").unlink()
+    (source / "more.md").write_text("".join(f"# Head {i}\nyak\n" for i in range(40)))
+
+
+def assert_usable_and_recovers(place, source, fresh_place):
+    """Former or new passages are found, and an update makes the index a new one."""
+    with FolderIndex(place) as opened:
+        assert opened.search("introduction words", by="words")[0].path == "guide.md"
+        assert opened.search("installer", 1)[0].heading == "Guide > Installation"
+        assert opened.search("walrus sentence", 1)[0].path == "deep/notes.txt"
+        opened.update()
+        with FolderIndex.create(fresh_place, source) as fresh:
+            fresh.update()
+            assert len(fresh) == len(opened)
+            for query in ("giraffe setting", "walrus", "yak", "otters", "installer"):
+                ours = opened.search(query, 60, by="words")
+                theirs = fresh.search(query, 60, by="words")
+                np.testing.assert_allclose(
+                    [p.score for p in ours], [p.score for p in theirs]
+                )
+                assert {p.citation for p in ours} == {p.citation for p in theirs}
+        assert opened.search("indigo", by="words") == []
+        assert opened.update().unchanged == 3
+        assert len(opened.vectors) == opened.words.size
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "number", "when"),
+    [
+        (folder_index.BM25Index, "add", 2, "before"),
+        (folder_index.BM25Index, "_write", 2, "before"),
+        (folder_index.BM25Index, "_write", 2, "after"),
+        (folder_index.BM25Index, "_delete", 1, "before"),
+        (folder_index.BM25Index, "_delete", 1, "after"),
+        (folder_index.BM25Index, "_merge_segments", 1, "before"),
+        (folder_index.ChunkBatch, "_add", 30, "after"),
+        (FolderIndex, "_remove_files", 2, "after"),
+        (folder_index.VectorIndex, "append", 1, "after"),
+    ],
+)
+def test_interrupted_update_leaves_the_former_index(
+    index, source, tmp_path, monkeypatch, owner, name, number, when
+):
+    index.update()
+    change_documents(source)
+    with monkeypatch.context() as patch:
+        patch.setattr(folder_index, "BATCH", 500)
+        interrupt_call(patch, owner, name, number, when)
+        with pytest.raises(Killed):
+            index.update()
+    index.database.rollback()
+    assert_usable_and_recovers(tmp_path / "index", source, tmp_path / "fresh")
+
+
+def test_killed_update_leaves_the_former_index(index, source, tmp_path):
+    index.update()
+    change_documents(source)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "index")])
+    assert done.returncode == -signal.SIGKILL
+    assert_usable_and_recovers(tmp_path / "index", source, tmp_path / "fresh")
+
+
+def test_searches_go_on_during_an_update(index, source, tmp_path, monkeypatch):
+    index.update()
+    change_documents(source)
+    monkeypatch.setattr(folder_index, "BATCH", 500)
+    found = []
+
+    def search_elsewhere(done, total, name):
+        with FolderIndex(tmp_path / "index") as other:
+            found.append([p.path for p in other.search("walrus installer")])
+
+    index.update(search_elsewhere)
+    assert len(found) > 3
+    for paths in found:
+        assert {"guide.md", "deep/notes.txt"} <= set(paths)
+
+
+def test_making_can_be_interrupted(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(folder_index, "open_database", lambda folder: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        FolderIndex.create(tmp_path / "index", source)
+    monkeypatch.undo()
+    with FolderIndex.create(tmp_path / "index", source) as index:
+        assert index.update().added == 3
+    with pytest.raises(FileExistsError, match="is not empty"):
+        FolderIndex.create(tmp_path / "index", source)
+    with pytest.raises(FileExistsError, match="is not empty"):
+        FolderIndex.create(source, source)
+
+
+def test_a_search_goes_on_while_segments_are_merged(index, source, tmp_path):
+    index.update()
+    with FolderIndex(tmp_path / "index") as other:  # nothing of it is mapped yet
+        for i in range(12):
+            (source / f"more{i}.txt").write_text(f"text about subject{i}")
+            index.update()
+        assert other.search("zebra")[0].path == "guide.md"
+    database = (tmp_path / "index" / "documents.sqlite").read_bytes()
+    (tmp_path / "index" / "documents.sqlite").write_bytes(b"x" * 5000)
+    with pytest.raises(ValueError, match="sqlite is damaged; make the index anew"):
+        FolderIndex(tmp_path / "index")
+    (tmp_path / "index" / "documents.sqlite").write_bytes(database)
+    (tmp_path / "index" / "words" / "index.json").write_text("{")
+    with pytest.raises(ValueError, match="is damaged; make the index anew"):
+        FolderIndex(tmp_path / "index")
+
+
+def test_odd_files(tmp_path):
+    place = tmp_path / "documents"
+    (place / "deep").mkdir(parents=True)
+    (place / "latin.txt").write_bytes("das Café am Müllerplatz".encode("latin-1"))
+    (place / "wide.txt").write_bytes("Der Bär schläft\n\nim Wald".encode("utf-16"))
+    (place / "wide.md").write_bytes("# Tür\nauf\n# Tor\nzu".encode("utf-32"))
+    (place / "marked.md").write_bytes(b"\xef\xbb\xbf# Title\nplatypus\n")
+    (place / "broken.txt").write_bytes(b"echidna \xff\xfe\xf0\x9f end \xe2\x82")
+    (place / "page.html").write_bytes("<p>Gürteltier\xa0hier</p>".encode("cp1252"))
+    (place / "odd.html").write_text("<![x]> wombat")
+    (place / "empty.txt").write_bytes(b"")
+    (place / "blank.md").write_text(" \n\n\t")
+    (place / "long.txt").write_text("abc" * 200_000 + " quokka")
+    (place / "signs.txt").write_text("!!! ??? ---")
+    (place / "null.txt").write_bytes(b"a\0b")
+    os.mkfifo(place / "pipe.txt")
+    (place / "deep" / "loop").symlink_to(place)
+    (place / "round.txt").symlink_to(place / "round.txt")
+    (place / "nowhere.txt").symlink_to(place / "missing.txt")
+    (place / "linked.txt").symlink_to(place / "marked.md")
+    named = os.fsencode(place) + b"/num\xe9.txt"
+    with open(named, "wb") as file:
+        file.write(b"numbat")
+    with FolderIndex.create(tmp_path / "index", place) as index:
+        report = index.update()
+        assert report.skipped == {
+            "binary": 1, "of other kinds": 1, "links to folders": 1,
+            "that cannot be read": 3,
+        }  # fmt: skip
+        assert report.added == 12
+        assert "1 binary (null.txt)" in str(report)
+        assert "3 that cannot be read (nowhere.txt, ...)" in str(report)
+        for query, path in {
+            "café": "latin.txt", "müllerplatz": "latin.txt", "schläft": "wide.txt",
+            "tür": "wide.md", "platypus": "linked.txt", "echidna": "broken.txt",
+            "gürteltier": "page.html", "quokka": "long.txt",
+        }.items():  # fmt: skip
+            assert index.search(query, by="words")[0].path == path
+        assert index.search("café")[0].text == "das Café am Müllerplatz"
+        assert index.search("wald")[0].citation == "wide.txt:1"
+        assert [p.citation for p in index.search("tor", by="words")] == ["wide.md:3"]
+        assert index.search("platypus")[0].text.startswith("# Title")
+        assert all(len(p.text) < 45_000 for p in index.search("quokka", 50))
+        (found,) = index.search("numbat", by="words")
+        assert os.fsencode(found.path) == b"num\xe9.txt"
+        assert not found.is_stale
+        assert index.update().unchanged == 12
+        for path in place.iterdir():
+            if path.is_file() or path.is_symlink():
+                path.unlink()
+        report = index.update()
+        assert report.removed == 12
+        assert len(index) == 0
+        assert index.search("platypus") == []
+        assert index.search("") == []

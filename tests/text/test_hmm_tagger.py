@@ -43,7 +43,7 @@ def test_endings_by_hand():
     np.testing.assert_allclose(model.word_tag_shares(["1234"]), [base])
 
 
-def brute_force(model, words):
+def enumerated_sequences(model, words):
     """The best tags and all marginals, by all sequences of tags."""
     P = model.word_tag_shares(words) / model.tag_shares_
     k = len(model.classes_)
@@ -62,7 +62,7 @@ def brute_force(model, words):
 def test_tags_are_the_best_of_all(corpus):
     model = HMMTagger().fit(*corpus[0])
     for words in (["the", "can"], ["a", "zork", "can", "fish"], ["light"]):
-        tags, marginals = brute_force(model, words)
+        tags, marginals = enumerated_sequences(model, words)
         assert model.predict([words]) == [tags]
         np.testing.assert_allclose(
             model.predict_proba([words])[0], marginals, atol=1e-9

@@ -356,6 +356,7 @@ def test_fine_tuning_of_all_weights(transformer):
         ({"n_heads": 3}, TEXTS, "n_heads must divide hidden_size"),
         ({}, [], "at least one text"),
         ({}, [""], "at least one text"),
+        ({}, ["", ""], "at least one text"),
         ({}, ["a", 3], "texts must be str, got 3"),
         ({"vocab_size": 100}, TEXTS, "vocab_size of BPE must be at least 256"),
         ({"dropout": 1.0}, TEXTS, "dropout"),

@@ -96,3 +96,18 @@ def test_save_load_same_seed_and_unfitted(bilstm, corpus, tmp_path):
         NeuralTagger().predict(["a b"])
     with pytest.raises(ValueError, match="sentence 0 has 2 words, but 1 tags"):
         NeuralTagger().fit(["a b"], [["X"]])
+
+
+def test_class_weight(corpus, bilstm):
+    (sentences, tags), (new, _) = corpus
+    options = {**SMALL, "n_epochs": 2, "output": "softmax"}
+    plain = NeuralTagger(**options).fit(sentences, tags)
+    factors = {tag: 1.0 + i for i, tag in enumerate(plain.classes_.tolist())}
+    weighted = NeuralTagger(**options, class_weight=factors).fit(sentences, tags)
+    expected = np.concatenate(plain.predict_proba(new)) * list(factors.values())
+    expected /= expected.sum(axis=1, keepdims=True)
+    found = np.concatenate(weighted.predict_proba(new))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_array_equal(bilstm.tag_offsets_, 0.0)
+    with pytest.raises(ValueError, match="needs all sentences at once"):
+        NeuralTagger(**options, class_weight="balanced").partial_fit(sentences, tags)

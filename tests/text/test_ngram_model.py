@@ -134,3 +134,11 @@ def test_bad_input():
         NGramModel(0).fit(["a"])
     with pytest.raises(ValueError, match="string object received"):
         NGramModel().fit("a text")
+    for wrong in (None, 3, b"bytes"):
+        with pytest.raises(ValueError, match="a text or a list of words, got"):
+            NGramModel().fit(["a", wrong])
+    model = NGramModel().fit(["a"])
+    for measure in (model.perplexity, model.score):
+        with pytest.raises(ValueError, match="at least one token"):
+            measure([])
+    assert model.bits_per_byte(["\udcff a"]) > 0

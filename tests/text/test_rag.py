@@ -86,6 +86,17 @@ def test_extracts():
     assert extracted_answer("the", passages).count("[") >= 1  # common words only
 
 
+def test_sentences_under_a_heading_that_answers():
+    pages = {
+        "clock.md": "# Clock\nTo set it press both buttons.\n\n## Reset\n"
+        "Hold the left button for five seconds.\n",
+        "other.md": "# Lamp\nIt shines. The clock stands beside it.\n",
+    }
+    answer = RAG(pages).answer("how do I reset the clock")
+    assert "Hold the left button for five seconds. [1]" in answer.text
+    assert answer.citations[0] == "clock.md:4"
+
+
 def test_passages_in_memory():
     index = PassageIndex(["one text about cats", "another about dogs"])
     assert index.search("dogs")[0].path == "document 2"
@@ -96,6 +107,11 @@ def test_passages_in_memory():
         PassageIndex("text")
     with pytest.raises(ValueError, match="by must be"):
         index.search("a", by="luck")
+    index = PassageIndex(["new york city", "york new city", "city of light", "dog"])
+    for by in ("words", "hybrid"):
+        assert [p.number for p in index.search('"new york" city', by=by)] == [0]
+        assert index.search('"new york" "of light"', by=by) == []
+    assert {p.number for p in index.search('"city', by="words")} == {0, 1, 2}
 
 
 def test_bad_input():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pansophy.text import reciprocal_rank_fusion
+from pansophy.text import reciprocal_rank_fusion, score_fusion
 
 
 def test_worked_example():
@@ -26,3 +26,23 @@ def test_rules():
         reciprocal_rank_fusion([[1]], weights=[1, 2])
     with pytest.raises(ValueError, match="k must be"):
         reciprocal_rank_fusion([[1]], k=-1)
+
+
+def test_score_fusion():
+    # 8/8 + 0, 2/8 + 0.5/0.5, 0 + 0.4/0.5
+    fused = score_fusion([(["a", "b"], [8.0, 2.0]), (["b", "c"], [0.5, 0.4])])
+    assert fused.documents == ["b", "a", "c"]
+    np.testing.assert_allclose(fused.scores, [1.25, 1.0, 0.8])
+    weighted = score_fusion([([1, 2], [4, 1]), ([2, 1], [3, 0])], weights=[1, 0.5])
+    assert dict(zip(*weighted)) == pytest.approx({1: 1.0, 2: 0.75})
+    # empty places, scores of 0 and less, a repeated document has its first score
+    fused = score_fusion([([5, -1, 6, 7, 5], [2.0, np.nan, 0.0, -1.0, 1.0])])
+    assert fused.documents == [5]
+    assert score_fusion([]).documents == []
+    assert score_fusion([([], [])]).documents == []
+    # scales do not matter
+    one = score_fusion([([1, 2, 3], [3, 2, 1]), ([3, 2], [5, 1])])
+    other = score_fusion([([1, 2, 3], [300, 200, 100]), ([3, 2], [0.5, 0.1])])
+    np.testing.assert_allclose(one.scores, other.scores)
+    with pytest.raises(ValueError, match="weights must hold 1"):
+        score_fusion([([1], [1.0])], weights=[1, 2])

@@ -5,7 +5,13 @@ import sys
 import pytest
 
 from pansophy.text import read_html, read_pdf
-from pansophy.text.readers import document_kind, is_binary, read_text_blocks
+from pansophy.text.readers import (
+    decode_text,
+    document_kind,
+    has_wide_characters,
+    is_binary,
+    read_text_blocks,
+)
 
 
 @pytest.mark.parametrize("size", [1, 5, 16, 1000])
@@ -80,3 +86,40 @@ def test_pdf(tmp_path):
     found = read_pdf(tmp_path / "a.pdf")
     assert found.title == "Blank"
     assert found.lines == [1, 2]
+
+
+def test_encodings(tmp_path):
+    assert decode_text("Ä €".encode("utf-16")) == "Ä €"
+    assert decode_text("Ä €".encode("utf-32")) == "Ä €"
+    assert decode_text("Ä €".encode("utf-8-sig")) == "Ä €"
+    assert decode_text("Ä €".encode("cp1252")) == "Ä €"
+    # what is no character of Windows-1252 either
+    assert decode_text(b"a\x81b") == "a\ufffdb"
+    data = bytes(range(256))
+    assert len(decode_text(data)) == 256
+    for name, content in {"wide.txt": "ab".encode("utf-16"), "zero": b"a\0"}.items():
+        (tmp_path / name).write_bytes(content)
+    assert not is_binary(tmp_path / "wide.txt")
+    assert has_wide_characters(tmp_path / "wide.txt")
+    assert is_binary(tmp_path / "zero")
+
+
+def test_lines_longer_than_a_block(tmp_path):
+    path = tmp_path / "long.txt"
+    for text in ("é日" * 500, "a" * 1000, "😀" * 300):
+        path.write_text(text, "utf-8")
+        blocks = list(read_text_blocks(path, 7))
+        assert len(blocks) > 3
+        assert "".join(b.text for b in blocks) == text  # no character is cut
+        at = 0
+        for block in blocks:
+            assert block.start == at
+            at += len(block.text.encode())
+    path.write_bytes(b"\x80" * 100)  # no first byte of a character at all
+    whole = "".join(b.text for b in read_text_blocks(path, 7))
+    assert whole.encode("utf-8", "surrogateescape") == b"\x80" * 100
+
+
+def test_markup_that_the_parser_refuses():
+    with pytest.raises(ValueError, match="cannot be read as HTML"):
+        read_html("<![x]> text")

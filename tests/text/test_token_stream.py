@@ -8,7 +8,7 @@ from pansophy.text.token_stream import (
     SpooledDocuments,
     TextDocuments,
     TokenWriter,
-    text_blocks,
+    document_blocks,
     token_type,
     write_token_streams,
 )
@@ -43,8 +43,8 @@ def test_large_vocabularies_take_four_bytes():
 def test_an_iterator_is_kept_for_a_second_pass(tmp_path):
     texts = ["one", "zwei\nund", "日本", ""]
     spooled = SpooledDocuments(TextDocuments(iter(texts)), tmp_path / "texts")
-    assert list(text_blocks(spooled)) == texts
-    assert list(text_blocks(spooled)) == texts
+    assert list(document_blocks(spooled)) == texts
+    assert list(document_blocks(spooled)) == texts
 
 
 def test_folders_and_files(tmp_path):
@@ -52,9 +52,9 @@ def test_folders_and_files(tmp_path):
     (tmp_path / "a" / "1.txt").write_text("one", "utf-8")
     (tmp_path / "a" / "2.md").write_text("two", "utf-8")
     (tmp_path / "3.txt").write_text("three", "utf-8")
-    assert list(text_blocks(FileDocuments(tmp_path))) == ["three", "one"]
-    assert list(text_blocks(FileDocuments([tmp_path / "a" / "2.md"]))) == ["two"]
-    assert list(text_blocks(FileDocuments(tmp_path, "*.md"))) == ["two"]
+    assert list(document_blocks(FileDocuments(tmp_path))) == ["three", "one"]
+    assert list(document_blocks(FileDocuments([tmp_path / "a" / "2.md"]))) == ["two"]
+    assert list(document_blocks(FileDocuments(tmp_path, "*.md"))) == ["two"]
     with pytest.raises(ValueError, match=r"no file called \*\.rst"):
         FileDocuments(tmp_path, "*.rst")
     with pytest.raises(FileNotFoundError, match="no such file"):
@@ -63,4 +63,4 @@ def test_folders_and_files(tmp_path):
 
 def test_texts_must_be_texts():
     with pytest.raises(ValueError, match="texts must be str, got 3"):
-        list(text_blocks(TextDocuments(["a", 3])))
+        list(document_blocks(TextDocuments(["a", 3])))

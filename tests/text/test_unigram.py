@@ -15,8 +15,8 @@ from pansophy.text.unigram import (
     WeightedPieces,
     fit_scores,
     frequent_substrings,
-    removal_losses,
     token_lattice,
+    token_removal_losses,
 )
 from tests.oracles.unigram import (
     all_segmentations,
@@ -112,7 +112,7 @@ def test_substrings_are_counted(rng):
 def test_losses_of_removal():
     tokens = [b"a", b"b", b"ab", b"ba"]
     scores = np.log([0.2, 0.2, 0.5, 0.1])
-    losses = removal_losses(tokens, scores, weighted([b"ab", b"abab"], [3, 2]))
+    losses = token_removal_losses(tokens, scores, weighted([b"ab", b"abab"], [3, 2]))
     assert losses[:2].tolist() == [np.inf, np.inf]
     # "ab" is used 3 + 2 * 2 times; without it a and b take its place
     assert losses[2] == pytest.approx(7 * (np.log(0.5) - np.log(0.04)))

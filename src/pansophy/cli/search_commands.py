@@ -92,7 +92,7 @@ def index(
             "also": tuple(
                 s if s.startswith(".") else f".{s}" for s in split_names(also) or ()
             ),
-            "n_components": 64 if vectors else 0,
+            "n_components": 128 if vectors else 0,
         }
         if (place / "settings.json").is_file():
             made = FolderIndex(place)

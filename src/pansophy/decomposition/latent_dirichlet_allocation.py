@@ -1,6 +1,6 @@
 """Latent Dirichlet allocation by variational Bayes, for all documents or in batches.
 
-The model is that of `text/latent_dirichlet_allocation.py`, which samples it: documents
+The model is that of `text/gibbs_lda.py`, which samples it: documents
 mix topics, theta_d ~ Dirichlet(alpha), topics draw words, beta_k ~ Dirichlet(eta). Here
 the posterior is approximated by independent distributions, theta_d ~ Dirichlet(gamma_d)
 and beta_k ~ Dirichlet(lambda_k), that raise a lower bound of log p(words):

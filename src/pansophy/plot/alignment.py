@@ -18,7 +18,7 @@ def alignment(a, b=None, *, ax=None, **options):
 
     Parameters
     ----------
-    a : Alignment, or the first sequence
+    a : StringAlignment, or the first sequence
         What `text.edit_alignment` gives.
     b : sequence, optional
         The second sequence.
@@ -39,14 +39,14 @@ def alignment(a, b=None, *, ax=None, **options):
     """
     from matplotlib.patches import Rectangle
 
-    from ..text import Alignment, edit_alignment
+    from ..text import StringAlignment, edit_alignment
 
-    if isinstance(a, Alignment):
+    if isinstance(a, StringAlignment):
         if b is not None or options:
-            raise ValueError("an Alignment is drawn as it is: give nothing else.")
+            raise ValueError("a StringAlignment is drawn as it is: give nothing else.")
         found = a
     elif b is None:
-        raise ValueError("plot.alignment needs two sequences, or an Alignment.")
+        raise ValueError("plot.alignment needs two sequences, or a StringAlignment.")
     else:
         found = edit_alignment(a, b, **options)
     ax = get_axes(ax)

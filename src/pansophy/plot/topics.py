@@ -18,8 +18,8 @@ def topics(model, terms, *, n_words=8, shares=None, ax=None):
     Parameters
     ----------
     model : fitted topic model or array of shape (K, V)
-        Something with `components_` (PLSA, LatentDirichletAllocation, NMF), or the
-        weights of words themselves.
+        Something with `components_` (PLSA, GibbsLDA, LatentDirichletAllocation, NMF),
+        or the weights of words themselves.
     terms : sequence of V names
         Such as `get_feature_names_out()` of the vectorizer.
     n_words : int

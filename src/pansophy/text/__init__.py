@@ -52,6 +52,12 @@ if TYPE_CHECKING:
         IndexReport,
         Passage,
     )
+    from .gibbs_lda import (
+        GibbsLDA,
+        sample_topic_corpus,
+        top_words,
+        topic_coherence,
+    )
     from .glove import (
         GloVe,
     )
@@ -65,15 +71,9 @@ if TYPE_CHECKING:
     from .language_model import (
         LanguageModel,
         bits_per_byte,
-        cross_entropy,
         generate,
         perplexity,
-    )
-    from .latent_dirichlet_allocation import (
-        LatentDirichletAllocation,
-        sample_topic_corpus,
-        top_words,
-        topic_coherence,
+        token_cross_entropy,
     )
     from .lsa import (
         LSA,
@@ -101,11 +101,12 @@ if TYPE_CHECKING:
     )
     from .rag import (
         RAG,
-        Answer,
+        CitedAnswer,
     )
     from .rank_fusion import (
         FusedRanking,
         reciprocal_rank_fusion,
+        score_fusion,
     )
     from .readers import (
         ExtractedText,
@@ -139,13 +140,16 @@ if TYPE_CHECKING:
         SpellCorrector,
     )
     from .string_distances import (
-        Alignment,
+        StringAlignment,
         edit_alignment,
         edit_distance,
         edit_distances,
         jaro_similarity,
         jaro_winkler_similarity,
         longest_common_subsequence,
+    )
+    from .subword_lsa import (
+        SubwordLSA,
     )
     from .tfidf import (
         TfidfTransformer,
@@ -172,13 +176,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Alignment",
-    "Answer",
     "BM25",
     "BM25Index",
     "BPE",
     "CRFTagger",
     "Chunk",
+    "CitedAnswer",
     "Cooccurrence",
     "CountVectorizer",
     "Encoding",
@@ -186,6 +189,7 @@ __all__ = [
     "ExtractedText",
     "FolderIndex",
     "FusedRanking",
+    "GibbsLDA",
     "GloVe",
     "Grammar",
     "HMMTagger",
@@ -194,7 +198,6 @@ __all__ = [
     "IndexSettings",
     "LSA",
     "LanguageModel",
-    "LatentDirichletAllocation",
     "NGramModel",
     "NameMatches",
     "NormalizedText",
@@ -213,7 +216,9 @@ __all__ = [
     "SpanReport",
     "SpanScore",
     "SpellCorrector",
+    "StringAlignment",
     "StringSet",
+    "SubwordLSA",
     "TfidfTransformer",
     "TfidfVectorizer",
     "Tokenizer",
@@ -225,7 +230,6 @@ __all__ = [
     "bits_per_byte",
     "collocations",
     "cooccurrence",
-    "cross_entropy",
     "edit_alignment",
     "edit_distance",
     "edit_distances",
@@ -245,6 +249,7 @@ __all__ = [
     "remove_stop_words",
     "retrieval_difference",
     "sample_topic_corpus",
+    "score_fusion",
     "sentence_features",
     "span_report",
     "spans_to_tags",
@@ -254,6 +259,7 @@ __all__ = [
     "tags_to_spans",
     "term_frequency",
     "title_questions",
+    "token_cross_entropy",
     "top_words",
     "topic_coherence",
     "word_shape",
@@ -305,12 +311,12 @@ HOMES = {
     "language_model": (
         "LanguageModel",
         "bits_per_byte",
-        "cross_entropy",
+        "token_cross_entropy",
         "generate",
         "perplexity",
     ),
-    "latent_dirichlet_allocation": (
-        "LatentDirichletAllocation",
+    "gibbs_lda": (
+        "GibbsLDA",
         "sample_topic_corpus",
         "top_words",
         "topic_coherence",
@@ -334,12 +340,13 @@ HOMES = {
         "split_text",
     ),
     "rag": (
-        "Answer",
+        "CitedAnswer",
         "RAG",
     ),
     "rank_fusion": (
         "FusedRanking",
         "reciprocal_rank_fusion",
+        "score_fusion",
     ),
     "readers": (
         "ExtractedText",
@@ -369,7 +376,7 @@ HOMES = {
     ),
     "spell_corrector": ("SpellCorrector",),
     "string_distances": (
-        "Alignment",
+        "StringAlignment",
         "edit_alignment",
         "edit_distance",
         "edit_distances",
@@ -377,6 +384,7 @@ HOMES = {
         "jaro_winkler_similarity",
         "longest_common_subsequence",
     ),
+    "subword_lsa": ("SubwordLSA",),
     "tfidf": (
         "TfidfTransformer",
         "TfidfVectorizer",

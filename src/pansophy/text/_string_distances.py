@@ -149,7 +149,7 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
 
 
 @compiled
-def edit_table(a, b, insert, delete, substitute, transpose, table):
+def fill_edit_table(a, b, insert, delete, substitute, transpose, table):
     """Least costs of turning a[:i] into b[:j], for all i and j.
 
     `substitute[x, y]` is the cost of x -> y (0 where equal); `transpose`, if not

@@ -271,6 +271,15 @@ def check_documents(documents):
     return documents
 
 
+def check_sentence(sentence):
+    """A text or a list of words, as it is; anything else is refused."""
+    if isinstance(sentence, bytes) or not hasattr(sentence, "__iter__"):
+        raise ValueError(
+            f"a sentence must be a text or a list of words, got {sentence!r}."
+        )
+    return sentence
+
+
 def normalize_text(text, accents=None, lower=False):
     """A text in lower case, without accents."""
     if lower:

@@ -57,6 +57,7 @@ from .bm25_formulas import (
     SearchResult,
     TermFormula,
     check_query,
+    query_list,
 )
 from .count_vectorizer import CountVectorizer, document_matrix
 from .token_table import DocumentIds, IdCounter, concatenate_documents
@@ -366,7 +367,7 @@ class BM25(TextInput, Estimator):
             Threads for a list of queries.
         """
         check_is_fitted(self, "segments_")
-        queries = [queries] if isinstance(queries, str) else list(queries)
+        queries = query_list(queries)
         queries = [check_query(query) for query in queries]
         k = min(check_count("k", k), max(1, len(self.is_live_)))
         if any('"' in query for query in queries):

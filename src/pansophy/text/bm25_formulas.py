@@ -103,6 +103,12 @@ class TermFormula(NamedTuple):
         return self.k1 + 1 - (self.absent() if kind == 2 else 0.0)
 
 
+def query_list(queries) -> list:
+    """One query or several as a list."""
+    is_one = isinstance(queries, str) or not hasattr(queries, "__iter__")
+    return [queries] if is_one else list(queries)
+
+
 def check_query(query) -> str:
     """Refuse a query that is not text."""
     if not isinstance(query, str):

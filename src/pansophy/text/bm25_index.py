@@ -16,7 +16,8 @@ Documents are added in runs of bounded memory. A run becomes a segment with its 
 order; segments are merged as sorted streams, a range of terms at a time, when there are
 many. A deleted document is marked and left out at the next merge. The file `index.json`
 says which segments there are and is replaced in one step, so that an interruption
-leaves the index as it was before the last run.
+leaves the index as it was before the last run. One process writes at a time, while
+others search: they see the index as it was when they opened it.
 
 A query adds up its terms from rare to frequent. With R the most that the terms still to
 come can add, and v the k-th best score so far, documents that have not occurred yet are
@@ -32,6 +33,8 @@ Cost      build O(characters) and O(postings log) to merge, memory of one run; a
 Refs      [Robertson2009]; [Turtle1995] MaxScore; [Witten1999] sorted runs
 """
 
+import contextlib
+import functools
 import itertools
 import json
 import re
@@ -45,13 +48,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.atomic_files import replacing_file, write_text_file
+from ..core.folder_lock import holding_folder
 from ..params import ParameterError, check_count
-from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query
+from .bm25_formulas import METHODS, SearchResult, TermFormula, check_query, query_list
 
 FORMAT = 1
 SEGMENTS = 8  # more are merged
 RUN_TOKENS = 3_000_000  # tokens whose postings are made in memory
 MERGED_POSTINGS = 2_000_000  # that are in memory at a time while merging
+DENSE_SHARE = 16  # a prefix has dense postings with one for so many documents
 WORD = re.compile(r"\b\w\w+\b")
 QUOTED = re.compile(r'"([^"]*)"')
 
@@ -70,10 +75,20 @@ def query_words(text) -> list[str]:
 
 
 def map_array(path, dtype):
-    """An array in a file, mapped; one that is not there is empty."""
-    if not path.exists() or path.stat().st_size == 0:
+    """An array in a file, mapped; one that is not there is empty.
+
+    Raises
+    ------
+    FileNotFoundError
+        If its folder is not there: it was merged with others.
+    """
+    n = path.stat().st_size // np.dtype(dtype).itemsize if path.exists() else 0
+    if n == 0:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path.parent} is not there any more.")
         return np.empty(0, dtype)
-    return np.memmap(path, dtype, mode="r").view(np.ndarray)  # indexing is quicker
+    mapped = np.memmap(path, dtype, mode="r", shape=(n,))
+    return mapped.view(np.ndarray)  # indexing is quicker
 
 
 class SortedTerms:
@@ -199,6 +214,10 @@ class Segment:
         counts = self.counts[cut]
         if j == i + 1 or not len(documents):
             return documents, counts
+        if len(documents) > self.n // DENSE_SHARE:  # adding up is quicker than sorting
+            sums = np.bincount(documents - self.first, counts, self.n)
+            held = np.flatnonzero(sums)
+            return (held + self.first).astype(np.int32), sums[held].astype(np.float32)
         order = np.argsort(documents, kind="stable")
         documents = documents[order]
         first = np.flatnonzero(np.diff(documents, prepend=-1))
@@ -239,6 +258,10 @@ class TermPostings(NamedTuple):
     counts: np.ndarray
     weight: float  # idf times how often the term is in the query
 
+    def restricted(self, kept) -> "TermPostings":
+        """The postings that a mask keeps."""
+        return self._replace(documents=self.documents[kept], counts=self.counts[kept])
+
 
 class BM25Index:
     """BM25 search in a folder on disk, which is mapped and not read into memory.
@@ -274,14 +297,20 @@ class BM25Index:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self._read()
+
+    def _read(self):
+        """Read index.json, at first or after another process has replaced it."""
         path = self.folder / "index.json"
         if not path.is_file():
             raise FileNotFoundError(f"{self.folder} is not an index of documents.")
-        content = json.loads(path.read_text("utf-8"))
+        self._version = path.stat().st_mtime_ns, path.stat().st_ino
+        content = read_index_json(path)
         if content.get("format") != FORMAT:
             raise ValueError(
                 f"{path} has format {content.get('format')!r}, {FORMAT} is read here."
             )
+        self.__dict__.pop("is_live", None)
         self.settings = IndexSettings(**content["settings"])
         self.size = int(content["size"])  # documents ever added
         self.n_documents = int(content["n_documents"])
@@ -326,6 +355,15 @@ class BM25Index:
     def __len__(self):
         return self.n_documents
 
+    @contextlib.contextmanager
+    def _writing(self):
+        """Holds the folder, and reads what other processes have done to it."""
+        with holding_folder(self.folder):
+            status = (self.folder / "index.json").stat()
+            if self._version != (status.st_mtime_ns, status.st_ino):
+                self._read()
+            yield
+
     def _segment(self, name, first, n) -> Segment:
         folder = self.folder / name
         return Segment(folder, first, n, self.settings.is_weighted)
@@ -345,7 +383,9 @@ class BM25Index:
                 for s in self._segments
             ],
         }
-        write_text_file(self.folder / "index.json", json.dumps(content, indent=1))
+        path = self.folder / "index.json"
+        write_text_file(path, json.dumps(content, indent=1))
+        self._version = path.stat().st_mtime_ns, path.stat().st_ino
         for path in self.folder.glob("segment-*"):
             if path.name not in names:
                 shutil.rmtree(path, ignore_errors=True)
@@ -353,10 +393,18 @@ class BM25Index:
     @cached_property
     def is_live(self):
         """Which of the documents ever added have not been deleted."""
-        dead = map_array(self.folder / "deleted.bin", np.int64)
         live = np.ones(self.size, dtype=bool)
-        live[dead[dead < self.size]] = False
+        live[self._deleted()] = False
         return live
+
+    def _deleted(self):
+        """Numbers of the deleted documents, in the order in which they were deleted.
+
+        There may be more in the file, of a deletion that was interrupted before
+        `index.json` was written.
+        """
+        listed = map_array(self.folder / "deleted.bin", np.int64)
+        return np.asarray(listed[: self.size - self.n_documents])
 
     @property
     def _has_deleted(self):
@@ -384,26 +432,31 @@ class BM25Index:
 
         if isinstance(documents, str):
             raise ValueError("documents must be a list of texts, not one text.")
-        first = self.size
-        for run in document_runs(documents, self.settings, RUN_TOKENS):
-            folder = self._new_folder()
-            write_run(run, folder, self.size, self.settings)
-            n = len(run.lengths)
-            self._segments.append(self._segment(folder.name, self.size, n))
-            self.size += n
-            self.n_documents += n
-            self._total_length += float(run.lengths.sum(dtype=float))
-            self.__dict__.pop("is_live", None)
-            self._write()
-        if merge:
-            self.merge_segments()
+        with self._writing():
+            first = self.size
+            for run in document_runs(documents, self.settings, RUN_TOKENS):
+                folder = self._new_folder()
+                write_run(run, folder, self.size, self.settings)
+                n = len(run.lengths)
+                self._segments.append(self._segment(folder.name, self.size, n))
+                self.size += n
+                self.n_documents += n
+                self._total_length += float(run.lengths.sum(dtype=float))
+                self.__dict__.pop("is_live", None)
+                self._write()
+            if merge:
+                self._merge_segments(SEGMENTS)
         return range(first, self.size)
 
     def delete(self, documents):
         """Take documents out, by their numbers."""
         numbers = np.unique(np.asarray(documents, dtype=np.int64).ravel())
-        if not len(numbers):
-            return self
+        if len(numbers):
+            with self._writing():
+                self._delete(numbers)
+        return self
+
+    def _delete(self, numbers):
         live = self.is_live
         known = (numbers >= 0) & (numbers < self.size)
         wrong = [int(d) for d in numbers if not (0 <= d < self.size and live[d])]
@@ -415,22 +468,27 @@ class BM25Index:
             ]
             gone = segment.lengths[inside - segment.first]
             self._total_length -= float(gone.sum(dtype=float))
-        live[numbers] = False
+        listed = np.concatenate([self._deleted(), numbers])
         with replacing_file(self.folder / "deleted.bin") as draft:
-            np.flatnonzero(~live).astype(np.int64).tofile(draft)
+            listed.astype(np.int64).tofile(draft)
+        live[numbers] = False
         self.n_documents -= len(numbers)
         self._write()
-        return self
 
     def merge_segments(self, most=SEGMENTS):
         """Merge neighbouring segments until there are at most so many.
 
         1 leaves one segment without the postings of deleted documents.
         """
-        from .bm25_runs import merge_runs
-
         most = check_count("most", most)
+        with self._writing():
+            self._merge_segments(most)
+        return self
+
+    def _merge_segments(self, most):
         while len(self._segments) > most or (most == 1 and self._has_dead_postings()):
+            from .bm25_runs import merge_runs
+
             first, count = self._cheapest_merge(most)
             chosen = self._segments[first : first + count]
             folder = self._new_folder()
@@ -439,7 +497,6 @@ class BM25Index:
             made = self._segment(folder.name, chosen[0].first, n)
             self._segments[first : first + count] = [made]
             self._write()
-        return self
 
     def _has_dead_postings(self):
         """Whether the only segment holds postings of deleted documents."""
@@ -490,8 +547,11 @@ class BM25Index:
             documents, counts = documents[live], counts[live]
         return documents, counts
 
-    def _terms_of_query(self, query, prefix) -> list[TermPostings]:
-        """Postings of the terms and phrases of a query, rare ones first."""
+    def _terms_of_query(self, query, prefix, all_phrases) -> list[TermPostings]:
+        """Postings of the terms and phrases of a query, rare ones first.
+
+        With `all_phrases` those of documents that hold every phrase.
+        """
         words = Counter(w[:prefix] for w in query_words(QUOTED.sub(" ", query)))
         found = [
             (
@@ -502,14 +562,22 @@ class BM25Index:
             )
             for w, n in words.items()
         ]
-        for phrase in QUOTED.findall(query):
-            found.append((self._phrase_postings(query_words(phrase)), 1))
+        phrases = [
+            self._phrase_postings(words)
+            for words in map(query_words, QUOTED.findall(query))
+            if words or not all_phrases
+        ]
+        found += [(postings, 1) for postings in phrases]
         formula = self.settings.formula()
         terms = [
             TermPostings(d, c, times * float(formula.idf(self.n_documents, len(d))))
             for (d, c), times in found
             if len(d)
         ]
+        if all_phrases and phrases:
+            holders = functools.reduce(np.intersect1d, [d for d, _ in phrases])
+            terms = [t.restricted(np.isin(t.documents, holders)) for t in terms]
+            terms = [t for t in terms if len(t.documents)]
         return sorted(terms, key=lambda t: len(t.documents))
 
     def _phrase_postings(self, words):
@@ -535,7 +603,7 @@ class BM25Index:
                 counts[at] = count_run(s.tokens_of(int(holders[at])), ids)
         return holders[counts > 0], counts[counts > 0]
 
-    def search(self, queries, k=10, *, prefix=None) -> SearchResult:
+    def search(self, queries, k=10, *, prefix=None, all_phrases=False) -> SearchResult:
         """The k best documents of each query that share a term with it.
 
         Parameters
@@ -546,22 +614,30 @@ class BM25Index:
         prefix : int or None, default=None
             Words with the same first letters, so many, are the same term; phrases
             remain exact. It joins forms of a word as a stemmer does.
+        all_phrases : bool, default=False
+            Whether documents must hold all phrases in quotation marks.
         """
         if prefix is not None:
             check_count("prefix", prefix)
-        queries = [queries] if isinstance(queries, str) else list(queries)
+        queries = query_list(queries)
         k = min(check_count("k", k), max(1, self.size))
         best = np.full((len(queries), k), -1, np.int64)
         scores = np.full((len(queries), k), np.nan)
         for row, query in enumerate(queries):
-            documents, values = self._best(check_query(query), k, prefix)
+            try:
+                documents, values = self._best(
+                    check_query(query), k, prefix, all_phrases
+                )
+            except FileNotFoundError:  # another process has merged segments
+                self._read()
+                documents, values = self._best(query, k, prefix, all_phrases)
             best[row, : len(documents)] = documents
             scores[row, : len(documents)] = values
         return SearchResult(best, scores)
 
-    def _best(self, query, k, prefix):
+    def _best(self, query, k, prefix, all_phrases):
         """Documents and scores of the k best for one query."""
-        terms = self._terms_of_query(query, prefix)
+        terms = self._terms_of_query(query, prefix, all_phrases)
         formula = self.settings.formula()
         largest = formula.largest_gain()
         bounds = [max(0.0, t.weight) * largest for t in terms]
@@ -632,6 +708,14 @@ class Candidates:
             self.documents, values = self.documents[chosen], values[chosen]
         order = np.lexsort((self.documents, -values))[:k]
         return self.documents[order], values[order]
+
+
+def read_index_json(path) -> dict:
+    """The content of a file of JSON that belongs to an index."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged; make the index anew.") from error
 
 
 def encode_term(word) -> bytes:

@@ -25,7 +25,7 @@ COPIED_TOKENS = 1 << 22
 FIELD_BORDER = -1  # between the fields of a document, where no phrase goes across
 
 
-class Run(NamedTuple):
+class PostingRun(NamedTuple):
     """Documents in memory: terms in order, their postings, lengths and tokens."""
 
     terms: list[bytes]
@@ -75,7 +75,7 @@ class RunBuilder:
             )
         return [[d.get(field, "") for d in documents] for field in weights]
 
-    def run(self) -> Run:
+    def run(self) -> PostingRun:
         """The documents so far."""
         texts = [encode_term(t) for t in self.analysis.terms()]
         order = sorted(range(len(texts)), key=texts.__getitem__)
@@ -92,7 +92,9 @@ class RunBuilder:
             ids = np.where(known, rank[np.where(known, found.ids, 0)], FIELD_BORDER)
             tokens = DocumentIds(ids.astype(np.int32), found.ends)
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.float32)
-        return Run([texts[i] for i in order], loops.Postings(*made), lengths, tokens)
+        return PostingRun(
+            [texts[i] for i in order], loops.Postings(*made), lengths, tokens
+        )
 
 
 def join_fields(fields) -> DocumentIds:
@@ -129,7 +131,7 @@ def blocks_of_documents(documents):
 
 
 def document_runs(documents, settings, run_tokens):
-    """`Run`s of documents of about so many tokens each."""
+    """`PostingRun`s of documents of about so many tokens each."""
     builder = RunBuilder(settings)
     is_empty = True
     for block in blocks_of_documents(documents):
@@ -150,7 +152,7 @@ def count_array(counts, settings):
     return np.minimum(counts, np.iinfo(np.uint16).max).astype(np.uint16)
 
 
-def write_run(run: Run, folder, first, settings) -> None:
+def write_run(run: PostingRun, folder, first, settings) -> None:
     """Write a run as a segment whose documents are numbered from `first`."""
     SortedTerms.write(folder, run.terms)
     run.postings.starts.tofile(folder / "starts.bin")

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 from ..params import ParameterError, check_count
 
 SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*\s+|\n[ \t]*\n\s*")
-WORD_RUN = re.compile(r"\S+")
+LONGEST_WORD = 200  # characters; what is longer (data without blanks) counts as several
+WORD_RUN = re.compile(rf"\S{{1,{LONGEST_WORD}}}")
 HEADING = re.compile(
     r"^(?P<marks>\#{1,6})[ \t]+(?P<title>[^\n]+?)[ \t]*\#*[ \t]*$"
     r"|^(?P<over>[^\s#>*\-+|][^\n]*)\n(?P<line>=+|-{3,})[ \t]*$",
@@ -97,7 +98,15 @@ def sections_of(text, opened: list[Heading]):
 
 def most_words(text, start, end) -> int:
     """A number that the words of a part of a text do not exceed, by its blanks."""
-    return sum(text.count(blank, start, end) for blank in " \n\t") + 1
+    blanks = sum(text.count(blank, start, end) for blank in " \n\t")
+    return blanks + 1 + (end - start) // LONGEST_WORD
+
+
+def count_words(text, start, end) -> int:
+    """Words of a part of a text, in which one that is too long is several."""
+    if end - start <= LONGEST_WORD:
+        return len(text[start:end].split())
+    return sum(1 for _ in WORD_RUN.finditer(text, start, end))
 
 
 def windows_of_words(text, start, end, size, overlap):
@@ -117,7 +126,7 @@ def sentence_spans(text, start, end, size):
     for stop in [*ends, end]:
         if stop <= at:
             continue
-        n = len(text[at:stop].split())
+        n = count_words(text, at, stop)
         if n > size:
             for a, b in windows_of_words(text, at, stop, size, 0):
                 yield a, b, size

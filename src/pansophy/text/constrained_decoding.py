@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol
 
 
-class Constraint(Protocol):
+class DecodingConstraint(Protocol):
     """Reads a text byte by byte, eq. (1)."""
 
     start: Any
@@ -273,7 +273,7 @@ def nullable_names(rules) -> set[str]:
     return found
 
 
-def accepts_text(constraint: Constraint, text: str) -> bool:
+def accepts_text(constraint: DecodingConstraint, text: str) -> bool:
     """Whether a constraint reads a whole text."""
     state = constraint.start
     for byte in text.encode():
@@ -302,7 +302,7 @@ class TokenTree:
 
 
 def allowed_tokens(
-    tokens: Iterable[bytes], constraint: Constraint, end: int
+    tokens: Iterable[bytes], constraint: DecodingConstraint, end: int
 ) -> Callable[[tuple], list[int]]:
     """The tokens that may follow others under a constraint.
 

@@ -47,7 +47,7 @@ def count_by_python(analyze, documents, vocabulary=None):
     return DocumentCounts(*arrays), ids
 
 
-def select_columns(counts, columns) -> DocumentCounts:
+def select_terms(counts, columns) -> DocumentCounts:
     """Counts with ids replaced by columns[id], without those of -1, sorted in a row."""
     new = columns[counts.indices]
     keep = new >= 0
@@ -178,7 +178,7 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         self.vocabulary_ = {term: j for j, (term, _) in enumerate(ordered)}
         columns = np.full(len(terms), -1, np.int64)
         columns[[i for _, i in ordered]] = np.arange(len(ordered))
-        return self._matrix(select_columns(counts, columns))
+        return self._matrix(select_terms(counts, columns))
 
     def _count_known(self, documents):
         """Matrix of counts of the terms of `vocabulary_`."""
@@ -186,13 +186,13 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
             analyze = self.build_analyzer()
             counts, _ = count_by_python(analyze, documents, self.vocabulary_)
             everything = np.arange(len(self.vocabulary_))
-            return self._matrix(select_columns(counts, everything))
+            return self._matrix(select_terms(counts, everything))
         analysis = self._analysis()
         analysis.fix_vocabulary(self._terms_by_column())
         counter = IdCounter()
         for block in analysis.blocks(documents):
             counter.add(block, analysis.size)
-        return self._matrix(select_columns(counter.result(), analysis.columns))
+        return self._matrix(select_terms(counter.result(), analysis.columns))
 
     def _matrix(self, counts):
         if self.binary:

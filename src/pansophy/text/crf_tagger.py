@@ -7,23 +7,27 @@ Refs      [Lafferty2001]
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
+from ..core.filtering import smooth_chain, viterbi
 from ..graphical.chain_crf import ChainCRF
 from ..params import Count, Flag, Natural, NonNegative, Verbosity, check_params
-from ..persist.saved_state import Part, saved_state
+from ..persist.saved_state import FloatArray, Part, saved_state
 from .word_features import (
     check_sentences,
     check_tags,
+    class_weight_offsets,
     sentence_features,
+    split_by_sentence,
     tag_accuracy,
 )
 
 
-@saved_state(crf_=Part(ChainCRF))
+@saved_state(crf_=Part(ChainCRF), tag_offsets_=FloatArray("tags"))
 @dataclass(eq=False, repr=False)
 class CRFTagger(Estimator):
     """Tags of words by a linear-chain conditional random field.
@@ -40,6 +44,8 @@ class CRFTagger(Estimator):
         Whether pairs of tags that never occur have weights too.
     max_iterations : int or None, default=None
         None is 1000.
+    class_weight : dict, "balanced" or None, default=None
+        Factors c of the tags, eq. (1) of `text.word_features`.
     verbose : int, default=0
 
     Attributes
@@ -47,6 +53,8 @@ class CRFTagger(Estimator):
     classes_ : array of shape (k,)
         The tags, sorted.
     crf_ : ChainCRF
+    tag_offsets_ : array of shape (k,)
+        log c.
 
     Examples
     --------
@@ -64,6 +72,7 @@ class CRFTagger(Estimator):
     min_freq: NonNegative = 0.0
     all_possible_transitions: Flag = True
     max_iterations: Count | None = None
+    class_weight: dict | Literal["balanced"] | None = None
     verbose: Verbosity = 0
 
     def fit(self, sentences, tags):
@@ -86,21 +95,34 @@ class CRFTagger(Estimator):
             verbose=self.verbose,
         ).fit(self._features(sentences), labels)
         self.classes_ = self.crf_.classes_
+        self.tag_offsets_ = class_weight_offsets(
+            self.class_weight, self.classes_, np.concatenate(labels)
+        )
         return self
 
     def _features(self, sentences):
         return [sentence_features(words, self.window) for words in sentences]
 
+    def _weighted_chain(self, sentences):
+        """The chain and the evidence of all words, with the offsets of the tags."""
+        chain, evidence, _ = self.crf_._potentials(self._features(sentences), None)
+        return chain, evidence._replace(
+            log_table=evidence.log_table + self.tag_offsets_
+        )
+
     def predict(self, sentences) -> list[list]:
         """The most probable tags of the words of each sentence."""
         check_is_fitted(self, "crf_")
-        found = self.crf_.predict(self._features(check_sentences(sentences)))
-        return [np.asarray(part).tolist() for part in found]
+        sentences = check_sentences(sentences)
+        tags = self.classes_[viterbi(*self._weighted_chain(sentences))[0]]
+        return [part.tolist() for part in split_by_sentence(tags, sentences)]
 
     def predict_proba(self, sentences) -> list[np.ndarray]:
         """Probability of the tags of every word: an array (words, k) a sentence."""
         check_is_fitted(self, "crf_")
-        return self.crf_.predict_proba(self._features(check_sentences(sentences)))
+        sentences = check_sentences(sentences)
+        P, _ = smooth_chain(*self._weighted_chain(sentences))
+        return split_by_sentence(P, sentences)
 
     def score(self, sentences, tags) -> float:
         """Share of the words with the right tag."""

@@ -10,21 +10,26 @@ folder with
 
 `update` looks at size and time of every file: chunks of new and changed files are
 added, those of changed and vanished files are deleted. Work is committed a batch at a
-time, so that memory is bounded and an interruption loses the last batch alone; a file
-that was not finished is read again.
+time, so that memory is bounded and an interruption, even by kill, loses the last batch
+alone; a file that was not finished is read again. The former version of a changed file
+is found until the new one is there. One process updates an index at a time (a lock of
+the operating system), while others may search in it.
 
 A query ranks chunks by its words, by the first letters of its words and by meaning; the
-rankings are joined by reciprocal rank fusion (`text/rank_fusion.py`) with weights, that
-of meaning small: it adds passages that share no word with the query. Texts of chunks
-are read from the files themselves, those of HTML and PDF from the index.
+rankings are joined by score fusion (`text/rank_fusion.py`), with the cosines of all
+chunks that any of them holds. Texts of chunks are read from the files themselves, those
+of HTML and PDF from the index.
 
 Cost      see `text/bm25_index.py`; reading, memory of a batch
 """
 
 import contextlib
+import itertools
 import json
 import os
+import shutil
 import sqlite3
+import stat
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
@@ -34,23 +39,34 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..core.atomic_files import write_text_file
+from ..core.folder_lock import LOCK_NAME, holding_folder
 from ..params import ParameterError, check_count
-from .bm25_index import BM25Index
+from .bm25_index import QUOTED, BM25Index, read_index_json
 from .chunks import Chunk, check_chunking, split_chunks
-from .rank_fusion import reciprocal_rank_fusion
-from .readers import document_kind, is_binary, read_html, read_pdf, read_text_blocks
+from .rank_fusion import score_fusion
+from .readers import (
+    decode_text,
+    document_kind,
+    has_wide_characters,
+    is_binary,
+    read_html,
+    read_pdf,
+    read_text_blocks,
+    readable_text,
+)
 from .snippets import Snippet, best_snippet
 from .vector_index import VectorIndex
 
-FORMAT = 1
+FORMAT = 2
 BATCH = 24 << 20  # characters of chunks that are added at a time
 SAMPLE = 8000  # chunks that directions of meaning are learned from
 VECTOR_BATCH = 4000  # chunks that become vectors at a time
 FUSED = 100  # best of each ranking that are fused
 PREFIX = 5  # letters in which forms of a word agree
-# of the rankings; meaning decides among passages that words do not tell apart
-FUSION_WEIGHTS = {"words": 1.0, "prefixes": 1.0, "meaning": 0.02}
+FUSION_WEIGHTS = {"words": 0.25, "prefixes": 1.0, "meaning": 0.5}  # of the rankings
 FIELDS = {"title": 2, "text": 1}
+# kinds of files whose text is kept in the index; wide: UTF-16 and UTF-32
+EXTRACTED = {"html", "pdf", "wide text", "wide markdown"}
 TABLES = """
 create table if not exists files(
     id integer primary key, path text unique, size integer, time integer, kind text);
@@ -95,6 +111,7 @@ class IndexReport(NamedTuple):
     chunks: int
     characters: int
     skipped: dict[str, int]
+    first_skipped: dict[str, str] = {}  # a file of each reason
 
     def __str__(self):
         words = [
@@ -103,7 +120,10 @@ class IndexReport(NamedTuple):
             if (n := getattr(self, name))
         ]
         lines = [f"files: {', '.join(words) or 'none'}; {self.chunks} chunks"]
-        lines += [f"left out: {n} {why}" for why, n in sorted(self.skipped.items())]
+        for why, n in sorted(self.skipped.items()):
+            name = self.first_skipped.get(why)
+            example = f" ({name}{', ...' if n > 1 else ''})" if name else ""
+            lines.append(f"left out: {n} {why}{example}")
         return "\n".join(lines)
 
 
@@ -123,21 +143,71 @@ class FolderSettings(NamedTuple):
     size: int = 200
     overlap: int = 0
     also: tuple = ()
-    n_components: int = 64
+    n_components: int = 128
     positions: bool = True
 
 
-def files_below(folder, hidden) -> list[Path]:
-    """All files of a folder but hidden ones and those of an index, sorted."""
+class FoundFile(NamedTuple):
+    """A file that is to be read, and the number of its former version, if any."""
+
+    path: Path
+    name: str
+    kind: str
+    size: int
+    time: int
+    former: int | None = None
+
+
+class SkippedFiles:
+    """How many files are left out for each reason, and the first of them."""
+
+    def __init__(self):
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
+
+    def add(self, reason, name) -> None:
+        """Count a file."""
+        self.counts[reason] += 1
+        self.first.setdefault(reason, str(name))
+
+
+def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
+    """All files of a folder but hidden ones and those of an index, sorted.
+
+    Links to folders are not followed: they may lead back.
+    """
     found = []
-    for root, folders, names in os.walk(folder):
-        folders[:] = sorted(
-            d
-            for d in folders
-            if not d.startswith(".") and Path(root, d).resolve() != hidden
-        )
+
+    def unreadable(error):
+        skipped.add("folders that cannot be read", error.filename)
+
+    for root, folders, names in os.walk(folder, onerror=unreadable):
+        kept = []
+        for name in sorted(folders):
+            path = Path(root, name)
+            if name.startswith("."):
+                continue
+            if path.is_symlink():
+                skipped.add("links to folders", path)
+            elif path.resolve() != hidden:
+                kept.append(name)
+        folders[:] = kept
         found += [Path(root, n) for n in sorted(names) if not n.startswith(".")]
     return found
+
+
+def stored_name(name: str) -> str | bytes:
+    """The name of a file as SQLite takes it: bytes, if it is not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name)
+    return name
+
+
+def name_from_store(stored: str | bytes) -> str:
+    """The name of a file out of SQLite."""
+    return os.fsdecode(stored) if isinstance(stored, bytes) else stored
 
 
 def located_chunks(text, first_byte, settings, line=1, opened=None):
@@ -167,7 +237,7 @@ def byte_length_of(text) -> int:
 
 def shown_text(data: bytes) -> str:
     """Bytes of a file as text that can be printed."""
-    return data.decode("utf-8", "replace")
+    return readable_text(data.decode("utf-8", "surrogateescape"))
 
 
 class FolderIndex:
@@ -204,14 +274,14 @@ class FolderIndex:
         path = self.folder / "settings.json"
         if not path.is_file():
             raise FileNotFoundError(f"{self.folder} is not an index of a folder.")
-        content = json.loads(path.read_text("utf-8"))
+        content = read_index_json(path)
         if content.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is of another version; make the index anew.")
         content["also"] = tuple(content["also"])
         self.settings = FolderSettings(**content)
         self.source = Path(self.settings.source)
         self.words = BM25Index(self.folder / "words")
-        self.database = sqlite3.connect(self.folder / "documents.sqlite")
+        self.database = open_database(self.folder)
 
     @classmethod
     def create(cls, folder, source, **settings) -> "FolderIndex":
@@ -227,7 +297,7 @@ class FolderIndex:
             What chunks are, as in `split_chunks`.
         also : tuple of str
             Further suffixes of plain text, such as ".py".
-        n_components : int, default=64
+        n_components : int, default=128
             Numbers of a vector; 0: no search by meaning.
         positions : bool, default=True
             Whether to keep the order of words, for phrases in quotation marks.
@@ -238,15 +308,16 @@ class FolderIndex:
         if not Path(source).is_dir():
             raise NotADirectoryError(f"{source} is not a folder.")
         folder = Path(folder)
-        BM25Index.create(
-            folder / "words", field_weights=FIELDS, positions=made.positions
-        )
-        with contextlib.closing(
-            sqlite3.connect(folder / "documents.sqlite")
-        ) as database:
-            database.executescript(TABLES)
-        content = {"format": FORMAT, **made._asdict(), "also": list(made.also)}
-        write_text_file(folder / "settings.json", json.dumps(content, indent=1))
+        folder.mkdir(parents=True, exist_ok=True)
+        with holding_folder(folder):
+            remove_unfinished_index(folder)
+            BM25Index.create(
+                folder / "words", field_weights=FIELDS, positions=made.positions
+            )
+            with contextlib.closing(open_database(folder)) as database:
+                database.executescript(TABLES)
+            content = {"format": FORMAT, **made._asdict(), "also": list(made.also)}
+            write_text_file(folder / "settings.json", json.dumps(content, indent=1))
         return cls(folder)
 
     def close(self):
@@ -281,103 +352,133 @@ class FolderIndex:
         """
         if not self.source.is_dir():
             raise NotADirectoryError(f"{self.source} is not a folder.")
-        self._forget_unfinished()
+        with holding_folder(self.folder):
+            self.words = BM25Index(self.folder / "words")  # others may have written
+            # a transaction that goes to disk before its end would lock out searches
+            self.database.execute("pragma cache_spill = off")
+            self._remove_unfinished()
+            made = self._read_files(report)
+            self.words.merge_segments()
+            self._update_vectors()
+        return made._replace(chunks=len(self))
+
+    def _read_files(self, report) -> IndexReport:
+        """Read new and changed files, forget vanished ones."""
         known = {
-            path: (number, size, time)
+            name_from_store(path): (number, size, time)
             for number, path, size, time in self.database.execute(
                 "select id, path, size, time from files"
             )
         }
         counts = Counter()
-        skipped = Counter()
-        waiting = []
-        for path in files_below(self.source, self.folder.resolve()):
+        skipped = SkippedFiles()
+        waiting: list[FoundFile] = []
+        for path in files_below(self.source, self.folder.resolve(), skipped):
             name = path.relative_to(self.source).as_posix()
-            kind = document_kind(path, self.settings.also)
-            why = reason_to_skip(path, kind)
+            kind, why, status = examine_file(path, self.settings.also)
             if why is not None:
-                skipped[why] += 1
+                skipped.add(why, name)
                 continue
-            stat = path.stat()
-            before = known.pop(name, None)
-            if before is not None and before[1:] == (stat.st_size, stat.st_mtime_ns):
+            former = known.pop(name, None)
+            if former is not None and former[1:] == (
+                status.st_size,
+                status.st_mtime_ns,
+            ):
                 counts["unchanged"] += 1
                 continue
-            if before is not None:
-                self._remove_file(before[0])
-            waiting.append((path, name, kind, stat, before is not None))
-        for number, _, _ in known.values():
-            self._remove_file(number)
-            counts["removed"] += 1
-        self.database.commit()
-        made = Batch(self)
-        total = sum(w[3].st_size for w in waiting)
+            number = None if former is None else former[0]
+            size, time = status.st_size, status.st_mtime_ns
+            waiting.append(FoundFile(path, name, kind, size, time, number))
+        counts["removed"] = len(known)
+        total = sum(found.size for found in waiting)
+        batch = ChunkBatch(self)
+        batch.gone += [number for number, _, _ in known.values()]
         done = 0
-        for path, name, kind, stat, was_known in waiting:
-            problem = made.add_file(path, name, kind, stat)
-            done += stat.st_size
+        for found in waiting:
+
+            def progress(n, name=found.name, before=done):
+                if report is not None:
+                    report(before + n, total, name)
+
+            problem = batch.add_file(found, progress)
+            done += found.size
+            progress(0, found.name, done)
             if problem is not None:
-                skipped[problem] += 1
+                skipped.add(problem, found.name)
             else:
-                counts["changed" if was_known else "added"] += 1
-            if report is not None:
-                report(done, total, name)
-        made.flush()
-        self.words.merge_segments()
-        self._update_vectors()
+                counts["added" if found.former is None else "changed"] += 1
+        batch.flush()
         return IndexReport(
             counts["added"],
             counts["changed"],
             counts["removed"],
             counts["unchanged"],
             len(self),
-            made.characters,
-            dict(skipped),
+            batch.characters,
+            dict(skipped.counts),
+            skipped.first,
         )
 
-    def _forget_unfinished(self):
-        """Delete what an interrupted update left: chunks without a file and rows."""
+    def _remove_unfinished(self):
+        """Delete what an interrupted update left half done.
+
+        That are files without a time, files some of whose chunks are gone from the
+        words, and chunks in the words that are of no file.
+        """
         query = "select id from files where time is null"
-        for (number,) in self.database.execute(query).fetchall():
-            self._remove_file(number)
-        rows = self.database.execute("select number from chunks")
-        known = np.fromiter((n for (n,) in rows), np.int64)
-        live = np.flatnonzero(self.words.is_live)
-        self.words.delete(np.setdiff1d(live, known))
-        gone = np.setdiff1d(known, live)
-        self.database.executemany(
-            "delete from chunks where number = ?", ((int(n),) for n in gone)
-        )
+        unfinished = {number for (number,) in self.database.execute(query)}
+        rows = self.database.execute("select number, file from chunks")
+        pairs = np.fromiter(itertools.chain.from_iterable(rows), np.int64)
+        numbers, files = pairs.reshape(-1, 2).T
+        live = self.words.is_live
+        is_lost = numbers >= len(live)
+        is_lost[~is_lost] = ~live[numbers[~is_lost]]
+        unfinished |= set(files[is_lost].tolist())
+        self._remove_files(unfinished)
         self.database.commit()
+        without_file = live.copy()
+        without_file[numbers[~np.isin(files, list(unfinished))]] = False
+        self.words.delete(np.flatnonzero(without_file))
 
-    def _remove_file(self, number):
-        rows = self.database.execute(
-            "select number from chunks where file = ?", (number,)
-        )
-        chunks = np.array([n for (n,) in rows], dtype=np.int64)
-        self.words.delete(chunks[self.words.is_live[chunks]])
-        for table in ("chunks", "texts"):
-            self.database.execute(f"delete from {table} where file = ?", (number,))
-        self.database.execute("delete from files where id = ?", (number,))
+    def _remove_files(self, numbers) -> np.ndarray:
+        """Delete files from the database; the numbers of their chunks."""
+        chunks = []
+        for number in numbers:
+            query = "select number from chunks where file = ?"
+            chunks += self.database.execute(query, (number,)).fetchall()
+            for table in ("chunks", "texts"):
+                self.database.execute(f"delete from {table} where file = ?", (number,))
+            self.database.execute("delete from files where id = ?", (number,))
+        return np.array(chunks, dtype=np.int64).ravel()
 
     def _update_vectors(self):
-        """Vectors of chunks that have none; all anew when there are twice as many."""
+        """Vectors of chunks that have none; all anew when there are twice as many.
+
+        New vectors take the place of the former ones when they are complete.
+        """
         k = self.settings.n_components
         if k == 0 or not len(self):
             return
-        self.__dict__.pop("vectors", None)  # what is searched from now on
         path = self.folder / "vectors"
-        trained = path / "trained.json"
         vectors = None
-        if trained.is_file():
-            before = json.loads(trained.read_text("utf-8"))["size"]
+        if (path / "trained.json").is_file():
+            before = read_index_json(path / "trained.json")["size"]
             if self.words.size < 2 * before:
                 vectors = VectorIndex(path)
-        if vectors is None:
-            vectors = self._new_vectors(path, k)
+        if vectors is not None:
+            self._append_vectors(vectors)
+        else:
+            draft = self.folder / "vectors-draft"
+            vectors = self._new_vectors(draft, k)
             if vectors is None:
                 return
-            write_text_file(trained, json.dumps({"size": self.words.size}))
+            self._append_vectors(vectors)
+            trained = json.dumps({"size": self.words.size})
+            write_text_file(draft / "trained.json", trained)
+            replace_folder(draft, path)
+        self.__dict__.pop("vectors", None)  # what is searched from now on
+
+    def _append_vectors(self, vectors):
         while len(vectors) < self.words.size:
             first = len(vectors)
             numbers = range(first, min(first + VECTOR_BATCH, self.words.size))
@@ -417,13 +518,14 @@ class FolderIndex:
         rows = self.database.execute(
             "select number, file, start, end, line, heading, path, size, time, kind "
             "from chunks join files on files.id = chunks.file "
-            f"where number in ({marks}) order by file, start",
+            f"where path is not null and number in ({marks}) order by file, start",
             numbers,
         ).fetchall()
         found = {}
         with contextlib.ExitStack() as opened:
             sources: dict[int, TextSource] = {}
             for number, file, start, end, line, heading, path, size, time, kind in rows:
+                path = name_from_store(path)
                 if file not in sources:
                     opened.close()  # rows are sorted by file: one at a time is enough
                     source = self._open_text(file, path, size, time, kind)
@@ -444,17 +546,20 @@ class FolderIndex:
     def _open_text(self, file, path, size, time, kind) -> "TextSource":
         full = self.source / path
         try:
-            stat = full.stat()
-            is_stale = time is not None and (stat.st_size, stat.st_mtime_ns) != (
+            status = full.stat()
+            is_stale = time is not None and (status.st_size, status.st_mtime_ns) != (
                 size, time,
             )  # fmt: skip
         except OSError:
             return TextSource(None, b"", True)
-        if kind in ("html", "pdf"):
+        if kind in EXTRACTED:
             query = "select content from texts where file = ?"
             row = self.database.execute(query, (file,)).fetchone()
             return TextSource(None, row[0] if row else b"", is_stale)
-        return TextSource(open(full, "rb"), b"", is_stale)
+        try:
+            return TextSource(open(full, "rb"), b"", is_stale)
+        except OSError:
+            return TextSource(None, b"", True)
 
     def search(self, query, k=10, *, by: SearchKind = "hybrid") -> list[Passage]:
         """The k passages that fit a query best.
@@ -462,7 +567,8 @@ class FolderIndex:
         Parameters
         ----------
         query : str
-            Words, and phrases in quotation marks. Passages must hold the phrases.
+            Words, and phrases in quotation marks. Passages must hold the phrases,
+            unless they are ranked by meaning alone.
         k : int, default=10
         by : {"hybrid", "words", "meaning"}, default="hybrid"
             How passages are ranked; without vectors "hybrid" is "words".
@@ -475,29 +581,45 @@ class FolderIndex:
         ranked = self.rank(query, k, by=by)
         numbers = ranked.documents[:k]
         found = self.passages(numbers, ranked.scores[:k])
-        return [found[n] for n in numbers if n in found]
+        if len(found) < len(numbers):  # an update is under way, or was interrupted
+            found = self.passages(ranked.documents, ranked.scores)
+        return [found[n] for n in ranked.documents if n in found][:k]
 
     def rank(self, query, k=10, *, by: SearchKind = "hybrid"):
         """Numbers of chunks by rank, a `FusedRanking`; see `search`."""
         depth = max(k, FUSED)
-        rankings = []
-        weights = []
-        for name, prefix in (("words", None), ("prefixes", PREFIX)):
-            if by == "words" and prefix is not None:
-                continue
-            if by != "meaning":
-                found = self.words.search(query, depth, prefix=prefix).documents[0]
-                rankings.append([int(d) for d in found if d >= 0])
-                weights.append(FUSION_WEIGHTS[name])
-        if by != "words" and '"' not in query:
-            vectors = self.vectors
-            if vectors is not None:
-                live = self.words.is_live if self.words._has_deleted else None
-                rankings.append(vectors.search(query, depth, live))
-                weights.append(FUSION_WEIGHTS["meaning"])
-            elif by == "meaning":
-                raise ParameterError("the index has no vectors: use by='words'.")
-        return reciprocal_rank_fusion(rankings, weights=weights)
+        rankings = {}
+        if by != "meaning":
+            rankings["words"] = self.words.search(query, depth, all_phrases=True)
+        if by == "hybrid":
+            rankings["prefixes"] = self.words.search(
+                query, depth, prefix=PREFIX, all_phrases=True
+            )
+        pairs = {name: (r.documents[0], r.scores[0]) for name, r in rankings.items()}
+        vectors = None if by == "words" else self.vectors
+        if by == "meaning" and vectors is None:
+            raise ParameterError("the index has no vectors: use by='words'.")
+        if vectors is not None and (by == "meaning" or not QUOTED.search(query)):
+            pairs["meaning"] = self._rank_by_meaning(vectors, query, depth, pairs)
+        return fuse_rankings(pairs)
+
+    def _rank_by_meaning(self, vectors, query, depth, pairs):
+        """(documents, cosines) of the nearest chunks and of those that were found."""
+        live = self.words.is_live if self.words._has_deleted else None
+        z = vectors.vector(query)
+        nearest = vectors.nearest(z, depth, live)
+        others = [documents[documents >= 0] for documents, _ in pairs.values()]
+        both = np.unique(np.concatenate([nearest.documents, *others]))
+        return both, vectors.cosines(z, both)
+
+
+def fuse_rankings(pairs: dict, weights=None):
+    """One `FusedRanking` of (documents, scores) by name: words, prefixes, meaning."""
+    weights = FUSION_WEIGHTS if weights is None else weights
+    return score_fusion(
+        [(documents.tolist(), scores) for documents, scores in pairs.values()],
+        weights=[weights[name] for name in pairs],
+    )
 
 
 class TextSource:
@@ -520,81 +642,147 @@ class TextSource:
             self.file.close()
 
 
-def reason_to_skip(path, kind) -> str | None:
-    """Why a file is not read, in the plural; None if it is."""
-    if kind is None:
-        return "of other kinds"
+def open_database(folder) -> sqlite3.Connection:
+    """The database of an index; waits while another process commits."""
+    path = Path(folder) / "documents.sqlite"
+    database = sqlite3.connect(path, timeout=60)
     try:
+        database.execute("pragma schema_version")
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise ValueError(f"{path} is damaged; make the index anew.") from error
+    return database
+
+
+def remove_unfinished_index(folder) -> None:
+    """Clear a folder in which the making of an index was interrupted.
+
+    Raises
+    ------
+    FileExistsError
+        If there is anything else in it.
+    """
+    ours = {"words", "documents.sqlite", "documents.sqlite-journal", LOCK_NAME}
+    names = {path.name for path in folder.iterdir()}
+    if not names <= ours:
+        raise FileExistsError(f"{folder} is not empty.")
+    shutil.rmtree(folder / "words", ignore_errors=True)
+    for name in names & {"documents.sqlite", "documents.sqlite-journal"}:
+        (folder / name).unlink()
+
+
+def replace_folder(draft, path) -> None:
+    """Put a folder in the place of another one, which goes."""
+    old = path.with_name(f"{path.name}-old")
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        path.rename(old)
+    draft.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def examine_file(path, also):
+    """(kind, why it is not read, status) of a file; the reason is in the plural."""
+    kind = document_kind(path, also)
+    if kind is None:
+        return None, "of other kinds", None
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be read for ever
+            return kind, "of other kinds", None
         if kind != "pdf" and is_binary(path):
-            return "binary"
+            return kind, "binary", None
+        if kind in ("text", "markdown") and has_wide_characters(path):
+            kind = f"wide {kind}"
     except OSError:
-        return "that cannot be read"
-    return None
+        return kind, "that cannot be read", None
+    return kind, None, status
 
 
-class Batch:
+class ChunkBatch:
     """Chunks of files that wait to be added to an index."""
 
     def __init__(self, index: FolderIndex):
         self.index = index
         self.documents = []
         self.rows = []
-        self.finished = []
+        self.finished = []  # (time, name, number) of files
+        self.gone = []  # numbers of files that are replaced or have vanished
         self.waiting = 0
         self.characters = 0
 
-    def add_file(self, path, name, kind, stat) -> str | None:
+    def add_file(self, found: FoundFile, progress: Callable) -> str | None:
         """Add the chunks of a file; why it could not be read, or None."""
-        database = self.index.database
-        settings = self.index.settings
-        cursor = database.execute(
+        name = stored_name(found.name)
+        # the name belongs to the former version until the new one is complete
+        first_name = name if found.former is None else None
+        cursor = self.index.database.execute(
             "insert into files(path, size, kind) values (?, ?, ?)",
-            (name, stat.st_size, kind),
+            (first_name, found.size, found.kind),
         )
-        file = cursor.lastrowid
+        number = cursor.lastrowid
+        former = [] if found.former is None else [found.former]
         try:
-            if kind in ("html", "pdf"):
-                self._add_extracted(path, file, kind)
+            if found.kind in EXTRACTED:
+                self._add_extracted(found, number)
             else:
-                if kind == "text" and settings.by == "headings":
-                    settings = settings._replace(by="sentences")
-                opened = []
-                for block in read_text_blocks(path):
-                    for found in located_chunks(
-                        block.text, block.start, settings, block.line, opened
-                    ):
-                        self._add(file, found, path.stem)
+                self._add_blocks(found, number, progress)
         except (OSError, ImportError, ValueError) as error:
             # its chunks are the last ones, but for those that were added already
-            self.rows = [row for row in self.rows if row[0] != file]
+            self.rows = [row for row in self.rows if row[0] != number]
             self.documents = self.documents[: len(self.rows)]
-            self.index._remove_file(file)
+            self.gone += [number, *former]
             if isinstance(error, ImportError):
                 return "of PDF, which need pypdf: pip install pansophy[pdf]"
             return "that cannot be read"
-        self.finished.append((stat.st_mtime_ns, file))
+        self.finished.append((found.time, name, number))
+        self.gone += former
         return None
 
-    def _add_extracted(self, path, file, kind):
-        if kind == "pdf":
-            found = read_pdf(path)
+    def _add_blocks(self, found, number, progress):
+        """Chunks of a file of UTF-8, a block at a time."""
+        settings = self.index.settings
+        if found.kind == "text" and settings.by == "headings":
+            settings = settings._replace(by="sentences")
+        opened = []
+        for block in read_text_blocks(found.path):
+            progress(block.start)
+            for chunk in located_chunks(
+                block.text, block.start, settings, block.line, opened
+            ):
+                self._add(number, chunk, found.path.stem)
+
+    def _add_extracted(self, found, number):
+        """Chunks of a file whose text is kept in the index."""
+        path = found.path
+        title = path.stem
+        settings = self.index.settings
+        line_at = None
+        if found.kind == "pdf":
+            page = read_pdf(path)
+            text, title, line_at = page.text, page.title or title, page.line_at
         else:
-            found = read_html(path.read_bytes().decode("utf-8", "replace"))
-        text = found.text
+            text = decode_text(path.read_bytes())
+        if found.kind == "html":
+            page = read_html(text)
+            text, title, line_at = page.text, page.title or title, page.line_at
+        if found.kind == "wide text" and settings.by == "headings":
+            settings = settings._replace(by="sentences")
         content = text.encode("utf-8", "replace")
         self.index.database.execute(
-            "insert into texts(file, content) values (?, ?)", (file, content)
+            "insert into texts(file, content) values (?, ?)", (number, content)
         )
-        text = content.decode("utf-8")
-        for at in located_chunks(text, 0, self.index.settings):
-            chunk = at.chunk._replace(line=found.line_at(at.chunk.start))
-            self._add(file, at._replace(chunk=chunk), found.title or path.stem)
+        for at in located_chunks(content.decode("utf-8"), 0, settings):
+            if line_at is not None:
+                at = at._replace(chunk=at.chunk._replace(line=line_at(at.chunk.start)))
+            self._add(number, at, title)
 
     def _add(self, file, found: FileChunk, title):
         chunk = found.chunk
-        heading = " > ".join(chunk.headings)
-        name = title.replace("_", " ").replace("-", " ")
-        self.documents.append({"title": f"{name} {heading}", "text": chunk.text})
+        heading = readable_text(" > ".join(chunk.headings))
+        name = readable_text(title).replace("_", " ").replace("-", " ")
+        text = readable_text(chunk.text)
+        self.documents.append({"title": f"{name} {heading}", "text": text})
         self.rows.append((file, found.start, found.end, chunk.line, heading))
         self.waiting += len(chunk.text)
         self.characters += len(chunk.text)
@@ -602,17 +790,25 @@ class Batch:
             self.flush()
 
     def flush(self):
-        """Add what is waiting, and say which files are done."""
-        numbers = self.index.words.add(self.documents, merge=False)
+        """Add what is waiting; then replaced and vanished files go."""
+        numbers = range(0)
+        if self.documents:
+            numbers = self.index.words.add(self.documents, merge=False)
         database = self.index.database
         database.executemany(
             "insert into chunks(number, file, start, end, line, heading) "
             "values (?, ?, ?, ?, ?, ?)",
             ((n, *row) for n, row in zip(numbers, self.rows)),
         )
-        database.executemany("update files set time = ? where id = ?", self.finished)
+        gone = self.index._remove_files(self.gone)
+        database.executemany(
+            "update files set time = ?, path = ? where id = ?", self.finished
+        )
         database.commit()
+        words = self.index.words
+        words.delete(gone[words.is_live[gone]])
         self.documents = []
         self.rows = []
         self.finished = []
+        self.gone = []
         self.waiting = 0

@@ -23,6 +23,7 @@ Refs      [Brants2000] (3); [Rabiner1989]
 
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -35,6 +36,7 @@ from ..persist.saved_state import AnyArray, FloatArray, saved_state
 from .word_features import (
     check_sentences,
     check_tags,
+    class_weight_offsets,
     split_by_sentence,
     tag_accuracy,
     word_shape,
@@ -99,6 +101,7 @@ def ending_shares(words, table, rare, longest, theta):
     end_=FloatArray("tags"),
     transitions_=FloatArray("tags", "tags"),
     tag_shares_=FloatArray("tags"),
+    tag_offsets_=FloatArray("tags"),
 )
 @dataclass(eq=False, repr=False)
 class HMMTagger(Estimator):
@@ -116,6 +119,8 @@ class HMMTagger(Estimator):
         Letters of the longest ending.
     rare_count : int, default=10
         Words that occur at most so often teach about unknown ones.
+    class_weight : dict, "balanced" or None, default=None
+        Factors c of the tags, eq. (1) of `text.word_features`.
 
     Attributes
     ----------
@@ -127,6 +132,8 @@ class HMMTagger(Estimator):
         P(t' | t), which with `end_` sums to 1 over t'.
     words_, word_counts_ : arrays of shape (words,) and (words, k)
         n(t, w).
+    tag_offsets_ : array of shape (k,)
+        log c.
 
     Examples
     --------
@@ -143,6 +150,7 @@ class HMMTagger(Estimator):
     ending_weight: Positive = 1.0
     longest_ending: Count = 6
     rare_count: Count = 10
+    class_weight: dict | Literal["balanced"] | None = None
 
     def fit(self, sentences, tags):
         """Count tags and words of tagged sentences.
@@ -156,6 +164,9 @@ class HMMTagger(Estimator):
         sentences = check_sentences(sentences)
         labels = np.concatenate(check_tags(tags, sentences))
         self.classes_, codes = class_codes(labels)
+        self.tag_offsets_ = class_weight_offsets(
+            self.class_weight, self.classes_, labels
+        )
         k = len(self.classes_)
         words = [word for sentence in sentences for word in sentence]
         index = {word: i for i, word in enumerate(dict.fromkeys(words))}
@@ -216,6 +227,7 @@ class HMMTagger(Estimator):
         tiny = np.finfo(float).tiny
         U = np.log(np.maximum(self.word_tag_shares(words), tiny))
         U -= np.log(np.maximum(self.tag_shares_, tiny))
+        U += self.tag_offsets_
         ends = np.cumsum([len(sentence) for sentence in sentences])
         U[ends - 1] += np.log(np.maximum(self.end_, tiny))
         return Chain(self.start_, self.transitions_), Evidence(U, None, ends)

@@ -31,7 +31,7 @@ class LanguageModel(Protocol):
     def advance(self, tokens: np.ndarray, state: Any) -> tuple[np.ndarray, Any]: ...
 
 
-def cross_entropy(log_probs, *, base=np.e) -> float:
+def token_cross_entropy(log_probs, *, base=np.e) -> float:
     """Mean of -log p over tokens, eq. (2).
 
     Parameters
@@ -43,8 +43,8 @@ def cross_entropy(log_probs, *, base=np.e) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.text import cross_entropy
-    >>> round(cross_entropy(np.log([1 / 8, 1 / 8]), base=2), 6)
+    >>> from pansophy.text import token_cross_entropy
+    >>> round(token_cross_entropy(np.log([1 / 8, 1 / 8]), base=2), 6)
     3.0
     """
     log_probs = np.asarray(log_probs, dtype=float)
@@ -53,6 +53,21 @@ def cross_entropy(log_probs, *, base=np.e) -> float:
     if (log_probs > 1e-9).any():
         raise ValueError("log probabilities must not be above 0.")
     return -float(log_probs.mean()) / float(np.log(base))
+
+
+def join_log_probs(parts) -> np.ndarray:
+    """log p of the tokens of several texts, one after the other."""
+    return np.concatenate([np.empty(0), *parts])
+
+
+def utf8_size(text: str) -> int:
+    """Bytes of a text in UTF-8, lone surrogates included."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def number_of_bytes(texts) -> int:
+    """Bytes of texts, with one between two of them, at least 1."""
+    return max(1, sum(utf8_size(text) + 1 for text in texts))
 
 
 def perplexity(log_probs) -> float:
@@ -66,7 +81,7 @@ def perplexity(log_probs) -> float:
     8.0
     """
     with np.errstate(over="ignore"):
-        return float(np.exp(cross_entropy(log_probs)))
+        return float(np.exp(token_cross_entropy(log_probs)))
 
 
 def bits_per_byte(log_probs, text) -> float:
@@ -85,7 +100,8 @@ def bits_per_byte(log_probs, text) -> float:
     >>> round(bits_per_byte(np.log([1 / 4, 1 / 4]), "abcd"), 6)
     1.0
     """
-    size = len(text.encode()) if isinstance(text, str) else check_count("text", text)
+    is_text = isinstance(text, str)
+    size = utf8_size(text) if is_text else check_count("text", text)
     return -float(np.sum(log_probs)) / (float(np.log(2)) * size)
 
 

@@ -26,6 +26,14 @@ from .abstract_vectorizer import AbstractVectorizer, TextInput, check_documents
 from .tfidf import TfidfVectorizer
 
 
+def leading_directions(T, k, random_state, n_iter=5):
+    """k right singular vectors of a sparse matrix as rows, and the singular values."""
+    if T.shape[1] == 1:  # a vocabulary of one term
+        return np.ones((1, 1)), np.sqrt([float((T.data**2).sum())])
+    svd = TruncatedSVD(k, random_state=random_state, n_iter=n_iter).fit(T)
+    return svd.components_, svd.singular_values_
+
+
 @saved_state(
     components_=FloatArray("topics", "terms"),
     singular_values_=FloatArray("topics"),
@@ -76,10 +84,10 @@ class LSA(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
         made = TfidfVectorizer(sublinear_tf=True) if given is None else clone(given)
         T = made.fit_transform(raw_documents)
         k = min(self.n_components, min(T.shape))
-        svd = TruncatedSVD(k, random_state=self.random_state).fit(T)
         self.vectorizer_ = made
-        self.components_ = svd.components_
-        self.singular_values_ = svd.singular_values_
+        self.components_, self.singular_values_ = leading_directions(
+            T, k, self.random_state
+        )
         return self
 
     def transform(self, raw_documents):

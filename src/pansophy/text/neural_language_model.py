@@ -58,13 +58,19 @@ from ..typing import Seed
 from .abstract_vectorizer import TextInput, check_documents
 from .bpe import BPE
 from .constrained_decoding import allowed_tokens
-from .language_model import bits_per_byte, perplexity
+from .language_model import (
+    bits_per_byte,
+    join_log_probs,
+    number_of_bytes,
+    perplexity,
+    token_cross_entropy,
+)
 from .token_stream import (
     FileDocuments,
     SpooledDocuments,
     TextDocuments,
     TokenWriter,
-    text_blocks,
+    document_blocks,
     write_token_streams,
 )
 
@@ -280,11 +286,11 @@ class NeuralLanguageModel(TextInput, Estimator):
         """Set the tokeniser and the separator."""
         if self.tokenizer is None:
             made = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
-            self.tokenizer_ = made.fit(text_blocks(documents))
+            self.tokenizer_ = made.fit(document_blocks(documents))
         elif is_fitted(self.tokenizer):
             self.tokenizer_ = self.tokenizer
         else:
-            self.tokenizer_ = clone(self.tokenizer).fit(text_blocks(documents))
+            self.tokenizer_ = clone(self.tokenizer).fit(document_blocks(documents))
         self._set_separator()
 
     def _set_separator(self):
@@ -311,20 +317,29 @@ class NeuralLanguageModel(TextInput, Estimator):
         if held is not None:
             write_token_streams(documents, self.encode, writers[:1])
             write_token_streams(held, self.encode, writers[1:])
-            return [writer.close() for writer in writers]
+            streams = [writer.close() for writer in writers]
+            self._refuse_empty_texts(streams[0])
+            return streams
         choose = (lambda: int(rng.random() < share)) if share else (lambda: 0)
         train, valid = write_token_streams(documents, self.encode, writers, choose)
         if not len(train):  # of few documents all may have been held out
             train, valid = valid, train
-        if len(train) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least one text that is not empty."
-            )
+        self._refuse_empty_texts(train)
         if share and not len(valid):
             cut = int(len(train) * (1 - share))
             if min(cut, len(train) - cut) >= 2:
                 return [train[:cut], train[cut:]]
         return [train, valid if len(valid) >= 2 else None]
+
+    def _refuse_empty_texts(self, stream):
+        """Refuse a stream of nothing but separators."""
+        if not any(
+            (stream[at : at + (1 << 16)] != self.end_token).any()
+            for at in range(0, len(stream), 1 << 16)
+        ):
+            raise ValueError(
+                f"{type(self).__name__} needs at least one text that is not empty."
+            )
 
     def _build_net(self) -> nn.TokenModel:
         isolated = self.packing == "isolated"
@@ -494,17 +509,17 @@ class NeuralLanguageModel(TextInput, Estimator):
 
     def score(self, texts, y=None) -> float:
         """Mean log p of a token."""
-        return float(np.concatenate(self.log_probs(texts)).mean())
+        return -token_cross_entropy(join_log_probs(self.log_probs(texts)))
 
     def perplexity(self, texts) -> float:
         """Perplexity of the tokens of texts, ends included."""
-        return perplexity(np.concatenate(self.log_probs(texts)))
+        return perplexity(join_log_probs(self.log_probs(texts)))
 
     def bits_per_byte(self, texts) -> float:
         """Bits for each byte of texts, with one byte between two of them."""
         texts = list(check_documents(texts))
-        size = sum(len(text.encode()) + 1 for text in texts)
-        return bits_per_byte(np.concatenate(self.log_probs(texts)), size)
+        logs = join_log_probs(self.log_probs(texts))
+        return bits_per_byte(logs, number_of_bytes(texts))
 
     def _scored(self, sequences) -> list[np.ndarray]:
         """log p of every token but the first of each sequence."""

@@ -26,6 +26,7 @@ Cost      O(n) look-ups a token in training and in use; memory of the distinct n
 Refs      [Chen1999] all; [Kneser1995]; [Gale1995] Good-Turing; [Witten1991]
 """
 
+import itertools
 import weakref
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
@@ -38,8 +39,14 @@ from ..base import Estimator
 from ..params import Count, OpenFraction, Positive, check_params
 from ..persist.saved_state import FloatArray, IntArray, Part, Whole, saved_state
 from . import _ngram_model as loops
-from .abstract_vectorizer import TextInput, check_documents
-from .language_model import bits_per_byte, perplexity
+from .abstract_vectorizer import TextInput, check_documents, check_sentence
+from .language_model import (
+    bits_per_byte,
+    join_log_probs,
+    number_of_bytes,
+    perplexity,
+    token_cross_entropy,
+)
 from .token_table import DocumentIds, PhraseTable, TokenTable
 
 UNKNOWN, START, END = "<unk>", "<s>", "</s>"
@@ -362,22 +369,24 @@ class NGramModel(TextInput, Estimator):
         split = list if self.analyzer == "char" else str.split
         return [
             split(sentence) if isinstance(sentence, str) else list(map(str, sentence))
-            for sentence in sentences
+            for sentence in map(check_sentence, sentences)
         ]
 
     def _padded(self, words) -> DocumentIds:
         """Ids of sentences with order - 1 starts before and an end after."""
-        index = self.vocabulary_
-        unknown = SPECIAL.index(UNKNOWN)
-        lead = [self.start_token] * (self.order - 1)
-        flat = []
-        ends = []
-        for sentence in words:
-            flat += lead
-            flat += [index.get(word, unknown) for word in sentence]
-            flat.append(self.end_token)
-            ends.append(len(flat))
-        return DocumentIds(np.asarray(flat, np.int32), np.asarray(ends, np.int64))
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        flat = itertools.chain.from_iterable(words)
+        unknown = itertools.repeat(SPECIAL.index(UNKNOWN))
+        found = map(self.vocabulary_.get, flat, unknown)
+        ends = np.cumsum(lengths + self.order)
+        ids = np.full(int(ends[-1]) if len(ends) else 0, self.start_token, np.int32)
+        # every sentence moves its words by its own starts and by all before it
+        shift = self.order * np.arange(len(words)) + self.order - 1
+        n = int(lengths.sum())
+        places = np.arange(n) + np.repeat(shift, lengths)
+        ids[places] = np.fromiter(found, np.int32, n)
+        ids[ends - 1] = self.end_token
+        return DocumentIds(ids, ends)
 
     def _tables(self) -> "LookupTables":
         """Hash table of the runs of words, made when it is first needed."""
@@ -410,18 +419,18 @@ class NGramModel(TextInput, Estimator):
 
     def score(self, sentences, y=None) -> float:
         """Mean log p of a word."""
-        return float(np.concatenate(self.log_probs(sentences)).mean())
+        return -token_cross_entropy(join_log_probs(self.log_probs(sentences)))
 
     def perplexity(self, sentences) -> float:
         """Perplexity of the words of sentences, ends included."""
-        return perplexity(np.concatenate(self.log_probs(sentences)))
+        return perplexity(join_log_probs(self.log_probs(sentences)))
 
     def bits_per_byte(self, sentences) -> float:
         """Bits for each byte of sentences, with one byte between two of them."""
         between = "" if self.analyzer == "char" else " "
         texts = [s if isinstance(s, str) else between.join(s) for s in sentences]
-        size = sum(len(text.encode()) + 1 for text in texts)
-        return bits_per_byte(np.concatenate(self.log_probs(sentences)), size)
+        logs = join_log_probs(self.log_probs(sentences))
+        return bits_per_byte(logs, number_of_bytes(texts))
 
     def probs(self, context=()):
         """p of every word of the vocabulary after the words of a context."""

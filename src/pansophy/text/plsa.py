@@ -147,7 +147,7 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
         X, w = self._check_training_data(
             X, sample_weight=sample_weight, accept_sparse="csr"
         )
-        rows = check_counts(self, X)
+        rows = check_word_counts(self, X)
         D, V = X.shape
         weights = np.ones(D) if w is None else np.asarray(w, dtype=float)
         per_row = np.bincount(
@@ -194,12 +194,12 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
     def transform(self, X):
         """p(z | d) of documents."""
         X = self._check_new_data(X, accept_sparse="csr")
-        return fold_in(check_counts(self, X), self.components_.T.copy())
+        return fold_in(check_word_counts(self, X), self.components_.T.copy())
 
     def score(self, X, y=None) -> float:
         """Mean log-likelihood of a word of documents, with their best p(z | d)."""
         X = self._check_new_data(X, accept_sparse="csr")
-        rows = check_counts(self, X)
+        rows = check_word_counts(self, X)
         phi = self.components_.T.copy()
         topics = Topics(fold_in(rows, phi), phi)
         _, value = expect_topics(rows, np.ones(X.shape[0]), topics, learn_words=False)
@@ -216,7 +216,7 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def check_counts(model, X):
+def check_word_counts(model, X):
     """CSR arrays of X, which must hold no negative number."""
     rows = csr_arrays(X)
     if len(rows[2]) and rows[2].min() < 0:

@@ -35,7 +35,7 @@ HEADING_LINE = re.compile(r"^#{1,6} [^\n]*$", re.MULTILINE)
 LONGEST_SENTENCE = 60  # words
 
 
-class Answer(NamedTuple):
+class CitedAnswer(NamedTuple):
     """An answer, the passages it cites, and all that were found."""
 
     text: str
@@ -63,9 +63,13 @@ class ScoredSentence(NamedTuple):
 
 
 def scored_sentences(question, passages) -> list[ScoredSentence]:
-    """Sentences of passages that hold words of a question."""
+    """Sentences of passages that hold words of a question, or stand under some."""
     words = words_to_mark(question)
-    held = Counter(w for p in passages for w in words & set(query_words(p.text)))
+    held = Counter(
+        w
+        for p in passages
+        for w in words & {*query_words(p.text), *query_words(p.heading)}
+    )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     found = []
     for i, passage in enumerate(passages):
@@ -74,11 +78,12 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
         for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
             sentence = " ".join(text[start:end].split())
             inside = words & set(query_words(sentence))
-            if not inside:
+            if not sentence or not (inside | heading):
                 continue
-            # the heading says what a sentence is about, and better passages come first
+            # the heading says what a sentence is about, and better passages come first;
+            # under the same heading a sentence with a word is worth twice one without
             score = sum(weight[w] for w in inside)
-            score += 0.5 * sum(weight.get(w, 0.0) for w in heading - inside)
+            score += (0.5 if inside else 0.4) * sum(weight[w] for w in heading - inside)
             found.append(ScoredSentence(score / (1 + 0.1 * i), i, start, sentence))
     return found
 
@@ -187,7 +192,7 @@ class RAG:
             parts.append(f"[{i + 1}] {passage.citation}{heading}\n{body}")
         return "\n\n".join([*parts, f"Question: {question}", "Answer:"])
 
-    def answer(self, question) -> Answer:
+    def answer(self, question) -> CitedAnswer:
         """An answer with its sources."""
         passages = self.retrieve(question)
         if self.generator is None:
@@ -198,7 +203,7 @@ class RAG:
         cited = [passages[n - 1] for n in numbers if 1 <= n <= len(passages)]
         if not text:
             text = "No passage answers the question."
-        return Answer(text, cited, passages)
+        return CitedAnswer(text, cited, passages)
 
     def _generate(self, prompt) -> str:
         if not hasattr(self.generator, "advance"):

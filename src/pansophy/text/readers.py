@@ -7,7 +7,9 @@ pypdf (`pip install pansophy[pdf]`); its lines are pages.
 """
 
 import bisect
+import codecs
 import itertools
+from codecs import BOM_UTF8
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +30,15 @@ BLOCK_TAGS = {
     "tr", "ul",
 }  # fmt: skip
 HEADING_TAGS = {f"h{i}": i for i in range(1, 7)}
+# UTF-32 first: its mark begins with that of UTF-16
+WIDE_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+# surrogates of bytes that are not UTF-8, as characters of Windows-1252
+WESTERN = {
+    0xDC00 + i: bytes([i]).decode("cp1252", "replace") for i in range(0x80, 0x100)
+}
 VOID_TAGS = {"br", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
@@ -66,9 +77,41 @@ def document_kind(path, also=()) -> str | None:
 
 
 def is_binary(path) -> bool:
-    """Whether a file holds zero bytes near its beginning."""
+    """Whether a file holds zero bytes near its beginning, and is not UTF-16 or 32."""
     with open(path, "rb") as file:
-        return b"\0" in file.read(8192)
+        data = file.read(8192)
+    return b"\0" in data and wide_encoding(data) is None
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """The encoding of text of two or four bytes a character, by its first bytes."""
+    return next((name for mark, name in WIDE_MARKS if data.startswith(mark)), None)
+
+
+def has_wide_characters(path) -> bool:
+    """Whether a file is text in UTF-16 or UTF-32."""
+    with open(path, "rb") as file:
+        return wide_encoding(file.read(4)) is not None
+
+
+def readable_text(text: str) -> str:
+    """A text whose bytes that were not UTF-8 are characters of Windows-1252.
+
+    They came as surrogates; a text has as many characters as before.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.translate(WESTERN)
+    return text
+
+
+def decode_text(data: bytes) -> str:
+    """Bytes as text: by their byte order mark, else UTF-8, else Windows-1252."""
+    encoding = wide_encoding(data)
+    if encoding is not None:
+        return data.decode(encoding, "replace")
+    return readable_text(data.removeprefix(BOM_UTF8).decode("utf-8", "surrogateescape"))
 
 
 def read_text_blocks(path, size=BLOCK_BYTES):
@@ -81,6 +124,9 @@ def read_text_blocks(path, size=BLOCK_BYTES):
     line = 1
     rest = b""
     with open(path, "rb") as file:
+        if file.read(len(BOM_UTF8)) == BOM_UTF8:
+            start = len(BOM_UTF8)
+        file.seek(start)
         while True:
             more = file.read(size)
             data = rest + more
@@ -92,7 +138,7 @@ def read_text_blocks(path, size=BLOCK_BYTES):
                 if cut == 0 and len(data) < 4 * size:
                     rest = data
                     continue
-                cut = cut or len(data)
+                cut = cut or end_of_character(data)
             else:
                 cut = len(data)
             part = data[:cut]
@@ -103,6 +149,16 @@ def read_text_blocks(path, size=BLOCK_BYTES):
             line += part.count(b"\n")
             if not more:
                 return
+
+
+def end_of_character(data) -> int:
+    """The last place near the end of bytes that is not inside a character of UTF-8."""
+    for at in range(len(data) - 1, max(len(data) - 5, 0), -1):
+        if data[at] & 0xC0 == 0xC0:  # the first byte of a character
+            return at
+        if data[at] < 0x80:
+            break
+    return len(data)
 
 
 class TextOfHTML(HTMLParser):
@@ -187,6 +243,11 @@ def read_html(source) -> ExtractedText:
     ----------
     source : str
 
+    Raises
+    ------
+    ValueError
+        If the markup cannot be parsed.
+
     Examples
     --------
     >>> from pansophy.text import read_html
@@ -195,8 +256,11 @@ def read_html(source) -> ExtractedText:
     '# Red\\n\\nCherries & more.\\n'
     """
     parser = TextOfHTML()
-    parser.feed(source)
-    parser.close()
+    try:
+        parser.feed(source)
+        parser.close()
+    except AssertionError as error:  # of the standard library, for "<![x]>"
+        raise ValueError(f"a page cannot be read as HTML: {error}.") from error
     title = " ".join(parser.title.split())
     return ExtractedText("".join(parser.parts), title, parser.positions, parser.lines)
 
@@ -208,10 +272,11 @@ def read_pdf(path) -> ExtractedText:
     ------
     ImportError
         If the package pypdf is not installed.
+    ValueError
+        If the file is damaged.
     """
     try:
         from pypdf import PdfReader
-        from pypdf.errors import PyPdfError
     except ImportError as error:
         raise ImportError(
             f"{path} is a PDF file, which needs pypdf: pip install pansophy[pdf]."
@@ -219,12 +284,14 @@ def read_pdf(path) -> ExtractedText:
     try:
         reader = PdfReader(str(path))
         parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
-    except PyPdfError as error:
+        meta = reader.metadata
+        title = str(meta.title) if meta is not None and meta.title else ""
+    except OSError:
+        raise
+    except Exception as error:  # damaged files raise errors of many kinds
         raise ValueError(f"{path} cannot be read as PDF: {error}.") from error
     ends = list(itertools.accumulate(map(len, parts)))
     positions = [0, *ends[:-1]] if parts else []
-    meta = reader.metadata
-    title = str(meta.title) if meta is not None and meta.title else ""
     return ExtractedText(
         "".join(parts), title, positions, list(range(1, len(parts) + 1))
     )

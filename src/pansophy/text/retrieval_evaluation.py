@@ -40,7 +40,7 @@ class EvaluationSet(NamedTuple):
     relevant: list[set[int]]
 
 
-class Interval(NamedTuple):
+class BootstrapInterval(NamedTuple):
     """A mean over questions with the limits of its interval."""
 
     mean: float
@@ -55,9 +55,9 @@ class RetrievalReport(NamedTuple):
     """Measures at k, and their values for each question."""
 
     k: int
-    ndcg: Interval
-    reciprocal_rank: Interval
-    recall: Interval
+    ndcg: BootstrapInterval
+    reciprocal_rank: BootstrapInterval
+    recall: BootstrapInterval
     values: dict[str, np.ndarray]
 
     def __str__(self):
@@ -124,12 +124,12 @@ def without_title(title, text) -> str:
     return " ".join(body.split()).lstrip(":#=- ")
 
 
-def interval_of_mean(values, n_resamples, level, rng) -> Interval:
+def interval_of_mean(values, n_resamples, level, rng) -> BootstrapInterval:
     """The mean of values over questions, with percentiles of resampled means."""
     n = len(values)
     means = np.array([values[rng.integers(0, n, n)].mean() for _ in range(n_resamples)])
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(values.mean()), float(low), float(high))
+    return BootstrapInterval(float(values.mean()), float(low), float(high))
 
 
 def evaluate_retrieval(
@@ -182,7 +182,7 @@ def evaluate_retrieval(
 def retrieval_difference(
     report: RetrievalReport, baseline: RetrievalReport, *, n_resamples=1000, level=0.95,
     random_state=0,
-) -> dict[str, Interval]:  # fmt: skip
+) -> dict[str, BootstrapInterval]:  # fmt: skip
     """How much better one search is than another, question by question.
 
     Parameters
@@ -194,7 +194,7 @@ def retrieval_difference(
 
     Returns
     -------
-    differences : dict of Interval
+    differences : dict of BootstrapInterval
         By measure; above 0 where `report` is better.
     """
     rng = make_rng(random_state)

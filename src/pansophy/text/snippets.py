@@ -70,11 +70,11 @@ def best_snippet(text, query, *, width=240, weights: Mapping | None = None) -> S
         for m in WORD.finditer(text)
         if m.group().lower() in words
     ]
-    start = best_window(hits, width, weights or {})
+    start = best_snippet_window(hits, width, weights or {})
     return cut_snippet(text, start, width, hits)
 
 
-def best_window(hits, width, weights):
+def best_snippet_window(hits, width, weights):
     """The position of the first hit of the best window; 0 without hits."""
     best = (0.0, 0, 0)
     place = 0

@@ -90,6 +90,9 @@ class SpellCorrector(TextInput, Estimator):
                 counts[word] = counts.get(word, 0) + 1
         if not counts:
             raise ValueError("SpellCorrector needs at least one word, got none.")
+        wrong = next((word for word in counts if not isinstance(word, str)), None)
+        if wrong is not None or None in counts:
+            raise ValueError(f"words must be str, got {wrong!r}.")
         self.words_ = np.array(sorted(counts), dtype=object)
         values = np.array([counts[word] for word in self.words_], dtype=float)
         if not (values > 0).all():

@@ -179,7 +179,9 @@ def edit_table(a, b, kind, insert, delete, substitute) -> EditTable:
     if kind == "indel":
         costs.substitute[~np.eye(len(symbols), dtype=bool)] = np.inf
     D = np.empty((len(a) + 1, len(b) + 1))
-    loops.edit_table(left.of(0), right.of(0), *costs, 1.0 if kind == "osa" else -1.0, D)
+    loops.fill_edit_table(
+        left.of(0), right.of(0), *costs, 1.0 if kind == "osa" else -1.0, D
+    )
     return EditTable(D, costs, left.of(0), right.of(0))
 
 
@@ -192,7 +194,7 @@ class Edit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Alignment:
+class StringAlignment:
     """A cheapest way from one sequence to another, and its cost.
 
     Printed, it shows both sequences above each other, with a mark for each edit.
@@ -217,7 +219,7 @@ class Alignment:
 
 def edit_alignment(
     a, b, kind="levenshtein", *, insert=1, delete=1, substitute=1
-) -> Alignment:
+) -> StringAlignment:
     """A cheapest sequence of edits that turns a into b.
 
     Where several are equally cheap, symbols are kept or substituted rather than
@@ -261,7 +263,7 @@ def edit_alignment(
         else:
             edits.append(Edit("insert", None, b[j - 1]))
             j -= 1
-    return Alignment(tuple(reversed(edits)), float(D[-1, -1]))
+    return StringAlignment(tuple(reversed(edits)), float(D[-1, -1]))
 
 
 def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
@@ -319,7 +321,7 @@ def fill_row(left, right, kind, i, out):
             out[i, j] = loops.damerau_distance(a, b, n)
         else:
             D = np.empty((len(a) + 1, len(b) + 1))
-            loops.edit_table(a, b, unit, unit, differ, 1.0, D)
+            loops.fill_edit_table(a, b, unit, unit, differ, 1.0, D)
             out[i, j] = D[-1, -1]
 
 

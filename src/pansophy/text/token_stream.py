@@ -86,7 +86,7 @@ class SpooledDocuments:
                 yield blocks
 
 
-def text_blocks(documents: Iterable[Iterable[str]]) -> Iterator[str]:
+def document_blocks(documents: Iterable[Iterable[str]]) -> Iterator[str]:
     """The texts of all documents, block by block."""
     for document in documents:
         yield from document

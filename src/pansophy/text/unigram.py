@@ -130,7 +130,7 @@ def fit_scores(tokens, scores, pieces: WeightedPieces, max_iter):
     return result.state.params
 
 
-def removal_losses(tokens, scores, pieces: WeightedPieces):
+def token_removal_losses(tokens, scores, pieces: WeightedPieces):
     """L of eq. (3); infinite for single bytes."""
     lattice = token_lattice(tokens, scores)
     uses = np.zeros(len(tokens), np.int64)
@@ -153,7 +153,7 @@ def learn_tokens(pieces: WeightedPieces, n_tokens, longest):
         scores = fit_scores(tokens, scores, pieces, ITERATIONS)
         if len(tokens) <= n_tokens:
             return tokens, scores
-        losses = removal_losses(tokens, scores, pieces)
+        losses = token_removal_losses(tokens, scores, pieces)
         n = max(n_tokens, int(KEPT * len(tokens)))
         kept = np.sort(np.argsort(-losses, kind="stable")[:n])
         tokens = [tokens[i] for i in kept]

@@ -1,27 +1,38 @@
 """Vectors of documents on disk by latent semantic analysis, for search by meaning.
 
-With V_k and idf of `text/lsa.py`, the vector of a text with counts c is
+Vectors z are those of `text/subword_lsa.py`, whose eq. (2) gives one for any text; the
+words, parts of words and directions that it needs are files that are mapped, so that a
+query needs NumPy alone. Documents are ranked by their cosine z . z_d.
 
-    z = sum over terms t of (1 + log c_t) idf_t V_t,   divided by its length       (1)
+Directions come in the order of their singular values, so that the first few decide most
+of a cosine: all documents are compared by their first LEADING numbers, and the best of
+them by all k, which are kept in half precision.
 
-and documents are ranked by the cosine z . z_d, for all of them, a block at a time. The
-terms, the rows idf_t V_t and the vectors z_d are files that are mapped, so that a query
-needs NumPy alone.
-
-Cost      O(documents * k) a query
+Cost      O(documents * LEADING + candidates * k) a query
 Refs      [Deerwester1990]
 """
 
 import shutil
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from .bm25_index import SortedTerms, encode_term, map_array, query_words
 
 ROWS = 1 << 16  # vectors that are multiplied at a time
-TERMS = 30_000  # most terms of the analysis
+LEADING = 32  # numbers of a vector that all documents are compared by
+CANDIDATES = 2000  # documents that are compared by all numbers, about
+STRIDE = 16  # a limit of many values is read off every so many
+
+
+class NearestDocuments(NamedTuple):
+    """Documents by falling cosine, and the cosines."""
+
+    documents: np.ndarray
+    cosines: np.ndarray
 
 
 class VectorIndex:
@@ -34,82 +45,158 @@ class VectorIndex:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.terms = SortedTerms(self.folder)
+        self.words = SortedTerms(self.folder / "words")
+        self.grams = SortedTerms(self.folder / "grams")
+        weights = map_array(self.folder / "weights.bin", np.float64)
+        self.word_idf = weights[2:]
+        self.ngram_size = int(weights[0])
+        self.unknown_idf = float(weights[1])
         flat = map_array(self.folder / "projection.bin", np.float32)
-        self.size = len(flat) // max(1, len(self.terms))  # k
-        self.projection = flat.reshape(len(self.terms), self.size)
+        self.size = len(flat) // max(1, len(self.grams))  # k
+        self.projection = flat.reshape(len(self.grams), self.size)
+        self.n_leading = min(LEADING, self.size)
         self._map_vectors()
 
     def _map_vectors(self):
-        flat = map_array(self.folder / "vectors.bin", np.float32)
-        n = len(flat) // max(1, self.size)
-        self.vectors = flat[: n * self.size].reshape(n, self.size)
+        whole = map_array(self.folder / "vectors.bin", np.float16)
+        leading = map_array(self.folder / "leading.bin", np.float32)
+        n = min(len(whole) // max(1, self.size), len(leading) // max(1, self.n_leading))
+        self.vectors = whole[: n * self.size].reshape(n, self.size)
+        self.leading = leading[: n * self.n_leading].reshape(n, self.n_leading)
 
     def __len__(self):
         return len(self.vectors)
 
     @classmethod
-    def create(cls, folder, texts, n_components=64, random_state=0) -> "VectorIndex":
-        """Learn the terms and directions of texts, with no vectors yet."""
-        from .lsa import LSA
-        from .tfidf import TfidfVectorizer
+    def create(cls, folder, texts, n_components=128, random_state=0) -> "VectorIndex":
+        """Learn the parts of words and directions of texts, with no vectors yet."""
+        from .subword_lsa import SubwordLSA
 
         folder = Path(folder)
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True, max_features=TERMS, min_df=2 if len(texts) > 200 else 1
-        )
-        model = LSA(n_components, vectorizer=vectorizer, random_state=random_state)
-        model.fit(texts)
-        names = model.vectorizer_.get_feature_names_out()
-        terms = [encode_term(str(name)) for name in names]  # sorted: by code points
-        rows = model.components_.T * model.vectorizer_.idf_[:, None]
+        model = SubwordLSA(n_components, random_state=random_state).fit(texts)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        SortedTerms.write(folder, terms)
-        rows.astype(np.float32).tofile(folder / "projection.bin")
+        for name, terms in (("words", model.words_), ("grams", model.grams_)):
+            (folder / name).mkdir(parents=True)
+            # sorted by code points, which is the order of their bytes
+            SortedTerms.write(folder / name, [encode_term(t) for t in terms.tolist()])
+        weights = [model.ngram_size, model.unknown_idf_, *model.word_idf_]
+        np.array(weights, dtype=np.float64).tofile(folder / "weights.bin")
+        model.projection_.astype(np.float32).tofile(folder / "projection.bin")
         return cls(folder)
 
     def append(self, texts) -> None:
         """Add the vectors of the next documents."""
-        from .count_vectorizer import CountVectorizer
-
-        names = [t.decode("utf-8", "surrogatepass") for t in self._all_terms()]
-        X = CountVectorizer(vocabulary=names, dtype=np.float32).transform(texts)
-        X.data = 1 + np.log(X.data)
-        Z = unit_rows(np.asarray(X @ self.projection, dtype=np.float32))
-        with open(self.folder / "vectors.bin", "ab") as file:
-            Z.tofile(file)
+        Z = self._encoder.transform(texts)
+        for name, part in (
+            ("vectors.bin", Z.astype(np.float16)),
+            ("leading.bin", np.ascontiguousarray(Z[:, : self.n_leading])),
+        ):
+            with open(self.folder / name, "ab") as file:
+                # what an interruption left of a row would shift all that follow
+                file.truncate(len(self) * part.shape[1] * part.itemsize)
+                part.tofile(file)
         self._map_vectors()
 
-    def _all_terms(self):
-        return self.terms.between(0, len(self.terms))
+    @cached_property
+    def _encoder(self):
+        """Vectors of many texts; the words and their parts are read into memory."""
+        from .subword_lsa import SubwordEncoder, SubwordTable
+
+        words, grams = (
+            np.array([t.decode() for t in terms.between(0, len(terms))], dtype=str)
+            for terms in (self.words, self.grams)
+        )
+        table = SubwordTable(
+            words,
+            self.word_idf,
+            self.unknown_idf,
+            grams,
+            self.projection,
+            self.ngram_size,
+        )
+        return SubwordEncoder(table)
 
     def vector(self, text) -> np.ndarray:
-        """z of a text, eq. (1); zeros if it has no known word."""
+        """z of a text, of length 1; zeros if it has no known part of a word."""
         z = np.zeros(self.size, np.float32)
+        total = 0.0
         for word, n in Counter(query_words(text)).items():
-            i = self.terms.find(encode_term(word))
-            if i >= 0:
-                z += np.float32(1 + np.log(n)) * self.projection[i]
-        return unit_rows(z[None])[0]
+            at = self.words.find(encode_term(word))
+            idf = self.unknown_idf if at < 0 else float(self.word_idf[at])
+            weight = (1 + np.log(n)) * idf
+            total += weight
+            for gram in parts_of_word(word, self.ngram_size):
+                i = self.grams.find(encode_term(gram))
+                if i >= 0:
+                    z += np.float32(weight) * self.projection[i]
+        return unit_vectors(z[None], np.array([total]))[0]
 
-    def search(self, text, k, is_live=None) -> list[int]:
-        """The k documents whose vectors are nearest to that of a text, best first."""
-        z = self.vector(text)
+    def cosines(self, z, documents) -> np.ndarray:
+        """Cosines of a vector and those of documents; 0 for those without one yet."""
+        documents = np.asarray(documents, dtype=np.int64)
+        out = np.zeros(len(documents), np.float32)
+        has_vector = documents < len(self)
+        out[has_vector] = self.vectors[documents[has_vector]].astype(np.float32) @ z
+        return out
+
+    def nearest(self, z, k, is_live=None) -> NearestDocuments:
+        """The k documents with the largest cosines above 0 to a vector."""
         if not z.any() or not len(self):
-            return []
-        cosines = np.empty(len(self), np.float32)
+            return NearestDocuments(np.empty(0, np.int64), np.empty(0, np.float32))
+        rough = np.empty(len(self), np.float32)
+        first = np.ascontiguousarray(z[: self.n_leading])
         for at in range(0, len(self), ROWS):
-            np.matmul(self.vectors[at : at + ROWS], z, out=cosines[at : at + ROWS])
+            np.matmul(self.leading[at : at + ROWS], first, out=rough[at : at + ROWS])
         if is_live is not None:
-            cosines[~is_live[: len(self)]] = -np.inf
-        k = min(k, len(cosines))
-        best = np.argpartition(-cosines, k - 1)[:k]
-        best = best[np.lexsort((best, -cosines[best]))]
-        return [int(i) for i in best if cosines[i] > 0]
+            rough[~is_live[: len(self)]] = -np.inf
+        chosen = largest_values(rough, max(CANDIDATES, 5 * k))
+        values = self.cosines(z, chosen)
+        order = np.lexsort((chosen, -values))[:k]
+        order = order[values[order] > 0]
+        return NearestDocuments(chosen[order], values[order])
 
 
-def unit_rows(Z):
+def largest_values(values, m) -> np.ndarray:
+    """Places of the m largest values above -inf, ascending; of many, about twice m.
+
+    A limit is then read off every STRIDE-th value, which is ten times as quick.
+    """
+    n = len(values)
+    if n <= m:
+        return np.flatnonzero(values > -np.inf)
+    if n < 50 * m:
+        chosen = np.argpartition(values, n - m)[n - m :]
+        return np.sort(chosen[values[chosen] > -np.inf])
+    sample = values[::STRIDE]
+    rank = len(sample) - 2 * m // STRIDE
+    limit = max(np.partition(sample, rank)[rank], np.finfo(values.dtype).min)
+    return np.flatnonzero(values >= limit)
+
+
+def parts_of_word(word, size) -> list[str]:
+    """Runs of so many letters of a word between blanks.
+
+    Examples
+    --------
+    >>> from pansophy.text.vector_index import parts_of_word
+    >>> parts_of_word("cats", 4)
+    [' cat', 'cats', 'ats ']
+    """
+    padded = f" {word} "
+    return [padded[i : i + size] for i in range(max(1, len(padded) - size + 1))]
+
+
+def unit_vectors(Z, total_weights):
+    """Vectors of length 1; one that is but rounding, given the weights of words, is 0.
+
+    A text that has nothing to do with any direction would get a random one.
+    """
+    length = np.linalg.norm(Z, axis=1)
+    is_rounding = length <= 1e-5 * total_weights
+    return rows_of_unit_length(np.where(is_rounding[:, None], 0, Z))
+
+
+def rows_of_unit_length(Z):
     """Rows divided by their lengths; a row of zeros stays."""
-    length = np.linalg.norm(Z, axis=1, keepdims=True)
+    length = np.linalg.norm(Z, axis=-1, keepdims=True)
     return Z / np.where(length > 0, length, 1)

@@ -3,12 +3,24 @@
 A word that training has not seen is known by its form: its ending, its beginning, its
 shape (capitals, digits, signs) and its neighbours. `sentence_features` makes a dict of
 them for every word, as `graphical.ChainCRF` takes it.
+
+A model of whole sentences has no loss of a single word that a class weight could
+multiply. Weights c of the tags move its probabilities instead, to those of a text in
+which words with tag t are c_t times as frequent,
+
+    P_c(t_1..t_n | words) ~ P(t_1..t_n | words) c_{t_1} ... c_{t_n}                (1)
+
+which adds log c_t to the score of every word. For tags that do not depend on each other
+this is where weights of the words in the loss lead in the limit.
+
+Refs      [Menon2021] (1), log c as an offset of the scores
 """
 
 import re
 
 import numpy as np
 
+from ..core.class_weight import compute_class_weight
 from ..core.labels import refuse_missing
 
 RUNS = re.compile(r"(.)\1+")
@@ -113,6 +125,15 @@ def check_tags(tags, sentences) -> list[np.ndarray]:
             )
         refuse_missing(np.array(part, dtype=object))
     return [np.asarray(part) for part in listed]
+
+
+def class_weight_offsets(class_weight, classes, tags) -> np.ndarray:
+    """log c of every tag, eq. (1), given the tags of all training words."""
+    codes = np.searchsorted(classes, tags)
+    factors = compute_class_weight(class_weight, classes=classes, codes=codes)
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise ValueError("the numbers in class_weight must be above 0.")
+    return np.log(factors)
 
 
 def split_by_sentence(values, sentences) -> list[np.ndarray]:

@@ -20,7 +20,7 @@ from ..base import Estimator, Transformer
 from ..params import Count, Verbosity, check_count
 from ..persist.saved_state import AnyArray, FloatArray, saved_state
 from ..typing import Seed
-from .abstract_vectorizer import TextInput, check_documents
+from .abstract_vectorizer import TextInput, check_documents, check_sentence
 from .token_table import (
     DocumentIds,
     TokenTable,
@@ -28,6 +28,7 @@ from .token_table import (
     concatenate_documents,
     join_lower,
 )
+from .vector_index import rows_of_unit_length
 
 
 class NumberedSentences(NamedTuple):
@@ -42,7 +43,7 @@ class NumberedSentences(NamedTuple):
 def word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
     """Numbers of the words of sentences: lists of words, or texts in lower case."""
     parts = []
-    sentences = iter(check_documents(sentences))
+    sentences = map(check_sentence, check_documents(sentences))
     for block in blocks_of_texts(sentences):
         if isinstance(block[0], str):
             if not all(isinstance(text, str) for text in block):
@@ -86,12 +87,6 @@ class SimilarWord(NamedTuple):
     similarity: float
 
 
-def unit_rows(M) -> np.ndarray:
-    """Rows scaled to length 1; rows of zeros stay."""
-    length = np.linalg.norm(M, axis=-1, keepdims=True)
-    return M / np.where(length > 0, length, 1.0)
-
-
 @saved_state(words_=AnyArray("words"), vectors_=FloatArray("words", None))
 @dataclass(eq=False, repr=False)
 class AbstractWordVectors(
@@ -130,7 +125,7 @@ class AbstractWordVectors(
 
     def similarity(self, word, other) -> float:
         """Cosine of the vectors of two words."""
-        a, b = unit_rows(np.stack([self.vector(word), self.vector(other)]))
+        a, b = rows_of_unit_length(np.stack([self.vector(word), self.vector(other)]))
         return float(a @ b)
 
     def most_similar(self, positive, negative=(), *, n=10) -> list[SimilarWord]:
@@ -148,9 +143,9 @@ class AbstractWordVectors(
         places = [self._place(word) for word in (*plus, *minus)]
         if not places:
             raise ValueError("positive and negative have no words.")
-        units = unit_rows(self.vectors_.astype(float))
+        units = rows_of_unit_length(self.vectors_.astype(float))
         signs = np.array([1.0] * len(plus) + [-1.0] * len(minus))
-        cosine = units @ unit_rows(signs @ units[places])
+        cosine = units @ rows_of_unit_length(signs @ units[places])
         cosine[places] = -np.inf
         best = np.argsort(-cosine, kind="stable")[
             : min(n, len(cosine) - len({*places}))

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ...core.atomic_files import write_text_file
+from ...core.folder_lock import FolderLockedError, lock_folder
 from .plan import (
     FailureKind,
     FitOutcome,
@@ -56,7 +57,7 @@ class RunFolder:
     def __init__(self, path, plan):
         self.path = Path(path)
         self.plan = plan
-        self.lock = lock_folder(self.path)
+        self.lock = lock_run_folder(self.path)
         self.lines: list[dict] = []
         self.names = list(plan["methods"])
         self.synced = time.monotonic()
@@ -263,19 +264,12 @@ def check_run_folder(path, resume=False) -> bool:
     return run
 
 
-def lock_folder(path):
+def lock_run_folder(path):
     """A descriptor that holds the folder as long as this process lives."""
     try:
-        import fcntl
-    except ImportError:
-        return None
-    fd = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(fd)
+        return lock_folder(path)
+    except FolderLockedError:
         raise RunFolderError(f"Another run is writing to {path}.") from None
-    return fd
 
 
 def read_plan(path) -> dict:

@@ -37,10 +37,10 @@ from ..typing import Seed
 from . import _topic_models as loops
 from ._topic_models import BLOCK, TopicCounts
 from .plsa import Topics as TopicShares
-from .plsa import check_counts, expect_topics, fold_in
+from .plsa import check_word_counts, expect_topics, fold_in
 
 
-class GibbsState(NamedTuple):
+class TopicState(NamedTuple):
     """Topics of all words after a sweep, and minus eq. (2) for each word."""
 
     z: np.ndarray
@@ -59,7 +59,7 @@ def log_gamma_table(prior):
     return table
 
 
-def log_joint(counts, alpha, beta, K=None) -> float:
+def topic_log_joint(counts, alpha, beta, K=None) -> float:
     """log p(w, z), eq. (2); rows of counts may be padded beyond K topics."""
     K = counts.documents.shape[1] if K is None else K
     V = len(counts.words)
@@ -73,7 +73,7 @@ def log_joint(counts, alpha, beta, K=None) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
+class GibbsLDA(PrefixedOutput, Transformer, Estimator):
     """Topics of documents by collapsed Gibbs sampling, eqs. (1) to (3).
 
     Parameters
@@ -103,9 +103,9 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.text import LatentDirichletAllocation
+    >>> from pansophy.text import GibbsLDA
     >>> X = np.array([[8, 8, 0, 0], [6, 9, 0, 0], [0, 0, 9, 4], [0, 0, 6, 7]])
-    >>> model = LatentDirichletAllocation(2, max_iter=50, random_state=0)
+    >>> model = GibbsLDA(2, max_iter=50, random_state=0)
     >>> topics = model.fit_transform(X)
     >>> bool((topics.argmax(1)[:2] != topics.argmax(1)[2:]).all())
     True
@@ -125,7 +125,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
     def fit(self, X, y=None):
         """Draw topics for the words of documents, given as counts of words."""
         X, _ = self._check_training_data(X, accept_sparse="csr")
-        indptr, indices, values = check_counts(self, X)
+        indptr, indices, values = check_word_counts(self, X)
         repeats = np.ceil(values).astype(np.int64)
         K = self.n_components
         alpha = self.doc_topic_prior_ = float(self.doc_topic_prior or 1 / K)
@@ -137,7 +137,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         weight = np.repeat(values[filled] / repeats[filled], repeats[filled])
         weight = weight.astype(np.float32)
         rng = make_rng(self.random_state)
-        start = initial_state(documents, words, weight, X.shape, K, rng)
+        start = initial_topics(documents, words, weight, X.shape, K, rng)
         stream = rng.integers(0, 2**63, 1).astype(np.uint64)
         first_kept = self.max_iter - min(self.n_samples, self.max_iter)
         inverse = (1 / (start.counts.topics + X.shape[1] * beta)).astype(np.float32)
@@ -155,7 +155,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
             sums, n = state.sums
             if sweeps > first_kept:
                 sums, n = sums + state.counts.words, n + 1
-            value = -log_joint(state.counts, alpha, beta, K) / max(1, len(words))
+            value = -topic_log_joint(state.counts, alpha, beta, K) / max(1, len(words))
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
@@ -178,13 +178,13 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
     def transform(self, X):
         """Shares of the topics in documents."""
         X = self._check_new_data(X, accept_sparse="csr")
-        rows = check_counts(self, X)
+        rows = check_word_counts(self, X)
         return fold_in(rows, self._phi(), alpha=self.doc_topic_prior_)
 
     def score(self, X, y=None) -> float:
         """Mean log-likelihood of a word of documents, with their shares of topics."""
         X = self._check_new_data(X, accept_sparse="csr")
-        rows = check_counts(self, X)
+        rows = check_word_counts(self, X)
         phi = self._phi()
         theta = fold_in(rows, phi, alpha=self.doc_topic_prior_)
         shares = TopicShares(theta, phi)
@@ -202,7 +202,7 @@ class LatentDirichletAllocation(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def initial_state(documents, words, weights, shape, K, rng) -> GibbsState:
+def initial_topics(documents, words, weights, shape, K, rng) -> TopicState:
     """Topics drawn evenly."""
     z = rng.integers(0, K, len(words)).astype(np.int32)
     size = -(-K // BLOCK) * BLOCK
@@ -212,7 +212,7 @@ def initial_state(documents, words, weights, shape, K, rng) -> GibbsState:
         np.zeros(size, np.float32),
     )
     loops.add_assignments(documents, words, weights, z, counts)
-    return GibbsState(z, counts, (np.zeros((shape[1], size)), 0), np.inf)
+    return TopicState(z, counts, (np.zeros((shape[1], size)), 0), np.inf)
 
 
 def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):
@@ -307,7 +307,7 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         together = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
         alone = np.diag(together)
-        values = COHERENCE[measure](together[i, j], alone[i], alone[j], X.shape[0])
+        values = COHERENCE[measure](together[i, j], alone[i], alone[j], inside.shape[0])
         out.append(np.mean(values) if len(values) else np.nan)
     return np.array(out)
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from pansophy.text import (
-    LatentDirichletAllocation,
+    GibbsLDA,
     sample_topic_corpus,
     top_words,
     topic_coherence,
 )
 from pansophy.text import _topic_models as loops
-from pansophy.text.latent_dirichlet_allocation import initial_state, log_joint
+from pansophy.text.gibbs_lda import initial_topics, topic_log_joint
 
 PHI = np.array([[5, 5, 4, 1, 0, 0], [0, 0, 1, 4, 5, 5]]) / 15
 
@@ -19,7 +19,7 @@ ONES = np.ones(300, np.float32)
 
 def no_words(shape, K):
     none = np.empty(0, np.int32)
-    return initial_state(none, none, ONES[:0], shape, K, np.random.default_rng(0))
+    return initial_topics(none, none, ONES[:0], shape, K, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def corpus():
 
 def test_planted_topics_are_found(corpus):
     X, theta = corpus
-    model = LatentDirichletAllocation(2, random_state=0, doc_topic_prior=0.3).fit(X)
+    model = GibbsLDA(2, random_state=0, doc_topic_prior=0.3).fit(X)
     order = np.argsort(model.components_[:, 0])[::-1]
     phi = (model.components_ / model.components_.sum(axis=1, keepdims=True))[order]
     np.testing.assert_allclose(phi, PHI, atol=0.05)
@@ -44,7 +44,7 @@ def test_counts_stay_consistent(K):
     rng = np.random.default_rng(0)
     documents = rng.integers(0, 7, 300).astype(np.int32)
     words = rng.integers(0, 11, 300).astype(np.int32)
-    state = initial_state(documents, words, ONES, (7, 11), K, rng)
+    state = initial_topics(documents, words, ONES, (7, 11), K, rng)
     beta = np.float32(0.1)
     inverse = (1 / (state.counts.topics + 11 * beta)).astype(np.float32)
     inverse[K:] = 0
@@ -92,13 +92,13 @@ def test_joint_of_a_small_case():
     loops.add_assignments(documents, words, ONES, np.zeros(2, np.int32), state.counts)
     # p(z) = 1/2 each; p(w) = 1/2, then (1 + b) / (1 + 2 b) given the first
     expected = np.log(0.5 * 0.5) + np.log(0.5 * (1 + 0.1) / (1 + 0.2))
-    assert log_joint(state.counts, 0.3, 0.1, 2) == pytest.approx(expected)
+    assert topic_log_joint(state.counts, 0.3, 0.1, 2) == pytest.approx(expected)
 
 
 def test_fractions_are_words_of_less_weight(corpus):
     X, _ = corpus
-    whole = LatentDirichletAllocation(2, random_state=0, max_iter=60).fit(X)
-    half = LatentDirichletAllocation(2, random_state=0, max_iter=60).fit(X + 0.25)
+    whole = GibbsLDA(2, random_state=0, max_iter=60).fit(X)
+    half = GibbsLDA(2, random_state=0, max_iter=60).fit(X + 0.25)
     total = half.components_.sum() - 2 * 6 * half.topic_word_prior_
     assert total == pytest.approx((X + 0.25).sum(), rel=1e-5)
     close = lambda m: np.sort(m.components_ / m.components_.sum(1, keepdims=True), 0)
@@ -107,8 +107,30 @@ def test_fractions_are_words_of_less_weight(corpus):
 
 def test_same_seed_same_topics(corpus):
     X, _ = corpus
-    fit = lambda: LatentDirichletAllocation(3, max_iter=20, random_state=5).fit(X)
+    fit = lambda: GibbsLDA(3, max_iter=20, random_state=5).fit(X)
     np.testing.assert_array_equal(fit().components_, fit().components_)
+
+
+def test_order_of_documents_does_not_matter(corpus):
+    X, _ = corpus
+    shares = []
+    for rows in (np.arange(80), np.random.default_rng(1).permutation(80)):
+        model = GibbsLDA(2, random_state=0, doc_topic_prior=0.3).fit(X[rows])
+        C = model.components_[np.argsort(-model.components_[:, 0])]
+        shares.append(C / C.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(shares[0], shares[1], atol=0.02)
+
+
+def test_new_documents_leave_the_model_alone(corpus):
+    X, _ = corpus
+    model = GibbsLDA(2, random_state=0, max_iter=30).fit(X[:60])
+    before = model.components_.copy()
+    together = model.transform(X[60:])
+    np.testing.assert_array_equal(model.components_, before)
+    # a document's shares do not depend on those beside it
+    alone = np.concatenate([model.transform(row[None]) for row in X[60:]])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(together.sum(axis=1), 1.0)
 
 
 def test_words_and_coherence(corpus):
@@ -122,7 +144,7 @@ def test_words_and_coherence(corpus):
 
 def test_bad_input():
     with pytest.raises(ValueError, match="Negative values"):
-        LatentDirichletAllocation(2).fit([[-1.0, 1.0]])
+        GibbsLDA(2).fit([[-1.0, 1.0]])
 
 
 def test_normalised_coherence_by_hand():
