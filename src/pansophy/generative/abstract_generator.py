@@ -316,7 +316,11 @@ class AbstractGenerator(Density, AbstractTraining):
                 part = None if part is None else torch.as_tensor(part, device=device)
                 drawn = generate(net, min(block, n - i), part)
                 made.append(drawn.double().cpu().numpy())
-        return self._decode_rows(np.concatenate(made))
+        return self._finish_samples(self._decode_rows(np.concatenate(made)))
+
+    def _finish_samples(self, X):
+        """Drawn rows in the user's units, as they are given out: as they are."""
+        return X
 
     def score_samples(self, X, y=None):
         """Score of each row in nats, higher for more usual rows; eq. (2) and (3).

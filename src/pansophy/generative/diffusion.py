@@ -46,7 +46,7 @@ from ..params import (
     TwoOrMore,
     check_count,
 )
-from .abstract_generator import AbstractGenerator
+from .abstract_continuous_density import AbstractContinuousDensity
 from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
@@ -91,7 +91,7 @@ class DenoisingPath(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class AbstractDiffusion(AbstractGenerator):
+class AbstractDiffusion(AbstractContinuousDensity):
     """What the diffusion models share; they describe its parameters.
 
     A model gives `_denoiser_options()`, keywords of `Denoiser`, `_lowest_level()`, and
@@ -126,7 +126,8 @@ class AbstractDiffusion(AbstractGenerator):
     def _learn_scaling(self, X, w):
         mean, scale = super()._learn_scaling(X, w)
         low, high = (X.min(axis=0) - mean) / scale, (X.max(axis=0) - mean) / scale
-        margin = BOX_MARGIN * (high - low)
+        # rows with the noise of discrete columns reach half a step further
+        margin = BOX_MARGIN * (high - low) + 0.5 * self.step_ / scale
         self.box_ = np.stack([low - margin, high + margin]).astype(float)
         return mean, scale
 
@@ -144,8 +145,9 @@ class AbstractDiffusion(AbstractGenerator):
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
             net = FlatImages(images, self.image_shape_)
         return Denoiser(
-            net, n_classes=n_classes, context_dropout=self.context_dropout, **options
-        )
+            net, n_classes=n_classes, context_dropout=self.context_dropout,
+            widths=self._noise_widths(), **options,
+        )  # fmt: skip
 
     def _training_options(self, net, n, valid):
         options = super()._training_options(net, n, valid)
@@ -296,7 +298,7 @@ class AbstractDiffusion(AbstractGenerator):
                 n_steps=n_steps, inpainting=columns, n_repeats=n_repeats,
                 sampler="ancestral",
             )  # fmt: skip
-        made = self._decode_rows(made.cpu().numpy())
+        made = self._finish_samples(self._decode_rows(made.cpu().numpy()))
         return np.where(known.reshape(made.shape), rows.reshape(made.shape), made)
 
     def _log_density(self, net, X, y):

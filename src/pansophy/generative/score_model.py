@@ -38,7 +38,11 @@ from ..neural_network.mlp import LayerSizes
 from ..params import Count, Fraction, NonNegative, Positive, TwoOrMore
 from ..sampling import StochasticLangevin
 from ..sampling import sample as run_chains
-from .abstract_generator import AbstractGenerator, batch_mean
+from .abstract_continuous_density import (
+    AbstractContinuousDensity,
+    with_uniform_noise,
+)
+from .abstract_generator import batch_mean
 from .autoencoder import layer_sizes
 from .denoiser import VE_RANGE, Denoiser
 from .denoising_nets import DenoisingMLP
@@ -51,8 +55,14 @@ LINE_POINTS = 32  # of the quadrature along a line
 class ScoreNet(torch.nn.Module):
     """s(x) by dense layers, fitted by the implicit or the sliced loss."""
 
-    def __init__(self, d: int, hidden, loss: Literal["implicit", "sliced"]):
+    widths: Tensor
+
+    def __init__(
+        self, d: int, hidden, loss: Literal["implicit", "sliced"], widths=None
+    ):
         super().__init__()
+        noise = torch.zeros(0) if widths is None else widths
+        self.register_buffer("widths", noise)
         self.layers = nn.DenseLayers([d, *hidden, d], activation="tanh")
         self.loss = loss
 
@@ -62,7 +72,8 @@ class ScoreNet(torch.nn.Module):
     def losses(self, batch) -> dict[str, Tensor]:
         """Weighted mean of eq. (3) or (4) of `score_matching`."""
         of_row = implicit_score_loss if self.loss == "implicit" else sliced_score_loss
-        return {"loss": batch_mean(of_row(self.layers, batch["X"]), batch)}
+        x = with_uniform_noise(batch["X"], self.widths)
+        return {"loss": batch_mean(of_row(self.layers, x), batch)}
 
     def flops(self, n: int) -> float:
         """Operations of a step on n rows, derivatives included."""
@@ -82,7 +93,7 @@ def langevin_moves(gradient, x: Tensor, h: float, n_steps: int, rng) -> Tensor:
 
 
 @dataclass(eq=False, repr=False)
-class ScoreModel(AbstractGenerator):
+class ScoreModel(AbstractContinuousDensity):
     """Score model: learns grad log p, draws rows by Langevin dynamics.
 
     Parameters
@@ -175,8 +186,9 @@ class ScoreModel(AbstractGenerator):
     def _build_net(self, n_features, n_classes):
         hidden = layer_sizes(self.hidden_layer_sizes)
         if self.loss == "denoising":
-            return Denoiser(DenoisingMLP(n_features, hidden), "ve")
-        return ScoreNet(n_features, hidden, self.loss)
+            net = DenoisingMLP(n_features, hidden)
+            return Denoiser(net, "ve", widths=self._noise_widths())
+        return ScoreNet(n_features, hidden, self.loss, self._noise_widths())
 
     def _training_options(self, net, n, valid):
         options = super()._training_options(net, n, valid)
