@@ -93,6 +93,7 @@ def main(epochs=100):
         "|---|---|---|---|---|---|---|---|",
         f"| real digits | {real:.3f} | {gap:.5f} | {copies.distance_ratio:.2f}, {copies.n_copies} | | | | |",
     ]
+    print(lines[-1], flush=True)
     for seed in SEEDS:
         fit = lambda s=seed: ours((train, held, epochs), s)
         made, *seconds = timed(fit, n)

@@ -11,6 +11,11 @@ approximates the probability of a value, and the bits of a value are
 
     -(log p + sum_j log D_j) / (d ln 2)                                          (2)
 
+Diffusions round by default, but add no noise ("round"): they see values with normal
+noise of all widths in any case, and would have to learn the edges of (1) exactly for a
+pixel to stay at 0. Their densities are then those of the last level of noise, and (2)
+does not hold.
+
 Pixels of images share one grid: a pixel that happens to show two values only has the
 same D as the others. Rounding is exact for the density that (1) makes, and it is what
 a user wants of a count or a grey level; without it any classifier tells samples from
@@ -34,6 +39,8 @@ from .abstract_generator import AbstractGenerator
 REPEATED_SHARE = 0.5  # of the rows; columns with fewer distinct values are discrete
 MOST_PLACES = 1 << 16  # of a grid of discrete values
 OFF_GRID = 1e-3  # of a step: what rounding may do to values on a grid
+
+Dequantization = Literal["auto", "round", "none"]
 
 
 def value_steps(X) -> np.ndarray:
@@ -81,9 +88,9 @@ class AbstractContinuousDensity(AbstractGenerator):
 
     Parameters
     ----------
-    dequantize : {"auto", "none"}
+    dequantize : {"auto", "round", "none"}
         "auto" adds uniform noise to columns of discrete values in training, and rounds
-        samples to those values.
+        samples to those values; "round" does the second only.
 
     Attributes
     ----------
@@ -94,7 +101,7 @@ class AbstractContinuousDensity(AbstractGenerator):
     """
 
     _: KW_ONLY
-    dequantize: Literal["auto", "none"] = "auto"
+    dequantize: Dequantization = "auto"
 
     def _learn_scaling(self, X, w):
         d = X.shape[1]
@@ -111,7 +118,7 @@ class AbstractContinuousDensity(AbstractGenerator):
 
     def _noise_widths(self):
         """Widths (d,) of the noise in standardised units; None where there is none."""
-        if not self.step_.any():
+        if self.dequantize != "auto" or not self.step_.any():
             return None
         return torch.as_tensor(self.step_ / np.asarray(self.scale_, float))
 
@@ -127,6 +134,11 @@ class AbstractContinuousDensity(AbstractGenerator):
 
     def bits_per_dimension(self, X, y=None):
         """Mean bits that a value of X takes, for rows of discrete columns, eq. (2)."""
+        if self.dequantize != "auto":
+            raise ValueError(
+                'bits per dimension need the noise of dequantize="auto", not '
+                f"{self.dequantize!r}."
+            )
         if not (self.step_ > 0).all():
             column = int(np.flatnonzero(self.step_ == 0)[0])
             raise ValueError(

@@ -8,18 +8,18 @@ are those of the discriminator: no densities, but higher for rows that look real
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 
 from .. import nn
 from ..kernel_model.kernel_tests import mmd
-from ..neural_network.conv import ImageShape, flat_image_shape
+from ..neural_network.conv import ImageShape
 from ..neural_network.mlp import FractionBelowOne, LayerSizes
 from ..params import Count, NonNegative, Positive
 from .abstract_generator import MONITORED_ROWS, net_placement
-from .abstract_latent_model import AbstractDecoder
+from .abstract_latent_model import AbstractDecoder, Architecture, convolved_shape
 from .adversarial_net import (
     AdversarialNet,
     AdversarialShape,
@@ -46,7 +46,7 @@ class AbstractGAN(AbstractDecoder):
     n_components: Count = 16
     _: KW_ONLY
     hidden_layer_sizes: LayerSizes = (128, 128)
-    architecture: Literal["auto", "dense", "conv"] = "auto"
+    architecture: Architecture = "auto"
     n_filters: LayerSizes = (32, 64)
     image_shape: ImageShape | None = None
     n_critic: Count = 1
@@ -70,16 +70,8 @@ class AbstractGAN(AbstractDecoder):
     def _n_codes(self) -> int:
         return int(self.n_components) + self._noise_codes().width
 
-    def _image_shape(self, n_features):
-        """(h, w, channels) where convolutions are to be used, else None."""
-        given = self.image_shape_ if self.image_shape is None else self.image_shape
-        images = self.architecture == "conv" or given is not None
-        if self.architecture == "dense" or not images:
-            return None
-        return flat_image_shape(n_features, given)
-
     def _learn_scaling(self, X, w):
-        if self.scaling != "auto" or self._image_shape(X.shape[1]) is None:
+        if self.scaling != "auto" or convolved_shape(self, X.shape[1]) is None:
             return super()._learn_scaling(X, w)
         low, high = float(X.min()), float(X.max())
         middle = (low + high) / 2
@@ -96,7 +88,7 @@ class AbstractGAN(AbstractDecoder):
             self._n_codes(),
             tuple(layer_sizes(self.hidden_layer_sizes)),
             tuple(layer_sizes(self.n_filters)),
-            self._image_shape(n_features),
+            convolved_shape(self, n_features),
             n_classes,
             codes.n_outputs,
         )

@@ -269,7 +269,8 @@ class AbstractGenerator(Density, AbstractTraining):
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
-            return sample_quality(chosen.X, made, make_rng(seed))
+            made = self._finish_samples(self._decode_rows(made)).reshape(n, -1)
+            return sample_quality(chosen.X, self._encode_rows(made), make_rng(seed))
 
         return evaluate
 

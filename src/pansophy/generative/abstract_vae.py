@@ -25,12 +25,16 @@ from scipy.stats import norm, qmc
 
 from ..core.numerics import softmax
 from ..core.random import draw_seed, make_rng
-from ..neural_network.conv import Activation
+from ..neural_network.conv import Activation, ImageShape
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import resolve_device, seeded_torch
 from ..params import Count, NonNegative, Positive, check_count
 from .abstract_generator import values_in_blocks
-from .abstract_latent_model import AbstractLatentModel
+from .abstract_latent_model import (
+    AbstractLatentModel,
+    Architecture,
+    convolved_shape,
+)
 from .autoencoder import layer_sizes
 from .likelihoods import (
     COUNT_LIKELIHOODS,
@@ -38,7 +42,7 @@ from .likelihoods import (
     NormalLikelihood,
     check_likelihood,
 )
-from .vae_net import VAENet
+from .vae_net import ImageLayers, VAENet
 
 ACTIVE = 0.01  # variance of the posterior mean over rows from which a unit is active
 SCORED_DRAWS = 32  # draws of z behind `score_samples`
@@ -81,6 +85,10 @@ class AbstractVAE(AbstractLatentModel):
         """What the estimator adds to `VAENet`."""
         return {}
 
+    def _image_layers(self, n_features) -> ImageLayers | None:
+        """Convolutions of encoder and decoder; None: dense layers."""
+        return None
+
     def _build_net(self, n_features, n_classes):
         return VAENet(
             self._make_likelihood(n_features),
@@ -88,6 +96,7 @@ class AbstractVAE(AbstractLatentModel):
             layer_sizes(self.hidden_layer_sizes),
             activation=self.activation,
             n_classes=n_classes,
+            image=self._image_layers(n_features),
             **self._net_options(),
         )
 
@@ -175,6 +184,22 @@ class AbstractArrayVAE(AbstractVAE):
 
     _: KW_ONLY
     likelihood: LikelihoodName = "normal"
+    architecture: Architecture = "dense"
+    n_filters: LayerSizes = (16, 32)
+    image_shape: ImageShape | None = None
+
+    def _image_layers(self, n_features):
+        shape = convolved_shape(self, n_features)
+        if shape is None:
+            return None
+        if self.likelihood == "categorical":
+            if self.architecture != "conv":
+                return None
+            raise ValueError(
+                'likelihood="categorical" has a score for each level of a column, for '
+                'which there are no convolutions: set architecture="dense".'
+            )
+        return ImageLayers(shape, tuple(layer_sizes(self.n_filters)))
 
     def _learn_scaling(self, X, w):
         check_likelihood(self.likelihood, X, type(self).__name__)

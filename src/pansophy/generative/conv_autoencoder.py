@@ -1,9 +1,7 @@
 """Convolutional autoencoder: images through strided convolutions and back.
 
-The encoder halves the image with each convolution (stride 2, padding "same"), then a
-dense layer gives the code; the decoder mirrors it with transposed convolutions, each
-the adjoint of its convolution (`nn.conv`, eq. 4), so that the output has the shape of
-the input whatever that is. Objective and samples are those of `autoencoder_net`.
+Encoder and decoder are those of `conv_coders`; objective and samples are those of
+`autoencoder_net`.
 
 Flat rows are square images if their length is a square number, else images of one row
 of pixels, unless `image_shape` says what they are.
@@ -13,80 +11,16 @@ Shapes    X (n, h, w), (n, h, w, channels) or (n, h w channels)
 Refs      [Masci2011]; [Dumoulin2016]
 """
 
-import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
-import torch
-from torch import Tensor, nn
 
 from ..base import Transformer
 from ..neural_network.conv import Activation, ImageShape, flat_image_shape
 from ..neural_network.mlp import LayerSizes
-from ..nn.activations import ACTIVATIONS
-from ..nn.conv import Conv, ConvTranspose, same_padding
 from ..params import Count, NonNegative, Positive
 from .abstract_autoencoder import AbstractAutoencoder
 from .autoencoder import layer_sizes
 from .autoencoder_net import AutoencoderNet
-
-
-class ConvEncoder(nn.Module):
-    """Strided convolutions and a dense layer: flat images (n, h w c) to codes."""
-
-    def __init__(self, shape, n_filters, kernel_size, activation, n_outputs):
-        super().__init__()
-        self.shape = tuple(shape)
-        self.activation = activation
-        *sizes, channels = shape
-        self.sizes: list[tuple[int, ...]] = [tuple(sizes)]
-        self.convs = nn.ModuleList()
-        for filters in n_filters:
-            kernel = tuple(kernel_size if n > 1 else 1 for n in sizes)
-            stride = tuple(2 if n > 1 else 1 for n in sizes)
-            conv = Conv(channels, filters, kernel, stride=stride, padding="same")
-            sizes = conv.output_size(sizes)
-            self.convs.append(conv)
-            self.sizes.append(tuple(sizes))
-            channels = filters
-        self.output = nn.Linear(channels * math.prod(sizes), n_outputs)
-
-    def forward(self, X: Tensor) -> Tensor:
-        h = X.view(-1, *self.shape).permute(0, 3, 1, 2)
-        h = h.clone(memory_format=torch.channels_last)
-        for conv in self.convs:
-            h = ACTIVATIONS[self.activation].value(conv(h))
-        return self.output(h.flatten(1))
-
-
-class ConvDecoder(nn.Module):
-    """The mirror of a `ConvEncoder`: codes to flat images."""
-
-    def __init__(self, encoder: ConvEncoder, n_inputs: int):
-        super().__init__()
-        self.activation, self.sizes = encoder.activation, encoder.sizes
-        convs: list[Any] = list(encoder.convs)
-        self.channels = convs[-1].out_channels if convs else encoder.shape[2]
-        self.inner = nn.Linear(n_inputs, encoder.output.in_features)
-        self.convs = nn.ModuleList(
-            [
-                ConvTranspose(
-                    c.out_channels, c.in_channels, c.kernel_size, stride=c.stride
-                )
-                for c in reversed(convs)
-            ]
-        )
-
-    def forward(self, code: Tensor) -> Tensor:
-        g = ACTIVATIONS[self.activation].value
-        h = self.inner(code).view(-1, self.channels, *self.sizes[-1])
-        for conv, sizes in zip(self.convs, reversed(self.sizes[:-1])):
-            h = conv(g(h))
-            # what the convolution saw as zeros around the image is cut off
-            for axis, n in enumerate(sizes):
-                k, s = conv.kernel_size[axis], conv.stride[axis]
-                h = h.narrow(2 + axis, same_padding(n, k, s)[0], n)
-        return h.permute(0, 2, 3, 1).flatten(1)
+from .conv_coders import ConvDecoder, ConvEncoder
 
 
 @dataclass(eq=False, repr=False)

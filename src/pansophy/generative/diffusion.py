@@ -46,7 +46,7 @@ from ..params import (
     TwoOrMore,
     check_count,
 )
-from .abstract_continuous_density import AbstractContinuousDensity
+from .abstract_continuous_density import AbstractContinuousDensity, Dequantization
 from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
@@ -99,6 +99,7 @@ class AbstractDiffusion(AbstractContinuousDensity):
     """
 
     _: KW_ONLY
+    dequantize: Dequantization = "round"
     hidden_layer_sizes: LayerSizes = (128, 128, 128)
     n_channels: LayerSizes = (32, 64)
     ema_decay: Fraction = 0.999
@@ -126,8 +127,9 @@ class AbstractDiffusion(AbstractContinuousDensity):
     def _learn_scaling(self, X, w):
         mean, scale = super()._learn_scaling(X, w)
         low, high = (X.min(axis=0) - mean) / scale, (X.max(axis=0) - mean) / scale
-        # rows with the noise of discrete columns reach half a step further
-        margin = BOX_MARGIN * (high - low) + 0.5 * self.step_ / scale
+        margin = BOX_MARGIN * (high - low)
+        if self.dequantize == "auto":  # rows with noise reach half a step further
+            margin = margin + 0.5 * self.step_ / scale
         self.box_ = np.stack([low - margin, high + margin]).astype(float)
         return mean, scale
 

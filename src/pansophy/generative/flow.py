@@ -231,9 +231,7 @@ class Flow(AbstractContinuousDensity):
         make = FLOW_ARCHITECTURES[self.architecture]
         parts = make(n_features, self.n_transforms, hidden, self.n_bins, n_classes)
         transform = Composition([*parts, LinearTransform(n_features)])
-        return FlowDensity(
-            transform, n_classes=n_classes, widths=self._noise_widths()
-        )
+        return FlowDensity(transform, n_classes=n_classes, widths=self._noise_widths())
 
     def _generate(self, net, n, y):
         return net.draw(n, self.n_features_in_, y)

@@ -33,6 +33,7 @@ import torch
 from torch import Tensor
 
 from .. import nn
+from ..core.quadrature import gauss_legendre
 from ..core.random import make_rng
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Fraction, NonNegative, Positive, TwoOrMore
@@ -246,7 +247,7 @@ class ScoreModel(AbstractContinuousDensity):
             return denoiser_log_prob(
                 net, X, sigma_min=low, sigma_max=high, n_steps=n_steps
             )
-        nodes, weights = np.polynomial.legendre.leggauss(LINE_POINTS)
+        nodes, weights = gauss_legendre(LINE_POINTS)
         total = torch.zeros_like(X[:, 0])
         for node, weight in zip((nodes + 1) / 2, weights / 2):
             total += weight * (net(node * X) * X).sum(1)

@@ -44,7 +44,7 @@ from .vae_net import VAENet
 LEAST_VARIANCE = 1e-4  # of a cluster, in units of the code
 
 
-class MixturePrior(nn.Module):
+class GaussianMixturePrior(nn.Module):
     """Mixture of diagonal normals over codes."""
 
     def __init__(self, n_clusters: int, n_components: int):
@@ -87,7 +87,7 @@ class VaDENet(nn.Module):
 
     pretraining: Tensor
 
-    def __init__(self, vae: VAENet, prior: MixturePrior):
+    def __init__(self, vae: VAENet, prior: GaussianMixturePrior):
         super().__init__()
         self.vae, self.prior = vae, prior
         self.register_buffer("pretraining", torch.zeros((), dtype=torch.int64))
@@ -160,7 +160,7 @@ class VaDENet(nn.Module):
         """
         self.prior.start_at(mixture)
         within = mixture.weights_ @ mixture.covariances_
-        last = self.vae.encoder.layers[-1]
+        last = self.vae.code_layer
         k = len(within)
         last.weight[k:] = 0
         last.bias[k:] = torch.as_tensor(np.log(0.1 * within + LEAST_VARIANCE))
@@ -286,8 +286,9 @@ default="elu"
             self.n_components,
             layer_sizes(self.hidden_layer_sizes),
             activation=self.activation,
+            image=self._image_layers(n_features),
         )
-        return VaDENet(vae, MixturePrior(self.n_clusters, self.n_components))
+        return VaDENet(vae, GaussianMixturePrior(self.n_clusters, self.n_components))
 
     def _start_net(self, net, rows):
         super()._start_net(net, rows)
