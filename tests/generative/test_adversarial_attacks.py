@@ -202,7 +202,7 @@ def test_detectors_are_attacked_by_their_decision_function(member):
     assert (gain[:20] <= 1e-6).all() and (gain[20:] > 0).all()
     curve = robustness(detector, X, y, [0.2, 1.0], attack="fgsm")
     assert (np.diff(curve.accuracy) <= 0).all() and curve.accuracy[-1] < 1
-    with pytest.raises(ValueError, match="1 .usual. or -1"):
+    with pytest.raises(ValueError, match="usual"):
         fgsm(detector, X, np.zeros(22), 0.1)
 
 

@@ -41,7 +41,44 @@ PENALTIES = {
 
 @dataclass(eq=False, repr=False)
 class AbstractGAN(AbstractDecoder):
-    """Parameters and fitting of the adversarial models; they are described there."""
+    """Parameters and fitting of the adversarial models.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers of noise that a row is made of.
+    hidden_layer_sizes : sequence of int
+        Units of the hidden layers of both nets, for tables and points.
+    architecture : {"auto", "dense", "conv"}
+        "conv" takes rows as images, and "auto" does so where stacks of images or
+        `image_shape` are given.
+    n_filters : sequence of int
+        Kernels of the convolutions; each halves the sides of the images.
+    image_shape : (h, w) or (h, w, channels) or None
+        What flat rows are.
+    n_critic : int
+        Steps of the discriminator for each one of the generator.
+    discriminator_rate : float
+        Factor on the learning rate of the discriminator.
+    ema_decay : float
+        Decay of the running mean of the generator's weights, which draws the samples;
+        0: the last weights.
+    beta_1, beta_2 : float
+        Decays of Adam's running moments.
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto": each
+        column of tables, and pixels to the range from -1 to 1.
+    early_stopping : bool
+        Hold out a share of the rows, stop by the MMD between them and samples, and keep
+        the best epoch; the losses of the game say nothing of the samples.
+
+    Attributes
+    ----------
+    net_ : torch module
+        With `generator` and `discriminator`.
+    classes_, class_prior_ : arrays or None
+        Labels and their shares, if labels were given.
+    """
 
     n_components: Count = 16
     _: KW_ONLY

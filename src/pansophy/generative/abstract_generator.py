@@ -91,7 +91,7 @@ def batch_mean(values: Tensor, batch: dict) -> Tensor:
 
 @dataclass(eq=False, repr=False)
 class AbstractGenerator(Density, AbstractTraining):
-    """Parameters and fitting of the generative models; they are described there.
+    """Parameters and fitting of the generative models.
 
     A model gives
 
@@ -108,6 +108,25 @@ class AbstractGenerator(Density, AbstractTraining):
       `_prepare_sampling(net, rows)` (buffers of the net that samples are drawn from,
       such as the distribution of codes) and `_finish_fit(rows)` (what is learnt after
       training).
+
+    Parameters
+    ----------
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto" takes
+        one for stacks of images.
+    quality_every : int
+        Epochs between measurements of the samples (`history_`: "mmd", "c2st", ...); 0:
+        none.
+
+    Attributes
+    ----------
+    net_ : torch module
+    mean_, scale_ : arrays of shape (d,)
+        Standardisation of the columns.
+    image_shape_ : tuple or None
+        Shape of an image, if stacks of images were given.
+    loss_ : float
+        Training loss of the last epoch.
     """
 
     _: KW_ONLY

@@ -40,6 +40,11 @@ class AbstractDecoder(AbstractGenerator):
 
     Besides what `AbstractGenerator` asks for, a model gives `_decode(net, codes, y)`,
     standardised rows.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers of a code.
     """
 
     n_components: Count = 2

@@ -66,9 +66,26 @@ def bound_and_error(log_w):
 
 @dataclass(eq=False, repr=False)
 class AbstractVAE(AbstractLatentModel):
-    """Parameters and answers of variational autoencoders; they are described there.
+    """Parameters and answers of variational autoencoders.
 
     A model gives `_make_likelihood(n_features)`, and options of its net.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int
+        Units of the hidden layers of the encoder; the decoder has them in reverse.
+    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}
+        Of the hidden layers.
+    variance : {"column", "global", "predicted"} or float
+        Variance of a normal likelihood in units of the standardised columns: learnt for
+        each column, for all at once, predicted for each row, or given.
+
+    Attributes
+    ----------
+    active_units_ : array of bool, (n_components,)
+        Units of the code whose mean varies over the rows.
+    unit_variance_ : array of shape (n_components,)
+        That variance.
     """
 
     _: KW_ONLY
@@ -180,7 +197,24 @@ class AbstractVAE(AbstractLatentModel):
 
 @dataclass(eq=False, repr=False)
 class AbstractArrayVAE(AbstractVAE):
-    """Variational autoencoders of arrays, whose columns are all of one kind."""
+    """Variational autoencoders of arrays, whose columns are all of one kind.
+
+    Parameters
+    ----------
+    likelihood : {"normal", "bernoulli", "categorical", "poisson"}
+        Distribution of the columns given the code: numbers, values from 0 to 1, levels
+        0, 1, 2, ..., or counts.
+    architecture : {"dense", "auto", "conv"}
+        "conv" takes rows as images and encodes them by convolutions, which large images
+        need; "auto" does so where stacks of images or `image_shape` are given.
+    n_filters : sequence of int
+        Kernels of the convolutions; each halves the sides of the images.
+    image_shape : (h, w) or (h, w, channels) or None
+        What flat rows are.
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto" takes
+        one for stacks of images. Only for a normal likelihood.
+    """
 
     _: KW_ONLY
     likelihood: LikelihoodName = "normal"

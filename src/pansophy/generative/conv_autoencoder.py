@@ -14,6 +14,7 @@ Refs      [Masci2011]; [Dumoulin2016]
 from dataclasses import KW_ONLY, dataclass
 
 from ..base import Transformer
+from ..core.inherited_texts import inherits_texts
 from ..neural_network.conv import Activation, ImageShape, flat_image_shape
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, NonNegative, Positive
@@ -23,14 +24,13 @@ from .autoencoder_net import AutoencoderNet
 from .conv_coders import ConvDecoder, ConvEncoder
 
 
+@inherits_texts
 @dataclass(eq=False, repr=False)
 class ConvAutoencoder(Transformer, AbstractAutoencoder):
     """Autoencoder of images with convolutions and transposed convolutions.
 
     Parameters
     ----------
-    n_components : int, default=16
-        Numbers of a code.
     n_filters : sequence of int, default=(16, 32)
         Kernels of each convolution; each halves height and width.
     kernel_size : int, default=3
@@ -39,59 +39,19 @@ class ConvAutoencoder(Transformer, AbstractAutoencoder):
         What flat rows are.
     activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
 default="elu"
+        After each convolution.
     noise : float, default=0
         Standard deviation of noise on training images, in units of the pixels'
         standard deviation (denoising autoencoder).
     scaling : {"auto", "column", "global"} or None, default="auto"
         Whether each pixel is standardised, or all by one mean and scale, as "auto" has
         it.
-    quality_every : int, default=0
-        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=50
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order and noise.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; scores and codes have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and compute; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-        Standardisation of the columns.
-    image_shape_ : tuple or None
-        Shape of an image, if stacks of images were given.
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss and its terms (reconstruction), valid_loss with
         early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------

@@ -107,7 +107,7 @@ class ConvDecoder(nn.Module):
                     c.in_channels * parts,
                     c.kernel_size,
                     stride=c.stride,
-                )  # fmt: skip
+                )
             )
         n_pixels = n_parts * math.prod(encoder.shape)
         self.offset = nn.Parameter(torch.zeros(n_pixels)) if offset else None

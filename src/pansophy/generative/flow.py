@@ -29,6 +29,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from ..core.inherited_texts import inherits_texts
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, NonNegative, Positive, TwoOrMore
 from .abstract_continuous_density import (
@@ -134,6 +135,7 @@ class FlowDensity(nn.Module):
         return 6.0 * n * sum(p.numel() for p in self.parameters() if p.ndim == 2)
 
 
+@inherits_texts
 @dataclass(eq=False, repr=False)
 class Flow(AbstractContinuousDensity):
     """Normalising flow: exact log densities and samples.
@@ -148,50 +150,15 @@ class Flow(AbstractContinuousDensity):
         Of the conditioners, or of the vector field.
     n_bins : int, default=8
         Bins of a spline.
-    dequantize : {"auto", "none"}, default="auto"
-        "auto" adds uniform noise to columns whose values repeat, and rounds samples.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=100
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their likelihood and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
     net_ : torch module
         The transform and its base density.
-    step_ : array of shape (d,)
-        Distance between the values of discrete columns, 0 for others.
-    value_range_ : array of shape (2, d)
-        Least and largest value of each column.
-    mean_, scale_ : arrays of shape (d,)
     classes_, class_prior_ : arrays or None
         Labels and their shares.
-    image_shape_ : tuple or None
     loss_ : float
         Training loss of the last epoch: minus the mean log density of scaled rows.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------

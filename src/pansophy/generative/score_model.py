@@ -33,6 +33,7 @@ import torch
 from torch import Tensor
 
 from .. import nn
+from ..core.inherited_texts import inherits_texts
 from ..core.quadrature import gauss_legendre
 from ..core.random import make_rng
 from ..neural_network.mlp import LayerSizes
@@ -93,6 +94,7 @@ def langevin_moves(gradient, x: Tensor, h: float, n_steps: int, rng) -> Tensor:
     return torch.as_tensor(draws.positions[:, -1]).to(x)
 
 
+@inherits_texts
 @dataclass(eq=False, repr=False)
 class ScoreModel(AbstractContinuousDensity):
     """Score model: learns grad log p, draws rows by Langevin dynamics.
@@ -114,41 +116,9 @@ class ScoreModel(AbstractContinuousDensity):
         Steps of the equation that `score_samples` solves, four evaluations each.
     ema_decay : float, default=0.999
         Of the average of the weights over training steps; 0 takes the last weights.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.002
-        The highest rate.
-    n_epochs : int, default=200
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-    image_shape_ : tuple or None
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------

@@ -31,7 +31,48 @@ WARM_UP = 0.1  # of the steps, in which the rate rises
 
 @dataclass(eq=False, repr=False)
 class AbstractTraining(Estimator):
-    """Parameters of a training run; the estimators describe them."""
+    """Parameters of a training run; `core.inherited_texts` takes their texts on.
+
+    Parameters
+    ----------
+    weight_decay : float
+        Pull of the weights towards 0 in each step, times the rate.
+    batch_size : int or "auto"
+        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
+    learning_rate : {"cosine", "constant"}
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float
+        The highest rate.
+    n_epochs : int
+        Passes over the rows, over which the rate falls.
+    early_stopping : bool
+        Hold out a share of the rows, stop by their loss and keep the best epoch.
+    validation_fraction : float
+        That share.
+    n_iter_no_change : int
+        Epochs without improvement that are borne.
+    random_state : int, RandomState, Generator or None
+        Seed of the weights, held-out rows, order and noise.
+    verbose : bool or int
+        1: show a progress bar; more: print the loss of each epoch too.
+    dtype : {"float32", "float64"}
+        Precision of training; answers have that of X, at least this.
+    device : {"auto", "cpu", "cuda"}
+        Where to train and compute; "auto" takes a GPU if there is one.
+    checkpoint : path or None
+        File for the state of the run, written after each epoch.
+    resume : bool
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss and its terms, valid_loss with early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
+    """
 
     _: KW_ONLY
     weight_decay: NonNegative = 1e-4
