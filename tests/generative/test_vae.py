@@ -40,7 +40,7 @@ def linear():
 
 
 def test_linear_vae_is_probabilistic_pca(linear):
-    """Trap 7: the bound reaches the likelihood of PPCA to 1e-4 nats, and its subspace."""
+    """Trap 7: the bound reaches the likelihood of PPCA to 1e-4, and its subspace."""
     X, model = linear
     ppca = ProbabilisticPCA(2).fit(X)
     elbo = -model.loss_ - model._log_volume()

@@ -226,8 +226,8 @@ class VAENet(nn.Module):
     def start_at(self, X) -> None:
         """Let the decoder start at the columns' means."""
         start = torch.as_tensor(self.likelihood.initial_outputs(X))
-        dense = isinstance(self.decoder, DenseLayers)
         with torch.no_grad():
-            (self.decoder.layers[-1].bias if dense else self.decoder.offset).copy_(
-                start
-            )
+            if isinstance(self.decoder, DenseLayers):
+                self.decoder.layers[-1].bias.copy_(start)
+            elif self.decoder.offset is not None:
+                self.decoder.offset.copy_(start)
