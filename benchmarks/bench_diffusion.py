@@ -32,7 +32,7 @@ def digit_rows():
 def digits(size):
     n, epochs = size
     X, held = digit_rows()
-    return X[:n], held, epochs
+    return X[:n], held[:200], epochs  # the plain loop's samples take long
 
 
 def bent_rows(size):

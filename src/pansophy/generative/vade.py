@@ -45,7 +45,7 @@ from .vae_net import VAENet
 LEAST_VARIANCE = 1e-4  # of a cluster, in units of the code
 
 
-class GaussianMixturePrior(nn.Module):
+class LatentMixturePrior(nn.Module):
     """Mixture of diagonal normals over codes."""
 
     def __init__(self, n_clusters: int, n_components: int):
@@ -88,7 +88,7 @@ class VaDENet(nn.Module):
 
     pretraining: Tensor
 
-    def __init__(self, vae: VAENet, prior: GaussianMixturePrior):
+    def __init__(self, vae: VAENet, prior: LatentMixturePrior):
         super().__init__()
         self.vae, self.prior = vae, prior
         self.register_buffer("pretraining", torch.zeros((), dtype=torch.int64))
@@ -229,7 +229,7 @@ class VaDE(Clusterer, AbstractArrayVAE):
             activation=self.activation,
             image=self._image_layers(n_features),
         )
-        return VaDENet(vae, GaussianMixturePrior(self.n_clusters, self.n_components))
+        return VaDENet(vae, LatentMixturePrior(self.n_clusters, self.n_components))
 
     def _start_net(self, net, rows):
         super()._start_net(net, rows)
