@@ -52,15 +52,14 @@ def timed(make, n):
     return made, trained - begun, time.process_time() - trained
 
 
-def draw(held, made, plain, path):
-    """Real digits above samples."""
+def draw_samples(shown, path):
+    """Sets of digits by their names, one below the other."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    shown = {"held out": held, "DiffusionModel": made, "plain DDPM": plain}
-    fig, axes = plt.subplots(3, 1, figsize=(7.2, 3.2))
+    fig, axes = plt.subplots(len(shown), 1, figsize=(7.2, 1.07 * len(shown)))
     for ax, (name, images) in zip(axes, shown.items()):
         strips = np.pad(images[:32], ((0, 0), (1, 1), (1, 1)))
         ax.imshow(
@@ -105,7 +104,8 @@ def main(epochs=100):
     lines.append(table_row(name, held, train, plain, (*seconds, STEPS), steps))
     print(lines[-1], flush=True)
     lines += ["", "![samples](../docs/generative_digits.png)"]
-    draw(held, made, plain, PICTURE)
+    shown = {"held out": held, "DiffusionModel": made, "plain DDPM": plain}
+    draw_samples(shown, PICTURE)
     Path(__file__).with_suffix(".md").write_text("\n".join(lines) + "\n", "utf-8")
 
 

@@ -47,9 +47,9 @@ def test_samples_take_values_that_were_seen(cls):
     assert model.step_.tolist() == [2.0, 0.0]
     made = model.sample(50, random_state=0)
     assert np.isin(made[:, 0], [0, 2, 4, 6]).all()
-    assert len(np.unique(made[:, 1])) > 40
+    assert len(np.unique(made[:, 1])) > 10  # some are clipped
     raw = cls(dequantize="none", **small, **TINY).fit(X).sample(50, random_state=0)
-    assert len(np.unique(raw[:, 0])) > 40  # some are clipped
+    assert len(np.unique(raw[:, 0])) > 10
 
 
 def test_diffusions_round_without_noise_unless_asked():
