@@ -75,6 +75,21 @@ def test_constant_columns(cls):
 
 
 @every_generator
+def test_frames_of_single_precision(cls):
+    """Samples have the precision of the rows; columns are known by name."""
+    pandas = pytest.importorskip("pandas")
+    X = small_rows().astype(np.float32)
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = fitted(cls, frame)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert np.asarray(model.sample(3, random_state=0)).dtype == np.float32
+    assert np.isfinite(scores_of(model, frame)).all()
+    if hasattr(model, "score_samples"):
+        with pytest.raises(ValueError, match="feature names"):
+            model.score_samples(frame.rename(columns={"a": "z"}))
+
+
+@every_generator
 def test_missing_values_are_refused_or_modelled(cls):
     X = small_rows()
     X[3, 1] = np.nan

@@ -7,9 +7,17 @@ import pytest
 import torch
 
 from pansophy.ensemble import RandomForestClassifier
-from pansophy.generative import fgsm, pgd
+from pansophy.generative import (
+    VAE,
+    Autoencoder,
+    AutoencoderDetector,
+    fgsm,
+    pgd,
+    robustness,
+)
 from pansophy.generative.adversarial_attacks import victim_of, wrong_log_odds
 from pansophy.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from pansophy.mixture import GaussianMixture
 from pansophy.neural_network import (
     ConvClassifier,
     MLPClassifier,
@@ -171,3 +179,35 @@ def test_refusals(perceptron, blobs):
         fgsm(perceptron, X, y[:3], 0.1)
     with pytest.raises(ValueError, match="n_steps"):
         pgd(perceptron, X, y, 0.1, n_steps=0)
+
+
+@pytest.mark.parametrize("member", ["autoencoder", "vae"])
+def test_detectors_are_attacked_by_their_decision_function(member):
+    """Hidden outliers and false alarms, within the budget, the detector untouched."""
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-2, 2, (200, 1))
+    usual = np.hstack([t, t**2]) + 0.05 * rng.normal(size=(200, 2))
+    models = {"autoencoder": Autoencoder(1, n_epochs=30), "vae": VAE(1, n_epochs=30)}
+    detector = AutoencoderDetector(
+        models[member], n_estimators=2, contamination=0.05, random_state=0
+    ).fit(usual)
+    X = np.vstack([usual[:20], [[0.0, 2.0], [1.5, 0.5]]])
+    y = np.r_[np.ones(20), -np.ones(2)]
+    victim = victim_of(detector, X)
+    seen = victim.scores(torch.as_tensor(X))[0][:, 0].numpy()
+    np.testing.assert_allclose(seen, detector.decision_function(X), atol=1e-4)
+    moved = pgd(detector, X, y, 0.5, n_steps=5)
+    assert np.abs(moved - X).max() <= 0.5 + 1e-12
+    gain = detector.decision_function(moved) - detector.decision_function(X)
+    assert (gain[:20] <= 1e-6).all() and (gain[20:] > 0).all()
+    curve = robustness(detector, X, y, [0.2, 1.0], attack="fgsm")
+    assert (np.diff(curve.accuracy) <= 0).all() and curve.accuracy[-1] < 1
+    with pytest.raises(ValueError, match="usual"):
+        fgsm(detector, X, np.zeros(22), 0.1)
+
+
+def test_detectors_of_other_models_are_refused():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    detector = AutoencoderDetector(GaussianMixture(1)).fit(X)
+    with pytest.raises(TypeError, match="GaussianMixture in AutoencoderDetector"):
+        fgsm(detector, X, np.ones(40), 0.1)

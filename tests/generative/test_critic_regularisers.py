@@ -47,7 +47,7 @@ def test_one_place_between_for_each_row():
 
 @pytest.mark.parametrize("penalty", ["gradient_penalty", "r1"])
 def test_penalty_gradient_reaches_the_weights(penalty):
-    """Finite differences of the penalty in single weights of the critic."""
+    """Trap 12: finite differences of the penalty in single weights of the critic."""
     torch.manual_seed(0)
     critic = torch.nn.Sequential(
         torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)

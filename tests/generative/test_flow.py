@@ -94,7 +94,7 @@ def test_discrete_columns_get_noise_and_rounded_samples():
     raw = quick(n_epochs=30, learning_rate_init=0.02, dequantize="none").fit(X)
     assert raw.step_ == [0.0]
     assert raw.score_samples(X).mean() > 0.3  # grows without bound
-    with pytest.raises(ValueError, match="column 0"):
+    with pytest.raises(ValueError, match="dequantize"):
         raw.bits_per_dimension(X)
 
 
@@ -112,3 +112,5 @@ def test_continuous_columns_are_left_alone():
     X[:, 1] = np.round(X[:, 1])
     model = quick(n_epochs=1).fit(X)
     assert model.step_.tolist() == [0.0, 1.0]
+    with pytest.raises(ValueError, match="column 0"):
+        model.bits_per_dimension(X)

@@ -81,6 +81,7 @@ def test_a_step_of_one_half_leaves_the_other_bitwise_unchanged(options):
 
 
 def test_gradients_of_the_other_half_are_untouched():
+    """Trap 11."""
     net = small_net()
     rules = {"discriminator": nn.SGD(0.0), "generator": nn.SGD(0.0)}
     GradientStep(net, rules, LossTotals())  # makes .grad views of one vector

@@ -41,6 +41,7 @@ def test_bound_rises_to_the_likelihood_of_the_linear_model(linear_rows):
 
 
 def test_one_sample_is_the_elbo(linear_rows):
+    """Trap 8."""
     X = linear_rows
     options = {**LINEAR, "n_epochs": 60, "learning_rate_init": 0.02}
     one = IWAE(2, n_samples=1, **options).fit(X)

@@ -9,14 +9,14 @@ from sklearn.metrics import adjusted_rand_score
 from pansophy.distributions import Normal
 from pansophy.generative import VaDE
 from pansophy.generative.likelihoods import NormalLikelihood
-from pansophy.generative.vade import MixturePrior, VaDENet
+from pansophy.generative.vade import LatentMixturePrior, VaDENet
 from pansophy.generative.vae_net import VAENet
 
 
 def make_net(n_clusters=3):
     torch.manual_seed(0)
     vae = VAENet(NormalLikelihood(4), 2, (5,))
-    net = VaDENet(vae, MixturePrior(n_clusters, 2)).double()
+    net = VaDENet(vae, LatentMixturePrior(n_clusters, 2)).double()
     with torch.no_grad():
         net.prior.scores.copy_(torch.randn(n_clusters))
         net.prior.log_var.copy_(torch.randn(n_clusters, 2))

@@ -6,7 +6,14 @@ import torch
 from scipy.linalg import subspace_angles
 
 from pansophy.decomposition import ProbabilisticPCA
-from pansophy.generative import VAE, PosteriorCollapseWarning
+from pansophy.generative import (
+    IWAE,
+    VAE,
+    ConditionalVAE,
+    PosteriorCollapseWarning,
+    VaDE,
+)
+from pansophy.generative.conv_coders import ConvEncoder
 
 LINEAR = {
     "hidden_layer_sizes": (),
@@ -33,7 +40,7 @@ def linear():
 
 
 def test_linear_vae_is_probabilistic_pca(linear):
-    """The bound reaches the likelihood of PPCA to 1e-4 nats a row, and its subspace."""
+    """Trap 7: the bound reaches the likelihood of PPCA to 1e-4, and its subspace."""
     X, model = linear
     ppca = ProbabilisticPCA(2).fit(X)
     elbo = -model.loss_ - model._log_volume()
@@ -192,3 +199,48 @@ def test_sample_quality_is_measured_while_training():
     assert np.isnan(model.history_["c2st"]).tolist() == [True, False, True, False]
     assert 0 <= model.history_["c2st"][1] <= 1
     assert np.isfinite(model.history_["mmd"][[1, 3]]).all()
+
+
+CONV = {
+    "architecture": "conv", "n_filters": (4,), "n_epochs": 20, "random_state": 0,
+    "learning_rate_init": 0.02, "device": "cpu",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"variance": "predicted"}, {"likelihood": "bernoulli"}]
+)
+def test_convolutions(options):
+    """Bars of light: codes keep most of them, and the bounds are in order."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 4, 120)
+    images = 0.05 + 0.9 * (np.arange(4)[:, None] == place[:, None, None])
+    images = images.repeat(5, axis=2)
+    if "likelihood" not in options:
+        images = images + 0.1 * rng.normal(size=images.shape)
+    model = VAE(3, **CONV, **options).fit(images)
+    assert isinstance(model.net_.encoder, ConvEncoder)
+    made = model.reconstruct(images)
+    assert made.shape == images.shape and model.sample(3).shape == (3, 4, 5)
+    share = 0.6 if options.get("variance") is None else 0.8
+    assert np.mean((made - images) ** 2) < share * images.var()
+    loose = model.log_prob_bound(images, n_samples=1).mean()
+    assert loose < model.log_prob_bound(images, n_samples=16).mean()
+    rows = images.reshape(120, -1)
+    flat = VAE(3, **CONV, **options, image_shape=(4, 5), scaling="global").fit(rows)
+    np.testing.assert_allclose(flat.encode(rows), model.encode(images), atol=1e-5)
+
+
+def test_convolutions_for_labels_mixtures_and_importance_weights():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    images = rng.normal(size=(60, 4, 4)) + 3 * y[:, None, None]
+    conditional = ConditionalVAE(1, **CONV).fit(images, y)
+    gap = conditional.sample(50, y=1, random_state=0).mean()
+    assert gap - conditional.sample(50, y=0, random_state=0).mean() > 1
+    assert np.isfinite(IWAE(1, n_samples=3, **CONV).fit(images).score(images))
+    mixture = VaDE(1, n_clusters=2, n_pretrain=5, **CONV).fit(images)
+    assert mixture.predict_proba(images).shape == (60, 2)
+    levels = (images > 1.5).astype(int)
+    with pytest.raises(ValueError, match='architecture="dense"'):
+        VAE(1, likelihood="categorical", **CONV).fit(levels)

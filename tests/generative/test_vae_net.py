@@ -29,6 +29,7 @@ def test_divergence_worked_numbers(mean, scale, wanted):
 
 
 def test_kl_is_summed_over_units_and_averaged_over_rows():
+    """Trap 9."""
     net = make_net((5,))
     X = torch.randn(7, 4, dtype=torch.float64)
     mean, log_var = net.posterior(X)

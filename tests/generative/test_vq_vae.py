@@ -23,7 +23,7 @@ def test_nearest_codebook_vector():
 
 
 def test_gradient_passes_straight_through():
-    """d reconstruction / d e is that at q, unchanged; the codebook gets none of it."""
+    """Trap 10: d reconstruction / d e is that at q; the codebook gets none of it."""
     net = make_net(commitment=0.0)
     X = torch.randn(6, 4, dtype=torch.float64)
     e = net.vectors(X).detach().requires_grad_()

@@ -49,11 +49,23 @@ def shown_default(value) -> str:
 
 def own_default(cls, entry: str) -> str:
     """An entry with the default that this class has."""
-    names = entry.split(" :")[0]
-    if not hasattr(cls, names):
+    head, *rest = entry.split("\n")
+    names = head.partition(" :")[0].split(", ")
+    values = [shown_default(vars_of(cls)[n]) for n in names if n in vars_of(cls)]
+    if not values:
         return entry
-    shown = shown_default(getattr(cls, names)).replace("\\", r"\\")
-    return re.sub(r"default=[^\n]*$", f"default={shown}", entry, count=1, flags=re.M)
+    shown = f"default={' and '.join(dict.fromkeys(values))}"
+    if "default=" in entry:
+        return re.sub(r"default=[^\n]*$", lambda _: shown, entry, count=1, flags=re.M)
+    return "\n".join([f"{head}, {shown}", *rest])
+
+
+def vars_of(cls) -> dict:
+    """Attributes of a class and its bases, those of the class first."""
+    found: dict = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base)
+    return found
 
 
 def inherit_descriptions(cls) -> None:

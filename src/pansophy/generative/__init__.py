@@ -36,7 +36,7 @@ from .gan_objectives import GAN_OBJECTIVES, gan_value, virtual_criterion
 from .info_gan import InferredCodes, InfoGAN
 from .iwae import IWAE
 from .latent_diffusion import LatentDiffusion
-from .latent_sampling import latent_walk, sample_decoder
+from .latent_sampling import latent_interpolation, sample_decoder
 from .memorisation import MemorisationReport, memorisation_report
 from .noise_schedule import NoiseSchedule, noise_levels, noise_schedule
 from .quality import (
@@ -122,7 +122,7 @@ __all__ = [
     "gan_monitor",
     "gan_value",
     "gradient_penalty",
-    "latent_walk",
+    "latent_interpolation",
     "mc_elbo",
     "memorisation_report",
     "mmd",

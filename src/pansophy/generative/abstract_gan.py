@@ -8,18 +8,18 @@ are those of the discriminator: no densities, but higher for rows that look real
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 
 from .. import nn
 from ..kernel_model.kernel_tests import mmd
-from ..neural_network.conv import ImageShape, flat_image_shape
+from ..neural_network.conv import ImageShape
 from ..neural_network.mlp import FractionBelowOne, LayerSizes
 from ..params import Count, NonNegative, Positive
 from .abstract_generator import MONITORED_ROWS, net_placement
-from .abstract_latent_model import AbstractDecoder
+from .abstract_latent_model import AbstractDecoder, Architecture, convolved_shape
 from .adversarial_net import (
     AdversarialNet,
     AdversarialShape,
@@ -41,12 +41,49 @@ PENALTIES = {
 
 @dataclass(eq=False, repr=False)
 class AbstractGAN(AbstractDecoder):
-    """Parameters and fitting of the adversarial models; they are described there."""
+    """Parameters and fitting of the adversarial models.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers of noise that a row is made of.
+    hidden_layer_sizes : sequence of int
+        Units of the hidden layers of both nets, for tables and points.
+    architecture : {"auto", "dense", "conv"}
+        "conv" takes rows as images, and "auto" does so where stacks of images or
+        `image_shape` are given.
+    n_filters : sequence of int
+        Kernels of the convolutions; each halves the sides of the images.
+    image_shape : (h, w) or (h, w, channels) or None
+        What flat rows are.
+    n_critic : int
+        Steps of the discriminator for each one of the generator.
+    discriminator_rate : float
+        Factor on the learning rate of the discriminator.
+    ema_decay : float
+        Decay of the running mean of the generator's weights, which draws the samples;
+        0: the last weights.
+    beta_1, beta_2 : float
+        Decays of Adam's running moments.
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto": each
+        column of tables, and pixels to the range from -1 to 1.
+    early_stopping : bool
+        Hold out a share of the rows, stop by the MMD between them and samples, and keep
+        the best epoch; the losses of the game say nothing of the samples.
+
+    Attributes
+    ----------
+    net_ : torch module
+        With `generator` and `discriminator`.
+    classes_, class_prior_ : arrays or None
+        Labels and their shares, if labels were given.
+    """
 
     n_components: Count = 16
     _: KW_ONLY
     hidden_layer_sizes: LayerSizes = (128, 128)
-    architecture: Literal["auto", "dense", "conv"] = "auto"
+    architecture: Architecture = "auto"
     n_filters: LayerSizes = (32, 64)
     image_shape: ImageShape | None = None
     n_critic: Count = 1
@@ -70,16 +107,8 @@ class AbstractGAN(AbstractDecoder):
     def _n_codes(self) -> int:
         return int(self.n_components) + self._noise_codes().width
 
-    def _image_shape(self, n_features):
-        """(h, w, channels) where convolutions are to be used, else None."""
-        given = self.image_shape_ if self.image_shape is None else self.image_shape
-        images = self.architecture == "conv" or given is not None
-        if self.architecture == "dense" or not images:
-            return None
-        return flat_image_shape(n_features, given)
-
     def _learn_scaling(self, X, w):
-        if self.scaling != "auto" or self._image_shape(X.shape[1]) is None:
+        if self.scaling != "auto" or convolved_shape(self, X.shape[1]) is None:
             return super()._learn_scaling(X, w)
         low, high = float(X.min()), float(X.max())
         middle = (low + high) / 2
@@ -96,7 +125,7 @@ class AbstractGAN(AbstractDecoder):
             self._n_codes(),
             tuple(layer_sizes(self.hidden_layer_sizes)),
             tuple(layer_sizes(self.n_filters)),
-            self._image_shape(n_features),
+            convolved_shape(self, n_features),
             n_classes,
             codes.n_outputs,
         )

@@ -91,7 +91,7 @@ def batch_mean(values: Tensor, batch: dict) -> Tensor:
 
 @dataclass(eq=False, repr=False)
 class AbstractGenerator(Density, AbstractTraining):
-    """Parameters and fitting of the generative models; they are described there.
+    """Parameters and fitting of the generative models.
 
     A model gives
 
@@ -108,6 +108,25 @@ class AbstractGenerator(Density, AbstractTraining):
       `_prepare_sampling(net, rows)` (buffers of the net that samples are drawn from,
       such as the distribution of codes) and `_finish_fit(rows)` (what is learnt after
       training).
+
+    Parameters
+    ----------
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto" takes
+        one for stacks of images.
+    quality_every : int
+        Epochs between measurements of the samples (`history_`: "mmd", "c2st", ...); 0:
+        none.
+
+    Attributes
+    ----------
+    net_ : torch module
+    mean_, scale_ : arrays of shape (d,)
+        Standardisation of the columns.
+    image_shape_ : tuple or None
+        Shape of an image, if stacks of images were given.
+    loss_ : float
+        Training loss of the last epoch.
     """
 
     _: KW_ONLY
@@ -269,7 +288,8 @@ class AbstractGenerator(Density, AbstractTraining):
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
             made = self._generate(net, n, y).double().cpu().numpy()
-            return sample_quality(chosen.X, made, make_rng(seed))
+            made = self._finish_samples(self._decode_rows(made)).reshape(n, -1)
+            return sample_quality(chosen.X, self._encode_rows(made), make_rng(seed))
 
         return evaluate
 
@@ -316,7 +336,11 @@ class AbstractGenerator(Density, AbstractTraining):
                 part = None if part is None else torch.as_tensor(part, device=device)
                 drawn = generate(net, min(block, n - i), part)
                 made.append(drawn.double().cpu().numpy())
-        return self._decode_rows(np.concatenate(made))
+        return self._finish_samples(self._decode_rows(np.concatenate(made)))
+
+    def _finish_samples(self, X):
+        """Drawn rows in the user's units, as they are given out: as they are."""
+        return X
 
     def score_samples(self, X, y=None):
         """Score of each row in nats, higher for more usual rows; eq. (2) and (3).

@@ -8,13 +8,30 @@ Shapes    X (n, d) or images   codes (n, n_components)
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..base import PrefixedOutput
+from ..neural_network.conv import flat_image_shape
 from ..params import Count
 from .abstract_generator import AbstractGenerator
+
+Architecture = Literal["auto", "dense", "conv"]
+
+
+def convolved_shape(model, n_features) -> tuple[int, int, int] | None:
+    """(h, w, channels) where a model with `architecture` takes convolutions, else None.
+
+    "conv" takes rows as images, and "auto" does so where stacks of images or
+    `image_shape` are given.
+    """
+    given = model.image_shape_ if model.image_shape is None else model.image_shape
+    images = model.architecture == "conv" or given is not None
+    if model.architecture == "dense" or not images:
+        return None
+    return flat_image_shape(n_features, given)
 
 
 @dataclass(eq=False, repr=False)
@@ -23,6 +40,11 @@ class AbstractDecoder(AbstractGenerator):
 
     Besides what `AbstractGenerator` asks for, a model gives `_decode(net, codes, y)`,
     standardised rows.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers of a code.
     """
 
     n_components: Count = 2

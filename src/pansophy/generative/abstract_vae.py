@@ -25,12 +25,16 @@ from scipy.stats import norm, qmc
 
 from ..core.numerics import softmax
 from ..core.random import draw_seed, make_rng
-from ..neural_network.conv import Activation
+from ..neural_network.conv import Activation, ImageShape
 from ..neural_network.mlp import LayerSizes
 from ..nn.devices import resolve_device, seeded_torch
 from ..params import Count, NonNegative, Positive, check_count
 from .abstract_generator import values_in_blocks
-from .abstract_latent_model import AbstractLatentModel
+from .abstract_latent_model import (
+    AbstractLatentModel,
+    Architecture,
+    convolved_shape,
+)
 from .autoencoder import layer_sizes
 from .likelihoods import (
     COUNT_LIKELIHOODS,
@@ -38,7 +42,7 @@ from .likelihoods import (
     NormalLikelihood,
     check_likelihood,
 )
-from .vae_net import VAENet
+from .vae_net import ImageLayers, VAENet
 
 ACTIVE = 0.01  # variance of the posterior mean over rows from which a unit is active
 SCORED_DRAWS = 32  # draws of z behind `score_samples`
@@ -62,9 +66,26 @@ def bound_and_error(log_w):
 
 @dataclass(eq=False, repr=False)
 class AbstractVAE(AbstractLatentModel):
-    """Parameters and answers of variational autoencoders; they are described there.
+    """Parameters and answers of variational autoencoders.
 
     A model gives `_make_likelihood(n_features)`, and options of its net.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int
+        Units of the hidden layers of the encoder; the decoder has them in reverse.
+    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}
+        Of the hidden layers.
+    variance : {"column", "global", "predicted"} or float
+        Variance of a normal likelihood in units of the standardised columns: learnt for
+        each column, for all at once, predicted for each row, or given.
+
+    Attributes
+    ----------
+    active_units_ : array of bool, (n_components,)
+        Units of the code whose mean varies over the rows.
+    unit_variance_ : array of shape (n_components,)
+        That variance.
     """
 
     _: KW_ONLY
@@ -81,6 +102,10 @@ class AbstractVAE(AbstractLatentModel):
         """What the estimator adds to `VAENet`."""
         return {}
 
+    def _image_layers(self, n_features) -> ImageLayers | None:
+        """Convolutions of encoder and decoder; None: dense layers."""
+        return None
+
     def _build_net(self, n_features, n_classes):
         return VAENet(
             self._make_likelihood(n_features),
@@ -88,6 +113,7 @@ class AbstractVAE(AbstractLatentModel):
             layer_sizes(self.hidden_layer_sizes),
             activation=self.activation,
             n_classes=n_classes,
+            image=self._image_layers(n_features),
             **self._net_options(),
         )
 
@@ -171,10 +197,43 @@ class AbstractVAE(AbstractLatentModel):
 
 @dataclass(eq=False, repr=False)
 class AbstractArrayVAE(AbstractVAE):
-    """Variational autoencoders of arrays, whose columns are all of one kind."""
+    """Variational autoencoders of arrays, whose columns are all of one kind.
+
+    Parameters
+    ----------
+    likelihood : {"normal", "bernoulli", "categorical", "poisson"}
+        Distribution of the columns given the code: numbers, values from 0 to 1, levels
+        0, 1, 2, ..., or counts.
+    architecture : {"dense", "auto", "conv"}
+        "conv" takes rows as images and encodes them by convolutions, which large images
+        need; "auto" does so where stacks of images or `image_shape` are given.
+    n_filters : sequence of int
+        Kernels of the convolutions; each halves the sides of the images.
+    image_shape : (h, w) or (h, w, channels) or None
+        What flat rows are.
+    scaling : {"auto", "column", "global"} or None
+        Whether each column is standardised, or all by one mean and scale; "auto" takes
+        one for stacks of images. Only for a normal likelihood.
+    """
 
     _: KW_ONLY
     likelihood: LikelihoodName = "normal"
+    architecture: Architecture = "dense"
+    n_filters: LayerSizes = (16, 32)
+    image_shape: ImageShape | None = None
+
+    def _image_layers(self, n_features):
+        shape = convolved_shape(self, n_features)
+        if shape is None:
+            return None
+        if self.likelihood == "categorical":
+            if self.architecture != "conv":
+                return None
+            raise ValueError(
+                'likelihood="categorical" has a score for each level of a column, for '
+                'which there are no convolutions: set architecture="dense".'
+            )
+        return ImageLayers(shape, tuple(layer_sizes(self.n_filters)))
 
     def _learn_scaling(self, X, w):
         check_likelihood(self.likelihood, X, type(self).__name__)

@@ -7,7 +7,9 @@ log odds m that the model is wrong,
 
 m is lse_{k != y} F_k - F_y for class scores F, -F or F for one score of two classes,
 and the squared error for numbers. Cross-entropy is log(1 + e^m), so that its gradient
-has the same direction, but does not vanish where the model is sure.
+has the same direction, but does not vanish where the model is sure. For detectors of
+outliers F is the decision function, positive for usual rows: an attack hides outliers
+(y = -1) and raises false alarms (y = 1).
 
     FGSM   d = e sign(g)  (inf),   e g / |g|  (2),   g = grad m(x)                 (2)
     PGD    x <- P(x + a step of (2) of size s), from a random place of the ball,
@@ -77,6 +79,8 @@ def victim_of(model, X) -> Victim:
         return Victim(lambda x: [net(x.to(dtype))], lambda y: as_target(y, dtype), head)
     if hasattr(model, "nets_"):
         return net_victim(model, X)
+    if hasattr(model, "estimators_") and hasattr(model, "offset_"):
+        return detector_victim(model)
     if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):
         net = frozen_copy(model._net(np.float64))
 
@@ -89,7 +93,7 @@ def victim_of(model, X) -> Victim:
         return linear_victim(model)
     raise TypeError(
         f"{type(model).__name__} cannot be attacked by gradients: give a torch module, "
-        "a fitted net of ours, or a fitted linear model with coef_ and intercept_."
+        "a fitted net or detector of ours, or a linear model with coef_ and intercept_."
     )
 
 
@@ -157,6 +161,42 @@ def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
             "changes of X cannot be traced."
         )
     return encode
+
+
+def detector_victim(model) -> Victim:
+    """A detector of outliers, by the mean score of its members less its threshold."""
+    members = []
+    for member in model.estimators_:
+        if not hasattr(member, "net_") or not hasattr(member, "_log_density"):
+            raise TypeError(
+                f"{type(member).__name__} in {type(model).__name__} cannot be attacked "
+                "by gradients: its members must be generative models of ours."
+            )
+        members.append((member, frozen_copy(member.net_).double()))
+
+    def decision(x):
+        rows = x.flatten(1).double()
+        total = torch.zeros(len(rows), dtype=torch.float64)
+        for member, net in members:
+            mean, scale = (
+                torch.as_tensor(np.asarray(a, float))
+                for a in (member.mean_, member.scale_)
+            )
+            # the noise of a score is the same for every row and call
+            with seeded_torch(torch.device("cpu"), 0):
+                score = member._log_density(net, (rows - mean) / scale, None)
+            total = total + score
+            if member._is_density:
+                total = total - member._log_volume()
+        return [(total / len(members) - model.offset_)[:, None]]
+
+    def targets(y):
+        y = np.asarray(y)
+        if not np.isin(y, (-1, 1)).all():
+            raise ValueError("y of a detector must be 1 (usual) or -1 (outlier).")
+        return torch.as_tensor((y == 1).astype(float))[:, None]
+
+    return Victim(decision, targets, "logistic")
 
 
 def linear_victim(model) -> Victim:
@@ -271,10 +311,12 @@ def fgsm(model, X, y, budget, *, norm: Norm = "inf", bounds=None, targeted=False
 
     Parameters
     ----------
-    model : fitted net of ours, linear model with coef_ and intercept_, or torch module
+    model : fitted net or detector of ours, linear model, or torch module
+        A linear model has coef_ and intercept_, a detector is `AutoencoderDetector`.
     X : array of rows or images, as the model takes them
     y : array of n labels or numbers
-        The true ones; with `targeted` those that the model is to answer.
+        The true ones; with `targeted` those that the model is to answer. For a
+        detector 1 (usual) or -1 (outlier).
     budget : float
         e, in the units of X.
     norm : {"inf", "2"}, default="inf"

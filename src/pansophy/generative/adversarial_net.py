@@ -37,7 +37,7 @@ from .. import nn
 from ..distributions import mi_lower_bound
 from ..nn.activations import LEAK
 from .abstract_generator import batch_mean
-from .conv_autoencoder import ConvDecoder, ConvEncoder
+from .conv_coders import ConvDecoder, ConvEncoder, convolution_products
 from .critic_regularisers import gradient_penalty, r1_penalty, refuse_batch_norm
 from .gan_objectives import GAN_OBJECTIVES
 
@@ -169,17 +169,8 @@ def operations_per_row(net: torch.nn.Module) -> float:
         if isinstance(module, torch.nn.Linear):
             work += 2.0 * module.weight.numel()
         elif isinstance(module, (ConvEncoder, ConvDecoder)):
-            # places of the smaller side of each convolution
-            encodes = isinstance(module, ConvEncoder)
-            sizes = module.sizes[1:] if encodes else module.sizes[:0:-1]
-            for conv, places in zip(module.convs, sizes):
-                work += 2.0 * math.prod(places) * inner_layer(conv).weight.numel()
+            work += 2.0 * convolution_products(module)
     return work
-
-
-def inner_layer(layer):
-    """The layer inside a spectral norm, or the layer itself."""
-    return layer.layer if isinstance(layer, nn.SpectralNorm) else layer
 
 
 # -- the game ------------------------------------------------------------------------

@@ -98,6 +98,8 @@ class AttackGenerator(Transformer, AbstractTraining):
 
     Parameters
     ----------
+    device : "cpu", default="cpu"
+        Victims are read on the CPU, and so the net is trained there.
     model : fitted net of ours, linear model with coef_ and intercept_, torch module, \
 or None, default=None
         The victim. None: a `LogisticRegression` of the rows that are fitted to.
@@ -108,34 +110,7 @@ or None, default=None
     bounds : (low, high) or None, default=None
         Range of values that rows may have, such as (0, 1) for pixels.
     hidden_layer_sizes : sequence of int, default=(64, 64)
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=30
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows and order.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : "cpu"
-        Victims are read on the CPU, and so the net is trained there.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
+        Units of the hidden layers of the net that makes the changes.
 
     Attributes
     ----------
@@ -145,12 +120,8 @@ or None, default=None
         `model`, or the one that was fitted in its place.
     mean_, scale_ : arrays of shape (d,)
         Standardisation of the net's inputs.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------

@@ -1,9 +1,7 @@
 """Convolutional autoencoder: images through strided convolutions and back.
 
-The encoder halves the image with each convolution (stride 2, padding "same"), then a
-dense layer gives the code; the decoder mirrors it with transposed convolutions, each
-the adjoint of its convolution (`nn.conv`, eq. 4), so that the output has the shape of
-the input whatever that is. Objective and samples are those of `autoencoder_net`.
+Encoder and decoder are those of `conv_coders`; objective and samples are those of
+`autoencoder_net`.
 
 Flat rows are square images if their length is a square number, else images of one row
 of pixels, unless `image_shape` says what they are.
@@ -13,80 +11,16 @@ Shapes    X (n, h, w), (n, h, w, channels) or (n, h w channels)
 Refs      [Masci2011]; [Dumoulin2016]
 """
 
-import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
-
-import torch
-from torch import Tensor, nn
 
 from ..base import Transformer
 from ..neural_network.conv import Activation, ImageShape, flat_image_shape
 from ..neural_network.mlp import LayerSizes
-from ..nn.activations import ACTIVATIONS
-from ..nn.conv import Conv, ConvTranspose, same_padding
 from ..params import Count, NonNegative, Positive
 from .abstract_autoencoder import AbstractAutoencoder
 from .autoencoder import layer_sizes
 from .autoencoder_net import AutoencoderNet
-
-
-class ConvEncoder(nn.Module):
-    """Strided convolutions and a dense layer: flat images (n, h w c) to codes."""
-
-    def __init__(self, shape, n_filters, kernel_size, activation, n_outputs):
-        super().__init__()
-        self.shape = tuple(shape)
-        self.activation = activation
-        *sizes, channels = shape
-        self.sizes: list[tuple[int, ...]] = [tuple(sizes)]
-        self.convs = nn.ModuleList()
-        for filters in n_filters:
-            kernel = tuple(kernel_size if n > 1 else 1 for n in sizes)
-            stride = tuple(2 if n > 1 else 1 for n in sizes)
-            conv = Conv(channels, filters, kernel, stride=stride, padding="same")
-            sizes = conv.output_size(sizes)
-            self.convs.append(conv)
-            self.sizes.append(tuple(sizes))
-            channels = filters
-        self.output = nn.Linear(channels * math.prod(sizes), n_outputs)
-
-    def forward(self, X: Tensor) -> Tensor:
-        h = X.view(-1, *self.shape).permute(0, 3, 1, 2)
-        h = h.clone(memory_format=torch.channels_last)
-        for conv in self.convs:
-            h = ACTIVATIONS[self.activation].value(conv(h))
-        return self.output(h.flatten(1))
-
-
-class ConvDecoder(nn.Module):
-    """The mirror of a `ConvEncoder`: codes to flat images."""
-
-    def __init__(self, encoder: ConvEncoder, n_inputs: int):
-        super().__init__()
-        self.activation, self.sizes = encoder.activation, encoder.sizes
-        convs: list[Any] = list(encoder.convs)
-        self.channels = convs[-1].out_channels if convs else encoder.shape[2]
-        self.inner = nn.Linear(n_inputs, encoder.output.in_features)
-        self.convs = nn.ModuleList(
-            [
-                ConvTranspose(
-                    c.out_channels, c.in_channels, c.kernel_size, stride=c.stride
-                )
-                for c in reversed(convs)
-            ]
-        )
-
-    def forward(self, code: Tensor) -> Tensor:
-        g = ACTIVATIONS[self.activation].value
-        h = self.inner(code).view(-1, self.channels, *self.sizes[-1])
-        for conv, sizes in zip(self.convs, reversed(self.sizes[:-1])):
-            h = conv(g(h))
-            # what the convolution saw as zeros around the image is cut off
-            for axis, n in enumerate(sizes):
-                k, s = conv.kernel_size[axis], conv.stride[axis]
-                h = h.narrow(2 + axis, same_padding(n, k, s)[0], n)
-        return h.permute(0, 2, 3, 1).flatten(1)
+from .conv_coders import ConvDecoder, ConvEncoder
 
 
 @dataclass(eq=False, repr=False)
@@ -95,8 +29,6 @@ class ConvAutoencoder(Transformer, AbstractAutoencoder):
 
     Parameters
     ----------
-    n_components : int, default=16
-        Numbers of a code.
     n_filters : sequence of int, default=(16, 32)
         Kernels of each convolution; each halves height and width.
     kernel_size : int, default=3
@@ -105,59 +37,19 @@ class ConvAutoencoder(Transformer, AbstractAutoencoder):
         What flat rows are.
     activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
 default="elu"
+        After each convolution.
     noise : float, default=0
         Standard deviation of noise on training images, in units of the pixels'
         standard deviation (denoising autoencoder).
     scaling : {"auto", "column", "global"} or None, default="auto"
         Whether each pixel is standardised, or all by one mean and scale, as "auto" has
         it.
-    quality_every : int, default=0
-        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=50
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order and noise.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; scores and codes have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and compute; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-        Standardisation of the columns.
-    image_shape_ : tuple or None
-        Shape of an image, if stacks of images were given.
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss and its terms (reconstruction), valid_loss with
         early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------

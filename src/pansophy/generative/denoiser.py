@@ -59,6 +59,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .abstract_continuous_density import with_uniform_noise
 from .abstract_generator import batch_mean
 from .noise_schedule import COSINE_OFFSET
 
@@ -193,9 +194,12 @@ class Denoiser(nn.Module):
         Share of training rows whose class is hidden.
     learn_variance : bool
         Whether F has a second output, for levels of a schedule.
+    widths : tensor of shape (d,) or None
+        Widths of the uniform noise that columns of rows (n, d) get in training.
     """
 
     levels: Tensor
+    widths: Tensor
     capturable = True
 
     def __init__(
@@ -208,6 +212,7 @@ class Denoiser(nn.Module):
         n_classes: int = 0,
         context_dropout: float = 0.1,
         learn_variance: bool = False,
+        widths: Tensor | None = None,
     ):
         super().__init__()
         if learn_variance and levels is None:
@@ -220,6 +225,8 @@ class Denoiser(nn.Module):
         self.learn_variance = bool(learn_variance)
         given = torch.zeros(0) if levels is None else torch.as_tensor(levels)
         self.register_buffer("levels", given.to(torch.float64))
+        noise = torch.zeros(0) if widths is None else widths
+        self.register_buffer("widths", noise)
 
     @property
     def row(self) -> Parametrization:
@@ -255,7 +262,8 @@ class Denoiser(nn.Module):
 
     def losses(self, batch) -> dict[str, Tensor]:
         """Weighted means of `row_losses` over a batch of `abstract_generator`."""
-        losses = self.row_losses(batch["X"], self.context(batch.get("y")))
+        x = with_uniform_noise(batch["X"], self.widths)
+        losses = self.row_losses(x, self.context(batch.get("y")))
         return {name: batch_mean(values, batch) for name, values in losses.items()}
 
     def flops(self, n: int) -> float:

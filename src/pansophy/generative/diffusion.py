@@ -46,7 +46,7 @@ from ..params import (
     TwoOrMore,
     check_count,
 )
-from .abstract_generator import AbstractGenerator
+from .abstract_continuous_density import AbstractContinuousDensity, Dequantization
 from .autoencoder import layer_sizes
 from .denoiser import (
     PARAMETRIZATIONS,
@@ -91,14 +91,42 @@ class DenoisingPath(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class AbstractDiffusion(AbstractGenerator):
-    """What the diffusion models share; they describe its parameters.
+class AbstractDiffusion(AbstractContinuousDensity):
+    """What the diffusion models share.
 
     A model gives `_denoiser_options()`, keywords of `Denoiser`, `_lowest_level()`, and
     `_sampling_levels(n_steps)`.
+
+    Parameters
+    ----------
+    dequantize : {"auto", "round", "none"}
+        "round" rounds samples of columns of discrete values to those values; "auto"
+        adds uniform noise to them in training too, which makes their density exact.
+    hidden_layer_sizes : int or sequence of int
+        Blocks of the perceptron, for rows of a table.
+    n_channels : int or sequence of int
+        Channels of each level of the U-Net, for images.
+    ema_decay : float
+        Of the average of the weights over training steps; 0 takes the last weights.
+    context_dropout : float
+        Share of training rows whose class is hidden, for guidance.
+    guidance : float
+        Weight of the class in samples: 0 ignores it, 1 is the conditional model.
+    n_likelihood_steps : int
+        Steps of the equation that `score_samples` solves, four evaluations each.
+
+    Attributes
+    ----------
+    net_ : torch module
+        The denoiser, with averaged weights.
+    box_ : array of shape (2, d)
+        Limits of denoised rows in samples, in standard units.
+    classes_, class_prior_ : arrays or None
+        Labels and their shares.
     """
 
     _: KW_ONLY
+    dequantize: Dequantization = "round"
     hidden_layer_sizes: LayerSizes = (128, 128, 128)
     n_channels: LayerSizes = (32, 64)
     ema_decay: Fraction = 0.999
@@ -127,6 +155,8 @@ class AbstractDiffusion(AbstractGenerator):
         mean, scale = super()._learn_scaling(X, w)
         low, high = (X.min(axis=0) - mean) / scale, (X.max(axis=0) - mean) / scale
         margin = BOX_MARGIN * (high - low)
+        if self.dequantize == "auto":  # rows with noise reach half a step further
+            margin = margin + 0.5 * self.step_ / scale
         self.box_ = np.stack([low - margin, high + margin]).astype(float)
         return mean, scale
 
@@ -144,8 +174,9 @@ class AbstractDiffusion(AbstractGenerator):
             images = UNet(C, widths, n_context=n_classes, n_outputs=parts * C)
             net = FlatImages(images, self.image_shape_)
         return Denoiser(
-            net, n_classes=n_classes, context_dropout=self.context_dropout, **options
-        )
+            net, n_classes=n_classes, context_dropout=self.context_dropout,
+            widths=self._noise_widths(), **options,
+        )  # fmt: skip
 
     def _training_options(self, net, n, valid):
         options = super()._training_options(net, n, valid)
@@ -296,7 +327,7 @@ class AbstractDiffusion(AbstractGenerator):
                 n_steps=n_steps, inpainting=columns, n_repeats=n_repeats,
                 sampler="ancestral",
             )  # fmt: skip
-        made = self._decode_rows(made.cpu().numpy())
+        made = self._finish_samples(self._decode_rows(made.cpu().numpy()))
         return np.where(known.reshape(made.shape), rows.reshape(made.shape), made)
 
     def _log_density(self, net, X, y):
@@ -321,59 +352,12 @@ class DiffusionModel(AbstractDiffusion):
     weighting : {"simple", "elbo", "min_snr"}, default="simple"
         Weights of the levels in the loss.
     sampler : {"heun", "ancestral", "ddim", "dpmpp_2m"}, default="heun"
+        Method of the steps from noise to rows (`diffusion_samplers`).
     n_sampling_steps : int, default=18
-    hidden_layer_sizes : int or sequence of int, default=(128, 128, 128)
-        Blocks of the perceptron, for rows of a table.
-    n_channels : int or sequence of int, default=(32, 64)
-        Channels of each level of the U-Net, for images.
-    ema_decay : float, default=0.999
-        Of the average of the weights over training steps; 0 takes the last weights.
-    context_dropout : float, default=0.1
-        Share of training rows whose class is hidden, for guidance.
-    guidance : float, default=1.0
-        Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=30
-        Steps of the equation that `score_samples` solves, four evaluations each.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.002
-        The highest rate.
-    n_epochs : int, default=200
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
+        Steps of a sample.
 
     Attributes
     ----------
-    net_ : torch module
-        The denoiser, with averaged weights.
-    mean_, scale_ : arrays of shape (d,)
-    box_ : array of shape (2, d)
-        Limits of denoised rows in samples, in standard units.
-    classes_, class_prior_ : arrays or None
-        Labels and their shares.
-    image_shape_ : tuple or None
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     See Also
     --------
@@ -423,60 +407,12 @@ class DDPM(AbstractDiffusion):
     variance : {"posterior", "beta", "learned"}, default="posterior"
         Variance of the reverse steps; "learned" trains a second output for it.
     sampler : {"ancestral", "ddim", "heun", "dpmpp_2m"}, default="ancestral"
+        Method of the steps from noise to rows (`diffusion_samplers`).
     n_sampling_steps : int or None, default=None
         Steps of a sample; None: all T.
-    hidden_layer_sizes : int or sequence of int, default=(128, 128, 128)
-        Blocks of the perceptron, for rows of a table.
-    n_channels : int or sequence of int, default=(32, 64)
-        Channels of each level of the U-Net, for images.
-    ema_decay : float, default=0.999
-        Of the average of the weights over training steps; 0 takes the last weights.
-    context_dropout : float, default=0.1
-        Share of training rows whose class is hidden, for guidance.
-    guidance : float, default=1.0
-        Weight of the class in samples: 0 ignores it, 1 is the conditional model.
-    n_likelihood_steps : int, default=30
-        Steps of the equation that `score_samples` solves, four evaluations each.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.002
-        The highest rate.
-    n_epochs : int, default=200
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
-    net_ : torch module
-        The denoiser, with averaged weights.
-    mean_, scale_ : arrays of shape (d,)
-    box_ : array of shape (2, d)
-        Limits of denoised rows in samples, in standard units.
-    classes_, class_prior_ : arrays or None
-        Labels and their shares.
-    image_shape_ : tuple or None
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------

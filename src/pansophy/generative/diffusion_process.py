@@ -343,45 +343,60 @@ def diffusion_elbo(
     >>> bool(abs(bound.total.mean() + entropy) < 0.1)
     True
     """
+    if form not in ELBO_FORMS:
+        raise ValueError(f'form must be "posterior" or "consistency", got {form!r}.')
     x0 = float_rows(x0)
-    rng = make_rng(random_state)
-    T = schedule.n_steps
     s2 = reverse_variances(schedule, variance)
-    draw = lambda t: diffuse(x0, t, schedule, random_state=rng)[0]
+    rng = make_rng(random_state)
 
     def reverse_mean(x, t):
         return denoising_posterior(x, predict(x, t), t, schedule, kind=kind).mean
 
-    x1 = draw(1)
+    x1 = diffuse(x0, 1, schedule, random_state=rng)[0]
     reconstruction = -negative_log_normal(x0, reverse_mean(x1, 1), s2[0])
-    if form == "posterior":
-        kept = schedule.alpha_bar[-1]
-        prior = gaussian_kl_rows(math.sqrt(kept) * x0, 1 - kept, 0 * x0, 1.0)
-        terms = []
-        for t in range(2, T + 1):
-            x = draw(t)
-            step = denoising_posterior(x, x0, t, schedule)
-            v = float(step.variance)
-            terms.append(gaussian_kl_rows(step.mean, v, reverse_mean(x, t), s2[t - 1]))
-    elif form == "consistency":
-        before = draw(T - 1)
-        beta = schedule.beta[-1]
-        prior = gaussian_kl_rows(math.sqrt(1 - beta) * before, beta, 0 * x0, 1.0)
-        terms = []
-        for t in range(1, T):
-            before = draw(t - 1)
-            beta = schedule.beta[t - 1]
-            here = math.sqrt(1 - beta) * before
-            x = here + math.sqrt(beta) * standard_noise(x0, rng)
-            a = schedule.alpha[t]
-            after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
-            forward_cost = negative_log_normal(x, here, beta)
-            reverse_cost = negative_log_normal(x, reverse_mean(after, t + 1), s2[t])
-            terms.append(reverse_cost - forward_cost)
-    else:
-        raise ValueError(f'form must be "posterior" or "consistency", got {form!r}.')
+    prior, terms = ELBO_FORMS[form](x0, schedule, reverse_mean, s2, rng)
     transitions = np.stack(terms, axis=1) if terms else np.zeros((len(x0), 0))
     return ElboTerms(reconstruction, prior, transitions)
+
+
+def posterior_form(x0, schedule, reverse_mean, s2, rng):
+    """The prior term and the T - 1 transition terms of eq. (5)."""
+    kept = schedule.alpha_bar[-1]
+    prior = gaussian_kl_rows(math.sqrt(kept) * x0, 1 - kept, 0 * x0, 1.0)
+    terms = []
+    for t in range(2, schedule.n_steps + 1):
+        x = diffuse(x0, t, schedule, random_state=rng)[0]
+        step = denoising_posterior(x, x0, t, schedule)
+        v = float(step.variance)
+        terms.append(gaussian_kl_rows(step.mean, v, reverse_mean(x, t), s2[t - 1]))
+    return prior, terms
+
+
+def consistency_form(x0, schedule, reverse_mean, s2, rng):
+    """The prior term and the T - 1 transition terms of eq. (4)."""
+    T = schedule.n_steps
+    draw = lambda t: diffuse(x0, t, schedule, random_state=rng)[0]
+    before = draw(T - 1)
+    beta = schedule.beta[-1]
+    prior = gaussian_kl_rows(math.sqrt(1 - beta) * before, beta, 0 * x0, 1.0)
+    terms = []
+    for t in range(1, T):
+        before = draw(t - 1)
+        beta = schedule.beta[t - 1]
+        here = math.sqrt(1 - beta) * before
+        x = here + math.sqrt(beta) * standard_noise(x0, rng)
+        a = schedule.alpha[t]
+        after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
+        forward_cost = negative_log_normal(x, here, beta)
+        reverse_cost = negative_log_normal(x, reverse_mean(after, t + 1), s2[t])
+        terms.append(reverse_cost - forward_cost)
+    return prior, terms
+
+
+ELBO_FORMS: dict[str, Callable] = {
+    "posterior": posterior_form,
+    "consistency": consistency_form,
+}
 
 
 def negative_log_normal(x, mean, variance) -> np.ndarray:

@@ -145,31 +145,8 @@ class EnergyModel(AbstractGenerator):
         Whether chains go on from step to step, or begin at the data every time.
     alpha : float, default=0.001
         Weight of the squares of energies in the loss.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=100
-        Passes over the rows, over which the rate falls.
     early_stopping : bool, default=False
         Hold out a share of the rows and stop by the gap of energies on them.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
@@ -177,12 +154,8 @@ class EnergyModel(AbstractGenerator):
         The energy.
     log_partition_, log_partition_error_ : float
         log Z of scaled rows, and the standard error of its estimate.
-    mean_, scale_ : arrays of shape (d,)
-    image_shape_ : tuple or None
     loss_ : float
         Gap of energies in the last epoch.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------

@@ -15,13 +15,10 @@ columns reversed between layers:
     affine            one linear map: a Gaussian
     continuous        the flow of a vector field
 
-Densities do not exist for discrete values: with columns of repeated values (1) grows
-without bound. A column whose values repeat gets uniform noise of the width D between
-its values in training, and its samples are rounded to them. Then p D approximates the
-probability of a value, and bits per dimension are -(log p + sum_j log D_j) / (d ln 2).
+Discrete columns get noise in training (`abstract_continuous_density`).
 
 Cost      one pass of every conditioner a row; samples of an autoregressive flow take d
-Refs      [Rezende2015]; [Papamakarios2021]; [Durkan2019]; [Theis2016] discrete values
+Refs      [Rezende2015]; [Papamakarios2021]; [Durkan2019]
 """
 
 import math
@@ -29,13 +26,16 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, NonNegative, Positive, TwoOrMore
-from .abstract_generator import AbstractGenerator, batch_mean
+from .abstract_continuous_density import (
+    AbstractContinuousDensity,
+    with_uniform_noise,
+)
+from .abstract_generator import batch_mean
 from .autoencoder import layer_sizes
 from .flow_transforms import (
     AutoregressiveTransform,
@@ -45,10 +45,6 @@ from .flow_transforms import (
     LinearTransform,
     Permutation,
 )
-
-REPEATED_SHARE = 0.5  # of the rows; columns with fewer distinct values are discrete
-MOST_PLACES = 1 << 16  # of a grid of discrete values
-OFF_GRID = 1e-3  # of a step: what rounding may do to values on a grid
 
 
 def layered(kind, column_map):
@@ -94,8 +90,8 @@ class FlowDensity(nn.Module):
     transform : transform
     n_classes : int
         Classes whose indicators are the context.
-    widths : sequence of float or None
-        Widths of the uniform noise that discrete columns get in training.
+    widths : tensor of shape (d,) or None
+        Widths of the uniform noise that columns get in training.
     """
 
     widths: Tensor
@@ -104,7 +100,6 @@ class FlowDensity(nn.Module):
         super().__init__()
         self.transform = transform
         self.n_classes = int(n_classes)
-        self.noisy = widths is not None and bool(np.any(np.asarray(widths) > 0))
         given = torch.zeros(0) if widths is None else torch.as_tensor(widths)
         self.register_buffer("widths", given)
 
@@ -131,9 +126,7 @@ class FlowDensity(nn.Module):
 
     def losses(self, batch) -> dict[str, Tensor]:
         """Minus the mean of eq. (1), in nats per row."""
-        x = batch["X"]
-        if self.noisy:
-            x = x + self.widths.to(x) * (torch.rand_like(x) - 0.5)
+        x = with_uniform_noise(batch["X"], self.widths)
         return {"loss": batch_mean(-self.log_prob(x, batch.get("y")), batch)}
 
     def flops(self, n: int) -> float:
@@ -142,7 +135,7 @@ class FlowDensity(nn.Module):
 
 
 @dataclass(eq=False, repr=False)
-class Flow(AbstractGenerator):
+class Flow(AbstractContinuousDensity):
     """Normalising flow: exact log densities and samples.
 
     Parameters
@@ -155,55 +148,19 @@ class Flow(AbstractGenerator):
         Of the conditioners, or of the vector field.
     n_bins : int, default=8
         Bins of a spline.
-    dequantize : {"auto", "none"}, default="auto"
-        "auto" adds uniform noise to columns whose values repeat, and rounds samples.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=100
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their likelihood and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
     net_ : torch module
         The transform and its base density.
-    step_ : array of shape (d,)
-        Distance between the values of discrete columns, 0 for others.
-    origin_ : array of shape (d,)
-        Least value of each column, from which steps count.
-    mean_, scale_ : arrays of shape (d,)
     classes_, class_prior_ : arrays or None
         Labels and their shares.
-    image_shape_ : tuple or None
     loss_ : float
         Training loss of the last epoch: minus the mean log density of scaled rows.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from pansophy.generative import Flow
+    >>>     >>> from pansophy.generative import Flow
     >>> X = np.random.default_rng(0).normal(2.0, 3.0, size=(500, 1))
     >>> model = Flow("affine", random_state=0, device="cpu").fit(X)
     >>> truth = -0.5 * ((X[:, 0] - 2) / 3) ** 2 - np.log(3 * np.sqrt(2 * np.pi))
@@ -216,7 +173,6 @@ class Flow(AbstractGenerator):
     n_transforms: Count = 3
     hidden_layer_sizes: LayerSizes = (64, 64)
     n_bins: TwoOrMore = 8
-    dequantize: Literal["auto", "none"] = "auto"
     weight_decay: NonNegative = 0.0
     learning_rate_init: Positive = 0.005
     n_epochs: Count = 100
@@ -235,33 +191,15 @@ class Flow(AbstractGenerator):
         """
         return self._fit(X, y, sample_weight)
 
-    def _learn_scaling(self, X, w):
-        d = X.shape[1]
-        self.step_ = np.zeros(d) if self.dequantize == "none" else value_steps(X)
-        self.origin_ = X.min(axis=0).astype(float)
-        return super()._learn_scaling(X, w)
-
     def _build_net(self, n_features, n_classes):
         hidden = layer_sizes(self.hidden_layer_sizes)
         make = FLOW_ARCHITECTURES[self.architecture]
         parts = make(n_features, self.n_transforms, hidden, self.n_bins, n_classes)
         transform = Composition([*parts, LinearTransform(n_features)])
-        widths = self.step_ / np.asarray(self.scale_, float)
-        return FlowDensity(transform, n_classes=n_classes, widths=widths)
+        return FlowDensity(transform, n_classes=n_classes, widths=self._noise_widths())
 
     def _generate(self, net, n, y):
         return net.draw(n, self.n_features_in_, y)
-
-    def _decode_rows(self, Z):
-        X = super()._decode_rows(Z)
-        discrete = self.step_ > 0
-        if not discrete.any():
-            return X
-        flat = X.reshape(len(X), -1)
-        step = np.where(discrete, self.step_, 1.0)
-        values = self.origin_ + np.round((flat - self.origin_) / step) * step
-        rounded = np.where(discrete, values, flat).astype(X.dtype)
-        return rounded.reshape(X.shape)
 
     def _log_density(self, net, X, y):
         return net.log_prob(X, y)
@@ -269,39 +207,3 @@ class Flow(AbstractGenerator):
     def log_prob(self, X, y=None):
         """Log density of each row, eq. (1); the same as `score_samples`."""
         return self.score_samples(X, y)
-
-    def bits_per_dimension(self, X, y=None):
-        """Mean bits that a value of X takes, for rows of discrete columns."""
-        if not (self.step_ > 0).all():
-            column = int(np.flatnonzero(self.step_ == 0)[0])
-            raise ValueError(
-                "bits per dimension are of discrete values, but those of column "
-                f"{column} are not."
-            )
-        log_p = self.score_samples(X, y) + np.log(self.step_).sum()
-        return float(-log_p.mean() / (len(self.step_) * math.log(2)))
-
-
-def value_steps(X) -> np.ndarray:
-    """Least distance between values of each discrete column, else 0.
-
-    A column is discrete if its values are multiples of their least distance from one
-    another, or if they repeat; rows that occur several times count once. A constant
-    column has the step 1.
-    """
-    n = len(np.unique(X, axis=0))
-    d = X.shape[1]
-    steps = np.zeros(d)
-    for j in range(d):
-        values = np.unique(X[:, j])
-        if len(values) == 1:
-            steps[j] = 1.0
-            continue
-        places = values.astype(float) - float(values[0])
-        step = np.diff(places).min()
-        on_grid = places[-1] <= MOST_PLACES * step and np.all(
-            np.abs(places - step * np.round(places / step)) <= OFF_GRID * step
-        )
-        if on_grid or len(values) <= REPEATED_SHARE * n:
-            steps[j] = step
-    return steps

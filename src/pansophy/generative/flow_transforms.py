@@ -41,7 +41,8 @@ from .flow_likelihood import TraceName, field_and_trace, trace_probes
 from .rational_quadratic_spline import spline_forward, spline_inverse
 
 LARGEST_LOG_SCALE = 3.0
-FIRST_GAIN = 0.1  # of the last layers of conditioners
+FIRST_GAIN = 0.1  # of the last layer of a conditioner, whose hidden units are of size 1
+MASKED_GAIN = 0.5  # the same for masked layers, whose hidden units are smaller
 
 
 class ColumnMap(NamedTuple):
@@ -193,9 +194,11 @@ class MaskedLayers(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(m, k) for m, k in pairwise(sizes)])
         self.names = []
         for i, (seen, own) in enumerate(pairwise([*degrees, outputs])):
-            self.register_buffer(f"mask{i}", (own[:, None] >= seen[None]).float())
+            mask = (own[:, None] >= seen[None]).float()
+            self.register_buffer(f"mask{i}", mask)
             self.names.append(f"mask{i}")
-        start_small(self.layers[-1])
+        # outputs are scaled by the units that they see, not by all of them
+        start_small(self.layers[-1], getattr(self, self.names[-1]).sum(1), MASKED_GAIN)
 
     def forward(self, x: Tensor) -> Tensor:
         g = ACTIVATIONS[self.activation].value
@@ -325,7 +328,13 @@ class Composition(nn.Module):
         return z, total
 
 
-def start_small(layer):
-    """Make a conditioner's last layer small: its transform begins near the identity."""
-    nn.init.xavier_normal_(layer.weight, gain=FIRST_GAIN)
+def start_small(layer, seen=None, gain=FIRST_GAIN):
+    """Make a conditioner's last layer small: its transform begins near the identity.
+
+    `seen` (outputs,) are the inputs that each output sees; None: all.
+    """
+    n = torch.full((layer.out_features,), layer.in_features) if seen is None else seen
+    nn.init.normal_(layer.weight)
+    with torch.no_grad():
+        layer.weight.mul_(gain * n[:, None].clamp(min=1).rsqrt())
     nn.init.zeros_(layer.bias)

@@ -39,6 +39,7 @@ from torch.nn.functional import relu, softplus
 
 from ..core import arrays
 from ..core.numerics import log1pexp, safe_log
+from ..core.quadrature import panel_quadrature
 from ..core.weighted import check_sample_weight
 from ..distributions import discriminator_value
 
@@ -156,7 +157,10 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
         raise ValueError(
             "distributions need limits to integrate over, or samples of both."
         )
-    x, dx = gauss_legendre_nodes(*limits)
+    low, high = (float(v) for v in limits)
+    if not low < high:
+        raise ValueError(f"limits must ascend, got {low} and {high}.")
+    x, dx = panel_quadrature(np.linspace(low, high, PANELS + 1), NODES)
     log_p, log_q = (density_on_line(d, x) for d in (p, q))
     for name, log_density in (("p", log_p), ("q", log_q)):
         mass = float(dx @ np.exp(log_density))
@@ -168,18 +172,6 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
     odds = log_p - log_q
     gain = np.exp(log_p) * -log1pexp(-odds) + np.exp(log_q) * -log1pexp(odds)
     return float(dx @ np.where(np.isfinite(gain), gain, 0.0))
-
-
-def gauss_legendre_nodes(low, high):
-    """Nodes and weights of composite Gauss-Legendre quadrature."""
-    low, high = float(low), float(high)
-    if not low < high:
-        raise ValueError(f"limits must ascend, got {low} and {high}.")
-    at, weight = np.polynomial.legendre.leggauss(NODES)
-    edges = np.linspace(low, high, PANELS + 1)
-    half = (edges[1] - edges[0]) / 2
-    middle = edges[:-1] + half
-    return (middle[:, None] + half * at).ravel(), np.tile(half * weight, PANELS)
 
 
 def density_on_line(distribution: Any, x):

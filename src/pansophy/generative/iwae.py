@@ -21,75 +21,14 @@ class IWAE(Transformer, AbstractArrayVAE):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Numbers of a code.
     n_samples : int, default=8
         K, draws of the code in the bound that is trained.
-    hidden_layer_sizes : sequence of int, default=(64,)
-        Units of the hidden layers of the encoder; the decoder has them in reverse.
-    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
-default="elu"
-        Of the hidden layers.
-    likelihood : {"normal", "bernoulli", "categorical", "poisson"}, default="normal"
-        Distribution of the columns given the code: numbers, values from 0 to 1, levels
-        0, 1, 2, ..., or counts.
-    variance : {"column", "global", "predicted"} or float, default="column"
-        Variance of a normal likelihood in units of the standardised columns: learnt
-        for each column, for all at once, predicted for each row, or given.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Whether each column is standardised, or all by one mean and scale; "auto" takes
-        one for stacks of images. Only for a normal likelihood.
-    quality_every : int, default=0
-        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=100
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order and noise.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; scores and codes have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and compute; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
-    active_units_ : array of bool, (n_components,)
-        Units of the code whose mean varies over the rows.
-    unit_variance_ : array of shape (n_components,)
-        That variance.
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-        Standardisation of the columns.
-    image_shape_ : tuple or None
-        Shape of an image, if stacks of images were given.
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss and its terms (bound), valid_loss with
         early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------

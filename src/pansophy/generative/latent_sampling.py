@@ -52,7 +52,7 @@ def sample_decoder(decoder: Callable, prior, n_samples=1, *, random_state=None):
     return decoder(prior.sample(n, make_rng(random_state)))
 
 
-def latent_walk(
+def latent_interpolation(
     start, end, n_steps=10, *, kind: Literal["linear", "spherical"] = "linear"
 ) -> np.ndarray:
     """Codes on the way from one code to another, eq. (2) or (3).
@@ -70,12 +70,12 @@ def latent_walk(
 
     Examples
     --------
-    >>> from pansophy.generative import latent_walk
-    >>> latent_walk([0.0, 2.0], [2.0, 0.0], 3)
+    >>> from pansophy.generative import latent_interpolation
+    >>> latent_interpolation([0.0, 2.0], [2.0, 0.0], 3)
     array([[0., 2.],
            [1., 1.],
            [2., 0.]])
-    >>> latent_walk([0.0, 2.0], [2.0, 0.0], 3, kind="spherical").round(3)
+    >>> latent_interpolation([0.0, 2.0], [2.0, 0.0], 3, kind="spherical").round(3)
     array([[0.   , 2.   ],
            [1.414, 1.414],
            [2.   , 0.   ]])

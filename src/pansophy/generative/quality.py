@@ -40,6 +40,7 @@ from ..core import arrays
 from ..core.random import draw_seed, make_rng
 from ..core.weighted import check_sample_weight, effective_sample_size
 from ..distances.pairwise_metrics import euclidean
+from ..distributions.normal import moments
 from ..kernel_model.kernel_tests import drawn_rows, mmd
 from ..neighbors import NearestNeighbors
 from ..params import check_count
@@ -162,7 +163,9 @@ def frechet_distance(
     X, Z = real_and_fake(real, fake, features)
     w = check_sample_weight(real_weight, len(X), "real_weight")
     v = check_sample_weight(fake_weight, len(Z), "fake_weight")
-    return frechet_of_moments(*sample_moments(X, w), *sample_moments(Z, v))
+    return frechet_of_moments(
+        *mean_and_unbiased_covariance(X, w), *mean_and_unbiased_covariance(Z, v)
+    )
 
 
 def moments_of_normal(p):
@@ -172,13 +175,10 @@ def moments_of_normal(p):
     return mean.reshape(-1), cov.reshape(mean.size, mean.size)
 
 
-def sample_moments(X, w=None):
+def mean_and_unbiased_covariance(X, w=None):
     """Weighted mean and unbiased covariance of rows; 0 for a single row."""
-    total = len(X) if w is None else w.sum()
-    mean = np.average(X, axis=0, weights=w)
-    centred = X - mean
-    weighted = centred if w is None else centred * w[:, None]
-    return mean, centred.T @ weighted / max(total - 1, 1)
+    found = moments(X, w)
+    return found.mean, found.scatter / max(float(found.weight) - 1, 1)
 
 
 def frechet_of_moments(m1, S1, m2, S2) -> float:

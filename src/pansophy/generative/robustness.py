@@ -42,7 +42,7 @@ def robustness(
 
     Parameters
     ----------
-    model : fitted classifier: net of ours, linear model, or torch module
+    model : fitted classifier or detector: net of ours, linear model, or torch module
     X, y : rows and their labels
     budgets : sequence of float
         In the units of X; 0 is added.

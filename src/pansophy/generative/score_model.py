@@ -33,12 +33,17 @@ import torch
 from torch import Tensor
 
 from .. import nn
+from ..core.quadrature import gauss_legendre
 from ..core.random import make_rng
 from ..neural_network.mlp import LayerSizes
 from ..params import Count, Fraction, NonNegative, Positive, TwoOrMore
 from ..sampling import StochasticLangevin
 from ..sampling import sample as run_chains
-from .abstract_generator import AbstractGenerator, batch_mean
+from .abstract_continuous_density import (
+    AbstractContinuousDensity,
+    with_uniform_noise,
+)
+from .abstract_generator import batch_mean
 from .autoencoder import layer_sizes
 from .denoiser import VE_RANGE, Denoiser
 from .denoising_nets import DenoisingMLP
@@ -51,8 +56,14 @@ LINE_POINTS = 32  # of the quadrature along a line
 class ScoreNet(torch.nn.Module):
     """s(x) by dense layers, fitted by the implicit or the sliced loss."""
 
-    def __init__(self, d: int, hidden, loss: Literal["implicit", "sliced"]):
+    widths: Tensor
+
+    def __init__(
+        self, d: int, hidden, loss: Literal["implicit", "sliced"], widths=None
+    ):
         super().__init__()
+        noise = torch.zeros(0) if widths is None else widths
+        self.register_buffer("widths", noise)
         self.layers = nn.DenseLayers([d, *hidden, d], activation="tanh")
         self.loss = loss
 
@@ -62,7 +73,8 @@ class ScoreNet(torch.nn.Module):
     def losses(self, batch) -> dict[str, Tensor]:
         """Weighted mean of eq. (3) or (4) of `score_matching`."""
         of_row = implicit_score_loss if self.loss == "implicit" else sliced_score_loss
-        return {"loss": batch_mean(of_row(self.layers, batch["X"]), batch)}
+        x = with_uniform_noise(batch["X"], self.widths)
+        return {"loss": batch_mean(of_row(self.layers, x), batch)}
 
     def flops(self, n: int) -> float:
         """Operations of a step on n rows, derivatives included."""
@@ -82,7 +94,7 @@ def langevin_moves(gradient, x: Tensor, h: float, n_steps: int, rng) -> Tensor:
 
 
 @dataclass(eq=False, repr=False)
-class ScoreModel(AbstractGenerator):
+class ScoreModel(AbstractContinuousDensity):
     """Score model: learns grad log p, draws rows by Langevin dynamics.
 
     Parameters
@@ -102,41 +114,9 @@ class ScoreModel(AbstractGenerator):
         Steps of the equation that `score_samples` solves, four evaluations each.
     ema_decay : float, default=0.999
         Of the average of the weights over training steps; 0 takes the last weights.
-    weight_decay : float, default=0
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.002
-        The highest rate.
-    n_epochs : int, default=200
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Standardise each column, or all by one mean and scale ("auto": images).
-    quality_every : int, default=0
-        Epochs between measurements of the quality of samples; 0: none.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
 
     Attributes
     ----------
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-    image_shape_ : tuple or None
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_, history_, converged_, interrupted_
-        How training went.
 
     Examples
     --------
@@ -175,8 +155,9 @@ class ScoreModel(AbstractGenerator):
     def _build_net(self, n_features, n_classes):
         hidden = layer_sizes(self.hidden_layer_sizes)
         if self.loss == "denoising":
-            return Denoiser(DenoisingMLP(n_features, hidden), "ve")
-        return ScoreNet(n_features, hidden, self.loss)
+            net = DenoisingMLP(n_features, hidden)
+            return Denoiser(net, "ve", widths=self._noise_widths())
+        return ScoreNet(n_features, hidden, self.loss, self._noise_widths())
 
     def _training_options(self, net, n, valid):
         options = super()._training_options(net, n, valid)
@@ -234,7 +215,7 @@ class ScoreModel(AbstractGenerator):
             return denoiser_log_prob(
                 net, X, sigma_min=low, sigma_max=high, n_steps=n_steps
             )
-        nodes, weights = np.polynomial.legendre.leggauss(LINE_POINTS)
+        nodes, weights = gauss_legendre(LINE_POINTS)
         total = torch.zeros_like(X[:, 0])
         for node, weight in zip((nodes + 1) / 2, weights / 2):
             total += weight * (net(node * X) * X).sum(1)

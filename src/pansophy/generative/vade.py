@@ -44,7 +44,7 @@ from .vae_net import VAENet
 LEAST_VARIANCE = 1e-4  # of a cluster, in units of the code
 
 
-class MixturePrior(nn.Module):
+class LatentMixturePrior(nn.Module):
     """Mixture of diagonal normals over codes."""
 
     def __init__(self, n_clusters: int, n_components: int):
@@ -87,7 +87,7 @@ class VaDENet(nn.Module):
 
     pretraining: Tensor
 
-    def __init__(self, vae: VAENet, prior: MixturePrior):
+    def __init__(self, vae: VAENet, prior: LatentMixturePrior):
         super().__init__()
         self.vae, self.prior = vae, prior
         self.register_buffer("pretraining", torch.zeros((), dtype=torch.int64))
@@ -160,7 +160,7 @@ class VaDENet(nn.Module):
         """
         self.prior.start_at(mixture)
         within = mixture.weights_ @ mixture.covariances_
-        last = self.vae.encoder.layers[-1]
+        last = self.vae.code_layer
         k = len(within)
         last.weight[k:] = 0
         last.bias[k:] = torch.as_tensor(np.log(0.1 * within + LEAST_VARIANCE))
@@ -172,57 +172,11 @@ class VaDE(Clusterer, AbstractArrayVAE):
 
     Parameters
     ----------
-    n_components : int, default=10
-        Numbers of a code.
     n_clusters : int, default=8
         Components of the mixture.
     n_pretrain : int, default=20
         Epochs of training as an autoencoder before the mixture starts, at most half of
         `n_epochs`.
-    hidden_layer_sizes : sequence of int, default=(64,)
-        Units of the hidden layers of the encoder; the decoder has them in reverse.
-    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
-default="elu"
-        Of the hidden layers.
-    likelihood : {"normal", "bernoulli", "categorical", "poisson"}, default="normal"
-        Distribution of the columns given the code: numbers, values from 0 to 1, levels
-        0, 1, 2, ..., or counts.
-    variance : {"column", "global", "predicted"} or float, default="column"
-        Variance of a normal likelihood in units of the standardised columns: learnt
-        for each column, for all at once, predicted for each row, or given.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Whether each column is standardised, or all by one mean and scale; "auto" takes
-        one for stacks of images. Only for a normal likelihood.
-    quality_every : int, default=0
-        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=100
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order and noise.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; scores and codes have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and compute; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
@@ -232,24 +186,9 @@ default="elu"
         Shares of the clusters.
     cluster_means_ : array of shape (n_clusters, n_components)
         Their means in the space of codes.
-    active_units_ : array of bool, (n_components,)
-        Units of the code whose mean varies over the rows.
-    unit_variance_ : array of shape (n_components,)
-        That variance.
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-        Standardisation of the columns.
-    image_shape_ : tuple or None
-        Shape of an image, if stacks of images were given.
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss and its terms (the five of the bound), valid_loss with
         early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------
@@ -286,8 +225,9 @@ default="elu"
             self.n_components,
             layer_sizes(self.hidden_layer_sizes),
             activation=self.activation,
+            image=self._image_layers(n_features),
         )
-        return VaDENet(vae, MixturePrior(self.n_clusters, self.n_components))
+        return VaDENet(vae, LatentMixturePrior(self.n_clusters, self.n_components))
 
     def _start_net(self, net, rows):
         super()._start_net(net, rows)

@@ -18,7 +18,8 @@ L_1 is (1) with (2) estimated. What is minimised is minus (3), or
 
 with weight b (beta), warm-up t, which rises from 0 to 1, and free bits f for the mean
 divergence of each unit: kl_penalty is 0 for b = t = 1 and f = 0. With labels y both
-encoder and decoder see them (conditional model).
+encoder and decoder see them (conditional model). Both are dense layers, or convolutions
+for images (`conv_coders`).
 
 A decoder without hidden layers and a normal likelihood of fixed spread make the first
 term of (1) a quadratic in z with a closed expectation,
@@ -36,6 +37,7 @@ Refs      [Kingma2014]; [Rezende2014]; [Burda2016] eq. (3); [Higgins2017] beta;
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -44,9 +46,18 @@ from torch.nn import functional
 from ..core.numerics import LOG_2PI
 from ..nn.dense_layers import DenseLayers
 from .abstract_generator import batch_mean
+from .conv_coders import ConvDecoder, ConvEncoder
 from .likelihoods import NormalLikelihood
 
 LARGEST_LOG_VARIANCE = 20.0
+
+
+class ImageLayers(NamedTuple):
+    """Convolutions of an encoder, which the decoder mirrors."""
+
+    shape: tuple[int, int, int]  # height, width, channels
+    n_filters: tuple[int, ...]
+    kernel_size: int = 3
 
 
 def kl_to_standard_normal(mean: Tensor, log_var: Tensor) -> Tensor:
@@ -72,6 +83,8 @@ class VAENet(nn.Module):
     activation : str
     n_classes : int
         Labels that encoder and decoder see; 0: none.
+    image : ImageLayers or None
+        Convolutions in the place of `hidden`.
     beta, free_bits : float
     warm_up : int
         Steps in which the weight of the divergence rises from 0 to 1.
@@ -83,18 +96,24 @@ class VAENet(nn.Module):
 
     def __init__(
         self, likelihood, n_components: int, hidden: Sequence[int], *,
-        activation="elu", n_classes=0, beta=1.0, free_bits=0.0, warm_up=0, n_samples=0,
+        activation="elu", n_classes=0, image: ImageLayers | None = None, beta=1.0,
+        free_bits=0.0, warm_up=0, n_samples=0,
     ):  # fmt: skip
         super().__init__()
         self.likelihood, self.n_classes = likelihood, n_classes
-        k = int(n_components)
-        hidden = [int(m) for m in hidden]
-        inputs = likelihood.n_features + n_classes
-        self.encoder = DenseLayers([inputs, *hidden, 2 * k], activation=activation)
+        self.n_components = k = int(n_components)
         outputs = likelihood.n_outputs
-        self.decoder = DenseLayers(
-            [k + n_classes, *hidden[::-1], outputs], activation=activation
-        )
+        if image is None:
+            hidden = [int(m) for m in hidden]
+            inputs = likelihood.n_features + n_classes
+            self.encoder = DenseLayers([inputs, *hidden, 2 * k], activation=activation)
+            self.decoder = DenseLayers(
+                [k + n_classes, *hidden[::-1], outputs], activation=activation
+            )
+        else:
+            parts = outputs // math.prod(image.shape)
+            self.encoder = ConvEncoder(*image, activation, 2 * k, n_classes)
+            self.decoder = ConvDecoder(self.encoder, k + n_classes, parts, offset=True)
         self.beta, self.free_bits = float(beta), float(free_bits)
         self.warm_up, self.n_samples = int(warm_up), int(n_samples)
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
@@ -133,9 +152,8 @@ class VAENet(nn.Module):
     def linear_normal(self) -> bool:
         """Whether eq. (5) applies."""
         normal = isinstance(self.likelihood, NormalLikelihood)
-        return (
-            normal and not self.likelihood.predicted and len(self.decoder.layers) == 1
-        )
+        dense = isinstance(self.decoder, DenseLayers) and len(self.decoder.layers) == 1
+        return normal and dense and not self.likelihood.predicted
 
     def expected_log_likelihood(self, X, mean, log_var, y=None) -> Tensor:
         """E_q log p(x | z) of each row: eq. (5), or by one draw of z."""
@@ -196,12 +214,20 @@ class VAENet(nn.Module):
 
     def draw_codes(self, n: int) -> Tensor:
         """Codes from the prior."""
-        first = self.decoder.layers[0].weight
-        k = first.shape[1] - self.n_classes
-        return torch.randn(n, k, dtype=first.dtype, device=first.device)
+        like = next(self.decoder.parameters())
+        return torch.randn(n, self.n_components, dtype=like.dtype, device=like.device)
+
+    @property
+    def code_layer(self) -> nn.Linear:
+        """The last layer of the encoder."""
+        dense = isinstance(self.encoder, DenseLayers)
+        return self.encoder.layers[-1] if dense else self.encoder.output
 
     def start_at(self, X) -> None:
         """Let the decoder start at the columns' means."""
         start = torch.as_tensor(self.likelihood.initial_outputs(X))
         with torch.no_grad():
-            self.decoder.layers[-1].bias.copy_(start)
+            if isinstance(self.decoder, DenseLayers):
+                self.decoder.layers[-1].bias.copy_(start)
+            elif self.decoder.offset is not None:
+                self.decoder.offset.copy_(start)

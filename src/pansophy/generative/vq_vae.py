@@ -180,39 +180,6 @@ default="elu"
         Of the hidden layers.
     variance : {"column", "global", "predicted"} or float, default="global"
         Variance of the columns given the code, in units of the standardised columns.
-    scaling : {"auto", "column", "global"} or None, default="auto"
-        Whether each column is standardised, or all by one mean and scale; "auto" takes
-        one for stacks of images.
-    quality_every : int, default=0
-        Epochs between measurements of the samples (`history_`: "mmd", "c2st"); 0: none.
-    weight_decay : float, default=0
-        Pull of the weights towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.003
-        The highest rate.
-    n_epochs : int, default=100
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order and noise.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; scores and codes have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and compute; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
@@ -220,20 +187,9 @@ default="elu"
     codebook_perplexity_ : float
         exp of the entropy of how often codebook vectors are used: n_codes if all are
         used alike, 1 if one is.
-    net_ : torch module
-    mean_, scale_ : arrays of shape (d,)
-        Standardisation of the columns.
-    image_shape_ : tuple or None
-        Shape of an image, if stacks of images were given.
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
     history_ : dict of arrays
         Per epoch: loss and its terms (reconstruction, codebook, commitment), and
         valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------

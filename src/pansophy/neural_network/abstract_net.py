@@ -100,18 +100,14 @@ class AbstractNet(AbstractTraining):
         Nets from different seeds, whose answers are averaged: a deep ensemble.
     mc_dropout : int, default=0
         Passes with dropout left on that a prediction averages; 0: one without.
+    validation_fraction : float, default=0.1
+        That share. Rows of your own go to `fit` as `validation`.
 
     Attributes
     ----------
     nets_ : list of torch modules
     loss_ : float
         Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
-    history_ : dict of arrays
-        Per epoch: loss, and valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
     """
 
     _: KW_ONLY

@@ -49,11 +49,11 @@ class AbstractTraining(Estimator):
     early_stopping : bool, default=False
         Hold out a share of the rows, stop by their loss and keep the best epoch.
     validation_fraction : float, default=0.1
-        That share. Rows of your own go to `fit` as `validation`.
+        That share.
     n_iter_no_change : int, default=10
         Epochs without improvement that are borne.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order, dropout and augmentation.
+        Seed of the weights, held-out rows, order and noise.
     verbose : bool or int, default=False
         1: show a progress bar; more: print the loss of each epoch too.
     dtype : {"float32", "float64"}, default="float32"
@@ -64,6 +64,15 @@ class AbstractTraining(Estimator):
         File for the state of the run, written after each epoch; one for each net.
     resume : bool, default=False
         Go on from `checkpoint` where it stopped; the result is that of one run.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss and its terms, valid_loss with early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
     """
 
     _: KW_ONLY

@@ -228,7 +228,8 @@ class AbstractSequenceNet(AbstractNet):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}, \
+default="lstm"
         The sequence layer, a row of `nn.ARCHITECTURES`.
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
@@ -327,7 +328,8 @@ class SequenceClassifier(AbstractPooledSequenceNet, AbstractNetClassifier):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}, \
+default="lstm"
         The sequence layer, a row of `nn.ARCHITECTURES`.
 
     Attributes
@@ -355,7 +357,8 @@ class SequenceRegressor(AbstractPooledSequenceNet, AbstractNetRegressor):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}, \
+default="lstm"
         The sequence layer, a row of `nn.ARCHITECTURES`.
 
     Attributes
@@ -497,7 +500,8 @@ class SequenceTagger(AbstractSequenceNet, AbstractTagger):
 
     Parameters
     ----------
-    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}, \
+default="lstm"
         The sequence layer, a row of `nn.ARCHITECTURES`.
     bidirectional : bool, default=True
         Whether a label may depend on later steps.

@@ -67,7 +67,7 @@ def latent_walk(
     >>> len(plot.latent_walk(model, images[0], images[1], 5))
     5
     """
-    from ..generative.latent_sampling import latent_walk as codes_between
+    from ..generative.latent_sampling import latent_interpolation
 
     labels = None if y is None else [y]
     ends = []
@@ -79,7 +79,7 @@ def latent_walk(
             row = point[None]
             code = model.encode(row) if y is None else model.encode(row, labels)
             ends.append(code[0])
-    codes = codes_between(ends[0], ends[1], n_steps, kind=kind)
+    codes = latent_interpolation(ends[0], ends[1], n_steps, kind=kind)
     rows = model.decode(codes) if y is None else model.decode(codes, y)
     shares = [f"{t:.0%}" for t in np.linspace(0, 1, n_steps)]
     return image_panels(panel_images(rows), shares, ax=ax)

@@ -28,7 +28,6 @@ series of ratio 2^(2a - 1), which has a sum for a < 1/2 only.
 Cost      (1)-(3) O(nodes * order); (7) O(N log N) by FFT
 """
 
-import functools
 import itertools
 import warnings
 from collections.abc import Callable
@@ -37,17 +36,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.fft
 
+from ..core.quadrature import panel_quadrature
+
 NODES = 32  # Gauss-Legendre nodes of a piece
 PIECES = 8  # pieces at least
 HALVINGS = 45  # intervals towards a point where f may be infinite
 DIVERGENT_RATIO = 0.995  # of the last two parts, above which they have no sum
 SCAN = 4097  # places at which the highest peak of |f| is looked for
-
-
-@functools.cache
-def gauss_legendre():
-    """Nodes and weights on [-1, 1]."""
-    return np.polynomial.legendre.leggauss(NODES)
 
 
 def quadrature_nodes(low, high, breaks=(), waves=0.0):
@@ -57,9 +52,7 @@ def quadrature_nodes(low, high, breaks=(), waves=0.0):
     share = np.maximum(1, np.ceil(many * np.diff(cuts) / (high - low)).astype(int))
     edges = [np.linspace(a, b, m + 1) for a, b, m in zip(cuts, cuts[1:], share)]
     edges = np.r_[np.concatenate([e[:-1] for e in edges]), high]
-    x, w = gauss_legendre()
-    half, middle = np.diff(edges)[:, None] / 2, (edges[:-1] + edges[1:])[:, None] / 2
-    return (middle + half * x).ravel(), (half * w).ravel()
+    return panel_quadrature(edges, NODES)
 
 
 def trapezoid(f, a=None, b=None, n=100, *, dx=1.0):
@@ -264,9 +257,7 @@ def square_integral_towards(f, end, far):
         if k < 4:  # pieces for oscillations, which no longer matter further in
             x, w = quadrature_nodes(*sorted((inner, outer)))
         else:
-            x, w = gauss_legendre()
-            x = (inner + outer) / 2 + (outer - inner) / 2 * x
-            w = abs(outer - inner) / 2 * w
+            x, w = panel_quadrature(sorted((inner, outer)), NODES)
         parts.append(float(np.sum(w * np.abs(evaluate_at(f, x)) ** 2)))
     if not np.isfinite(parts).all():
         return np.inf
