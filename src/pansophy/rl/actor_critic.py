@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from ..nn.compiled_mlp import suits_compiled_loops
 from ..nn.gradient_step import GradientStep, LossTotals
 from ..nn.optimisers import Adam
 from ..nn.parallel import SingleProcess
@@ -30,7 +31,7 @@ from ..nn.recurrent import GRU, LSTM
 from ..params import Count, Flag, Fraction, NonNegative, Positive
 from .abstract_agent import AbstractAgent
 from .action_heads import CategoricalHead, NormalHead
-from .actor_critic_net import ActorBatch, ActorCriticNet
+from .actor_critic_net import ActorBatch, ActorCriticNet, CompiledEpochs
 from .returns import generalized_advantages
 from .running_moments import ReturnScale
 from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
@@ -64,6 +65,17 @@ class ActorCriticLearner:
             self.state = self.net.memory.init_state(n_envs)
         self.state_before = self.state
         self._link_arrays()
+        self.compiled_epochs = self._compile_epochs()
+
+    def _compile_epochs(self):
+        """Passes over a batch in compiled calls, if the net suits them."""
+        agent, net = self.agent, self.net
+        if net.memory is not None or not suits_compiled_loops(net, self.batch_size):
+            return None
+        (pack,) = self.gradient_step.packs[""]
+        return CompiledEpochs(
+            net, pack, clip=agent.max_grad_norm, standardise=agent.normalize_advantages
+        )
 
     def _link_arrays(self):
         """Arrays of the policy's weights, to act by."""
@@ -233,25 +245,36 @@ class ActorCriticLearner:
         n = len(batch.X)
         rows_each = 1 if self.net.memory is None else batch.X.shape[1]
         pieces = max(1, round(n * rows_each / self.batch_size))
-        cuts = np.linspace(0, n, min(pieces, n) + 1).astype(int).tolist()
-        with self.gradient_step.grad_mode():
-            for _ in range(agent.n_epochs):
-                shuffled = batch
-                if len(cuts) > 2:
-                    order = torch.as_tensor(rng.permutation(n), device=self.device)
-                    shuffled = batch.rows(order)
-                for lo, hi in pairwise(cuts):
-                    part = shuffled.rows(slice(lo, hi)) if len(cuts) > 2 else shuffled
-                    if agent.normalize_advantages:
-                        scaled = standardised(part.advantage)
-                        part = part._replace(advantage=scaled)
-                    self.gradient_step([(part, (hi - lo) * rows_each)], scale)
-                limit = getattr(agent, "target_kl", None)
-                if limit is not None and self._change(batch)["kl"] > limit:
-                    break
+        cuts = np.linspace(0, n, min(pieces, n) + 1).astype(np.int64)
+        compiled = self.compiled_epochs
+        rows = None if compiled is None else compiled.rows_of(batch)
+        for _ in range(agent.n_epochs):
+            order = rng.permutation(n) if len(cuts) > 2 else np.arange(n)
+            if compiled is None:
+                self._torch_epoch(batch, order, cuts, scale, rows_each)
+            else:
+                found = compiled.run(rows, order, cuts, scale)
+                for name, value in found.items():
+                    self.totals.add(name, torch.as_tensor(value), n)
+            limit = getattr(agent, "target_kl", None)
+            if limit is not None and self._change(batch)["kl"] > limit:
+                break
         found = self.totals.means(ALONE)
         losses = {f"{name}_loss": found[name] for name in ("policy", "value")}
         return losses | self._change(batch)
+
+    def _torch_epoch(self, batch, order, cuts, scale, rows_each):
+        """One pass over the batch, a gradient step for each piece of it."""
+        whole = len(cuts) == 2
+        shuffled = batch
+        if not whole:
+            shuffled = batch.rows(torch.as_tensor(order, device=self.device))
+        with self.gradient_step.grad_mode():
+            for lo, hi in pairwise(cuts.tolist()):
+                part = shuffled if whole else shuffled.rows(slice(lo, hi))
+                if self.agent.normalize_advantages:
+                    part = part._replace(advantage=standardised(part.advantage))
+                self.gradient_step([(part, (hi - lo) * rows_each)], scale)
 
     @torch.no_grad()
     def _change(self, batch) -> dict[str, float]:

@@ -14,8 +14,9 @@ of sum_i c_i log p(a_i) with
 
     c_i = -r_i A_i / n, or 0 where the clipped branch is the smaller            (2)
 
-which with `action_heads` and `MLP.backward_pass` needs no autograd: `gradients` takes a
-quarter of the time of `losses` on nets of 64 units. Tests compare the two.
+which with `action_heads` and `MLP.backward_pass` needs no autograd (`gradients`); on
+small nets whole passes over the batch are one compiled call (`CompiledEpochs`). Tests
+compare the three.
 
 With `memory`, a recurrent layer reads the observations of each environment in order,
 its state set to 0 where an episode begins, and both nets see its output; such a net is
@@ -27,8 +28,14 @@ Refs      [Schulman2017] eq. (1); [Mnih2016] A2C; [Williams1992] REINFORCE
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+from ..nn.compiled_mlp import LayerTable, adam_arrays, layer_table
+from ..nn.compiled_mlp import total_units, widest_layer
+from . import _actor_critic_net as loops
+from ._actor_critic_net import ActorRows
 
 
 class ActorBatch(NamedTuple):
@@ -155,3 +162,106 @@ class ActorCriticNet(nn.Module):
         """One step of the memory: (N, h) and the state after it."""
         keep = (~first).to(x.dtype)[:, None, None]
         return self.memory.step(x, tuple(s * keep for s in state))
+
+
+class ActorCriticTables(NamedTuple):
+    """Where both nets, and log s, lie in the flat vector."""
+
+    policy: LayerTable
+    value: LayerTable
+    free: int
+
+
+class EpochOptions(NamedTuple):
+    """Numbers of the compiled passes."""
+
+    sizes: np.ndarray  # values of each discrete part
+    continuous: bool
+    clip_range: float
+    entropy_weight: float
+    value_weight: float
+    standardise: bool
+    learning_rate: float
+
+
+class ActorWorkspace(NamedTuple):
+    """Scratch buffers of the compiled passes."""
+
+    rows: ActorRows  # of one gradient step
+    H: np.ndarray  # (n, all units of the larger net), flat
+    D: np.ndarray  # (n, widest layer), flat
+    spare: np.ndarray  # the same
+
+
+class CompiledEpochs:
+    """Passes of a small net without memory over a batch, one compiled call each.
+
+    Parameters
+    ----------
+    net : ActorCriticNet
+    pack : ParameterPack
+        Of all its parameters, moved by Adam.
+    clip : float or None
+        Longest gradient.
+    standardise : bool
+        Whether advantages have mean 0 and deviation 1 in each gradient step.
+    """
+
+    def __init__(self, net, pack, *, clip=None, standardise=False):
+        flat = pack.flat.w
+        self.adam = adam_arrays(pack, clip)
+        self.learning_rate = float(pack.rule.lr)
+        free = 0
+        if net.free is not None:
+            free = (net.free.data_ptr() - flat.data_ptr()) // flat.element_size()
+        policy, value = (layer_table(mlp, flat) for mlp in (net.policy, net.value))
+        self.tables = ActorCriticTables(policy, value, free)
+        sizes = getattr(net.head, "sizes", ())
+        self.options = EpochOptions(
+            np.array(sizes, np.int64),
+            net.free is not None,
+            net.clip_range,
+            net.entropy_weight,
+            net.value_weight,
+            bool(standardise),
+            self.learning_rate,
+        )
+        self.work = None
+        self.held = 0  # rows for which there is a workspace
+
+    def rows_of(self, batch: ActorBatch) -> ActorRows:
+        """A batch without memory as arrays."""
+        n = len(batch.X)
+        discrete = not self.options.continuous
+        action = batch.action.numpy()
+        return ActorRows(
+            np.ascontiguousarray(batch.X.numpy()),
+            action if discrete else np.zeros((n, 0), np.int64),
+            np.zeros((n, 0), np.float32) if discrete else action,
+            np.zeros((n, 0), bool) if batch.mask is None else batch.mask.numpy(),
+            batch.log_q.numpy(),
+            batch.advantage.numpy(),
+            batch.target.numpy(),
+        )
+
+    def _workspace(self, rows, n) -> ActorWorkspace:
+        if self.work is None or n > self.held:
+            widest = n * widest_layer(self.tables.policy, self.tables.value)
+            units = max(map(total_units, (self.tables.policy, self.tables.value)))
+            buffer = lambda size: np.zeros(size, np.float32)
+            own = ActorRows(*(np.empty((n, *a.shape[1:]), a.dtype) for a in rows))
+            self.work = ActorWorkspace(
+                own, buffer(n * units), buffer(widest), buffer(widest)
+            )
+            self.held = n
+        return self.work
+
+    def run(self, rows: ActorRows, order, cuts, scale) -> dict[str, float]:
+        """One pass in this order, cut into gradient steps: the mean of each loss."""
+        options = self.options._replace(learning_rate=self.learning_rate * scale)
+        work = self._workspace(rows, int(np.diff(cuts).max()))
+        totals = np.zeros(3)
+        loops.actor_critic_epoch(
+            self.adam, self.tables, rows, order, cuts, options, work, totals
+        )
+        return dict(zip(("policy", "entropy", "value"), totals / len(order)))

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from ..nn.compiled_mlp import suits_compiled_loops
 from ..nn.gradient_step import GradientStep
 from ..nn.optimisers import Adam
 from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
@@ -28,7 +29,7 @@ from .action_heads import FORBIDDEN
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
-from .q_net import QBatch, QNet, project_distribution
+from .q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
 from .small_nets import he_mlp, numpy_forward, numpy_layers
 
@@ -51,6 +52,19 @@ class DQNLearner(AbstractOffPolicyLearner):
         self.level = ScheduleReader(exploration.level)
         on_cpu = device.type == "cpu"
         self.layers = numpy_layers(self.net.mlp) if on_cpu else None
+        self.compiled_step = self._compile_step()
+
+    def _compile_step(self):
+        """The step in one compiled call, if the net suits it."""
+        agent, net = self.agent, self.net
+        if net.kind != "value" or not suits_compiled_loops(net, agent.batch_size):
+            return None
+        (pack,) = self.gradient_step.packs[""]
+        older = self.target and self.target.flatten_like(net, pack.flat.w)
+        return CompiledQStep(
+            net, pack, older, agent.batch_size, double=agent.double,
+            clip=agent.max_grad_norm,
+        )  # fmt: skip
 
     def act_batch(self, observations, rng, mask=None):
         """Explore in every environment."""
@@ -84,8 +98,29 @@ class DQNLearner(AbstractOffPolicyLearner):
             X = torch.as_tensor(X, device=self.device)
             return net.q_values(net(X)).cpu().numpy()
 
-    @torch.no_grad()
     def learn(self, batch, rng):
+        if self.compiled_step is None:
+            return self._learn_by_torch(batch)
+        action = batch.action.reshape(-1) - self.actions.starts[0]
+        mask = batch.next_mask
+        rows = QRows(
+            self.rows(batch.observation),
+            action,
+            batch.reward,
+            self.rows(batch.next_observation),
+            batch.discount,
+            self.compiled_step.no_mask if mask is None else mask > 0,
+            batch.weight,
+        )
+        return self.compiled_step(rows)
+
+    def mean_losses(self):
+        if self.compiled_step is None:
+            return super().mean_losses()
+        return {"q": self.compiled_step.mean_loss()}
+
+    @torch.no_grad()
+    def _learn_by_torch(self, batch):
         target = self.targets_of(batch)
         action = batch.action.reshape(-1) - self.actions.starts[0]
         rows = QBatch(

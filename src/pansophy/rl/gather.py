@@ -74,14 +74,15 @@ class Steps(NamedTuple):
     @property
     def n_steps(self) -> int:
         """Number of transitions."""
-        return int(self.valid.sum())
+        return int(np.count_nonzero(self.valid))
 
     def next_observation(self) -> np.ndarray:
         """The observation after every step, (T, N, ...)."""
         after = np.empty_like(self.observation)
         after[:-1] = self.observation[1:]
         after[-1] = self.position.observation
-        after[self.final_time, self.final_env] = self.final_observation
+        if len(self.final_env):
+            after[self.final_time, self.final_env] = self.final_observation
         return after
 
     def next_mask(self):
@@ -254,23 +255,18 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         if ending is not None:
             finals.append(ending)
             times.append(t)
-    if not finals:
-        finals.append(no_endings(position))
-        times.append(0)
-    ended = [len(one.env) for one in finals]
     own = {k[7:]: rows.pop(k) for k in list(rows) if k.startswith("extras ")}
     rows.setdefault("mask", None)  # type: ignore[arg-type]
-    joined = (np.concatenate(column) for column in zip(*finals, strict=True))
-    env, observation, mask, returns, lengths = joined
+    end = join_endings(finals) if finals else no_endings(position)
     return Steps(
         **rows,
         extras=own,
-        final_time=np.repeat(times, ended),
-        final_env=env,
-        final_observation=observation,
-        final_mask=None if rows["mask"] is None else mask,
-        returns=returns,
-        lengths=lengths,
+        final_time=end_times(times, finals),
+        final_env=end.env,
+        final_observation=end.observation,
+        final_mask=None if rows["mask"] is None else end.mask,
+        returns=end.returns,
+        lengths=end.lengths,
         position=position,
     )
 
@@ -279,6 +275,9 @@ def store_row(rows, t, horizon, row):
     """Copy what belongs to step t into arrays of `horizon` rows, made at t = 0."""
     for name, value in row.items():
         if value is None:
+            continue
+        if horizon == 1:
+            rows[name] = np.array(value)[None]
             continue
         if t == 0:
             value = np.asarray(value)
@@ -294,6 +293,20 @@ class Ending(NamedTuple):
     mask: np.ndarray
     returns: np.ndarray
     lengths: np.ndarray
+
+
+def end_times(times, finals) -> np.ndarray:
+    """The row at which each episode ended."""
+    if not finals:
+        return np.empty(0, np.int64)
+    return np.repeat(times, [len(one.env) for one in finals])
+
+
+def join_endings(finals) -> Ending:
+    """Endings of several steps, one after the other."""
+    if len(finals) == 1:
+        return finals[0]
+    return Ending(*(np.concatenate(column) for column in zip(*finals, strict=True)))
 
 
 def no_endings(position) -> Ending:

@@ -37,6 +37,20 @@ class TargetNet:
         self.source = list(module.state_dict().values())
         self.own = list(self.module.state_dict().values())
 
+    def flatten_like(self, net, flat) -> np.ndarray:
+        """Make the weights views of one vector, in the places that `net` has in `flat`.
+
+        `net` is the module of which this is a copy, on the CPU.
+        """
+        twin = torch.empty_like(flat)
+        for p, q in zip(net.parameters(), self.module.parameters(), strict=True):
+            at = (p.data_ptr() - flat.data_ptr()) // flat.element_size()
+            view = twin[at : at + p.numel()].view(p.shape)
+            view.copy_(q)
+            q.data = view
+        self.own = list(self.module.state_dict().values())
+        return twin.numpy()
+
     @torch.no_grad()
     def copy_weights(self) -> None:
         torch._foreach_copy_(self.own, self.source)
@@ -117,7 +131,11 @@ class AbstractOffPolicyLearner:
         self.rounds += 1
         if self.rounds % ROUNDS_PER_MEASURE:
             return {}
-        return {f"{k}_loss": v for k, v in self.totals.means(ALONE).items()}
+        return {f"{k}_loss": v for k, v in self.mean_losses().items()}
+
+    def mean_losses(self) -> dict[str, float]:
+        """Mean of each loss since the last call."""
+        return self.totals.means(ALONE)
 
     def after_round(self, before, after) -> None:
         """Called when the run went from `before` to `after` steps."""

@@ -17,7 +17,8 @@ What the K numbers of an action mean, the value Q, and the loss against a target
 
 huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
 `gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and
--mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear.
+-mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind
+"value" take whole steps, targets included, in one compiled call (`CompiledQStep`).
 
 Shapes    X (n, d)   F (n, A K), or (n, (A + 1) K)   f (n, K)   weights (n,)
 Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)
@@ -25,9 +26,13 @@ Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from ..nn.compiled_mlp import adam_arrays, layer_table, total_units, widest_layer
+from . import _q_net as loops
 
 KINDS = ("value", "categorical", "quantile")
 
@@ -142,6 +147,94 @@ class QNet(nn.Module):
         D.scatter_(1, at, slope[:, None])
         self.mlp.backward_pass(H, self.combine_backward(D))
         return {"q": torch.dot(batch.weight, rows) / n}
+
+
+class QRows(NamedTuple):
+    """Rows of a replayed batch for the compiled step."""
+
+    X: np.ndarray  # (n, d)
+    action: np.ndarray  # (n,) from 0
+    reward: np.ndarray  # (n,)
+    after: np.ndarray  # (n, d)
+    discount: np.ndarray  # (n,)
+    after_mask: np.ndarray  # (n, A), or (n, 0)
+    weight: np.ndarray  # (n,)
+
+
+class QStepOptions(NamedTuple):
+    """Numbers of the compiled step."""
+
+    duelling: bool
+    double: bool
+    learning_rate: float
+
+
+class QWorkspace(NamedTuple):
+    """Scratch buffers of the compiled step."""
+
+    H: np.ndarray  # (n, all units), flat
+    D: np.ndarray  # (n, widest layer), flat
+    spare: np.ndarray  # the same
+    f: np.ndarray  # (A,)
+    older: np.ndarray  # (n, A)
+    y: np.ndarray  # (n,)
+    error: np.ndarray  # (n,)
+
+
+class CompiledQStep:
+    """Steps of a small `QNet` of the kind "value" in one compiled call each.
+
+    Parameters
+    ----------
+    net : QNet
+    pack : ParameterPack
+        Of all its parameters, moved by Adam.
+    older : array or None
+        The target net's weights in the order of the pack; None: the net's own.
+    n_rows : int
+        Rows of every batch.
+    double : bool
+        Whether the net chooses the actions that `older` values.
+    clip : float or None
+        Longest gradient.
+    """
+
+    def __init__(self, net, pack, older, n_rows, *, double, clip=None):
+        self.adam = adam_arrays(pack, clip)
+        self.layers = layer_table(net.mlp, pack.flat.w)
+        self.older = self.adam.w if older is None else older
+        double = bool(double) and older is not None
+        self.options = QStepOptions(net.duelling, double, float(pack.rule.lr))
+        A = net.n_actions
+        number = lambda *shape: np.zeros(shape, np.float32)
+        widest = n_rows * widest_layer(self.layers)
+        self.work = QWorkspace(
+            number(n_rows * total_units(self.layers)),
+            number(widest),
+            number(widest),
+            number(A),
+            number(n_rows, A),
+            number(n_rows),
+            number(n_rows),
+        )
+        self.no_mask = np.zeros((n_rows, 0), bool)
+        self.loss_sum = 0.0
+        self.n_steps = 0
+
+    def __call__(self, rows: QRows) -> np.ndarray:
+        """One step; the sizes of the errors before it."""
+        self.loss_sum += loops.q_learning_step(
+            self.older, self.adam, self.layers, self.options, rows, self.work
+        )
+        self.n_steps += 1
+        return self.work.error
+
+    def mean_loss(self) -> float:
+        """Mean loss of the steps since the last call."""
+        mean = self.loss_sum / max(self.n_steps, 1)
+        self.loss_sum = 0.0
+        self.n_steps = 0
+        return mean
 
 
 def project_distribution(p, z, reward, discount) -> Tensor:

@@ -97,7 +97,8 @@ class ActionLayout(NamedTuple):
         """Choices (n, width), parts counted from 0, as the environment takes them."""
         n = len(actions)
         if self.kind == "discrete":
-            found = actions + np.array(self.starts, np.int64)
+            shifted = any(self.starts)
+            found = actions + np.array(self.starts, np.int64) if shifted else actions
         else:
             found = np.clip(actions, self.low, self.high).astype(np.float32)
         return found.reshape(n, *self.shape)

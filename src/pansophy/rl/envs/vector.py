@@ -152,8 +152,8 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         info = {}
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             done = terminated | truncated
-            which = np.flatnonzero(done)
-            if which.size:
+            if done.any():
+                which = np.flatnonzero(done)
                 final = observation.copy()
                 info["final_obs"] = self._as_space(final)
                 info["_final_obs"] = done
@@ -194,9 +194,10 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         if isinstance(space, gymnasium.spaces.Discrete):
             if not np.issubdtype(actions.dtype, np.integer):
                 raise ValueError(f"actions must be integers, got {actions.dtype}.")
-            if actions.min() < 0 or actions.max() >= space.n:
+            actions = actions.astype(np.int64, copy=False)
+            if actions.view(np.uint64).max() >= space.n:  # negative ones are large
                 raise ValueError(f"actions must be 0 to {space.n - 1}.")
-            return actions.astype(np.int64, copy=False)
+            return actions
         return actions.astype(space.dtype, copy=False)
 
 
