@@ -18,9 +18,10 @@ which with `action_heads` and `MLP.backward_pass` needs no autograd (`gradients`
 small nets whole passes over the batch are one compiled call (`CompiledEpochs`). Tests
 compare the three.
 
-With `memory`, a recurrent layer reads the observations of each environment in order,
-its state set to 0 where an episode begins, and both nets see its output; such a net is
-trained by autograd on whole sequences.
+With `features`, convolutions read images before both nets (`conv_features`). With
+`memory`, a recurrent layer reads the observations of each environment in order,
+its state set to 0 where an episode begins, and both nets see its output; such nets are
+trained by autograd, with a memory on whole sequences.
 
 Shapes    X (n, d), or (N, T, d) with memory   F (n, m)   V, A, G, log q (n,)
 Refs      [Schulman2017] eq. (1); [Mnih2016] A2C; [Williams1992] REINFORCE
@@ -66,6 +67,8 @@ class ActorCriticNet(nn.Module):
     head : CategoricalHead or NormalHead
     memory : RecurrentLayer or None
         Read before both.
+    features : ConvFeatures or None
+        Read before all.
     clip_range : float
         eps of eq. (1); infinite for no clipping.
     entropy_weight, value_weight : float
@@ -73,13 +76,14 @@ class ActorCriticNet(nn.Module):
     """
 
     def __init__(
-        self, policy, value, head, memory=None, *, clip_range=float("inf"),
-        entropy_weight=0.0, value_weight=0.5,
+        self, policy, value, head, memory=None, features=None, *,
+        clip_range=float("inf"), entropy_weight=0.0, value_weight=0.5,
     ):  # fmt: skip
         super().__init__()
         self.policy, self.value = policy, value
         self.head = head
         self.memory: Any = memory
+        self.features: Any = features
         free = torch.zeros(head.n_free)
         self.free: Any = nn.Parameter(free) if head.n_free else None  # log s
         self.clip_range = float(clip_range)
@@ -88,12 +92,19 @@ class ActorCriticNet(nn.Module):
 
     @property
     def has_manual_gradients(self) -> bool:
-        return self.memory is None
+        return self.memory is None and self.features is None
 
     def flops(self, n: int) -> float:
         """Operations of a step on n rows."""
-        own = self.policy.flops(n) + self.value.flops(n)
-        return own + (self.memory.flops(n) if self.memory is not None else 0.0)
+        parts = (self.policy, self.value, self.memory, self.features)
+        return sum(part.flops(n) for part in parts if part is not None)
+
+    def read(self, X: Tensor) -> Tensor:
+        """What the convolutions make of rows (..., d); rows as they are without."""
+        if self.features is None:
+            return X
+        flat = self.features(X.reshape(-1, X.shape[-1]))
+        return flat.view(*X.shape[:-1], flat.shape[1])
 
     def losses(self, batch: ActorBatch) -> dict[str, Tensor]:
         """The three parts of eq. (1)."""
@@ -142,10 +153,10 @@ class ActorCriticNet(nn.Module):
     # -- memory ----------------------------------------------------------------
 
     def flat_batch(self, batch: ActorBatch) -> ActorBatch:
-        """A batch of sequences as one of rows, memory read; others as they are."""
+        """A batch of sequences as one of rows, memory and images read."""
         if self.memory is None:
-            return batch
-        H, _ = self.read_sequences(batch.X, batch.first, batch.state)
+            return batch._replace(X=self.read(batch.X))
+        H, _ = self.read_sequences(self.read(batch.X), batch.first, batch.state)
         flat = lambda a: None if a is None else a.flatten(0, 1)
         rest = (batch.action, batch.mask, batch.log_q, batch.advantage, batch.target)
         return ActorBatch(H.flatten(0, 1), *(flat(a) for a in rest))

@@ -26,6 +26,7 @@ from ..nn.gradient_step import GradientStep
 from ..nn.optimisers import Adam
 from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
 from .action_heads import FORBIDDEN
+from .conv_features import ConvLayers, conv_features
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
@@ -50,14 +51,15 @@ class DQNLearner(AbstractOffPolicyLearner):
         exploration = as_exploration(agent.exploration)
         self.kind = exploration.kind
         self.level = ScheduleReader(exploration.level)
-        on_cpu = device.type == "cpu"
-        self.layers = numpy_layers(self.net.mlp) if on_cpu else None
+        by_arrays = device.type == "cpu" and self.net.features is None
+        self.layers = numpy_layers(self.net.mlp) if by_arrays else None
         self.compiled_step = self._compile_step()
 
     def _compile_step(self):
         """The step in one compiled call, if the net suits it."""
         agent, net = self.agent, self.net
-        if net.kind != "value" or not suits_compiled_loops(net, agent.batch_size):
+        plain = net.kind == "value" and net.features is None
+        if not plain or not suits_compiled_loops(net, agent.batch_size):
             return None
         (pack,) = self.gradient_step.packs[""]
         older = self.target and self.target.flatten_like(net, pack.flat.w)
@@ -119,9 +121,9 @@ class DQNLearner(AbstractOffPolicyLearner):
             return super().mean_losses()
         return {"q": self.compiled_step.mean_loss()}
 
-    @torch.no_grad()
     def _learn_by_torch(self, batch):
-        target = self.targets_of(batch)
+        with torch.no_grad():
+            target = self.targets_of(batch)
         action = batch.action.reshape(-1) - self.actions.starts[0]
         rows = QBatch(
             self.tensor(self.rows(batch.observation)),
@@ -129,7 +131,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             target,
             self.tensor(batch.weight),
         )
-        self.gradient_step([(rows, len(action))], 1.0)
+        with self.gradient_step.grad_mode():
+            self.gradient_step([(rows, len(action))], 1.0)
         return self.net.errors.cpu().numpy()
 
     def targets_of(self, batch):
@@ -138,10 +141,10 @@ class DQNLearner(AbstractOffPolicyLearner):
         older = self.target.module if self.target else net
         X = self.tensor(self.rows(batch.next_observation))
         reward, discount = self.tensor(batch.reward), self.tensor(batch.discount)
-        scores = older.combine(older.mlp.forward_pass(X)[-1])
+        scores = older(X)
         choosing = scores
         if self.agent.double and older is not net:
-            choosing = net.combine(net.mlp.forward_pass(X)[-1])
+            choosing = net(X)
         Q = net.q_values(choosing)
         if batch.next_mask is not None:
             Q = Q.masked_fill(~self.tensor(batch.next_mask > 0), FORBIDDEN)
@@ -166,10 +169,11 @@ def build_q_net(agent, rng) -> QNet:
         atoms = np.zeros(agent.n_atoms)
     outputs = (A + agent.duelling) * len(atoms)
     hidden = agent.hidden_layer_sizes
-    sizes = (agent.observation_layout_.width, *hidden, outputs)
-    mlp = he_mlp(sizes, rng, agent.activation)
+    features = conv_features(agent)
+    d = agent.observation_layout_.width if features is None else features.width
+    mlp = he_mlp((d, *hidden, outputs), rng, agent.activation)
     kind = "value" if agent.distribution == "none" else agent.distribution
-    return QNet(mlp, A, kind, atoms, agent.duelling)
+    return QNet(mlp, A, kind, atoms, agent.duelling, features)
 
 
 @dataclass(eq=False, repr=False)
@@ -214,6 +218,8 @@ class DQN(AbstractOffPolicy):
         Steps of the run after which the target net is copied; 0: no target net.
     exploration : float, EpsilonGreedy or Boltzmann
         As for `QLearning`; the default goes from 1 to 0.05 in 10 000 steps.
+    conv_layers : tuple of (channels, kernel size, stride)
+        Convolutions that read images before the nets; none if empty.
     max_grad_norm : float or None
         Longest gradient; the loss bounds it already by the size of the batch's rows.
 
@@ -246,6 +252,7 @@ class DQN(AbstractOffPolicy):
     target_interval: Natural = 500
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     max_grad_norm: Positive | None = None
+    conv_layers: ConvLayers = ()
 
     _action_kinds = {"discrete": True, "box": False}
 

@@ -66,6 +66,8 @@ class PPO(AbstractActorCritic):
         A recurrent layer before both nets, for worlds that are seen in part.
     memory_size : int
         Its units.
+    conv_layers : tuple of (channels, kernel size, stride)
+        Convolutions that read images before the nets; none if empty.
     batch_size : int
         Steps in a gradient step.
     n_epochs : int

@@ -19,12 +19,14 @@ huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short form
 `gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and
 -mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind
 "value" take whole steps, targets included, in one compiled call (`CompiledQStep`).
+With `features`, convolutions read images before the MLP (`conv_features`), and gradients
+are autograd's.
 
 Shapes    X (n, d)   F (n, A K), or (n, (A + 1) K)   f (n, K)   weights (n,)
 Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -58,14 +60,17 @@ class QNet(nn.Module):
     atoms : array of shape (K,)
         z of eq. (3); its length is K in the others.
     duelling : bool
+    features : ConvFeatures or None
     """
 
-    has_manual_gradients = True
     atoms: Tensor
 
-    def __init__(self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False):
+    def __init__(
+        self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False, features=None
+    ):
         super().__init__()
         self.mlp = mlp
+        self.features: Any = features
         self.n_actions = int(n_actions)
         self.kind = kind
         self.duelling = bool(duelling)
@@ -73,8 +78,13 @@ class QNet(nn.Module):
         self.n_atoms = len(self.atoms)
         self.errors = torch.zeros(0)  # size of the last batch's errors
 
+    @property
+    def has_manual_gradients(self) -> bool:
+        return self.features is None
+
     def flops(self, n: int) -> float:
-        return self.mlp.flops(n)
+        own = self.mlp.flops(n)
+        return own if self.features is None else own + self.features.flops(n)
 
     def combine(self, F: Tensor) -> Tensor:
         """Scores (n, A, K), eq. (1)."""
@@ -92,7 +102,7 @@ class QNet(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """Scores (n, A, K)."""
-        return self.combine(self.mlp(X))
+        return self.combine(self.mlp(X if self.features is None else self.features(X)))
 
     def q_values(self, f: Tensor) -> Tensor:
         """Q (n, A) of scores (n, A, K)."""
@@ -122,11 +132,19 @@ class QNet(nn.Module):
     def losses(self, batch: QBatch) -> dict[str, Tensor]:
         """Weighted mean of l by autograd."""
         f = self.taken(self.forward(batch.X), batch.action)
+        with torch.no_grad():
+            self.errors = self.error_sizes(f, batch.target)
         if self.kind == "value":
             rows = functional.smooth_l1_loss(f, batch.target, reduction="none")[:, 0]
         else:
             rows = self.row_losses(f, batch.target)[0]
         return {"q": (batch.weight * rows).mean()}
+
+    def error_sizes(self, f, target, rows=None) -> Tensor:
+        """|f - y|, or the losses of rows where there is a distribution."""
+        if self.kind == "value":
+            return (f - target)[:, 0].abs()
+        return self.row_losses(f, target)[0] if rows is None else rows
 
     def taken(self, scores, action):
         """Scores (n, K) of the actions taken."""
@@ -140,7 +158,7 @@ class QNet(nn.Module):
         f = self.taken(scores, batch.action)
         rows, slope = self.row_losses(f, batch.target)
         n = len(rows)
-        self.errors = rows if self.kind != "value" else (f - batch.target)[:, 0].abs()
+        self.errors = self.error_sizes(f, batch.target, rows)
         slope = slope * (batch.weight / n)[:, None]
         D = torch.zeros_like(scores)
         at = batch.action[:, None, None].expand(-1, 1, self.n_atoms)

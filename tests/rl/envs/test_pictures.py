@@ -119,14 +119,14 @@ def test_gymnasium_collects_and_records(tmp_path):
     env.step(1)
     assert np.shape(env.render()) == (2, 200, 300, 3)
     pytest.importorskip("moviepy", reason="Gymnasium writes videos by moviepy")
-    env = gymnasium.wrappers.RecordVideo(
-        CartPole(max_steps=5, render_mode="rgb_array"), str(tmp_path), disable_logger=True
-    )
+    world = CartPole(max_steps=5, render_mode="rgb_array")
+    folder = tmp_path / "videos"  # Gymnasium warns of one that is there
+    env = gymnasium.wrappers.RecordVideo(world, str(folder), disable_logger=True)
     env.reset(seed=0)
     for i in range(5):
         env.step(i % 2)
     env.close()
-    assert list(tmp_path.glob("*.mp4"))
+    assert list(folder.glob("*.mp4"))
 
 
 def test_nothing_to_draw_before_a_reset():
