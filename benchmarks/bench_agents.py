@@ -80,14 +80,14 @@ def sb3_dqn(payload):
 
 def mean_length(policy, n=100):
     """Mean length of n greedy episodes, on seeds of their own."""
-    from pansophy.rl import evaluate
+    from pansophy.rl import evaluate_agent
     from pansophy.rl.envs import CartPole
 
     class Judged:
         def act_batch(self, observations, rng):
             return policy(observations)
 
-    return evaluate(Judged(), CartPole(), n, random_state=12345).mean
+    return evaluate_agent(Judged(), CartPole(), n, random_state=12345).mean
 
 
 def shortfall(payload, policy):

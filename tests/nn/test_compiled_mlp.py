@@ -1,5 +1,7 @@
 """Compiled passes through an MLP and Adam equal those of torch."""
 
+from itertools import pairwise
+
 import numba
 import numpy as np
 import pytest
@@ -34,7 +36,7 @@ def step(net, eta):
 
 def make_mlp(sizes, rng, activation="tanh", **options):
     draw = lambda *shape: rng.normal(size=shape).astype(np.float32)
-    coefs = [draw(m, k) for m, k in zip(sizes, sizes[1:])]
+    coefs = [draw(m, k) for m, k in pairwise(sizes)]
     intercepts = [draw(k) for k in sizes[1:]]
     return MLP(coefs, intercepts, activation=activation, head="identity", **options)
 

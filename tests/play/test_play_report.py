@@ -7,7 +7,7 @@ import pytest
 from pansophy.persist import load
 from pansophy.play import default_agents, play
 from pansophy.play.play_report import verdict_sentences
-from pansophy.rl import evaluate
+from pansophy.rl import evaluate_agent
 
 
 def test_a_whole_run(tmp_path):
@@ -16,7 +16,7 @@ def test_a_whole_run(tmp_path):
     )
     folder = tmp_path / "run"
     agent = load(folder / "agent.pansophy")
-    again = evaluate(agent, "CartPole-v1", 100, random_state=10**6)
+    again = evaluate_agent(agent, "CartPole-v1", 100, random_state=10**6)
     assert again.mean == found.check.mean
     assert (folder / "episode.gif").read_bytes()[:6] == b"GIF89a"
     data = json.loads((folder / "results.json").read_text())

@@ -1,11 +1,11 @@
-"""Images: axes, sizes, gradients of shared convolutions, agents that learn from pixels."""
+"""Images: axes, sizes, refusals, agents that learn from pixels."""
 
 import numpy as np
 import pytest
 import torch
 
 from pansophy.persist import load, save
-from pansophy.rl import DQN, PPO, evaluate
+from pansophy.rl import DQN, PPO, evaluate_agent
 from pansophy.rl.conv_features import ConvFeatures, is_conv_layers
 from pansophy.rl.envs import Catch, Corridor
 
@@ -63,7 +63,7 @@ def test_what_is_no_image_is_refused():
 )  # fmt: skip
 def test_agents_catch_by_pixels(agent, tmp_path):
     agent.fit(image_world())
-    assert evaluate(agent, image_world(), 50).mean == 1.0
+    assert evaluate_agent(agent, image_world(), 50).mean == 1.0
     save(agent, tmp_path / "agent.pansophy")
     again = load(tmp_path / "agent.pansophy")
     seen = np.stack([image_world().reset(seed=i)[0] for i in range(5)])

@@ -8,7 +8,7 @@ from pansophy.nn.devices import resolve_device
 from pansophy.rl import DQN, Boltzmann, gather, value_iteration
 from pansophy.rl.abstract_agent import vector_environments
 from pansophy.rl.envs import Corridor, GridWorld
-from pansophy.rl.running_moments import RunningMoments
+from pansophy.rl.running_moments import ObservationMoments
 from pansophy.rl.space_layouts import action_layout, observation_layout
 
 QUICK = {
@@ -20,7 +20,9 @@ QUICK = {
 def learner_of(agent, env):
     agent.observation_layout_ = observation_layout(env.observation_space)
     agent.action_layout_ = action_layout(env.action_space, "DQN")
-    agent.observation_moments_ = RunningMoments.empty(agent.observation_layout_.width)
+    agent.observation_moments_ = ObservationMoments.empty(
+        agent.observation_layout_.width
+    )
     agent.n_steps_ = 0
     rng = np.random.default_rng(0)
     return agent._make_learner(agent.n_envs, rng, resolve_device("cpu")), rng

@@ -52,9 +52,7 @@ def test_gradients_by_hand(kind, duelling, rng):
 @pytest.mark.parametrize("masked", [False, True])
 def test_compiled_steps_are_torchs(duelling, double, masked, rng):
     seed = int(rng.integers(1000))
-    nets = [
-        make_net("value", duelling, np.random.default_rng(seed)) for _ in range(2)
-    ]
+    nets = [make_net("value", duelling, np.random.default_rng(seed)) for _ in range(2)]
     steps = [GradientStep(net, Adam(0.01), LossTotals(), clip=0.5) for net in nets]
     older = TargetNet(make_net("value", duelling, rng))
     n = 9
@@ -77,9 +75,10 @@ def test_compiled_steps_are_torchs(duelling, double, masked, rng):
             if masked:
                 choosing = choosing.masked_fill(~torch.tensor(mask), -1e9)
             best = choosing.argmax(1, keepdim=True)
-            y = tensor(rows.reward) + tensor(rows.discount) * scores.gather(1, best)[
-                :, 0
-            ]
+            y = (
+                tensor(rows.reward)
+                + tensor(rows.discount) * scores.gather(1, best)[:, 0]
+            )
             batch = QBatch(
                 tensor(rows.X), torch.tensor(rows.action), y[:, None],
                 tensor(rows.weight),

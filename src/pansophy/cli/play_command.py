@@ -25,8 +25,8 @@ pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run
 pansophy serve run/agent.pansophy"""
 
 
-@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
-def play(
+@app.command("play", cls=HelpfulCommand, epilog=EXAMPLES)
+def play_environment(
     environment: Annotated[str, typer.Argument(help="Name in Gymnasium's registry.")],
     agents: Annotated[
         str | None,
@@ -45,14 +45,14 @@ def play(
 ):
     """Train agents in an environment, compare them over seeds, keep the best."""
     with errors_as_one_sentence():
-        from ..play import play as run
+        from ..play import play
         from ..play.play_report import comparison_data, verdict_sentences
         from .compare_commands import default_folder
 
         check_environment_name(environment)
         stem = f"{environment.split('/')[-1]}-pansophy"
         folder = out or default_folder(stem, resume=False)
-        found = run(
+        found = play(
             environment,
             folder,
             n_steps=steps,

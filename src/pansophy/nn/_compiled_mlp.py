@@ -26,8 +26,7 @@ def activate_layer(Z, b, rectified, last):
                 np.float32(17325.0) + s * (np.float32(378.0) + s)
             )
             bottom = np.float32(135135.0) + s * (
-                np.float32(62370.0)
-                + s * (np.float32(3150.0) + np.float32(28.0) * s)
+                np.float32(62370.0) + s * (np.float32(3150.0) + np.float32(28.0) * s)
             )
             t = u * top / bottom
             t = (t + t) / (one + t * t)

@@ -1,9 +1,9 @@
 """Small MLPs in compiled loops: what they need to know of a net and its optimiser.
 
-A step of a net with 64 units takes longer in torch's calls than in arithmetic. The loops
-of `_compiled_mlp.py` do the same arithmetic (eqs. 1, 4, 5 of `mlp`, eq. 2 of
-`optimisers`) on the flat vectors of `optimisers.FlatParameters`, with matrix products by
-BLAS; a method adds its own loss and calls them from one compiled function, so that a
+A step of a net with 64 units takes longer in torch's calls than in arithmetic. The
+loops of `_compiled_mlp.py` do the same arithmetic (eqs. 1, 4, 5 of `mlp`, eq. 2 of
+`optimisers`) on the flat vectors of `optimisers.FlatParameters`, with matrix products
+by BLAS; a method adds its own loss and calls them from one compiled function, so that a
 whole step is one call. The memory is torch's: a net may be trained in turns by these
 loops and by torch.
 

@@ -1,7 +1,8 @@
 """An episode of an agent as pictures, and as an animated GIF.
 
 Frames come from the environment's own renderer where it has one (`rgb_array`, or text
-with `ansi`). Otherwise it is drawn from what is seen (`rl.envs.pictures`). Needs Pillow.
+with `ansi`). Otherwise it is drawn from what is seen (`rl.envs.pictures`). Needs
+Pillow.
 """
 
 import io

@@ -130,7 +130,7 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
         version=__version__,
         environment=str(env),
         verdict=verdict_sentences(found),
-        rows=[table_row(found, name) for name in found.names],
+        rows=[score_row(found, name) for name in found.names],
         pairs=[
             (a, b, str(found.improvement[a, b]))
             for a in found.names
@@ -145,7 +145,7 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
     write_text_file(Path(path), page)
 
 
-def table_row(found, name) -> dict:
+def score_row(found, name) -> dict:
     """What the table says of one agent."""
     scores = found.scores[name]
     return {

@@ -106,7 +106,7 @@ def categorical_rows(F, part, options, totals, D):
 
 @compiled(inner=True)
 def normal_rows(F, part, log_std, options, totals, D, slopes):
-    """Losses of normal actions, dJ/dF into D and dJ/dlog s; eq. (3) of `action_heads`."""
+    """Losses of normal actions, dJ/dF and dJ/dlog s; eq. (3) of `action_heads`."""
     n, width = F.shape
     entropy = 0.0
     for j in range(width):
@@ -137,7 +137,7 @@ def copy_row(source, i, target, k):
 
 
 @compiled(inner=True)
-def copy_rows(batch, order, part, options):
+def copy_batch_rows(batch, order, part, options):
     """The rows of a batch in this order into `part`, advantages scaled if asked for."""
     for k in range(len(order)):
         i = order[k]
@@ -190,5 +190,5 @@ def actor_critic_epoch(net, tables, batch, order, cuts, options, work, totals):
             work.rows.advantage[:n],
             work.rows.target[:n],
         )
-        copy_rows(batch, order[lo:hi], part, options)
+        copy_batch_rows(batch, order[lo:hi], part, options)
         actor_critic_step(net, tables, part, options, work, totals)

@@ -115,7 +115,7 @@ def filter_belief(model, b, a, o, after):
 
 
 @compiled(inner=True)
-def greedy_action(vectors, b):
+def greedy_belief_action(vectors, b):
     """The action of the vector that is best at a belief."""
     best = -np.inf
     at = 0
@@ -147,7 +147,7 @@ def greedy_return(model, s, b, steps, stream, scratch):
     total = 0.0
     discount = 1.0
     for _ in range(steps):
-        a = greedy_action(model.vectors, now)
+        a = greedy_belief_action(model.vectors, now)
         total += discount * expected_reward(model, now, a)
         s = draw_index(model.T[a, s], random_uniform(stream))
         o = draw_index(model.Z[a, s], random_uniform(stream))
@@ -223,7 +223,9 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
             path.node[depth] = node
             path.action[depth] = a
             path.reward[depth] = (
-                expected_reward(model, tree.belief[node], a) if played else model.r[s, a]
+                expected_reward(model, tree.belief[node], a)
+                if played
+                else model.r[s, a]
             )
             depth += 1
             s = draw_index(model.T[a, s], random_uniform(stream))

@@ -35,7 +35,7 @@ from ..params import (
 from ..typing import Seed
 from .compiled_worlds import compiled_world
 from .gather import as_vector_env
-from .running_moments import RunningMoments
+from .running_moments import ObservationMoments
 from .space_layouts import action_layout, observation_layout
 from .training import STEPS_PER_REPORT, train_agent
 
@@ -97,11 +97,11 @@ def vector_environments(env, n):
     made = copy_environments(env, n)
     layout = observation_layout(made[0].observation_space)
     if layout.kind == "parts":
-        made = [as_rows(one, layout) for one in made]
+        made = [with_row_observations(one, layout) for one in made]
     return as_vector_env(made)
 
 
-def as_rows(env, layout):
+def with_row_observations(env, layout):
     """An environment whose observations are rows of a layout."""
     import gymnasium
 
@@ -168,7 +168,7 @@ class AbstractAgent(Estimator):
             self._check_same_spaces(observations, actions)
         else:
             self.observation_layout_, self.action_layout_ = observations, actions
-            self.observation_moments_ = RunningMoments.empty(observations.width)
+            self.observation_moments_ = ObservationMoments.empty(observations.width)
             self.n_steps_ = 0
         rng = make_rng(self.random_state)
         device = self._device()

@@ -31,8 +31,8 @@ from ..nn.recurrent import GRU, LSTM
 from ..params import Count, Flag, Fraction, NonNegative, Positive
 from .abstract_agent import AbstractAgent
 from .action_heads import CategoricalHead, NormalHead
-from .conv_features import ConvLayers, conv_features
 from .actor_critic_net import ActorBatch, ActorCriticNet, CompiledEpochs
+from .conv_features import ConvLayers, conv_features
 from .returns import generalized_advantages
 from .running_moments import ReturnScale
 from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
@@ -252,7 +252,7 @@ class ActorCriticLearner:
         pieces = max(1, round(n * rows_each / self.batch_size))
         cuts = np.linspace(0, n, min(pieces, n) + 1).astype(np.int64)
         compiled = self.compiled_epochs
-        rows = None if compiled is None else compiled.rows_of(batch)
+        rows: Any = None if compiled is None else compiled.rows_of(batch)
         for _ in range(agent.n_epochs):
             order = rng.permutation(n) if len(cuts) > 2 else np.arange(n)
             if compiled is None:

@@ -33,8 +33,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..nn.compiled_mlp import LayerTable, adam_arrays, layer_table
-from ..nn.compiled_mlp import total_units, widest_layer
+from ..nn.compiled_mlp import (
+    LayerTable,
+    adam_arrays,
+    layer_table,
+    total_units,
+    widest_layer,
+)
 from . import _actor_critic_net as loops
 from ._actor_critic_net import ActorRows
 

@@ -22,9 +22,9 @@ from sklearn.base import clone
 from ..params import check_count
 from .evaluation import (
     Evaluation,
-    LearningCurve,
+    ReturnCurve,
     StatisticInterval,
-    evaluate,
+    evaluate_agent,
     evaluate_every,
     interquartile_mean,
     made_environment,
@@ -62,7 +62,7 @@ class AgentComparison:
         Mean return of each run at its end.
     intervals : dict of StatisticInterval
         Interquartile mean over runs.
-    curves : dict of lists of LearningCurve
+    curves : dict of lists of ReturnCurve
     improvement : dict
         {(a, b): StatisticInterval} of the probability that a run of a beats one of b.
     seconds : dict of arrays (n_seeds,)
@@ -77,7 +77,7 @@ class AgentComparison:
     names: list[str]
     scores: dict[str, np.ndarray]
     intervals: dict[str, StatisticInterval]
-    curves: dict[str, list[LearningCurve]]
+    curves: dict[str, list[ReturnCurve]]
     improvement: dict[tuple[str, str], StatisticInterval]
     seconds: dict[str, np.ndarray]
     best: str
@@ -139,7 +139,9 @@ def compare_agents(
         fitted[name], curves[name], score, spent = map(list, zip(*runs, strict=True))
         scores[name], seconds[name] = np.array(score), np.array(spent)
     space = made_environment(env).action_space
-    idle = evaluate(RandomAgent(space), env, 5 * n_episodes, random_state=random_state)
+    idle = evaluate_agent(
+        RandomAgent(space), env, 5 * n_episodes, random_state=random_state
+    )
     scores[RANDOM] = np.array([idle.mean])
     seconds[RANDOM] = np.zeros(1)
     intervals = {
@@ -157,7 +159,9 @@ def compare_agents(
         if a != b
     }
     agent = fitted[best][int(np.argmax(scores[best]))]
-    fresh = evaluate(agent, env, 5 * n_episodes, random_state=random_state + 10**6)
+    fresh = evaluate_agent(
+        agent, env, 5 * n_episodes, random_state=random_state + 10**6
+    )
     return AgentComparison(
         names, scores, intervals, curves, improvement, seconds, best, agent, fresh
     )
@@ -183,5 +187,5 @@ def fit_one_run(agent, env, seed, every, n_episodes, random_state):
         random_state=random_state + 10**5,
     )
     spent = time.perf_counter() - begun
-    final = evaluate(run, env, 5 * n_episodes, random_state=random_state)
+    final = evaluate_agent(run, env, 5 * n_episodes, random_state=random_state)
     return run, curve, final.mean, spent

@@ -2,8 +2,8 @@
 
 An image x with C channels goes through layers of convolutions (`nn.conv`, eq. 1), each
 followed by the positive part, and what comes out is one row of numbers for the policy,
-the value function or Q. All of them share the convolutions, whose gradient is the sum of
-theirs.
+the value function or Q. All of them share the convolutions, whose gradient is the sum
+of theirs.
 
 Rows come flattened in the order of the environment's observation: (height, width),
 (height, width, channels) or (channels, height, width); of the first and the last axis
@@ -67,13 +67,10 @@ class ConvFeatures(nn.Module):
             )
         self.shape = tuple(int(n) for n in shape)
         self.channels_last = len(shape) == 3 and shape[2] <= shape[0]
-        if len(shape) == 2:
-            channels, sizes = 1, self.shape
-        elif self.channels_last:
-            channels, sizes = self.shape[2], self.shape[:2]
-        else:
-            channels, sizes = self.shape[0], self.shape[1:]
-        self.channels, self.sizes = channels, sizes
+        three = self.shape if len(shape) == 3 else (1, *self.shape)
+        channels, *sizes = (three[2], *three[:2]) if self.channels_last else three
+        self.channels = channels
+        self.sizes = tuple(sizes)
         self.layers = nn.ModuleList()
         for out, kernel, stride in conv_layers:
             layer = Conv(channels, out, kernel, stride=stride)

@@ -227,36 +227,23 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         agent = SeparateActs(agent)
     if position is None:
         position = start_position(envs, agent, rng)
-    if len(position.first) != envs.num_envs:
-        raise ValueError(
-            f"position is of {len(position.first)} environments, envs of "
-            f"{envs.num_envs}."
-        )
+    check_position(position, envs)
     masked = takes_mask(agent.act_batch)
     mode = reset_mode(envs)
-    rows: dict[str, np.ndarray] = {}
+    rows: dict[str, Any] = {"mask": None}
+    own: dict[str, np.ndarray] = {}
     finals: list[Ending] = []
     times: list[int] = []
     for t in range(horizon):
-        chosen = (position.observation, rng, position.mask)
-        action = agent.act_batch(*(chosen if masked else chosen[:2]))
-        action, extras = action if isinstance(action, tuple) else (action, {})
-        row = {
-            "observation": position.observation,
-            "action": np.asarray(action),
-            "first": position.first,
-            "valid": ~position.ended,
-            "mask": position.mask,
-            **{f"extras {name}": value for name, value in extras.items()},
-        }
-        outcome, ending, position = step_environments(envs, mode, action, position)
+        before = position
+        action, extras = choose_actions(agent, before, rng, masked)
+        outcome, ending, position = step_environments(envs, mode, action, before)
         begin_episodes(agent, position)
-        store_row(rows, t, horizon, row | outcome)
+        store_row(rows, t, horizon, row_before_step(before, action) | outcome)
+        store_row(own, t, horizon, extras)
         if ending is not None:
             finals.append(ending)
             times.append(t)
-    own = {k[7:]: rows.pop(k) for k in list(rows) if k.startswith("extras ")}
-    rows.setdefault("mask", None)  # type: ignore[arg-type]
     end = join_endings(finals) if finals else no_endings(position)
     return Steps(
         **rows,
@@ -269,6 +256,33 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         lengths=end.lengths,
         position=position,
     )
+
+
+def check_position(position, envs) -> None:
+    """Raise if a position belongs to other environments."""
+    if len(position.first) != envs.num_envs:
+        raise ValueError(
+            f"position is of {len(position.first)} environments, envs of "
+            f"{envs.num_envs}."
+        )
+
+
+def choose_actions(agent, position, rng, masked) -> tuple[Any, dict]:
+    """The agent's actions, and what it returned besides them."""
+    chosen = (position.observation, rng, position.mask)
+    action = agent.act_batch(*(chosen if masked else chosen[:2]))
+    return action if isinstance(action, tuple) else (action, {})
+
+
+def row_before_step(position, action) -> dict:
+    """What is known of a step before it is made."""
+    return {
+        "observation": position.observation,
+        "action": np.asarray(action),
+        "first": position.first,
+        "valid": ~position.ended,
+        "mask": position.mask,
+    }
 
 
 def store_row(rows, t, horizon, row):

@@ -26,8 +26,8 @@ V(h) of a node the Q of its most visited action, and n_o simulations seeing o af
 Both tend to the best values as simulations grow, with "blind" and "random" at a cost
 that does not depend on the number of states.
 
-With "qmdp" every node has its exact belief, and the reward of an action there is
-sum_s b(s) r(s, a) instead of what the drawn state pays: the same mean without its noise.
+With "qmdp" every node has its exact belief, and the reward of an action there is sum_s
+b(s) r(s, a) instead of what the drawn state pays: the same mean without its noise.
 
 The tree is a set of arrays: child nodes by node, action and observation, counts and
 means by node and action. After each real step the belief is filtered exactly
@@ -47,7 +47,7 @@ from .pomdp import POMDP, check_belief
 from .qmdp import check_discount, qmdp
 
 
-class SearchResult(NamedTuple):
+class TreeSearchResult(NamedTuple):
     """What a search says about the actions at a belief."""
 
     values: np.ndarray  # (A,) mean returns
@@ -129,7 +129,7 @@ class POMCP:
             np.ascontiguousarray(vectors),
         )
 
-    def search(self, belief, random_state=None) -> SearchResult:
+    def search(self, belief, random_state=None) -> TreeSearchResult:
         """Simulate from a belief; values and visits of the actions there."""
         belief = check_belief(belief, self.model.n_states)
         rng = make_rng(random_state)
@@ -159,7 +159,9 @@ class POMCP:
         nodes = loops.grow_search_tree(
             self.tables, tree, cumulative_rows(belief), leaf, stream, limits
         )
-        return SearchResult(tree.values[0].copy(), tree.visits[0].copy(), int(nodes))
+        return TreeSearchResult(
+            tree.values[0].copy(), tree.visits[0].copy(), int(nodes)
+        )
 
     def action(self, belief, rng=None) -> int:
         """The action of the greatest mean return."""

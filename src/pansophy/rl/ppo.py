@@ -83,7 +83,7 @@ class PPO(AbstractActorCritic):
     ----------
     net_ : ActorCriticNet
     observation_layout_, action_layout_ : layouts of the spaces
-    observation_moments_ : RunningMoments
+    observation_moments_ : ObservationMoments
     history_ : dict
         "return", "length" and "end" of every episode; losses, "kl", "clip_fraction",
         "entropy" and "explained_variance" by update ("step").

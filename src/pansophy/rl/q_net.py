@@ -16,11 +16,11 @@ What the K numbers of an action mean, the value Q, and the loss against a target
                   u_jk = y_k - f_j, y_k the target's quantiles                   (4)
 
 huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
-`gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and
--mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind
-"value" take whole steps, targets included, in one compiled call (`CompiledQStep`).
-With `features`, convolutions read images before the MLP (`conv_features`), and gradients
-are autograd's.
+`gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and -mean_k |.|
+clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind "value"
+take whole steps, targets included, in one compiled call (`CompiledQStep`). With
+`features`, convolutions read images before the MLP (`conv_features`), and gradients are
+autograd's.
 
 Shapes    X (n, d)   F (n, A K), or (n, (A + 1) K)   f (n, K)   weights (n,)
 Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)

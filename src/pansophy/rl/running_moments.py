@@ -25,15 +25,15 @@ CUT_OFF = 10.0
 EPS = 1e-8
 
 
-class RunningMoments(NamedTuple):
+class ObservationMoments(NamedTuple):
     """Number, mean and variance of what was seen so far.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.rl.running_moments import RunningMoments
+    >>> from pansophy.rl.running_moments import ObservationMoments
     >>> X = np.array([[1.0], [2.0], [6.0]])
-    >>> seen = RunningMoments.empty(1).updated(X[:2]).updated(X[2:])
+    >>> seen = ObservationMoments.empty(1).updated(X[:2]).updated(X[2:])
     >>> seen.mean, seen.var.round(6)
     (array([3.]), array([4.666667]))
     """
@@ -43,11 +43,11 @@ class RunningMoments(NamedTuple):
     var: np.ndarray  # (d,)
 
     @classmethod
-    def empty(cls, d) -> "RunningMoments":
+    def empty(cls, d) -> "ObservationMoments":
         """Nothing seen: leaves numbers as they are."""
         return cls(0.0, np.zeros(d), np.ones(d))
 
-    def updated(self, X) -> "RunningMoments":
+    def updated(self, X) -> "ObservationMoments":
         """With the rows X (n, d) taken in, eq. (1)."""
         X = np.asarray(X, float)
         m = len(X)
@@ -59,7 +59,9 @@ class RunningMoments(NamedTuple):
         total = n + m
         shift = mean - self.mean
         squares = self.var * n + var * m + shift**2 * (n * m / total)
-        return RunningMoments(total, self.mean + shift * (m / total), squares / total)
+        return ObservationMoments(
+            total, self.mean + shift * (m / total), squares / total
+        )
 
     def scaled(self, X) -> np.ndarray:
         """Rows in units of the standard deviation, cut off at 10."""
@@ -72,12 +74,12 @@ class RunningMoments(NamedTuple):
 class ReturnScale(NamedTuple):
     """The running size of discounted returns, eq. (2)."""
 
-    moments: RunningMoments
+    moments: ObservationMoments
     running: np.ndarray  # (N,) R of each environment
 
     @classmethod
     def empty(cls, n_envs) -> "ReturnScale":
-        return cls(RunningMoments.empty(1), np.zeros(n_envs))
+        return cls(ObservationMoments.empty(1), np.zeros(n_envs))
 
     def updated(self, reward, done, gamma) -> "ReturnScale":
         """With rewards (T, N) taken in."""

@@ -109,7 +109,7 @@ def test_every_world_has_pictures(world):
     quiet = world()
     quiet.reset(seed=0)
     assert quiet.render() is None
-    with pytest.raises(ValueError, match="render_mode of .* got 'human'"):
+    with pytest.raises(ValueError, match=r"render_mode of .* got 'human'"):
         world(render_mode="human")
 
 

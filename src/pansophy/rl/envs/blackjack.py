@@ -73,8 +73,8 @@ class Blackjack(SingleWorld):
         outcome = Outcome(self._new_observation(), np.empty(1), np.empty(1, bool))
         loops.score_blackjack(self.state, 0, int(action), outcome)
         self.seen = self._as_space(outcome.observation)
-        reward, terminated = float(outcome.reward[0]), bool(outcome.terminated[0])
-        return self.seen, reward, terminated, False, {}
+        terminated = bool(outcome.terminated[0])
+        return self.seen, float(outcome.reward[0]), terminated, False, {}
 
     def _draw(self, hand):
         """Add a card to a hand: its hard sum, whether it has an ace, its size."""

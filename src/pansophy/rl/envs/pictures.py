@@ -5,13 +5,14 @@ distance d to the centre of each pixel: the colour covers the pixel by
 
     alpha = clip(r + 1/2 - d, 0, 1)                                             (1)
 
-for a disc or line of radius (half width) r, so that edges are smooth. Only pixels in the
-bounding box of a shape are visited. `draw_observation` makes the picture of a world from
-what is seen of it: the classic worlds by name, boards and grids as cells, any other as
-bars.
+for a disc or line of radius (half width) r, so that edges are smooth. Only pixels in
+the bounding box of a shape are visited. `draw_observation` makes the picture of a world
+from what is seen of it: the classic worlds by name, boards and grids as cells, any
+other as bars.
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Canvas:
 
     def line(self, points, color, width=1.0) -> None:
         """A line through points (x, y), with round ends."""
-        for (ax, ay), (bx, by) in zip(points, points[1:]):
+        for (ax, ay), (bx, by) in pairwise(points):
             self._segment(ax, ay, bx, by, color, width / 2)
 
     def disc(self, x, y, radius, color) -> None:
@@ -116,7 +117,7 @@ def draw_acrobot(x) -> np.ndarray:
     return canvas.pixels
 
 
-def draw_bars(x) -> np.ndarray:
+def draw_number_bars(x) -> np.ndarray:
     """Bars of up to 70 numbers, on a scale that any number fits."""
     canvas = Canvas()
     canvas.line([(0, 100), (300, 100)], PALE, 2)
@@ -133,7 +134,8 @@ def draw_board(board) -> np.ndarray:
     """A matrix of numbers as cells, its largest number dark."""
     board = np.asarray(board, float)
     size = max(1, min(24, 240 // max(board.shape)))
-    low, high = board.min(), board.max()
+    low = board.min()
+    high = board.max()
     shade = (board - low) / (high - low) if high > low else np.zeros_like(board)
     pale, dark = np.array(PALE, float), np.array(INK, float)
     cells = np.rint(pale + shade[:, :, None] * (dark - pale)).astype(np.uint8)
@@ -180,5 +182,5 @@ def draw_observation(name, observation) -> np.ndarray:
         return seen.repeat(3 // seen.shape[2], 2)  # a picture already
     if seen.ndim == 2 and min(seen.shape) > 1:
         return draw_board(seen)
-    draw = DRAWINGS.get(name.removesuffix("Env"), draw_bars)
+    draw = DRAWINGS.get(name.removesuffix("Env"), draw_number_bars)
     return draw(np.ravel(seen).astype(float))

@@ -218,8 +218,8 @@ class SingleWorld(gymnasium.Env, ABC):
 
     A world is a subclass that sets the spaces and gives the four functions of
     `BatchedWorld`; one that Gymnasium has too overrides `draw_start`, so that the same
-    seed begins in the same state. With render_mode "rgb_array", `render` gives a picture
-    of what was last seen.
+    seed begins in the same state. With render_mode "rgb_array", `render` gives a
+    picture of what was last seen.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
