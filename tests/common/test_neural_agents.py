@@ -373,3 +373,33 @@ def test_callbacks_functions_and_names_as_environments():
     )  # the compiled twin stands for the name
     made = PPO(64, n_envs=2, horizon=16, random_state=0).fit(lambda: CartPole())
     assert made.n_iter_ == 64
+
+
+class WellPaid(ProbeWorld):
+    """Rewards in another unit."""
+
+    def _reward(self, action):
+        return 500.0 * super()._reward(action)
+
+
+def test_scaled_rewards_are_for_learning_only():
+    """History, evaluation and values are in the environment's unit."""
+    make = AGENTS["ppo"][0]
+    agent = make(normalize_rewards=True).fit(WellPaid("constant"))
+    assert (agent.history_["return"] == 500.0).all()
+    assert evaluate_agent(agent, WellPaid("constant"), 5).mean == 500.0
+    assert agent.value(X[1:2])[0] == pytest.approx(500.0, rel=0.1)
+
+
+def test_numbers_are_cut_for_the_environment_and_not_for_learning():
+    """log p belongs to the number that was drawn, the world gets one it allows."""
+    seen = []
+
+    class Watched(ProbeWorld):
+        def step(self, action):
+            seen.append(float(action[0]))
+            return super().step(action)
+
+    brief("ppo, numbers", n_envs=1).fit(Watched("both", continuous=True))
+    assert np.abs(seen).max() == 1.0  # s = 1 at first: many draws lie outside
+    assert np.mean(np.abs(seen) == 1.0) > 0.1

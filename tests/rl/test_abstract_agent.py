@@ -12,7 +12,7 @@ from pansophy.rl.abstract_agent import (
     raw_observation_space,
     vector_environments,
 )
-from pansophy.rl.envs import CartPole, Corridor, ProbeWorld, VectorWorld
+from pansophy.rl.envs import CartPole, Corridor, Pendulum, ProbeWorld, VectorWorld
 from pansophy.rl.small_nets import he_mlp
 
 SMALL = {"hidden_layer_sizes": (4,), "random_state": 0}
@@ -39,7 +39,7 @@ def test_copies_of_every_kind_of_environment():
 def test_what_is_no_environment_is_refused():
     with pytest.raises(TypeError, match="a function that makes one, got int"):
         copy_environments(3, 2)
-    with pytest.raises(ValueError, match="Uncopyable cannot be copied: .* n_envs=1"):
+    with pytest.raises(ValueError, match=r"Uncopyable cannot be copied: .* n_envs=1"):
         copy_environments(Uncopyable("both"), 2)
     assert copy_environments(Uncopyable("both"), 1)
 
@@ -111,8 +111,22 @@ def test_bad_observations_and_parameters_are_named():
     with pytest.raises(ValueError, match=r"must have the shape \(4,\), got \(3,\)"):
         agent.predict(np.zeros((2, 3)))
     discrete = PPO(32, n_envs=2, horizon=4, **SMALL).fit(Corridor(3, max_steps=9))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN or an infinite number"):
+            agent.act([bad, 0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="outside the environment's space"):
         discrete.predict([3])
+    with pytest.raises(ValueError, match="no whole number"):
+        discrete.predict([0.5])
+    for mask, what in (
+        ([[True]], r"must have the shape \(1, 2\)"),
+        ([[False, False]], "forbids every action"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            discrete.predict([0], mask)
+    turner = PPO(32, n_envs=2, horizon=4, **SMALL).fit(Pendulum())
+    with pytest.raises(ValueError, match="for discrete actions"):
+        turner.act([1.0, 0.0, 0.0], mask=[True])
     for options, name in (
         ({"hidden_layer_sizes": (0,)}, "hidden_layer_sizes"),
         ({"gamma": 1.5}, "gamma"),

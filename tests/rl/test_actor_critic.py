@@ -108,7 +108,7 @@ def test_a_falling_rate_ends_at_nothing():
 
 
 def test_one_gradient_step_without_clipping_is_a2c():
-    """A2C takes the whole batch at once: its step is along the plain policy gradient."""
+    """A2C takes the whole batch at once, along the plain policy gradient."""
     agent = A2C(100, entropy_weight=0.0, max_grad_norm=None, **SMALL)
     learner, envs, rng = make_learner(agent, CartPole(max_steps=15))
     steps = gathered(learner, envs, rng, agent.horizon)

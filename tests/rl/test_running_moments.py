@@ -41,3 +41,10 @@ def test_return_scale_is_the_deviation_of_running_returns(rng):
             R = 0.0 if done[t, i] else R
     assert scale.scale == pytest.approx(np.std(seen), rel=1e-6)
     assert ReturnScale.empty(1).scale == 1.0
+
+
+def test_equal_returns_are_not_blown_up():
+    reward = np.full((5, 2), 500.0)
+    done = np.ones((5, 2), bool)
+    assert ReturnScale.empty(2).updated(reward, done, 0.9).scale == 50.0
+    assert ReturnScale.empty(2).updated(0 * reward, done, 0.9).scale > 0

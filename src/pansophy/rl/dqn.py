@@ -114,7 +114,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             self.compiled_step.no_mask if mask is None else mask > 0,
             batch.weight,
         )
-        return self.compiled_step(rows)
+        return self.compiled_step(rows, self.rate_scale)
 
     def mean_losses(self):
         if self.compiled_step is None:
@@ -132,7 +132,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             self.tensor(batch.weight),
         )
         with self.gradient_step.grad_mode():
-            self.gradient_step([(rows, len(action))], 1.0)
+            self.gradient_step([(rows, len(action))], self.rate_scale)
         return self.net.errors.cpu().numpy()
 
     def targets_of(self, batch):
@@ -199,6 +199,8 @@ class DQN(AbstractOffPolicy):
         Steps before the first round of learning.
     n_step : int
         n of the targets.
+    anneal : bool
+        Whether the learning rate falls to 0 along a line.
     priority_exponent : float
         0 draws evenly from the buffer, otherwise by the size of the last error to
         this power.

@@ -20,7 +20,7 @@ import torch
 
 from ..nn.gradient_step import LossTotals
 from ..nn.parallel import SingleProcess
-from ..params import Count, Fraction, Natural
+from ..params import Count, Flag, Fraction, Natural
 from .abstract_agent import AbstractAgent
 from .replay import ReplayBuffer
 
@@ -80,6 +80,7 @@ class AbstractOffPolicyLearner:
         self.totals = LossTotals()
         self.done = 0  # steps of the run
         self.rounds = 0
+        self.rate_scale = 1.0  # of the learning rate, by which it falls along the run
 
     def load_net(self, net):
         self.net.load_state_dict(net.state_dict())
@@ -113,6 +114,7 @@ class AbstractOffPolicyLearner:
         """Store the steps and learn from the buffer."""
         agent = self.agent
         self.buffer.extend(steps)
+        self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
         if agent.normalize_observations:
@@ -153,5 +155,6 @@ class AbstractOffPolicy(AbstractAgent):
     buffer_size: Count = 100_000
     learning_starts: Natural = 1000
     n_step: Count = 1
+    anneal: Flag = False
     priority_exponent: Fraction = 0.0
     importance_exponent: Fraction = 0.4

@@ -239,10 +239,13 @@ class CompiledQStep:
         self.loss_sum = 0.0
         self.n_steps = 0
 
-    def __call__(self, rows: QRows) -> np.ndarray:
-        """One step; the sizes of the errors before it."""
+    def __call__(self, rows: QRows, scale=1.0) -> np.ndarray:
+        """One step at `scale` times the rate; the sizes of the errors before it."""
+        options = self.options
+        if scale != 1.0:
+            options = options._replace(learning_rate=options.learning_rate * scale)
         self.loss_sum += loops.q_learning_step(
-            self.older, self.adam, self.layers, self.options, rows, self.work
+            self.older, self.adam, self.layers, options, rows, self.work
         )
         self.n_steps += 1
         return self.work.error
