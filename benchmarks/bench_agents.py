@@ -4,7 +4,8 @@ PPO is compared twice: with the tuned settings that are published for Stable-Bas
 on CartPole (`ppo_cartpole`, ours has the same ones), and with settings of our own
 (`ppo_cartpole_own`). Quality is what the greedy policy falls short of 475 in 100
 episodes of its own; one that reaches 475 has solved the task. DQN is compared at equal
-settings, by steps; its quality is not asserted at these short runs.
+settings, by steps; its quality is not asserted at these short runs. `agents_over_seeds`
+has longer runs over many seeds.
 """
 
 from .runner import Case
@@ -58,7 +59,7 @@ def ours_dqn(payload):
     explore = EpsilonGreedy(Schedule(1.0, 0.05, payload["steps"] // 5))
     agent = DQN(
         payload["steps"], n_envs=4, target_interval=500, exploration=explore,
-        random_state=payload["seed"],
+        double=False, random_state=payload["seed"],
     )  # fmt: skip
     return agent.fit("CartPole-v1").predict
 
@@ -105,7 +106,7 @@ CASES = [
         peers={"stable-baselines3": sb3_ppo},
         quality=shortfall,
         tolerance=100.0,
-        target=3.0,
+        target=5.0,
         rounds=3,
         notes="quality is the shortfall from 475; one seed",
     ),
@@ -130,7 +131,7 @@ CASES = [
         ours=ours_dqn,
         peers={"stable-baselines3": sb3_dqn},
         quality=lambda payload, policy: 0.0,
-        target=3.0,
+        target=5.0,
         rounds=3,
         notes="speed only: neither has solved the task in so few steps",
     ),

@@ -156,7 +156,10 @@ class DQNLearner(AbstractOffPolicyLearner):
     def after_round(self, before, after):
         interval = self.agent.target_interval
         if self.target and before // interval != after // interval:
-            self.target.copy_weights()
+            if self.agent.tau == 1.0:
+                self.target.copy_weights()
+            else:
+                self.target.follow(self.agent.tau)
 
 
 def build_q_net(agent, rng) -> QNet:
@@ -217,7 +220,10 @@ class DQN(AbstractOffPolicy):
     return_range : (low, high)
         Least and greatest return of "categorical".
     target_interval : int
-        Steps of the run after which the target net is copied; 0: no target net.
+        Steps of the run after which the target net is moved, at most once a round; 0:
+        no target net.
+    tau : float
+        Share of the way from the target net to the net that it is moved; 1 copies.
     exploration : float, EpsilonGreedy or Boltzmann
         As for `QLearning`; the default goes from 1 to 0.05 in 10 000 steps.
     conv_layers : tuple of (channels, kernel size, stride)
@@ -252,6 +258,7 @@ class DQN(AbstractOffPolicy):
     n_atoms: TwoOrMore = 51
     return_range: tuple = (-10.0, 10.0)
     target_interval: Natural = 500
+    tau: Fraction = 1.0
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     max_grad_norm: Positive | None = None
     conv_layers: ConvLayers = ()
