@@ -1,6 +1,8 @@
 """Kernel products and kernel machines on a CUDA device.
 
     taskset -c 0,1 python -m benchmarks.gpu_kernels     writes benchmarks/gpu_kernels.md
+    ... --only machines --working 512 1024 2048 4096 --dtype auto float64 --cases 1
+                                                        tries settings, prints only
 
 Products K v of a Gaussian kernel (n rows, 20 columns) are compared with the time that
 four passes over the matrix take (written by the matrix product, read and written by
@@ -9,13 +11,26 @@ and with the time that its floating-point operations take at the rate of a large
 product measured there: the larger of the two is the floor.
 
 Machines are fitted to a NumPy array, on the cores that this process may use, and to the
-same rows as a CUDA tensor. Both must reach the same dual objective.
+same rows as a CUDA tensor. Both must reach the same dual objective. A second fit to the
+tensor, in which the device is waited for after each part, says where its time goes:
+
+    kernel      the square of the kernel matrix of a working set
+    transfer    that square to main memory
+    pairs       pair steps on it, in main memory
+    gradient    products of the rows of the set with its changes, for all rows
+    choice      of the working sets
+    violation   of the optimality conditions
+    newton      steps over the free variables, with their kernels
+    rest        checks of the input, the last check, support vectors
 """
 
+import argparse
 import os
 import platform
+import sys
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -91,8 +106,82 @@ def machines():
     ]
 
 
-def machine_row(name, model, data, size):
-    """One line of the table of machines; each is fitted once after a warm-up."""
+def solver_parts():
+    """(name of a part, owner, function) of a fit to tensors; see the module text."""
+    import pansophy.optim._smo as loops
+    from pansophy.core import arrays
+    from pansophy.svm.device_rows import DeviceRows
+
+    smo = sys.modules["pansophy.optim.smo"]
+    return [
+        ("kernel", DeviceRows, "block"),
+        ("transfer", arrays, "to_scratch"),
+        ("pairs", loops, "optimize_pairs"),
+        ("gradient", DeviceRows, "weighted_sum"),
+        ("choice", smo, "choose_working_set"),
+        ("violation", smo, "kkt_ends"),
+        ("newton", smo.DualSolver, "newton_step"),
+    ]
+
+
+@contextmanager
+def timed_parts():
+    """Seconds and calls of each part while the context lasts: {name: [s, calls]}.
+
+    What a part calls counts for the inner part alone.
+    """
+    import torch
+
+    wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    taken: dict = {}
+    inner = [0.0]  # seconds of the parts inside each part that is running
+
+    def timed(name, function):
+        taken[name] = [0.0, 0]
+
+        def run(*args, **kwargs):
+            wait()
+            begun = time.perf_counter()
+            inner.append(0.0)
+            answer = function(*args, **kwargs)
+            wait()
+            whole = time.perf_counter() - begun
+            taken[name][0] += whole - inner.pop()
+            taken[name][1] += 1
+            inner[-1] += whole
+            return answer
+
+        return run
+
+    saved = [(owner, key, getattr(owner, key)) for _, owner, key in solver_parts()]
+    try:
+        for name, owner, key in solver_parts():
+            setattr(owner, key, timed(name, getattr(owner, key)))
+        yield taken
+    finally:
+        for owner, key, function in saved:
+            setattr(owner, key, function)
+
+
+def parts_line(model, X, y):
+    """Where the time of one fit goes, and how often: a line of text."""
+    from sklearn.base import clone
+
+    begun = time.perf_counter()
+    with timed_parts() as taken:
+        fitted = clone(model).fit(X, y)
+    total = time.perf_counter() - begun
+    rest = total - sum(seconds for seconds, _ in taken.values())
+    parts = [f"{name} {t:.2f} s ({calls})" for name, (t, calls) in taken.items()]
+    steps = int(np.sum(fitted.n_iter_))
+    return f"{', '.join(parts)}, rest {rest:.2f} s; {steps} pair steps"
+
+
+def machine_row(name, model, data, size, cpu_too=True):
+    """One line of the table of machines, and the parts of the fit to the tensor.
+
+    Each machine is fitted once after a warm-up.
+    """
     import torch
     from sklearn.base import clone
 
@@ -104,6 +193,10 @@ def machine_row(name, model, data, size):
     there = clone(model).fit(Xg, yg)
     torch.cuda.synchronize()
     gpu = time.perf_counter() - begun
+    parts = parts_line(model, Xg, yg)
+    if not cpu_too:
+        line = f"{name} {size[0]} x {size[1]}: {gpu:.2f} s, dual objective "
+        return f"{line}{np.sum(there.dual_objective_):.6f}", parts
     begun = time.perf_counter()
     here = clone(model).fit(X, y)
     cpu = time.perf_counter() - begun
@@ -113,10 +206,73 @@ def machine_row(name, model, data, size):
         differ = float(np.mean(one != two))
     else:
         differ = float(np.sqrt(np.mean((one - two) ** 2)) / np.std(y))
-    return (
+    line = (
         f"| {name} | {size[0]} x {size[1]} | {cpu:.2f} | {gpu:.2f} | "
         f"**{cpu / gpu:.1f}** | {abs(a - b) / abs(a):.0e} | {differ:.0e} |"
     )
+    return line, parts
+
+
+def try_settings(options):
+    """Fit the chosen machines with each working set and type, on the device alone."""
+    from pansophy.svm import device_rows, kernel_machine
+
+    rule = kernel_machine.kernel_row_dtype
+    for k in options.cases if options.cases is not None else range(len(machines())):
+        for working in options.working or [device_rows.DEVICE_WORKING]:
+            for dtype in options.dtype or ["auto"]:
+                device_rows.DEVICE_WORKING = working
+                kernel_machine.kernel_row_dtype = (
+                    rule if dtype == "auto" else lambda *_, d=dtype: np.dtype(d)
+                )
+                line, parts = machine_row(*machines()[k], cpu_too=False)
+                print(f"working {working}, {dtype}: {line}\n    {parts}", flush=True)
+
+
+def product_table():
+    import torch
+
+    lines = [
+        "| product K v | ms | four passes, ms | arithmetic, ms | over floor | error |",
+        "|---|---|---|---|---|---|",
+    ]
+    for dtype in (torch.float32, torch.float64):
+        rates = device_rates(dtype)
+        for size in PRODUCTS:
+            lines.append(product_row(size, dtype, rates))
+            print(lines[-1], flush=True)
+    return lines
+
+
+def machine_table():
+    lines = [
+        "*Apart* is the relative difference of the dual objectives, *predictions* the "
+        "share that differs, or its root mean square over the deviation of y.",
+        "",
+        "| machine | rows | CPU, s | CUDA, s | ratio | apart | predictions |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    below = ["", "Parts of the time on CUDA (number of calls):", ""]
+    for case in machines():
+        try:
+            line, parts = machine_row(*case)
+            below.append(f"- {case[0]}, {case[3][0]} rows: {parts}")
+        except Exception as error:  # the other rows are still worth having
+            line = f"| {case[0]} | | | | failed: {error} | | |"
+        lines.append(line)
+        print(line, flush=True)
+        print(below[-1], flush=True)
+    return lines + below
+
+
+def asked():
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=["products", "machines"])
+    parser.add_argument("--cases", type=int, nargs="*", help="numbers of machines")
+    parser.add_argument("--working", type=int, nargs="*", help="sizes to try")
+    parser.add_argument("--dtype", nargs="*", help="auto, float32 or float64 to try")
+    return parser.parse_args()
 
 
 def main():
@@ -125,6 +281,9 @@ def main():
     from pansophy.core.threads import available_threads
 
     warnings.simplefilter("ignore")
+    options = asked()
+    if options.cases is not None or options.working or options.dtype:
+        return try_settings(options)
     lines = [
         "# Kernels on CUDA",
         "",
@@ -132,31 +291,17 @@ def main():
         f"{available_threads()} cores used. Made by "
         "`python -m benchmarks.gpu_kernels`, whose text says what is measured.",
         "",
-        "| product K v | ms | four passes, ms | arithmetic, ms | over floor | error |",
-        "|---|---|---|---|---|---|",
     ]
     print(lines[2], flush=True)
-    for dtype in (torch.float32, torch.float64):
-        rates = device_rates(dtype)
-        for size in PRODUCTS:
-            lines.append(product_row(size, dtype, rates))
-            print(lines[-1], flush=True)
-    lines += [
-        "",
-        "*Apart* is the relative difference of the dual objectives, *predictions* the "
-        "share that differs, or its root mean square over the deviation of y.",
-        "",
-        "| machine | rows | CPU, s | CUDA, s | ratio | apart | predictions |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for case in machines():
-        try:
-            lines.append(machine_row(*case))
-        except Exception as error:  # the other rows are still worth having
-            lines.append(f"| {case[0]} | | | | failed: {error} | | |")
-        print(lines[-1], flush=True)
+    if options.only != "machines":
+        lines += [*product_table(), ""]
+    if options.only != "products":
+        lines += machine_table()
+    if options.only:
+        return None
     out = Path(os.environ.get("OUT", Path(__file__).parent)) / "gpu_kernels.md"
     out.write_text("\n".join(lines) + "\n", "utf-8")
+    return None
 
 
 if __name__ == "__main__":

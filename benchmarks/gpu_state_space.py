@@ -1,15 +1,18 @@
 """State-space layers on a CUDA device: correctness, and time against copying.
 
-    python -m benchmarks.gpu_state_space     writes benchmarks/gpu_state_space.md
+    python -m benchmarks.gpu_state_space          writes benchmarks/gpu_state_space.md
+    python -m benchmarks.gpu_state_space tune     tries tilings of the kernels of `ssd`
 
 First the Triton kernels are compared with the recurrence, in float32 and bfloat16. Then
 `ssd`, the recurrence of Mamba, is timed forward and backward at 8,192 steps. The floor
 is the time to copy the tensors that it must read and write once: x, y, B, C, decays
-and gains forward; these, dy and all gradients backward.
+and gains forward; these, dy and all gradients backward. The whole layer is timed with
+its parts: projections, convolution, recurrence, gated norm; then kernel by kernel.
 """
 
 import os
 import statistics
+import sys
 from pathlib import Path
 
 ROUNDS = 20
@@ -139,31 +142,225 @@ def time_ssd(dtype):
     return rows
 
 
-def time_layer():
-    """A whole Mamba layer in bfloat16, projections included."""
+def make_layer(method):
     import torch
 
     from pansophy.nn import Mamba
 
+    generator = torch.Generator().manual_seed(0)
+    return Mamba(
+        768, n_states=16, head_size=64, method=method, generator=generator
+    ).cuda()
+
+
+def layer_input():
+    import torch
+
+    torch.manual_seed(0)
+    return torch.randn(8, 8192, 768, device="cuda", requires_grad=True)
+
+
+def training_step(layer, x):
+    import torch
+
+    with torch.autocast("cuda", torch.bfloat16):
+        y = layer(x)
+    y.float().square().mean().backward()
+
+
+def check_layer():
+    """The fused layer against the torch path in float64, and in bfloat16."""
+    import torch
+
+    rows = []
+    x = torch.randn(2, 300, 768, device="cuda")
+    found = {}
+    for method, dtype in (("chunked", torch.float64), ("triton", torch.float32)):
+        layer = make_layer(method).to(dtype)
+        at = x.to(dtype).requires_grad_()
+        y = layer(at)
+        y.square().sum().backward()
+        found[method] = [y.detach(), at.grad, *(p.grad for p in layer.parameters())]
+    worst = max(
+        float((a.double() - b).abs().max() / b.abs().max())
+        for a, b in zip(found["triton"], found["chunked"])
+    )
+    word = "ok" if worst < 1e-4 else "WRONG"
+    rows.append(f"| Mamba triton | {tuple(x.shape)} float32 | {worst:.1e} | {word} |")
+    layer = make_layer("triton")
+    with torch.autocast("cuda", torch.bfloat16):
+        y = layer(x)
+    worst = float((y.double() - found["chunked"][0]).abs().max())
+    worst /= float(found["chunked"][0].abs().max())
+    word = "ok" if worst < 5e-2 else "WRONG"
+    rows.append(f"| Mamba triton | {tuple(x.shape)} bfloat16 | {worst:.1e} | {word} |")
+    return rows
+
+
+def time_layer():
+    """A whole Mamba layer in bfloat16, projections included."""
+    import torch
+
     rows = []
     for method in ("triton", "chunked"):
-        torch.manual_seed(0)
-        layer = Mamba(768, n_states=16, head_size=64, method=method).cuda()
-        x = torch.randn(8, 8192, 768, device="cuda", requires_grad=True)
-
-        def step(layer=layer, x=x):
-            with torch.autocast("cuda", torch.bfloat16):
-                y = layer(x)
-            y.float().square().mean().backward()
-
-        time = milliseconds(step)
-        peak = torch.cuda.max_memory_allocated() / 2**30
+        layer = make_layer(method)
+        x = layer_input()
         torch.cuda.reset_peak_memory_stats()
+        time = milliseconds(lambda layer=layer, x=x: training_step(layer, x))
+        peak = torch.cuda.max_memory_allocated() / 2**30
         rows.append(
             f"| Mamba {method} | width 768, 8 x 8192 | | {time:.2f} | "
             f"| {peak:.0f} GiB |"
         )
     return rows
+
+
+def time_parts():
+    """Parts of the layer of `time_layer`, each forward and forward + backward."""
+    import torch
+    from torch.nn import functional
+
+    from pansophy.nn._causal_conv_triton import silu_conv, silu_conv_gradient
+    from pansophy.nn._gated_norm_triton import gated_norm, gated_norm_gradient
+
+    layer = make_layer("triton")
+    half = {"device": "cuda", "dtype": torch.bfloat16}
+    x = torch.randn(8, 8192, 768, **half, requires_grad=True)
+    inner, channels = layer.inner, layer.channels
+    total = inner + channels + layer.heads
+    projected = torch.randn(8, 8192, total, **half)
+    normed = torch.randn(8, 8192, inner, **half, requires_grad=True)
+    W_in = layer.in_projection.weight.detach().bfloat16().requires_grad_()
+    W_out = layer.out_projection.weight.detach().bfloat16().requires_grad_()
+    dprojected = torch.randn_like(projected)
+    dout = torch.randn(8, 8192, 768, **half)
+
+    def projections(backward):
+        first = functional.linear(x, W_in)
+        second = functional.linear(normed, W_out)
+        if backward:
+            torch.autograd.grad(first, [x, W_in], dprojected)
+            torch.autograd.grad(second, [normed, W_out], dout)
+
+    w = layer.kernel.detach()[:, 0].t().contiguous()
+    bias = layer.kernel_bias.detach()
+    before = projected[..., inner : inner + channels]
+    dbefore = dprojected[..., inner : inner + channels]
+    mixed = torch.empty(8, 8192, channels, **half)
+    dmixed = torch.randn_like(mixed)
+
+    def convolution(backward):
+        silu_conv(before, w, bias, mixed)
+        if backward:
+            silu_conv_gradient(before, w, bias, dmixed, dbefore)
+
+    y = torch.randn(8, 8192, inner, **half)
+    dnormed = torch.randn_like(y)
+    gain = layer.gain.detach()
+
+    def norm(backward):
+        gated_norm(y, projected[..., :inner], gain, 1e-5)
+        if backward:
+            dz = dprojected[..., :inner]
+            gated_norm_gradient(y, projected[..., :inner], gain, dnormed, dz, 1e-5)
+
+    size = y.numel() * 2
+    # bytes read and written: the convolution's and the norm's tensors once each
+    floors = {"convolution": 5 * size, "norm": 8 * size}
+    rows = []
+    for name, part in (
+        ("projections", projections), ("convolution", convolution), ("norm", norm),
+    ):  # fmt: skip
+        both = milliseconds(lambda part=part: part(True))
+        with torch.no_grad():
+            first = milliseconds(lambda part=part: part(False))
+        floor = copy_milliseconds(floors[name]) if name in floors else None
+        last = "| | |" if floor is None else f"| {floor:.3f} | **{both / floor:.2f}** |"
+        rows.append(
+            f"| part: {name} | width 768, 8 x 8192 bfloat16 | {first:.3f} "
+            f"| {both:.3f} {last}"
+        )
+    return rows
+
+
+def profile_layer():
+    """Time of each kernel in five steps of the layer and of `ssd`, longest first."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    from pansophy.nn import ssd
+
+    layer = make_layer("triton")
+    x = layer_input()
+    parts = inputs(**SIZES, dtype=torch.bfloat16)
+    dy = torch.randn_like(parts[0])
+
+    def both():
+        y, _ = ssd(*parts, method="triton")
+        torch.autograd.grad(y, parts, dy)
+
+    rows = []
+    for name, step in (("layer", lambda: training_step(layer, x)), ("ssd", both)):
+        step()
+        with profile(activities=[ProfilerActivity.CUDA]) as found:
+            for _ in range(5):
+                step()
+            torch.cuda.synchronize()
+        events = sorted(found.key_averages(), key=lambda e: -e.device_time_total)
+        for event in events[:14]:
+            each = event.device_time_total / 5000
+            if each > 0.01:
+                rows.append(f"| {name} | {event.key[:60]} | {each:.3f} |")
+    return rows
+
+
+def tune():
+    """Times of `ssd` forward + backward under other tilings, one change at a time."""
+    import torch
+
+    from pansophy.nn import _ssd_triton, ssd
+    from pansophy.nn._ssd_triton import Cut
+
+    cuts = {
+        "gradient": [
+            Cut(programs, warps, registers)
+            for programs in (1024, 2048, 4096)
+            for warps, registers in ((4, None), (4, 168), (8, None), (8, 128), (8, 168))
+        ],
+        "output": [
+            Cut(programs, warps, registers)
+            for programs in (2048, 4096)
+            for warps, registers in ((4, None), (4, 128), (8, None), (8, 128))
+        ],
+        "state": [Cut(4096), Cut(8192), Cut(8192, 8), Cut(16_384)],
+    }
+    for dtype in (torch.bfloat16, torch.float32):
+        parts = inputs(**SIZES, dtype=dtype)
+        dy = torch.randn_like(parts[0])
+
+        def both(parts=parts, dy=dy):
+            y, _ = ssd(*parts, method="triton")
+            torch.autograd.grad(y, parts, dy)
+
+        overall = (float("inf"), None)
+        chunks = (64, 128, 32) if dtype == torch.bfloat16 else (64, 32)
+        for chunk in chunks:
+            tiling = _ssd_triton.TILINGS[dtype]._replace(chunk=chunk)
+            best = (float("inf"), tiling)
+            for kernel in ("gradient", "output", "state"):
+                tried = cuts[kernel] if dtype == torch.bfloat16 else cuts[kernel][:5]
+                for cut in tried:
+                    candidate = best[1]._replace(**{kernel: cut})
+                    _ssd_triton.TILINGS[dtype] = candidate
+                    try:
+                        time = milliseconds(both)
+                    except Exception as error:
+                        print(f"{dtype} {chunk} {kernel} {cut}: {str(error)[:80]}")
+                        continue
+                    print(f"{dtype} {chunk} {kernel} {cut}: {time:.3f}", flush=True)
+                    best = min(best, (time, candidate), key=lambda b: b[0])
+            overall = min(overall, best, key=lambda b: b[0])
+        print(f"BEST {dtype}: {overall[0]:.3f} {overall[1]}", flush=True)
 
 
 def time_scan():
@@ -189,6 +386,9 @@ def time_scan():
 def main():
     import torch
 
+    if "tune" in sys.argv[1:]:
+        tune()
+        return
     lines = [
         "# State-space layers on a CUDA device",
         "",
@@ -204,13 +404,17 @@ def main():
         "| kernel | sizes | forward | forward + backward | copy | ratio |",
         "|---|---|---|---|---|---|",
     ]
+    kernels = ["", "| of | kernel | ms a step |", "|---|---|---|"]
     jobs = [
         (lines, check_scan),
         (lines, check_ssd),
+        (lines, check_layer),
         (timings, time_scan),
         (timings, lambda: time_ssd(torch.bfloat16)),
         (timings, lambda: time_ssd(torch.float32)),
         (timings, time_layer),
+        (timings, time_parts),
+        (kernels, profile_layer),
     ]
     for place, job in jobs:
         try:
@@ -220,7 +424,7 @@ def main():
         place += rows
         print("\n".join(rows), flush=True)
     out = Path(os.environ.get("OUT", Path(__file__).parent)) / "gpu_state_space.md"
-    out.write_text("\n".join(lines + timings) + "\n", "utf-8")
+    out.write_text("\n".join(lines + timings + kernels) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -93,3 +93,14 @@ def test_other_array_libraries(library, rng):
     x = linalg.solve_low_rank(xp.abs(b) + 1, A[:, :2], b)
     back = (xp.abs(b) + 1) * x + A[:, :2] @ (A[:, :2].T @ x)
     np.testing.assert_allclose(to_numpy(back), to_numpy(b), atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("block", [3, 7, 100])
+def test_inverse_from_a_factor_by_blocks(library, block, rng, monkeypatch):
+    xp = pytest.importorskip(library)
+    monkeypatch.setattr(linalg, "INVERSE_BLOCK", block)
+    A = psd(rng, 23)
+    L = xp.asarray(np.linalg.cholesky(A))
+    found = to_numpy(linalg.inverse_from_cholesky(L))
+    np.testing.assert_allclose(np.tril(found), np.tril(np.linalg.inv(A)), atol=1e-10)

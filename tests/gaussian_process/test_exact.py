@@ -19,9 +19,15 @@ def table():
     return X, np.column_stack([y, y**2])
 
 
+@pytest.mark.parametrize("tile", [None, 50])
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_other_array_libraries(library, table):
+def test_other_array_libraries(library, tile, table, monkeypatch):
     xp = pytest.importorskip(library)
+    if tile is not None:  # several tiles of the matrix, blocks of the inverse
+        monkeypatch.setattr("pansophy.kernels.base.ON_DEVICE", tile)
+        monkeypatch.setattr("pansophy.kernels.base.DEVICE", tile)
+        monkeypatch.setattr("pansophy.core.linalg.INVERSE_BLOCK", tile)
+        monkeypatch.setattr("pansophy.gaussian_process.exact.BLOCK", tile)
     X, Y = table
     data = GPData(X, Y, np.full(60, 0.01))
     other = GPData(*(xp.asarray(v) for v in data[:3]))

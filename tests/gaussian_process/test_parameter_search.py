@@ -16,7 +16,7 @@ from pansophy.gaussian_process import parameter_search as module
 from pansophy.gaussian_process.kernel_parameters import kernel_family
 from pansophy.gaussian_process.parameter_search import (
     BestTheta,
-    ParameterVector,
+    HyperparameterVector,
     parameter_prior,
 )
 from pansophy.kernels import RBF, White
@@ -31,7 +31,7 @@ def table():
 
 def test_prior_of_the_parts():
     family = kernel_family(1.0 * RBF(1.0), 1)
-    vector = ParameterVector(family, student_t_likelihood(scale=0.5), np.ones(3))
+    vector = HyperparameterVector(family, student_t_likelihood(scale=0.5), np.ones(3))
     prior = parameter_prior(vector, "auto")
     assert prior.sd.tolist() == [3.0, 3.0, 3.0, np.inf, np.inf, np.inf]
     x = vector.start + 1.0
@@ -50,7 +50,7 @@ def test_a_failed_factor_is_an_infinite_objective():
             raise NotPositiveDefiniteError("no factor")
         return -float(theta @ theta), -2 * theta
 
-    vector = ParameterVector(kernel_family(RBF(1.0), 1), get_likelihood("normal"))
+    vector = HyperparameterVector(kernel_family(RBF(1.0), 1), get_likelihood("normal"))
     objective = BestTheta(evidence, parameter_prior(vector, None))
     good, slope = objective(np.array([0.5]))
     bad, flat = objective(np.array([2.0]))

@@ -100,6 +100,17 @@ def shrunk_run(shrinking, n=900, cache=70):
     return K, problem, run, widths
 
 
+def test_rows_that_two_variables_share_are_cached_once():
+    """Both variables of a row may be in a working set, as those of a regressor are."""
+    K = np.random.default_rng(0).normal(size=(20, 20))
+    rows = RowCache(lambda i, c: K[np.ix_(i, c)], 20)
+    for index in ([3, 3, 5], [5, 7, 7, 3], np.arange(20), [19, 3, 3]):
+        slots = rows.slots_of(np.array(index))
+        np.testing.assert_array_equal(rows.buffer[slots], K[index])
+    assert rows.computed == 20
+    assert not rows.evicted
+
+
 def test_the_gradient_of_all_rows_is_rebuilt_after_shrinking():
     K, problem, run, widths = shrunk_run(True)
     assert widths and min(widths) < 800

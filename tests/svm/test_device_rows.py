@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from pansophy import kernels
-from pansophy.optim.smo import RowCache, classifier_dual, solve_dual
+from pansophy.optim.smo import DualSolver, RowCache, classifier_dual, solve_dual
 from pansophy.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM, kernel_machine
 from pansophy.svm.device_rows import ComputedRows, DeviceRows
 from pansophy.svm.kernel_rows import KernelSpec
@@ -116,13 +116,36 @@ def test_sums_of_computed_rows_are_those_of_the_matrix():
     cache = ComputedRows(training, members)
     b = np.random.default_rng(0).normal(size=100)
     np.testing.assert_allclose(cache.products(np.arange(40), b), part[:40] @ b)
-    out = np.ones(100)
+    out = cache.asarray(np.ones(100))
     cache.add_rows(np.array([3, 50]), np.array([2.0, -1.0]), out)
     np.testing.assert_allclose(out, 1 + 2 * part[3] - part[50], atol=1e-14)
     problem = classifier_dual(np.where(y[members], 1.0, -1.0), np.full(100, 3.0))
     one = solve_dual(problem, cache, tol=1e-8, working=20)
     two = solve_dual(problem, RowCache(part), tol=1e-8)
     assert one.state.objective == pytest.approx(two.state.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), SVC(kernel="poly", degree=2), NuSVC(nu=0.4), SVR(), NuSVR()],
+    ids=str,
+)
+def test_float32_sums_are_computed_anew_before_the_last_check(monkeypatch, model):
+    monkeypatch.setattr(kernel_machine, "is_on_device", torch.is_tensor)
+    monkeypatch.setattr(kernel_machine, "EXACT_ROWS", 50)
+    monkeypatch.setattr("pansophy.svm.device_rows.DEVICE_WORKING", 64)
+    rounded = []
+    plain = DualSolver.with_exact_products
+    monkeypatch.setattr(
+        DualSolver,
+        "with_exact_products",
+        lambda self, s: rounded.append(s.products) or plain(self, s),
+    )
+    X, y = rows(300)
+    found = clone(model).fit(torch.asarray(X), torch.asarray(y))
+    assert len(rounded) == 1  # the sums of the solver were float32 ones
+    right = clone(model).set_params(tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(found.dual_objective_, right.dual_objective_, rtol=1e-5)
 
 
 @pytest.mark.gpu

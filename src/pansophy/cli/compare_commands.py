@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from ..compare.execution.process_handles import fork_server_ahead
 from .app import (
     TABLE,
     AsJson,
@@ -55,7 +56,10 @@ Quiet = Annotated[
 @takes_options
 def compare(table: TableFile, as_json: AsJson = False, quiet: Quiet = False, **flags):
     """Try every suitable method on a table and rank them honestly."""
-    with errors_as_one_sentence():
+    with (
+        errors_as_one_sentence(),
+        fork_server_ahead(flags["workers"] != 0 and flags["cluster"] is None),
+    ):
         from ..compare import compare as run
 
         options = options_from_flags(flags)
@@ -193,7 +197,7 @@ def demo(
     seed: Seed = 0,
 ):
     """Run the comparison on a bundled table and write the report."""
-    with errors_as_one_sentence():
+    with errors_as_one_sentence(), fork_server_ahead():
         import shutil
 
         from ..compare import compare as run

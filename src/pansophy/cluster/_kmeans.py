@@ -208,7 +208,7 @@ def squared_row_norms_about(X, m, rows, count, norm):
 
 
 @compiled(inner=True, inline="always", fastmath=FASTMATH)
-def copy_rows(X, m, rows, count, V, norm):
+def copy_centered_rows(X, m, rows, count, V, norm):
     """Write rows of X less m into the rows of V, and their squared norms."""
     for r in range(count):
         x, v = X[rows[r]], V[r]
@@ -229,7 +229,7 @@ def find_nearest(X, m, count, listed, both, A, c2, work):
     """
     T, D, best, second, norm, _, rows, near = work
     if D.shape[0] > 4:  # the workspace of a matrix product
-        copy_rows(X, m, rows, count, T, norm)
+        copy_centered_rows(X, m, rows, count, T, norm)
         np.dot(A, T.T, D)
         reset_nearest(best, second, near)
         for j in range(0, A.shape[0], 4):

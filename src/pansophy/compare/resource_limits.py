@@ -13,8 +13,6 @@ import signal
 import sys
 from pathlib import Path
 
-import joblib
-
 LINUX = sys.platform.startswith("linux")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -33,6 +31,8 @@ MIN_MEMORY = 256e6  # bytes: Python with its libraries needs about half of this
 
 def default_workers() -> int:
     """One for each core, or what PANSOPHY_WORKERS says."""
+    import joblib
+
     told = os.environ.get("PANSOPHY_WORKERS", "")
     return int(told) if told.isdigit() else joblib.cpu_count()
 

@@ -22,7 +22,7 @@ from .evaluation.ranking import (
     score_estimates,
 )
 from .execution.blend_trial import with_blend_trial
-from .execution.plan import ExecutionLimits, data_hash, library_versions, make_plan
+from .execution.plan import ExecutionLimits, data_hash, make_plan, recorded_versions
 from .execution.run_folder import check_run_folder, open_run
 from .execution.trials import run_trials
 from .holdout import evaluate_on_holdout, load_holdout, overlap_notes
@@ -300,6 +300,6 @@ def provenance(started, data) -> dict:
         "seconds": round(clock() - started, 2),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "data_hash": data_hash(data),
-        "versions": library_versions(),
+        "versions": recorded_versions(),
         "machine": f"{platform.system()} {platform.machine()}",
     }

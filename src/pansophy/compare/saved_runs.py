@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .execution.plan import library_versions
+from .execution.plan import recorded_versions
 from .execution.run_folder import (
     RunFolderError,
     compare_runs,
@@ -104,7 +104,7 @@ def reopen(folder, table=None):
 
     table, options = recorded_options(folder, table)
     requested = options.methods
-    if read_plan(folder)["versions"] != library_versions():
+    if read_plan(folder)["versions"] != recorded_versions():
         # roles may be inferred in another way now
         options = replace(options, schema=Path(folder) / "schema.toml")
     with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from .compiled import compiled
 
 LOG2_E = 1.4426950408889634
@@ -43,3 +45,13 @@ def exp_series(r):
     p = p * r + 0.5
     p = p * r + 1.0
     return p * r + 1.0
+
+
+@compiled
+def popcount(v):
+    """The number of ones in a word; LLVM compiles this pattern to one instruction."""
+    v = v - ((v >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    low = np.uint64(0x3333333333333333)
+    v = (v & low) + ((v >> np.uint64(2)) & low)
+    v = (v + (v >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (v * np.uint64(0x0101010101010101)) >> np.uint64(56)

@@ -58,6 +58,29 @@ def to_numpy(x):
     return np.asarray(x)
 
 
+def to_scratch(x):
+    """`to_numpy` for large temporaries: through page-locked memory, which is quicker.
+
+    torch keeps such memory and uses it again, so the answer should not live long.
+    """
+    if not is_torch(x) or x.device.type != "cuda":
+        return to_numpy(x)
+    torch = sys.modules["torch"]
+    copy = torch.empty(x.shape, dtype=x.dtype, device="cpu", pin_memory=True)
+    return copy.copy_(x.detach()).numpy()
+
+
+def largest_places(values, count):
+    """Places of the `count` largest entries of a vector, in no particular order."""
+    count = min(count, values.shape[0])
+    if is_torch(values):
+        return values.topk(count, sorted=False).indices
+    xp = namespace(values)
+    if xp is numpy_namespace:
+        return np.argpartition(-values, count - 1)[:count]
+    return xp.argsort(values, descending=True)[:count]
+
+
 def is_float(x) -> bool:
     xp = namespace(x)
     return xp.isdtype(x.dtype, "real floating")
@@ -67,6 +90,16 @@ def as_float(x):
     """x in floating point: float32 and float64 stay, the rest becomes float64."""
     xp = namespace(x)
     return x if is_float(x) else xp.astype(x, xp.float64)
+
+
+def take_columns(X, columns):
+    """Columns of an array or sparse matrix; X itself if all are wanted (or None)."""
+    if columns is None or np.array_equal(columns, np.arange(X.shape[1])):
+        return X
+    if not is_foreign(X) and not isinstance(X, np.ndarray):  # sparse
+        return X[:, columns]
+    xp = namespace(X)
+    return xp.take(X, xp.asarray(columns, device=device(X)), axis=1)
 
 
 def all_finite(x) -> bool:

@@ -82,7 +82,7 @@ class CentredMatrix:
         self.like = X if is_foreign(X) else np.empty(0, X.dtype)
         self.wide = n < d
         self.data: Any = (
-            None if sp.issparse(X) else as_rows(X, block=rows_per_block(X, n, d))
+            None if sp.issparse(X) else as_rows(X, block=svd_block_rows(X, n, d))
         )
         self.parts = sparse_row_blocks(X, PARTS) if sp.issparse(X) else []
         self.sums = (
@@ -111,7 +111,7 @@ class CentredMatrix:
             Y = self.X.T @ U
         else:
             n, d = self.shape
-            Y = Rows(self.X.T, block=rows_per_block(self.X, d, n)).map(
+            Y = Rows(self.X.T, block=svd_block_rows(self.X, d, n)).map(
                 lambda x: thin_product(x, U)
             )
         if self.m is None:
@@ -152,7 +152,7 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, m @ y)
 
         aligned = () if m is None else (m,)
-        out = Rows(X.T, *aligned, block=rows_per_block(X, d, n)).sum(stats)
+        out = Rows(X.T, *aligned, block=svd_block_rows(X, d, n)).sum(stats)
         return out if m is None else out[0] - out[1]
 
 
@@ -185,7 +185,7 @@ def map_row_blocks(pieces, function):
     return list(threads.run_tasks((lambda x=x, c=c: function(x, c)) for x, c in pieces))
 
 
-def rows_per_block(X, n, d):
+def svd_block_rows(X, n, d):
     """Rows per block: little enough for a cache, one pass for a device."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         return None

@@ -22,8 +22,8 @@ from ..tree import abstract_decision_tree
 from ..tree.input_encoding import (
     InputEncoder,
     categorical_mask,
-    column_as_floats,
     directional_periods,
+    numeric_column_values,
     table_shape,
 )
 from .members import require_in_memory
@@ -48,7 +48,7 @@ class LevelCoding(NamedTuple):
         for f in range(out.shape[1]):
             table = self.inputs.tables[f] if self.inputs.tables else None
             if table is None:
-                out[:, f] = column_as_floats(read(f), f)
+                out[:, f] = numeric_column_values(read(f), f)
             else:
                 out[:, f] = table.encode(read(f))
         return out

@@ -1,6 +1,8 @@
 """What estimators with a Gaussian process share: parameters, rows, and one fit."""
 
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -10,11 +12,12 @@ from ..core.overflow import refuse_overflowing_squares
 from ..kernels import AbstractKernel
 from ..kernels.base import holds_objects, object_rows
 from ..kernels.lookup import is_sklearn_kernel
-from ..params import ParameterRule
+from ..params import Flag, Natural, ParameterRule, Positive
+from ..typing import Seed
 from .exact import sample_count
 from .kernel_parameters import KernelFamily, kernel_family
 from .parameter_search import (
-    ParameterVector,
+    HyperparameterVector,
     SearchOptions,
     search_parameters,
     warn_interrupted,
@@ -99,7 +102,7 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
 def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
     """log p(y) and its gradient in theta, the other parameters as they were found."""
     family = kernel_family(kernel, column_count(data.X))
-    vector = ParameterVector(family, likelihood, own)
+    vector = HyperparameterVector(family, likelihood, own)
     x = vector.start
     p = len(family.theta)
     x[:p] = theta
@@ -107,8 +110,21 @@ def evidence_at(kernel, likelihood, own, solver, data, theta, gradient):
     return np.float64(value), None if slope is None else slope[:p]
 
 
+@dataclass(eq=False, repr=False)
 class AbstractGaussianProcess(Estimator):
-    """A model with fields `kernel` and `copy_X_train`; X_train_ when fitted."""
+    """Parameters and helpers of models with Gaussian processes.
+
+    `GaussianProcessRegressor` describes the parameters. X_train_ when fitted.
+    """
+
+    kernel: ProcessKernel = None
+    _: KW_ONLY
+    optimizer: Literal["fmin_l_bfgs_b"] | Callable | None = "fmin_l_bfgs_b"
+    n_restarts_optimizer: Natural = 0
+    copy_X_train: Flag = True
+    random_state: Seed = None
+    solver: SolverParameter = "auto"
+    prior: Literal["auto"] | Positive | None = "auto"
 
     def _are_objects(self, X) -> bool:
         """Whether X is a list of objects that the kernel takes, not a table."""

@@ -259,7 +259,7 @@ def jitter_of_equal_rows(terms, x, noise) -> float:
     return len(x) * EPS * sum(t.variance for t in terms)
 
 
-def chain_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
+def markov_chain_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """log p(y) by the Kalman filter, and eqs. (4) and (5)."""
     terms = require_chain_terms(kernel)
     order = np.argsort(data.X[:, 0], kind="stable")

@@ -35,6 +35,7 @@ from ..core.arrays import device, is_foreign, is_torch, namespace
 from ..core.linalg import (
     GRADES,
     NotPositiveDefiniteError,
+    inverse_from_cholesky,
     solve_cholesky,
     solve_triangular,
 )
@@ -148,24 +149,24 @@ def exact_evidence(
     if not gradient:
         return MarginalLikelihood(value, None)
     t = int(data.Y.shape[1])
-    if is_foreign(L):
-        W = factored_inverse(L)
-        W *= -0.5 * t
-        W += 0.5 * (A @ namespace(A).matrix_transpose(A))
-        return MarginalLikelihood(value, kernel.contract(data.X, None, W))
-    inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
-    W = blas.dsyrk(1.0, A, beta=-t, c=inverse, lower=1, overwrite_c=1)
     # the lower half stands for both: 1/2 of the sum is it, with half the diagonal
-    W.T.flat[:: len(W) + 1] *= 0.5
+    if is_foreign(L):
+        W = lower_evidence_weights(A, inverse_from_cholesky(L), t)
+    else:
+        inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
+        W = blas.dsyrk(1.0, A, beta=-t, c=inverse, lower=1, overwrite_c=1)
+        W.T.flat[:: len(W) + 1] *= 0.5
     return MarginalLikelihood(value, kernel.contract(data.X, None, W))
 
 
-def factored_inverse(L):
-    """C^-1 of a tensor's factor, both halves."""
-    xp = namespace(L)
-    if is_torch(L):
-        return xp.cholesky_inverse(L)
-    return solve_cholesky(L, xp.eye(L.shape[0], dtype=L.dtype, device=device(L)))
+def lower_evidence_weights(A, inverse, t):
+    """The lower half of A A^T - t C^-1, half its diagonal, for tensors."""
+    xp = namespace(A)
+    if is_torch(A):
+        W = inverse.mul_(-t).addmm_(A, A.mT).tril_()
+    else:
+        W = xp.tril(A @ xp.matrix_transpose(A) - t * inverse)
+    return add_to_diagonal(W, -0.5 * xp.linalg.diagonal(W))
 
 
 def gaussian_log_evidence(L, A, Y) -> float:
@@ -181,7 +182,7 @@ def gaussian_log_evidence(L, A, Y) -> float:
 def leave_one_out_moments(L, A, Y):
     """Eq. (4): means (n, t) and variances (n,)."""
     if is_foreign(L):
-        inverse = factored_inverse(L)
+        inverse = inverse_from_cholesky(namespace(L).asarray(L, copy=True))
     else:
         inverse, _ = lapack.dpotri(L, lower=1)
     precision = namespace(inverse).linalg.diagonal(inverse)
@@ -199,9 +200,14 @@ def explained_variance_blocks(kernel, X, X_train, L, *, weights=None):
 
 
 def kernel_blocks(kernel, X, X_train):
-    """k(x, X_train) for blocks of new rows: pairs of a slice and (b, n)."""
-    n = sample_count(X_train)
-    for cut in block_slices(sample_count(X), max(1, BLOCK // max(n, 1))):
+    """k(x, X_train) for blocks of new rows: pairs of a slice and (b, n).
+
+    On a device a triangular system is quick for many right-hand sides only: a block
+    has up to an eighth of the entries of the factor.
+    """
+    n = max(sample_count(X_train), 1)
+    numbers = max(BLOCK, n * n // 8) if is_foreign(X_train) else BLOCK
+    for cut in block_slices(sample_count(X), max(1, numbers // n)):
         yield cut, kernel(row_slice(X, cut), X_train)
 
 

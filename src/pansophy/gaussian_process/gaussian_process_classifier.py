@@ -16,7 +16,6 @@ Shapes    X (n, d)   y (n,)   theta (p,)
 Refs      [Rasmussen2006] ch. 3, 5
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -29,13 +28,10 @@ from ..base import Classifier
 from ..core.random import make_rng, spawn_rngs
 from ..core.threads import limit_threads
 from ..kernels import RBF, AbstractKernel, Constant, Matern
-from ..params import Count, Flag, Jobs, Natural, ParameterError, Positive
+from ..params import Count, Flag, Jobs, ParameterError
 from ..persist.saved_state import FloatArray, IntArray, saved_state
-from ..typing import Seed
 from .abstract_gaussian_process import (
     AbstractGaussianProcess,
-    ProcessKernel,
-    SolverParameter,
     column_spreads,
     evidence_at,
     fit_process,
@@ -130,18 +126,11 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
     array([[0.5, 0.5]])
     """
 
-    kernel: ProcessKernel = None
     _: KW_ONLY
-    optimizer: Literal["fmin_l_bfgs_b"] | Callable | None = "fmin_l_bfgs_b"
-    n_restarts_optimizer: Natural = 0
     max_iter_predict: Count = 100
     warm_start: Flag = False
-    copy_X_train: Flag = True
-    random_state: Seed = None
     multi_class: Literal["one_vs_rest", "one_vs_one", "softmax"] = "one_vs_rest"
     n_jobs: Jobs = None
-    prior: Literal["auto"] | Positive | None = "auto"
-    solver: SolverParameter = "auto"
 
     _tensors = False
 

@@ -23,9 +23,8 @@ Shapes    X (n, d)   y (n,) or (n, t)   theta (p,)
 Refs      [Rasmussen2006] ch. 2, 5
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -39,13 +38,10 @@ from ..kernels import RBF, AbstractKernel, Constant, Matern, White
 from ..kernels.base import white_difference
 from ..links import identity
 from ..losses import Loss
-from ..params import Count, Flag, Natural, ParameterError, ParameterRule, Positive
+from ..params import Count, Flag, ParameterError, ParameterRule
 from ..persist.saved_state import IntArray, saved_state
-from ..typing import Seed
 from .abstract_gaussian_process import (
     AbstractGaussianProcess,
-    ProcessKernel,
-    SolverParameter,
     column_spreads,
     evidence_at,
     fit_process,
@@ -192,16 +188,10 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
     (array([0.574548]), array([0.082395]))
     """
 
-    kernel: ProcessKernel = None
+    _: KW_ONLY
     alpha: NoiseVariances = NO_NOISE
-    optimizer: Literal["fmin_l_bfgs_b"] | Callable | None = "fmin_l_bfgs_b"
-    n_restarts_optimizer: Natural = 0
     normalize_y: Flag = False
-    copy_X_train: Flag = True
     n_targets: Count | None = None
-    random_state: Seed = None
-    solver: SolverParameter = "auto"
-    prior: Literal["auto"] | Positive | None = "auto"
     likelihood: LikelihoodParameter = "normal"
 
     def fit(self, X, y):

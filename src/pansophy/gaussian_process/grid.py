@@ -171,7 +171,7 @@ def find_grid(X, groups) -> Grid | None:
     return Grid(list(groups), points, places)
 
 
-def column_groups(factors, d) -> list[tuple] | None:
+def separable_column_groups(factors, d) -> list[tuple] | None:
     """Axes: groups of columns that no two factors share but as a whole."""
     groups: list[set] = []
     for factor in factors:
@@ -244,7 +244,7 @@ def grid_structure(kernel, X):
     separable = separable_kernel(kernel, d)
     if separable is None:
         return None, "the kernel is not a product of kernels of single columns"
-    groups = column_groups(separable.factors, d)
+    groups = separable_column_groups(separable.factors, d)
     if groups is None:
         return None, "the kernel does not see every column"
     grid = find_grid(X, groups)
@@ -335,7 +335,7 @@ def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     return MarginalLikelihood(value, slope)
 
 
-class GridPosterior(NamedTuple):
+class KroneckerPosterior(NamedTuple):
     """A Gaussian process given values on a grid, eq. (4)."""
 
     kernel: Any
@@ -387,8 +387,8 @@ class GridPosterior(NamedTuple):
         return self.kernel(X) - (V / system.values.ravel()) @ V.T
 
 
-def grid_posterior(kernel, data) -> GridPosterior:
+def grid_posterior(kernel, data) -> KroneckerPosterior:
     """Condition on values on a grid."""
     system = grid_system(kernel, data)
     A = system.unfold(system.solve(system.fold(data.Y)))
-    return GridPosterior(kernel, data.X, A, float(data.noise[0]), system.jitter)
+    return KroneckerPosterior(kernel, data.X, A, float(data.noise[0]), system.jitter)

@@ -201,13 +201,13 @@ class LaplaceState(NamedTuple):
     value: float  # eq. (2)
 
 
-def log_joint(likelihood, y, a, f) -> float:
+def log_latent_posterior(likelihood, y, a, f) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(np.sum(likelihood.log_prob(y, f))) - 0.5 * float(np.sum(a * f))
     return value if np.isfinite(value) else -np.inf
 
 
-def newton_direction(likelihood, K, y, a, f, *, positive):
+def mode_newton_direction(likelihood, K, y, a, f, *, positive):
     """a of eq. (1) less the present one; None if there is none."""
     system = curvature_system(likelihood, K, y, f, positive=positive)
     if system is None:
@@ -226,11 +226,11 @@ def find_mode(K, y, likelihood, *, f=None, n_latent=1, max_iter=100) -> LaplaceS
         # K^-1 f is not at hand: the gradient at f is close to it near a mode
         a = likelihood.gradient(y, f)
     f = K @ a
-    objective = log_joint(likelihood, y, a, f)
+    objective = log_latent_posterior(likelihood, y, a, f)
     for _ in range(max_iter):
         moved = None
         for positive in (False, True):
-            step = newton_direction(likelihood, K, y, a, f, positive=positive)
+            step = mode_newton_direction(likelihood, K, y, a, f, positive=positive)
             if step is None:
                 continue
             moved = take_step(likelihood, K, y, a, f, step, objective)
@@ -261,7 +261,7 @@ def take_step(likelihood, K, y, a, f, step, before) -> NewtonStep | None:
     size = 1.0
     for _ in range(HALVINGS):
         a_new, f_new = a + size * step, f + size * moved
-        objective = log_joint(likelihood, y, a_new, f_new)
+        objective = log_latent_posterior(likelihood, y, a_new, f_new)
         if objective >= before - ROUNDING * abs(before):
             return NewtonStep(a_new, f_new, objective)
         size *= 0.5

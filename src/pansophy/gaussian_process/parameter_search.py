@@ -40,7 +40,7 @@ OWN_STEPS = 100  # most iterations where the solver has parameters of its own
 
 
 @dataclass(frozen=True)
-class ParameterVector:
+class HyperparameterVector:
     """The vector x of eq. (1) for a kernel, a likelihood and a solver."""
 
     family: KernelFamily
@@ -70,8 +70,8 @@ class ParameterVector:
         free = np.tile([-np.inf, np.inf], (len(self.own), 1))
         return np.concatenate([self.family.limits(), wide, free])
 
-    def with_own(self, own) -> "ParameterVector":
-        return ParameterVector(self.family, self.likelihood, own)
+    def with_own(self, own) -> "HyperparameterVector":
+        return HyperparameterVector(self.family, self.likelihood, own)
 
     def evidence(self, solver, data: GPData):
         """The function (x, gradient) -> log p(y) and its gradient."""
@@ -116,7 +116,7 @@ class LogNormalPrior:
         return x
 
 
-def parameter_prior(vector: ParameterVector, sd) -> LogNormalPrior:
+def parameter_prior(vector: HyperparameterVector, sd) -> LogNormalPrior:
     """The prior of x: "auto" is weak, or none for theta where there are bounds."""
     family = vector.family
     if sd == "auto":
@@ -315,7 +315,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
     options : SearchOptions
     rng : Generator
     """
-    vector = ParameterVector(family, data.likelihood)
+    vector = HyperparameterVector(family, data.likelihood)
     if options.optimizer is None or not len(vector.start):
         own = solver.start(family.at(family.theta), data, rng)
         return FoundParameters(family.theta, data.likelihood, own, None, 0)

@@ -29,7 +29,7 @@ import numpy as np
 from ..core.arrays import is_foreign
 from ..core.linalg import GRADES
 from ..params import ParameterError, check_count
-from .chain import chain_evidence, chain_posterior, chain_terms
+from .chain import chain_posterior, chain_terms, markov_chain_evidence
 from .exact import (
     NOTHING,
     ExactPosterior,
@@ -154,7 +154,7 @@ class ChainSolver(AbstractSolver):
 
     def evidence(self, kernel, data, own=NOTHING, *, gradient=True):
         require_one_column(data)
-        return chain_evidence(kernel, data, gradient=gradient)
+        return markov_chain_evidence(kernel, data, gradient=gradient)
 
     def condition(self, kernel, data, rng, own=NOTHING):
         require_one_column(data)

@@ -302,7 +302,7 @@ def variational_evidence(kernel, data: GPData, Z, t, *, gradient=True):
     return MarginalLikelihood(bound, *slopes), q
 
 
-class VariationalPosterior(NamedTuple):
+class SparseVariationalPosterior(NamedTuple):
     """The latent processes at new rows, eq. (1)."""
 
     kernel: Any
@@ -347,10 +347,10 @@ class VariationalPosterior(NamedTuple):
         return self.kernel(X) - A.T @ A + V.T @ V
 
 
-def variational_posterior(kernel, Z, q: NaturalNormal) -> VariationalPosterior:
+def variational_posterior(kernel, Z, q: NaturalNormal) -> SparseVariationalPosterior:
     system = variational_system(kernel, Z)
     factors, means = q.factors()
-    return VariationalPosterior(
+    return SparseVariationalPosterior(
         kernel,
         np.array(Z),
         np.stack(means),

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..core._scalar import popcount
 from ..core.compiled import FASTMATH, compiled
 
 
@@ -15,16 +16,6 @@ def pack_states(column, bits):
         c = column[i]
         if c >= 0:
             bits[c, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-
-
-@compiled
-def popcount(v):
-    """The number of ones in a word; LLVM compiles this pattern to one instruction."""
-    v = v - ((v >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    low = np.uint64(0x3333333333333333)
-    v = (v & low) + ((v >> np.uint64(2)) & low)
-    v = (v + (v >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (v * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @compiled

@@ -23,7 +23,7 @@ from ..graphs.spanning_trees import minimum_spanning_tree
 from .contingency_tables import ContingencyTables, for_each_item, g_statistics
 from .structure_learning import network_from_counts
 from .table_encoding import (
-    drop_zero_weight_rows,
+    drop_zero_weight_codes,
     encode_table,
     reject_continuous_columns,
 )
@@ -106,7 +106,7 @@ def chow_liu(
     reject_continuous_columns(data, "chow_liu")
     codes, space = encode_table(data)
     w = check_sample_weight(sample_weight, len(codes))
-    codes, space, w = drop_zero_weight_rows(codes, space, w)
+    codes, space, w = drop_zero_weight_codes(codes, space, w)
     counts = ContingencyTables(codes, space.sizes, w)
     first = 0 if root is None else space.number(root)
     parents = maximum_spanning_parents(mutual_information_matrix(counts), first)

@@ -228,7 +228,7 @@ def missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPatt
     for group, parts in rows_of_group.items():
         which = np.concatenate(parts)
         merged = merge_equal_rows(rows[which], w[which], group, parents, sizes)
-        patterns += split_into_blocks(*merged, group, parents, sizes)
+        patterns += missing_pattern_blocks(*merged, group, parents, sizes)
     return patterns
 
 
@@ -267,7 +267,9 @@ def merge_equal_rows(rows, weight, group, parents, sizes):
     return rows[first], np.bincount(which.ravel(), weight, len(first))
 
 
-def split_into_blocks(rows, weight, missing, parents, sizes) -> list[MissingPattern]:
+def missing_pattern_blocks(
+    rows, weight, missing, parents, sizes
+) -> list[MissingPattern]:
     """A group in blocks of rows with at most MAX_BUCKET_CELLS cells in a bucket."""
     hidden = {int(v) for v in missing}
     touched = [j for j, f in enumerate(node_families(parents)) if hidden & set(f)]

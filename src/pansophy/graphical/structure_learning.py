@@ -19,7 +19,7 @@ from .parameter_learning import estimate_tables, node_families
 from .table_encoding import (
     columns_are_continuous,
     continuous_columns,
-    drop_zero_weight_rows,
+    drop_zero_weight_codes,
     encode_table,
 )
 
@@ -52,7 +52,7 @@ def read_training_table(model, data, weights, *, gaussian: bool | None, hint="")
             "use: fill the values in or leave those rows out."
         )
     w = check_sample_weight(weights, len(X))
-    return (X, space, w) if gaussian else drop_zero_weight_rows(X, space, w)
+    return (X, space, w) if gaussian else drop_zero_weight_codes(X, space, w)
 
 
 def network_from_counts(

@@ -36,7 +36,7 @@ from ..distributions.normal import moments
 from . import _contingency_tables as loops
 from .contingency_tables import ContingencyTables
 from .dags import parse_parents
-from .table_encoding import continuous_columns, drop_zero_weight_rows, encode_table
+from .table_encoding import continuous_columns, drop_zero_weight_codes, encode_table
 
 DISCRETE_SCORES = ("bic", "aic", "bdeu", "k2", "log_likelihood")
 MIN_SPARSE_CELLS = 1 << 20  # from which only occurring cells are counted
@@ -207,7 +207,7 @@ def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=
             "scores cannot use: fill them in or leave those rows out."
         )
     w = check_sample_weight(weights, len(codes))
-    codes, space, w = drop_zero_weight_rows(codes, space, w)
+    codes, space, w = drop_zero_weight_codes(codes, space, w)
     counts = ContingencyTables(codes, space.sizes, w)
     return DiscreteFamilyScores(counts, kind, equivalent_size), space
 

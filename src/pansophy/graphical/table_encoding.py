@@ -292,7 +292,7 @@ def codes_among_states(codes, labels, states, name):
     return codes if unchanged else position_of[codes]
 
 
-def drop_zero_weight_rows(codes, space: VariableSpace, weights):
+def drop_zero_weight_codes(codes, space: VariableSpace, weights):
     """Codes, space and weights without rows of weight 0 and states of only these."""
     if weights is None or (weights > 0).all():
         return codes, space, weights

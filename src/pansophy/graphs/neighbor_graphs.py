@@ -61,7 +61,9 @@ def knn_graph(
     """
     check_edge_mode(mode)
     index = (
-        build_index(as_float_rows(X), metric=metric, p=p) if index is None else index
+        build_index(contiguous_floats(X), metric=metric, p=p)
+        if index is None
+        else index
     )
     n = len(X)
     n_self = int(bool(include_self))
@@ -92,7 +94,9 @@ def radius_graph(
     """
     check_edge_mode(mode)
     index = (
-        build_index(as_float_rows(X), metric=metric, p=p) if index is None else index
+        build_index(contiguous_floats(X), metric=metric, p=p)
+        if index is None
+        else index
     )
     n = len(X)
     counts = []
@@ -184,7 +188,7 @@ def assemble_csr(counts, neighbors, lengths, n, mode):
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
-def as_float_rows(X):
+def contiguous_floats(X):
     """X as a C-ordered float matrix."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

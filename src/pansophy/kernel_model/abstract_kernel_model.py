@@ -7,6 +7,7 @@ and other objects take lists of them.
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..kernels import KERNEL_NAMES, AbstractKernel, get_kernel
 from ..kernels.base import object_rows
 from ..kernels.given import refuse_asymmetric
 from ..kernels.lookup import is_sklearn_kernel
-from ..params import ParameterRule
+from ..params import NonNegative, Number, ParameterRule
 from ..persist.saved_state import AnyArray, saved_state
 
 SPARSE = {"accept_sparse": "csr"}
@@ -44,8 +45,15 @@ KernelParameter = Annotated[
 
 
 @saved_state(X_fit_=AnyArray("rows", ...))  # numbers, or strings and other objects
+@dataclass(eq=False, repr=False)
 class AbstractKernelModel(Estimator):
-    """A model of kernel values; fields `kernel`, `gamma`, `degree`, `coef0`."""
+    """Parameters and helpers of the kernel models; `KernelRidge` describes them."""
+
+    _: KW_ONLY
+    kernel: KernelParameter = "rbf"
+    gamma: NonNegative | None = None
+    degree: NonNegative = 3
+    coef0: Number = 0.0
 
     _tensors = False
     _symmetric = True  # whether a precomputed kernel must be

@@ -35,7 +35,7 @@ from scipy import sparse
 from ..base import Classifier
 from ..kernels import AbstractKernel, Asymmetric
 from ..kernels.lookup import is_sklearn_kernel
-from ..params import NonNegative, Number, ParameterRule, Positive
+from ..params import ParameterRule, Positive
 from ..persist.saved_state import NumberArray, saved_state
 from .abstract_kernel_model import AbstractKernelModel, is_kernel_parameter
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
@@ -85,10 +85,8 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
     kernel : str, kernel, `Asymmetric` or function, default="rbf"
         A function of two rows, or of two arrays of rows, need not be symmetric. With
         "precomputed", X is k(x, x_i) and new rows are judged by eq. (2) alone.
-    gamma : float or None, default=None
-        Of a kernel by name; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of a kernel by name.
+    gamma, degree, coef0
+        As for `KernelRidge`; the defaults are None, 3 and 0.
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
 
@@ -119,9 +117,6 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
     C: Positive = 1.0
     _: KW_ONLY
     kernel: AsymmetricParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     class_weight: dict | Literal["balanced"] | None = None
 
     def _make_kernel(self, X) -> Any:

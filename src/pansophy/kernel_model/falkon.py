@@ -19,7 +19,7 @@ Refs      [Rudi2017]; [MarteauFerey2019]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from ..params import (
     Count,
     Flag,
     NonNegative,
-    Number,
     ParameterError,
     ParameterRule,
     Positive,
@@ -40,7 +39,7 @@ from ..params import (
 )
 from ..persist.saved_state import NumberArray, saved_state
 from ..typing import Seed
-from .abstract_kernel_model import AbstractKernelModel, KernelParameter
+from .abstract_kernel_model import AbstractKernelModel
 from .feature_newton import (
     SmoothProblem,
     fit_smooth_loss,
@@ -89,8 +88,18 @@ def check_targets(loss, y):
         )
 
 
+@dataclass(eq=False, repr=False)
 class AbstractFalkon(AbstractKernelModel):
     """Centres, features and the expansion: what both models share."""
+
+    alpha: Positive = 1.0
+    _: KW_ONLY
+    n_components: Count = 1000
+    fit_intercept: Flag = True
+    max_iter: Count = 200
+    tol: NonNegative = 1e-8
+    random_state: Seed = None
+    verbose: Verbosity = 0
 
     def _check_rows(self, X, y, sample_weight, y_kind):
         if self._precomputed:
@@ -101,10 +110,9 @@ class AbstractFalkon(AbstractKernelModel):
         return self._check_kernel_data(X, y, sample_weight, y_kind)
 
     def _features(self, X, w):
-        model: Any = self
         live = np.arange(X.shape[0]) if w is None else np.flatnonzero(w > 0)
-        rng = make_rng(model.random_state)
-        m = min(model.n_components, len(live))
+        rng = make_rng(self.random_state)
+        m = min(self.n_components, len(live))
         centers = live if m == len(live) else np.sort(rng.choice(live, m, False))
         return nystroem_features(self.kernel_, X, centers)
 
@@ -118,12 +126,11 @@ class AbstractFalkon(AbstractKernelModel):
         return self._expansion(self._check_new_rows(X), self.dual_coef_)
 
     def _newton(self, X, y, problem):
-        model: Any = self
         return self._run_driver(
             lambda task: fit_smooth_loss(
-                problem, max_iter=model.max_iter, tol=model.tol, task=task
+                problem, max_iter=self.max_iter, tol=self.tol, task=task
             ),
-            total=model.max_iter,
+            total=self.max_iter,
             X=X,
             y=y,
         )
@@ -140,12 +147,9 @@ class FalkonRegressor(Regressor, AbstractFalkon):
         Penalty, above 0; that of `KernelRidge` for the squared error.
     n_components : int, default=1000
         m, the centres drawn.
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`, without "precomputed".
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    kernel, gamma, degree, coef0
+        As for `KernelRidge`, without "precomputed"; the defaults are "rbf", None, 3
+        and 0.
     loss : str or Loss, default="squared_error"
         A smooth loss of `pansophy.losses`: "huber", "poisson", "gamma", ...
     fit_intercept : bool, default=True
@@ -181,19 +185,8 @@ class FalkonRegressor(Regressor, AbstractFalkon):
     True
     """
 
-    alpha: Positive = 1.0
     _: KW_ONLY
-    n_components: Count = 1000
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     loss: LossParameter = "squared_error"
-    fit_intercept: Flag = True
-    max_iter: Count = 200
-    tol: NonNegative = 1e-8
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) over sums of kernels at the centres."""
@@ -295,22 +288,12 @@ class FalkonClassifier(Classifier, AbstractFalkon):
     True
     """
 
-    alpha: Positive = 1.0
     _: KW_ONLY
-    n_components: Count = 1000
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     loss: Literal["logistic", "squared_hinge", "modified_huber", "squared_error"] = (
         "logistic"
     )
-    fit_intercept: Flag = True
     class_weight: dict | Literal["balanced"] | None = None
-    max_iter: Count = 200
     tol: NonNegative = 1e-10
-    random_state: Seed = None
-    verbose: Verbosity = 0
 
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) over sums of kernels at the centres."""

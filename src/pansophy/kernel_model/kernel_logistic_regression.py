@@ -24,9 +24,9 @@ from ..base import Classifier
 from ..core.numerics import sigmoid
 from ..core.numerics import softmax as probabilities
 from ..losses import logistic, softmax
-from ..params import Count, Flag, NonNegative, Number, Positive, Verbosity
+from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..persist.saved_state import NumberArray, saved_state
-from .abstract_kernel_model import AbstractKernelModel, KernelParameter
+from .abstract_kernel_model import AbstractKernelModel
 from .feature_newton import SmoothProblem, dense_features, fit_smooth_loss
 from .kernel_classes import encode_classes, labels_from_scores
 
@@ -40,12 +40,8 @@ class KernelLogisticRegression(Classifier, AbstractKernelModel):
     ----------
     C : float, default=1.0
         Weight of the loss against the penalty.
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`.
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    kernel, gamma, degree, coef0
+        As for `KernelRidge`; the defaults are "rbf", None, 3 and 0.
     fit_intercept : bool, default=True
     class_weight : dict, "balanced" or None
         Factors on the weights of the classes.
@@ -82,10 +78,6 @@ class KernelLogisticRegression(Classifier, AbstractKernelModel):
 
     C: Positive = 1.0
     _: KW_ONLY
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     fit_intercept: Flag = True
     class_weight: dict | Literal["balanced"] | None = None
     max_iter: Count = 100

@@ -25,10 +25,10 @@ import numpy as np
 from ..base import Classifier
 from ..core.random import make_rng
 from ..optim.mistake_driven import until_clean
-from ..params import Count, Flag, NonNegative, Number, Positive, Verbosity
+from ..params import Count, Flag, Positive, Verbosity
 from ..persist.saved_state import IntArray, NumberArray, saved_state
 from ..typing import Seed
-from .abstract_kernel_model import AbstractKernelModel, KernelParameter
+from .abstract_kernel_model import AbstractKernelModel
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
 
 
@@ -68,12 +68,8 @@ class KernelPerceptron(Classifier, AbstractKernelModel):
 
     Parameters
     ----------
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`.
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    kernel, gamma, degree, coef0
+        As for `KernelRidge`; the defaults are "rbf", None, 3 and 0.
     eta0 : float, default=1.0
         eta; it scales f and changes no prediction.
     max_iter : int, default=1000
@@ -112,10 +108,6 @@ class KernelPerceptron(Classifier, AbstractKernelModel):
     """
 
     _: KW_ONLY
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     eta0: Positive = 1.0
     max_iter: Count = 1000
     shuffle: Flag = False

@@ -30,9 +30,9 @@ import numpy as np
 
 from ..base import Classifier, Regressor
 from ..core.mixed_precision import solve_shifted
-from ..params import NonNegative, Number, Positive
+from ..params import Positive
 from ..persist.saved_state import NumberArray, saved_state
-from .abstract_kernel_model import AbstractKernelModel, KernelParameter
+from .abstract_kernel_model import AbstractKernelModel
 from .kernel_classes import encode_classes, labels_from_scores, signs_against_rest
 
 
@@ -74,12 +74,8 @@ class LSSVMRegressor(Regressor, AbstractKernelModel):
     ----------
     C : float, default=1.0
         Cost of the squared errors.
-    kernel : str, kernel or function, default="rbf"
-        As for `KernelRidge`.
-    gamma : float or None, default=None
-        Of the kernel; None is 1 / d.
-    degree, coef0 : float, default=3 and 0
-        Of the kernel.
+    kernel, gamma, degree, coef0
+        As for `KernelRidge`; the defaults are "rbf", None, 3 and 0.
 
     Attributes
     ----------
@@ -102,11 +98,6 @@ class LSSVMRegressor(Regressor, AbstractKernelModel):
     """
 
     C: Positive = 1.0
-    _: KW_ONLY
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
 
     def fit(self, X, y, sample_weight=None):
         """Solve eq. (2) for targets y."""
@@ -161,10 +152,6 @@ class LSSVMClassifier(Classifier, AbstractKernelModel):
 
     C: Positive = 1.0
     _: KW_ONLY
-    kernel: KernelParameter = "rbf"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
-    coef0: Number = 0.0
     class_weight: dict | Literal["balanced"] | None = None
 
     def fit(self, X, y, sample_weight=None):

@@ -209,8 +209,6 @@ class KernelRidge(Regressor, AbstractKernelModel):
     alpha: NonNegative | Penalties = 1
     _: KW_ONLY
     kernel: KernelParameter = "linear"
-    gamma: NonNegative | None = None
-    degree: NonNegative = 3
     coef0: Number = 1
     kernel_params: dict | None = None
     solver: Literal["auto", "cholesky", "cg", "descent"] = "auto"

@@ -42,6 +42,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -443,28 +444,43 @@ def symmetric_gram_matrix(kernel, X, *, mirrored=True):
     """k(X, X): the lower half by tiles, mirrored unless that is not needed."""
     n = int(X.shape[0])
     if is_foreign(X):
-        xp = namespace(X)
-        K = map_tiles(kernel.block, X, X)
-        K = 0.5 * (K + xp.matrix_transpose(K))
-        on = xp.eye(n, dtype=xp.bool, device=X.device)
-        return xp.where(on, kernel.diag(X)[:, None], K)
+        return symmetric_gram_tensor(kernel, X)
     K = (np.empty if mirrored else np.zeros)((n, n), block_dtype(X))
-
-    def fill(rows):
-        for columns in block_slices(rows.stop, TILE):
-            part = kernel.block(X[rows], X[columns])
-            K[rows, columns] = part
-            if mirrored:
-                K[columns, rows] = part.T
-        square = K[rows, rows]
-        square[...] = 0.5 * (square + square.T)
-
+    fill = partial(fill_gram_rows, kernel, X, K, TILE, mirrored)
     for _ in threads.run_tasks(
-        ((lambda r=r: fill(r)) for r in block_slices(n, TILE)), blas=True
+        (partial(fill, r) for r in block_slices(n, TILE)), blas=True
     ):
         pass
     K.flat[:: n + 1] = kernel.diag(X)
     return K
+
+
+def symmetric_gram_tensor(kernel, X):
+    """k(X, X) on the device of X."""
+    xp = namespace(X)
+    n = int(X.shape[0])
+    K = xp.empty((n, n), dtype=X.dtype, device=device(X))
+    tile = max(1, int(ON_DEVICE**0.5))
+    for rows in block_slices(n, tile):
+        fill_gram_rows(kernel, X, K, tile, True, rows)
+    if is_torch(K):
+        K.diagonal().copy_(kernel.diag(X))
+        return K
+    on = xp.eye(n, dtype=xp.bool, device=device(X))
+    return xp.where(on, kernel.diag(X)[:, None], K)
+
+
+def fill_gram_rows(kernel, X, K, tile, mirrored, rows):
+    """Write k(x, z) for some rows x and the rows z up to them, and its mirror image."""
+    transpose = namespace(K).matrix_transpose
+    x = row_slice(X, rows)
+    for columns in block_slices(rows.start, tile):
+        part = kernel.block(x, row_slice(X, columns))
+        K[rows, columns] = part
+        if mirrored:
+            K[columns, rows] = transpose(part)
+    square = kernel.block(x, x)
+    K[rows, rows] = 0.5 * (square + transpose(square))
 
 
 def warn_if_indefinite(kernel, K):
@@ -515,7 +531,8 @@ def exponential_product(A, B, V):
     xp = namespace(A)
     n, m = int(A.shape[0]), int(B.shape[0])
     entries = CACHED_TILE // (xp.finfo(A.dtype).bits // 8)
-    height = min(n, max(1, int(entries**0.5)))
+    width = min(m, max(1, int(entries**0.5)))
+    height = min(n, max(1, entries // width))
     out = xp.zeros((n, V.shape[1]), dtype=A.dtype, device=device(A))
     columns = block_slices(m, max(1, entries // height))
     for rows in block_slices(n, height):

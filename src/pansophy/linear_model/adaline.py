@@ -44,7 +44,7 @@ from .base import (
     check_warm_start,
     encode_two_or_more_classes,
 )
-from .sgd import require_in_memory
+from .sgd import arrays_in_memory
 
 MAX_HESSIAN_COLUMNS = 500  # columns up to which H is made
 
@@ -222,7 +222,7 @@ class Adaline(AbstractLinearClassifier):
         X, y, v = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
-        X, y, v = require_in_memory(self, X, y, v)
+        X, y, v = arrays_in_memory(self, X, y, v)
         classes, codes = encode_two_or_more_classes(y)
         k = len(classes)
         dtype = X.dtype

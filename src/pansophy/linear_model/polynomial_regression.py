@@ -49,7 +49,7 @@ def polynomial_terms(Z, powers):
     return out
 
 
-def leave_one_out_errors(A, y, w, widths):
+def leave_one_out_mse(A, y, w, widths):
     """Eqs (2) and (3) for the first `widths` columns of A, from one QR."""
     root = np.sqrt(w)
     A = A * root[:, None]
@@ -183,7 +183,7 @@ class PolynomialRegression(Regressor, AbstractLinearEstimator):
         P = polynomial_powers(Z.shape[1], top, interactions=self.interactions)
         A = polynomial_terms(Z, P)
         if self.cv is None:
-            errors = leave_one_out_errors(A, y, w, widths)
+            errors = leave_one_out_mse(A, y, w, widths)
         else:
             splits = check_cv(self.cv, y).split(Z, y)
             errors = cross_validation_errors(A, y, w, widths, splits)

@@ -350,7 +350,7 @@ def averaged_coefficients(W, memory: SGDMemory):
     return mean.astype(W.dtype), scalars[:, INTERCEPT_SUM] / count[:, 0]
 
 
-def require_in_memory(model, X, *aligned):
+def arrays_in_memory(model, X, *aligned):
     """X and the arrays aligned to it as NumPy or CSR; tables on disk are refused."""
     if isinstance(X, DatasetRows):
         raise TypeError(
@@ -517,7 +517,7 @@ class AbstractSGD(AbstractLinearEstimator):
         X = self._check_new_data(X, accept_sparse="csr")
         if not sp.issparse(self.coef_):
             return raw_prediction(self, X)
-        (X,) = require_in_memory(self, X)
+        (X,) = arrays_in_memory(self, X)
         F = X @ self.coef_.T
         return (F.toarray() if sp.issparse(F) else np.asarray(F)) + self.intercept_
 

@@ -39,7 +39,7 @@ from ..params import (
 from ..typing import Seed
 from . import sgd
 from .base import AbstractLinearClassifier, encode_two_or_more_classes
-from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
+from .sgd import AbstractSGD, arrays_in_memory, check_stream_chunk
 
 LOSS_ALIASES = {
     "log_loss": "logistic",
@@ -130,7 +130,7 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="class", accept_sparse="csr"
         )
-        X, y, w = require_in_memory(self, X, y, w)
+        X, y, w = arrays_in_memory(self, X, y, w)
         classes, codes = encode_two_or_more_classes(y)
         k = len(classes)
         W, b = self._start(X, 1 if k == 2 else k, coef_init, intercept_init)
@@ -142,7 +142,7 @@ class AbstractSGDClassifier(AbstractLinearClassifier, AbstractSGD):
         """One pass over rows X; `classes` lists all labels, at the first call."""
         first = not hasattr(self, "classes_")
         X, y, w = check_stream_chunk(self, X, y, sample_weight, "class", first)
-        X, y, w = require_in_memory(self, X, y, w)
+        X, y, w = arrays_in_memory(self, X, y, w)
         self._check_stream(classes, first)
         codes = codes_of_known_classes(y, self.classes_)
         rule = self._rule()

@@ -29,7 +29,7 @@ from ..params import (
 )
 from ..typing import Seed
 from . import sgd
-from .sgd import AbstractSGD, check_stream_chunk, require_in_memory
+from .sgd import AbstractSGD, arrays_in_memory, check_stream_chunk
 from .sgd_classifier import EPSILON, loss_by_name, loss_table, sgd_rule_of
 
 RegressionLoss = Literal[
@@ -181,7 +181,7 @@ class SGDRegressor(Regressor, AbstractSGD):
         return self
 
     def _prepared(self, X, y, w):
-        X, y, w = require_in_memory(self, X, y, w)
+        X, y, w = arrays_in_memory(self, X, y, w)
         y = np.ascontiguousarray(y, dtype=X.dtype)
         low = {"poisson": 0.0, "gamma": np.nextafter(0, 1)}.get(self.loss, -np.inf)
         if y.min() < low:

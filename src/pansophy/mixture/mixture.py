@@ -126,7 +126,9 @@ def column_groups(family, data, names) -> list[ColumnGroup]:
     for columns, kind in family:
         at = column_positions(columns, d, names)
         if kind == "categorical":  # one column each; the others take several
-            top = lambda X, *_, at=at: arrays.to_numpy(take_columns(X, at)).max(0)[None]
+            top = lambda X, *_, at=at: arrays.to_numpy(arrays.take_columns(X, at)).max(
+                0
+            )[None]
             most = data.map(top).max(axis=0)
             groups += [
                 ColumnGroup(at[[i]], FAMILIES[kind](np.empty((0, 1)), m=int(m) + 1))
@@ -171,19 +173,11 @@ def check_support(data, groups, names=None):
                 )
 
 
-def take_columns(X, at):
-    """Columns of X, as they are if all are wanted."""
-    if len(at) == X.shape[1] and np.array_equal(at, np.arange(len(at))):
-        return X
-    xp = arrays.namespace(X)
-    return xp.take(X, xp.asarray(at, device=arrays.device(X)), axis=1)
-
-
 def mixture_log_joint(X, p: MixtureParams):
     """log w_j prod_g p_g(x_g; theta_gj): (n, k)."""
     out = None
     for g in p.groups:
-        L = g.distribution.log_prob(take_columns(X, g.columns))
+        L = g.distribution.log_prob(arrays.take_columns(X, g.columns))
         out = L if out is None else out + arrays.asarray(L, like=out)
     return out + arrays.asarray(safe_log(p.weights), like=out)
 
@@ -192,7 +186,9 @@ def weighted_statistics(X, R, groups) -> tuple:
     """Statistics of all groups under weights R (n, k), with the weights of them."""
     R = arrays.asarray(R, like=arrays.as_float(X))
     N = arrays.namespace(R).sum(R, axis=0)
-    stats = tuple(g.distribution.stats(take_columns(X, g.columns), R) for g in groups)
+    stats = tuple(
+        g.distribution.stats(arrays.take_columns(X, g.columns), R) for g in groups
+    )
     return arrays.to_numpy(N).astype(float), stats
 
 

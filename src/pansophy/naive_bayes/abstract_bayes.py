@@ -54,7 +54,7 @@ def check_class_prior(model, name, k):
     return prior
 
 
-def class_frequencies(counts):
+def class_prior_of_counts(counts):
     """The maximum likelihood class prior of eq. (1): relative weights."""
     return counts / arrays.namespace(counts).sum(counts)
 
@@ -210,7 +210,7 @@ def class_log_prior(prior, counts, *, fit_prior=True):
         k = counts.shape[0]
         prior = np.full(k, 1 / k)
     pi = (
-        class_frequencies(counts)
+        class_prior_of_counts(counts)
         if prior is None
         else arrays.asarray(prior, like=counts)
     )

@@ -69,16 +69,6 @@ def weight_of_each_class(codes, k, w, X):
     return np.bincount(arrays.to_numpy(codes), v, minlength=k).astype(np.float64)
 
 
-def take_columns(x, columns):
-    """Some columns of a block."""
-    if columns is None:
-        return x
-    if arrays.is_foreign(x):
-        xp = arrays.namespace(x)
-        return xp.take(x, xp.asarray(columns, device=arrays.device(x)), axis=1)
-    return x[:, columns]
-
-
 def families_fit_columns(model) -> bool:
     """Whether the distributions of a loaded model are about its columns and classes."""
     if not hasattr(model, "groups_") or not hasattr(model, "distribution_"):
@@ -166,7 +156,9 @@ class AbstractNaiveBayes(AbstractBayes):
             x = self._prepare(x)
             with naming_negative_values(self):
                 return tuple(
-                    COLUMN_FAMILIES[name].statistics(take_columns(x, columns), c, k, v)
+                    COLUMN_FAMILIES[name].statistics(
+                        arrays.take_columns(x, columns), c, k, v
+                    )
                     for name, columns in groups
                 )
 
@@ -194,7 +186,9 @@ class AbstractNaiveBayes(AbstractBayes):
         def score(x):
             x = self._prepare(x)
             with naming_negative_values(self):
-                parts = [one(take_columns(x, columns)) for one, columns in scores]
+                parts = [
+                    one(arrays.take_columns(x, columns)) for one, columns in scores
+                ]
             return sum(parts[1:], parts[0])
 
         return score

@@ -18,7 +18,7 @@ from ..core.weighted import check_sample_weight
 from ..nn.numeric_embeddings import quantile_bins
 from ..params import check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
-from ..tree.input_encoding import InputEncoder, column_as_floats
+from ..tree.input_encoding import InputEncoder, numeric_column_values
 
 
 @saved_state(
@@ -88,7 +88,7 @@ def numbers_and_codes(encoder, X):
     numbers, codes = [], []
     for f, table in enumerate(encoder.tables):
         if table is None:
-            column = column_as_floats(read(f), f)
+            column = numeric_column_values(read(f), f)
             if np.isinf(column).any():
                 raise ValueError(f"Input X contains infinity in column {f}.")
             numbers.append(column)

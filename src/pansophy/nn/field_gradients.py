@@ -9,16 +9,24 @@ is the same step in reverse. With bars for derivatives of the loss,
     k_i' = h b_i y_1' + h sum_l a_li Y_l' + (outputs inside the step),
     Y_i' = (df/dy)' k_i',    y' = y_1' + sum_i Y_i'                              (2)
 
-(a prime stands for a bar). The field evaluates stages into buffers of the step, so
-that its parameters' gradients are one matrix product a layer and step, over all
-stages. Up to KEPT_BYTES the buffers are kept for the backward pass; later
-steps keep their initial state and slope and are computed anew.
+(a prime stands for a bar; if the last stage is f(y_1), then y_1 is its Y and y_1' is
+added to it). Small fields spend their time in calls, not in arithmetic, so every
+operation writes where the next one reads:
+
+- states are columns (d, n), and a stage of a layer is a matrix (m, n) of its own;
+- an input has a row of ones below it, and one of t if the field depends on time, so
+  that a layer is one product [W, b, w] [H; 1; t], and the derivatives of W, b and w
+  are one product too, over all stages of a step;
+- views of stages are made once, not at every use.
+
+Up to KEPT_BYTES the inputs of layers are kept for the backward pass; later steps keep
+their initial state and slope and are computed anew.
 
 Cost      a forward pass, a backward pass of twice its work, and at most one pass anew
 Refs      [Hairer1993] eq. (1); [Chen2018] eq. (2) as the discrete adjoint
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,14 +35,47 @@ from .activations import ACTIVATIONS
 from .ode import ODESolution, Problem, Step, dense_weights, integrate
 
 KEPT_BYTES = 1 << 28
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+
+
+class StageInputs:
+    """Inputs of every layer at the stages of a step, and views of them.
+
+    `whole[l][i]` is [H; 1; t] of layer l at stage i, `own[l][i]` is its H.
+    """
+
+    def __init__(self, sizes, time: bool, stages: int, like: Tensor):
+        n = like.shape[1]
+        self.layers, self.whole, self.own = [], [], []
+        for layer, m in enumerate(sizes):
+            extra = 2 if layer == 0 and time else 1
+            room = like.new_empty(stages, m + extra, n)
+            room[:, m] = 1.0
+            self.layers.append(room)
+            self.whole.append(room.unbind(0))
+            self.own.append(room[:, :m].unbind(0))
+        first = self.layers[0].view(stages, -1)
+        self.flat = first[:, : sizes[0] * n].unbind(0)  # own[0] as vectors
+        self.bytes = sum(x.numel() * x.element_size() for x in self.layers)
+
+
+class StageDerivatives:
+    """Derivatives of every layer's output at the stages of a step, and views."""
+
+    def __init__(self, sizes, stages: int, like: Tensor):
+        n = like.shape[1]
+        self.layers = [like.new_zeros(stages, m, n) for m in sizes]
+        self.own = [D.unbind(0) for D in self.layers]
+        self.product = [like.new_empty(m, n) for m in sizes[:-1]]
+        self.Kbar = self.layers[-1].view(stages, -1)
+        self.Kbar_rows = self.Kbar.unbind(0)
+        # of the stages' states, and of y_1 in the last row
+        self.Ybar = like.new_zeros(stages + 1, *like.shape)
+        self.Ybar_stages = self.Ybar.unbind(0)
 
 
 class MLPFieldPass:
     """A perceptron's evaluations and derivatives on columns, for one solution.
-
-    States are (d, n), and the work of s stages is in arrays (m, s, n): products of
-    this shape are several times as fast as those of rows where d is small, and the
-    columns of all stages are one matrix.
 
     tanh z = 2 sigmoid(2 z) - 1, so a perceptron of tanh is one of sigmoids with other
     weights, which takes a fraction of the time; gradients are carried back to the
@@ -49,84 +90,85 @@ class MLPFieldPass:
         self.field = field
         self.tanh = field.activation.name == "tanh"
         self.activation = ACTIVATIONS["logistic"] if self.tanh else field.activation
-        self.layers = len(field.weights)
-        self.W, self.b = [], []
+        self.time = field.time_weight is not None
+        self.n_layers = len(field.weights)
+        self.inputs = [W.shape[0] for W in field.weights]
+        self.outputs = [W.shape[1] for W in field.weights]
+        self.W, self.back = [], []  # (m_l, m_{l-1} + 1 or 2) and (m_{l-1}, m_l)
         for i, (W, b) in enumerate(zip(field.weights, field.biases)):
             into, out = self._scales(i)
-            bias = b - W.sum(0) if into == 2 else b
-            self.W.append((W * (into * out)).t().contiguous())  # (m_l, m_{l-1})
-            self.b.append(bias[:, None] * out)
-        self.w = None
-        if field.time_weight is not None:
-            self.w = field.time_weight[:, None] * self._scales(0)[1]
+            if into == 2:
+                b = b - W.sum(0)
+            self.back.append(W * (into * out))
+            columns = [self.back[-1].t(), b[:, None] * out]
+            if i == 0 and self.time:
+                columns.append(field.time_weight[:, None] * out)
+            self.W.append(torch.cat(columns, dim=1))
 
     def _scales(self, layer):
         """Factors on the input and the output of a layer for tanh by sigmoids."""
         into = 2 if self.tanh and layer > 0 else 1
-        out = 2 if self.tanh and layer < self.layers - 1 else 1
+        out = 2 if self.tanh and layer < self.n_layers - 1 else 1
         return into, out
 
-    def stage_buffers(self, stages: int, like: Tensor) -> list[Tensor]:
-        """Room for inputs H_0.. and derivatives D_1.. of every layer, and times."""
-        n = like.shape[1]
-        inputs = [W.shape[1] for W in self.W]
-        ends = [W.shape[0] for W in self.W]
-        room = [like.new_empty(m, stages, n) for m in (*inputs, *ends)]
-        return [*room, like.new_zeros(stages)]
+    def stage_inputs(self, stages: int, like: Tensor) -> StageInputs:
+        return StageInputs(self.inputs, self.time, stages, like)
 
-    def evaluate_stage(self, time: float, y, buffers, i) -> Tensor:
-        """f(time, y); what the way back needs stays in the buffers."""
-        H = buffers[0][:, i].copy_(y)
-        for layer, (W, b) in enumerate(zip(self.W, self.b)):
-            if layer == 0 and self.w is not None:
-                buffers[-1][i] = time
-                b = torch.add(b, self.w, alpha=time)
-            if layer == self.layers - 1:
-                break
-            Z = torch.addmm(b, W, H)
-            H = buffers[layer + 1][:, i].copy_(self.activation.apply_(Z))
-        return torch.addmm(b, W, H)
+    def stage_derivatives(self, stages: int, like: Tensor) -> StageDerivatives:
+        return StageDerivatives(self.outputs, stages, like)
 
-    def stage_backward(self, buffers, i, kbar) -> Tensor:
-        """(df/dy)' kbar at stage i; derivatives of the layers stay in the buffers."""
-        D = kbar
-        buffers[2 * self.layers - 1][:, i] = kbar
-        for layer in range(self.layers - 1, 0, -1):
-            G = torch.mm(self.W[layer].t(), D)
-            D = self.activation.backward(G, buffers[layer][:, i])
-            buffers[self.layers + layer - 1][:, i] = D
-        return torch.mm(self.W[0].t(), D)
+    def evaluate_stage(self, time: float, inputs: StageInputs, i, out) -> Tensor:
+        """f(time, y) into `out`, for the y that stands in `inputs.own[0][i]`."""
+        if self.time:
+            inputs.whole[0][i][-1].fill_(time)
+        last = self.n_layers - 1
+        for layer in range(last):
+            Z = inputs.own[layer + 1][i]
+            torch.mm(self.W[layer], inputs.whole[layer][i], out=Z)
+            self.activation.apply_(Z)
+        return torch.mm(self.W[last], inputs.whole[last][i], out=out)
 
-    def zero_gradients(self) -> list[list[Tensor]]:
-        """Sums of derivatives: of W', of b', of the time weight."""
-        w = [] if self.w is None else [torch.zeros_like(self.w[:, 0])]
-        zeros = lambda parts: [torch.zeros_like(p) for p in parts]
-        return [zeros(self.W), zeros([b[:, 0] for b in self.b]), w]
+    def stage_backward(self, inputs, derivatives, i, out) -> Tensor:
+        """(df/dy)' k_i' into `out`, for the k_i' that stands in `derivatives`."""
+        D = derivatives.own[-1][i]
+        for layer in range(self.n_layers - 1, 0, -1):
+            G = torch.mm(self.back[layer], D, out=derivatives.product[layer - 1])
+            D = derivatives.own[layer - 1][i]
+            H = inputs.own[layer][i]
+            if self.activation.name == "logistic":
+                sigmoid_backward(G, H, grad_input=D)
+            else:
+                D.copy_(self.activation.backward(G, H))
+        return torch.mm(self.back[0], D, out=out)
 
-    def add_gradients(self, sums, buffers, begin, end) -> None:
-        """Add the derivatives over stages begin..end-1 of a step."""
-        for layer in range(self.layers):
-            H = buffers[layer][:, begin:end].flatten(1)
-            D = buffers[self.layers + layer][:, begin:end]
-            flat = D.flatten(1)
-            sums[0][layer].addmm_(flat, H.t())
-            sums[1][layer].add_(flat.sum(1))
-        if self.w is not None:
-            D = buffers[self.layers][:, begin:end].sum(2)
-            sums[2][0].addmv_(D, buffers[-1][begin:end])
+    def zero_gradients(self) -> list[Tensor]:
+        """Sums of derivatives of [W, b, w]', the smaller side first."""
+        return [W.new_zeros(min(W.shape), max(W.shape)) for W in self.W]
+
+    def add_gradients(self, sums, inputs, derivatives, begin) -> None:
+        """Add the derivatives over the stages of a step from `begin` on."""
+        for layer, total in enumerate(sums):
+            H = inputs.layers[layer][begin:]
+            D = derivatives.layers[layer][begin:]
+            small, large = (D, H) if D.shape[1] <= H.shape[1] else (H, D)
+            total += torch.bmm(small, large.transpose(1, 2)).sum(0)
 
     def parameter_gradients(self, sums) -> list[Tensor]:
         """Derivatives in the field's own parameters, in their order."""
         found = {}
-        for layer, (W, b) in enumerate(zip(*sums[:2])):
+        for layer, (G, m) in enumerate(zip(sums, self.inputs)):
             into, out = self._scales(layer)
-            G = W.t() * into
+            if self.W[layer].shape == G.shape:
+                G = G.t()
+            if out == 2:
+                G = G * out
+            W, b = G[:m], G[m]
             if into == 2:
-                G = G - b
-            found[f"weights.{layer}"] = G * out
-            found[f"biases.{layer}"] = b * out
-        if self.w is not None:
-            found["time_weight"] = sums[2][0] * self._scales(0)[1]
+                W = W * into - b
+            found[f"weights.{layer}"] = W
+            found[f"biases.{layer}"] = b
+            if layer == 0 and self.time:
+                found["time_weight"] = G[m + 1]
         return [found[name] for name, _ in self.field.named_parameters()]
 
 
@@ -136,10 +178,10 @@ class StepRecord(NamedTuple):
     time: float
     length: float
     y: Tensor
-    slope: Tensor | None  # the first stage, if it came from the step before
+    slope: Tensor | None  # the first stage, if it was there before the step
+    begin: int  # the first stage that was evaluated in the step's own inputs
     inside: list  # (weights of the stages or None for y_1, index of the output)
-    buffers: Any  # of the field; None: compute anew
-    K: Tensor | None  # (s, d n)
+    inputs: StageInputs | None  # None: compute anew
 
 
 class PlainClock:
@@ -152,69 +194,86 @@ class PlainClock:
 
 
 class FieldStepper:
-    """Steps of a field in buffers of its own; see `ode.AutogradStepper`."""
+    """Steps of a field in workspaces of its own; see `ode.AutogradStepper`."""
 
     clock = PlainClock()
 
     def __init__(self, problem: Problem, y0, keep: bool):
         self.field = problem.f.manual_pass()
         self.table, self.control = problem.table, problem.control
-        own = lambda a: torch.tensor(a, dtype=y0.dtype, device=y0.device)
-        self.a, self.b = own(self.table.a), own(self.table.b)
         self.c = self.table.c.tolist()
-        self.error = own(self.table.error) if self.table.adaptive else None
+        s = self.n_stages = len(self.c)
         self.evaluations = 0
         self.kept = 0 if keep else KEPT_BYTES
         self.keep = keep
-        self.spare = None  # buffers of a rejected step
-        self.first = None  # buffers of the first evaluation
+        self.spare = None  # inputs of a step that nothing refers to
+        self.first = None  # f at the beginning, evaluated in the first step's inputs
+        rows = [*self.table.a, self.table.b]
+        if self.table.adaptive:
+            rows.append(self.table.error)
+        # coefficients a, b and those of the error; h times them; views of their rows
+        self.coefficients = y0.new_tensor([row.tolist() for row in rows])
+        self.scaled = torch.empty_like(self.coefficients)
+        self.a_rows = [self.scaled[i, :i] for i in range(s)]
+        self.b_row, *self.error_row = self.scaled[s:].unbind(0)
+        self.K = y0.new_empty(s, y0.numel())
+        self.K_rows = self.K.unbind(0)
+        self.K_stages = self.K.view(s, *y0.shape).unbind(0)
+        self.K_before = [self.K[:i].t() for i in range(s + 1)]
 
     def evaluate(self, time, y):
         """f(t, y) for the choice of the first step."""
-        self.evaluations += 1
-        buffers = self.field.stage_buffers(1, y)
-        return self.field.evaluate_stage(time, y, buffers, 0)
+        return self._evaluate_at(time, y, self.n_stages - 1)
 
     def first_slope(self, time, y):
         if not self.table.reuses_last:
             return None
-        self.evaluations += 1
-        self.first = self.field.stage_buffers(1, y)
-        return self.field.evaluate_stage(time, y, self.first, 0)
+        self.first = self._evaluate_at(time, y, 0)
+        return self.first
 
-    def stages(self, time, y, h, slope, buffers):
-        """K (s, d n) of eq. (1); the field's work stays in the buffers."""
-        s = len(self.c)
-        K = y.new_empty(s, y.numel())
+    def _evaluate_at(self, time, y, i):
+        """f(t, y) in the place of stage i of the next step."""
+        self.evaluations += 1
+        if self.spare is None:
+            self.spare = self.field.stage_inputs(self.n_stages, y)
+        self.spare.own[0][i].copy_(y)
+        return self.field.evaluate_stage(time, self.spare, i, torch.empty_like(y))
+
+    def stages(self, time, y, h, slope, inputs):
+        """Fill K (s, d n) of eq. (1); the field's work stays in `inputs`."""
+        torch.mul(self.coefficients, h, out=self.scaled)
         begin = 0
         if slope is not None:
-            K[0] = slope.view(-1)
+            self.K_stages[0].copy_(slope)
             begin = 1
-        scaled = self.a * h
         flat = y.view(-1)
-        for i in range(begin, s):
-            u = y
+        for i in range(begin, self.n_stages):
             if i:
-                u = torch.addmv(flat, K[:i].t(), scaled[i, :i]).view_as(y)
-            k = self.field.evaluate_stage(time + self.c[i] * h, u, buffers, i)
-            K[i] = k.view(-1)
-        self.evaluations += s - begin
-        return K
+                torch.addmv(flat, self.K_before[i], self.a_rows[i], out=inputs.flat[i])
+            else:
+                inputs.flat[0].copy_(flat)
+            moment = time + self.c[i] * h
+            self.field.evaluate_stage(moment, inputs, i, self.K_stages[i])
+        self.evaluations += self.n_stages - begin
 
     def step(self, time, y, h, slope, due) -> Step:
-        buffers = self.spare
-        if buffers is None:
-            buffers = self.field.stage_buffers(len(self.c), y)
-        K = self.stages(time, y, h, slope, buffers)
+        inputs = self.spare
+        if inputs is None:
+            inputs = self.field.stage_inputs(self.n_stages, y)
+        self.stages(time, y, h, slope, inputs)
         flat = y.view(-1)
-        y1 = torch.addmv(flat, K.t(), self.b * h)
+        K = self.K_before[-1]
+        if self.table.reuses_last:  # the last stage is f(y_1)
+            y1 = inputs.flat[-1].clone()
+        else:
+            y1 = torch.addmv(flat, K, self.b_row)
         ratio = 0.0
-        if self.error is not None:
-            error = torch.mv(K.t(), self.error * h)
+        if self.error_row:
+            error = torch.mv(K, self.error_row[0])
             size = torch.maximum(flat.abs(), y1.abs())
             error.div_(size.mul_(self.control.rtol).add_(self.control.atol))
             ratio = float(self.control.norm(error))
-        y1 = y1.view_as(y)
+        y1 = y1.view(y.shape)
         inside, outputs = [], []
         for s, i in due:
             theta = (s - time) / h
@@ -224,17 +283,17 @@ class FieldStepper:
                 continue
             weights = y.new_tensor(dense_weights(self.table, theta)) * h
             inside.append((weights, i))
-            outputs.append(torch.addmv(flat, K.t(), weights).view_as(y))
-        last = K[-1].view_as(y) if self.table.reuses_last else None
-        self.spare = buffers
+            outputs.append(torch.addmv(flat, K, weights).view(y.shape))
+        last = self.K_stages[-1].clone() if self.table.reuses_last else None
+        self.spare = inputs
         record = None
         if self.keep and ratio <= 1:
-            self.kept += sum(x.numel() * x.element_size() for x in buffers)
+            self.kept += inputs.bytes
             whole = self.kept <= KEPT_BYTES
+            begin = 0 if slope is None or slope is self.first else 1
             record = StepRecord(
-                time, h, y, slope, inside, buffers if whole else None,
-                K if whole else None,
-            )  # fmt: skip
+                time, h, y, slope, begin, inside, inputs if whole else None
+            )
             if whole:
                 self.spare = None
         return Step(y1, last, outputs, ratio, record)
@@ -243,6 +302,11 @@ class FieldStepper:
 def solve_by_hand(problem: Problem, y0) -> ODESolution:
     """The solution, with gradients in y0 and the field's parameters by eq. (2)."""
     columns = y0.reshape(-1, y0.shape[-1]).t().contiguous()
+    if not torch.is_grad_enabled():
+        stepper = FieldStepper(problem, columns, keep=False)
+        solution = integrate(stepper, columns, problem)[0]
+        y = solution.y.transpose(1, 2).reshape(-1, *y0.shape)
+        return solution._replace(y=y, last_state=y[-1])
     found = []
     parameters = list(problem.f.parameters())
     y = FieldSolve.apply(columns, problem, found, *parameters)
@@ -267,59 +331,79 @@ class FieldSolve(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, cotangents):
         stepper = ctx.stepper
-        field = stepper.field
-        with_last = stepper.table.reuses_last
-        gradients = field.zero_gradients()
         cotangents = cotangents.contiguous()
         # rows of times that were not reached repeat the last state
         ybar = cotangents[ctx.reached :].sum(0)
+        way_back = FieldWayBack(stepper, ybar)
         slope_bar = None
         for record in reversed(ctx.records):
-            ybar, slope_bar = step_backward(
-                stepper, record, ybar, slope_bar, cotangents, gradients
-            )
-        if with_last and slope_bar is not None:
-            ybar = ybar + field.stage_backward(stepper.first, 0, slope_bar)
-            field.add_gradients(gradients, stepper.first, 0, 1)
-        ybar = ybar + cotangents[0]
-        return ybar, None, None, *field.parameter_gradients(gradients)
+            ybar, slope_bar = way_back.step(record, ybar, slope_bar, cotangents)
+        gradients = stepper.field.parameter_gradients(way_back.sums)
+        return ybar + cotangents[0], None, None, *gradients
 
 
-def step_backward(stepper, record, ybar, slope_bar, cotangents, gradients):
-    """Eq. (2): derivatives in the step's initial state and first slope."""
-    field = stepper.field
-    h = record.length
-    buffers, K = record.buffers, record.K
-    s = len(stepper.c)
-    if buffers is None:
-        buffers = field.stage_buffers(s, record.y)
-        K = stepper.stages(record.time, record.y, h, record.slope, buffers)
-    begin = 1 if record.slope is not None else 0
-    Kbar = torch.zeros_like(K)
-    shape = record.y.shape
-    inner = torch.zeros_like(record.y)
-    for weights, i in record.inside:
-        if weights is None:
-            ybar = ybar + cotangents[i]
+class FieldWayBack:
+    """Eq. (2) for one step after the other, in workspaces of its own."""
+
+    def __init__(self, stepper: FieldStepper, like):
+        self.stepper, self.field = stepper, stepper.field
+        self.sums = self.field.zero_gradients()
+        s = stepper.n_stages
+        self.derivatives = self.field.stage_derivatives(s, like)
+        # k_i' = h (a_li of the later stages l, and b_i) times their Y_l' and y_1'
+        columns = stepper.coefficients[: s + 1].t().contiguous()  # (s, s + 1)
+        self.coefficients = columns
+        self.scaled = torch.empty_like(columns)
+        end = s if stepper.table.reuses_last else s + 1
+        Ybar = self.derivatives.Ybar.view(s + 1, -1)
+        self.later = [Ybar[i + 1 : end].t() for i in range(s)]
+        self.weights = [self.scaled[i, i + 1 : end] for i in range(s)]
+
+    def step(self, record, ybar, slope_bar, cotangents):
+        """Derivatives in the step's initial state and first slope."""
+        stepper, derivatives = self.stepper, self.derivatives
+        inputs = self._inputs(record)
+        begin = record.begin
+        Kbar = derivatives.Kbar
+        Kbar.zero_()
+        inner = None
+        for weights, i in record.inside:
+            if weights is None:
+                ybar = ybar + cotangents[i]
+            else:
+                inner = cotangents[i] if inner is None else inner + cotangents[i]
+                Kbar.addr_(weights, cotangents[i].reshape(-1))
+        torch.mul(self.coefficients, record.length, out=self.scaled)
+        Ybar = derivatives.Ybar_stages
+        last = stepper.n_stages
+        if stepper.table.reuses_last:
+            last -= 1
+            if slope_bar is not None:
+                derivatives.own[-1][last].add_(slope_bar)
+            self.field.stage_backward(inputs, derivatives, last, Ybar[last])
+            Ybar[last].add_(ybar)
         else:
-            inner += cotangents[i]
-            Kbar.addr_(weights, cotangents[i].reshape(-1))
-    last = s
-    if stepper.table.reuses_last:  # the last stage is f(y_1): through y_1 first
-        last = s - 1
-        if slope_bar is not None:
-            Kbar[last] += slope_bar.reshape(-1)
-        if slope_bar is not None or record.inside:
-            ybar = ybar + field.stage_backward(buffers, last, Kbar[last].view(shape))
-        else:
-            field.stage_backward(buffers, last, Kbar[last].view(shape))
-    Kbar.addr_(stepper.b * h, ybar.reshape(-1))
-    scaled = stepper.a * h
-    ybar = ybar + inner
-    for i in range(last - 1, begin - 1, -1):
-        ubar = field.stage_backward(buffers, i, Kbar[i].view(shape))
-        ybar = ybar + ubar
-        if i:
-            Kbar[:i].addr_(scaled[i, :i], ubar.reshape(-1))
-    field.add_gradients(gradients, buffers, begin, s)
-    return ybar, Kbar[0].view(shape) if begin else None
+            Ybar[last].copy_(ybar)
+        rows = derivatives.Kbar_rows
+        for i in range(last - 1, begin - 1, -1):
+            rows[i].addmv_(self.later[i], self.weights[i])
+            self.field.stage_backward(inputs, derivatives, i, Ybar[i])
+        self.field.add_gradients(self.sums, inputs, derivatives, begin)
+        ybar = derivatives.Ybar[begin : last + 1].sum(0)
+        if inner is not None:
+            ybar += inner
+        if not begin:
+            return ybar, None
+        slope_bar = rows[0].addmv(self.later[0], self.weights[0])
+        return ybar, slope_bar.view(ybar.shape)
+
+    def _inputs(self, record) -> StageInputs:
+        """Those of the step, kept or computed anew."""
+        if record.inputs is not None:
+            return record.inputs
+        stepper = self.stepper
+        if stepper.spare is None:
+            stepper.spare = self.field.stage_inputs(stepper.n_stages, record.y)
+        slope = record.slope if record.begin else None
+        stepper.stages(record.time, record.y, record.length, slope, stepper.spare)
+        return stepper.spare

@@ -12,9 +12,10 @@ step length Delta per head, all of them linear in x,
 A < 0 is one number per head. (2) is the exact zero-order hold, as in S4D; the paper
 takes g = Delta, its first order. With Delta, B and C constant (3) is the recurrence of
 a real S4D. (3) is computed by `nn.ssd`: in chunks of matrix products, or with Triton
-kernels on a CUDA device.
+kernels on a CUDA device; there (1) to (4) are one function of kernels that read and
+write columns of shared tensors (`_mamba_triton`).
 
-A step that the mask leaves out has Delta = 0 and u = 0: the state stands still.
+A step that the mask leaves out has Delta = 0: the state stands still.
 
 Cost      O(L width inner) for the projections, O(L inner (chunk + N)) for (3)
 Shapes    x (batch, L, width)   inner = expand width = heads P
@@ -29,7 +30,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .ssd import loop_ssd, ssd
+from .normalisation import EPS
+from .ssd import loop_ssd, ssd, triton_takes
 
 
 class MambaState(NamedTuple):
@@ -40,14 +42,35 @@ class MambaState(NamedTuple):
 
 
 class SelectiveInputs(NamedTuple):
-    """What `ssd` takes, and the gate."""
+    """What `ssd` takes."""
 
     u: Tensor
     log_a: Tensor
     B: Tensor
     C: Tensor
     gain: Tensor
-    z: Tensor
+
+
+class MambaParameters(NamedTuple):
+    """The parameters between the projections."""
+
+    kernel: Tensor
+    kernel_bias: Tensor
+    dt_bias: Tensor
+    log_A: Tensor
+    D: Tensor
+    gain: Tensor
+
+
+def selective_decays(dt, dt_bias, log_A, mask=None) -> tuple[Tensor, Tensor]:
+    """log a_t and g_t of eq. (2) for the projected dt (batch, L, heads)."""
+    exact = torch.promote_types(dt_bias.dtype, torch.float32)
+    delta = functional.softplus(dt.to(exact) + dt_bias)
+    if mask is not None:
+        delta = delta.masked_fill(~mask[..., None], 0.0)
+    A = -log_A.to(exact).exp()
+    log_a = delta * A
+    return log_a, torch.expm1(log_a) / A
 
 
 def linear_map(W: Tensor) -> nn.Linear:
@@ -131,38 +154,52 @@ class Mamba(nn.Module):
         sizes = (self.inner, self.channels, self.heads)
         return self.in_projection(x).split(sizes, dim=-1)
 
-    def _selective(self, z, channels, dt, mask=None) -> SelectiveInputs:
+    def _selective(self, channels, dt, mask=None) -> SelectiveInputs:
         """Eq. (2) on the convolved channels (batch, L, .)."""
         channels = functional.silu(channels)
         u, B, C = channels.split((self.inner, self.n_states, self.n_states), dim=-1)
-        delta = functional.softplus(dt.to(self.dt_bias.dtype) + self.dt_bias)
-        if mask is not None:
-            delta = delta.masked_fill(~mask[..., None], 0.0)
-            u = u.masked_fill(~mask[..., None], 0.0)
-        A = -self.log_A.exp()
-        log_a = delta * A
+        log_a, gain = selective_decays(dt, self.dt_bias, self.log_A, mask)
         u = u.unflatten(-1, (self.heads, self.head_size))
-        return SelectiveInputs(u, log_a, B, C, torch.expm1(log_a) / A, z)
+        return SelectiveInputs(u, log_a, B, C, gain)
 
-    def _output(self, y, parts):
-        y = y + parts.u * self.D.to(y.dtype)[:, None]
-        y = y.flatten(-2) * functional.silu(parts.z)
-        y = functional.rms_norm(y, (self.inner,), self.gain.to(y.dtype))
-        return self.out_projection(y)
+    def _normalised(self, y, z):
+        """Eq. (4) before W, y being (batch, L, heads, P)."""
+        y = y.flatten(-2) * functional.silu(z)
+        return functional.rms_norm(y, (self.inner,), self.gain.to(y.dtype), EPS)
+
+    def _convolved(self, window):
+        """Eq. (1) before silu: (batch, channels, 3 + L) -> (batch, L, channels)."""
+        return functional.conv1d(
+            window, self.kernel, self.kernel_bias, groups=self.channels
+        ).transpose(1, 2)
+
+    def _runs_kernels(self, x) -> bool:
+        """Whether the Triton kernels take an input like x."""
+        if self.method not in ("auto", "triton"):
+            return False
+        dtype = x.dtype
+        if torch.is_autocast_enabled(x.device.type):
+            dtype = torch.get_autocast_dtype(x.device.type)
+        sizes = (self.head_size, self.n_states)
+        return self.method == "triton" or triton_takes(x.device, dtype, sizes)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """The same shape; steps that the mask leaves out read and give 0."""
         if mask is not None:
             x = x.masked_fill(~mask[..., None], 0.0)
-        z, channels, dt = self._projected(x)
-        before = self.kernel.shape[-1] - 1
-        padded = functional.pad(channels.transpose(1, 2), (before, 0))
-        channels = functional.conv1d(
-            padded, self.kernel, self.kernel_bias, groups=self.channels
-        ).transpose(1, 2)
-        parts = self._selective(z, channels, dt, mask)
-        y, _ = ssd(*parts[:5], method=self.method)
-        y = self._output(y, parts)
+        if self._runs_kernels(x):
+            from ._mamba_triton import TritonMambaCore
+
+            own = (getattr(self, name) for name in MambaParameters._fields)
+            y = TritonMambaCore.apply(self.in_projection(x), mask, EPS, *own)
+        else:
+            z, channels, dt = self._projected(x)
+            before = self.kernel.shape[-1] - 1
+            padded = functional.pad(channels.transpose(1, 2), (before, 0))
+            parts = self._selective(self._convolved(padded), dt, mask)
+            y, _ = ssd(*parts, skip=self.D, method=self.method)
+            y = self._normalised(y, z)
+        y = self.out_projection(y)
         return y if mask is None else y.masked_fill(~mask[..., None], 0.0)
 
     def init_state(self, batch: int) -> MambaState:
@@ -177,22 +214,20 @@ class Mamba(nn.Module):
         """Further steps x (batch, L, width) of a sequence, and the state after them."""
         z, channels, dt = self._projected(x)
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
-        channels = functional.conv1d(
-            window, self.kernel, self.kernel_bias, groups=self.channels
-        ).transpose(1, 2)
-        parts = self._selective(z, channels, dt)
-        y, h = ssd(*parts[:5], state.h, method=self.method)
+        parts = self._selective(self._convolved(window), dt)
+        y, h = ssd(*parts, state.h, skip=self.D, method=self.method)
         before = self.kernel.shape[-1] - 1
         last = window[:, :, window.shape[2] - before :]
-        return self._output(y, parts), MambaState(last, h)
+        return self.out_projection(self._normalised(y, z)), MambaState(last, h)
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:
         """One step: y_t (batch, width) and the state after it."""
         z, channels, dt = self._projected(x[:, None])
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
         channels = (window * self.kernel[:, 0]).sum(-1) + self.kernel_bias
-        parts = self._selective(z, channels[:, None], dt)
-        u, log_a, B, C, gain = (p.to(state.h.dtype) for p in parts[:5])
+        parts = self._selective(channels[:, None], dt)
+        u, log_a, B, C, gain = (p.to(state.h.dtype) for p in parts)
         y, h = loop_ssd(u, log_a, B, C, gain, state.h)
-        y = self._output(y.to(x.dtype), parts)[:, 0]
+        y = y + self.D.to(y.dtype)[:, None] * u
+        y = self.out_projection(self._normalised(y.to(x.dtype), z))[:, 0]
         return y, MambaState(window[:, :, 1:], h)

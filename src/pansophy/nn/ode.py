@@ -169,16 +169,16 @@ def odeint(
     if gradient not in ("backprop", "adjoint"):
         raise ValueError(f'gradient must be "backprop" or "adjoint", got {gradient!r}.')
     problem = Problem(f, table, control, t, times, event)
-    if not torch.is_grad_enabled():
-        return solve_recorded(problem, y0, False)
-    if gradient == "adjoint":
+    with_gradient = torch.is_grad_enabled()
+    if with_gradient and gradient == "adjoint":
         return solve_adjoint(problem, y0)
     by_hand = getattr(f, "has_manual_gradients", False) and not table.gamma
-    if by_hand and event is None and not t.requires_grad:
+    moving = with_gradient and t.requires_grad
+    if by_hand and event is None and not moving:
         from .field_gradients import solve_by_hand
 
         return solve_by_hand(problem, y0)
-    return solve_recorded(problem, y0, checkpoints)
+    return solve_recorded(problem, y0, checkpoints and with_gradient)
 
 
 class Problem(NamedTuple):

@@ -2,10 +2,11 @@
 
 Every head has a state of P x N numbers and, in every step, one decay:
 
-    h_t = a_t h_t-1 + g_t x_t B_t',     y_t = h_t C_t                            (1)
+    h_t = a_t h_t-1 + g_t x_t B_t',     y_t = h_t C_t + D x_t                    (1)
 
-with x_t (P,), B_t and C_t (N,), and numbers a_t = exp(log_a_t) in [0, 1] and g_t. Of a
-chunk of c steps, s_ij being the sum of log_a over j+1..i,
+with x_t (P,), B_t and C_t (N,), and numbers a_t = exp(log_a_t) in [0, 1], g_t and D,
+the skip (0 unless given, and left out below). Of a chunk of c steps, s_ij being the sum
+of log_a over j+1..i,
 
     y_i = sum_{j<=i} (C_i' B_j) exp(s_ij) g_j x_j  +  exp(s_i0) h_before C_i     (2)
     h_after = exp(s_c0) h_before + sum_j exp(s_cj) g_j x_j B_j'                  (3)
@@ -44,6 +45,7 @@ def ssd(
     gain: Tensor | None = None,
     h0: Tensor | None = None,
     *,
+    skip: Tensor | None = None,
     chunk: int | None = None,
     method: Literal["auto", "loop", "chunked", "triton"] = "auto",
 ) -> tuple[Tensor, Tensor]:
@@ -60,6 +62,8 @@ def ssd(
         g; None is 1.
     h0 : (n, H, P, N) or None
         State before the first step; None is 0.
+    skip : (H,) or None
+        D, one number for every head; None is 0.
     chunk : int or None
         Steps of a chunk of method "chunked"; None: about twice the root of N P, where
         the work inside chunks equals that on states.
@@ -91,11 +95,13 @@ def ssd(
         h0 = x.new_zeros(n, heads, P, N, dtype=exact)
     h0 = h0.to(exact)
     if method == "auto":
-        method = "triton" if triton_fits(x, B) else "chunked"
+        fits = triton_takes(x.device, x.dtype, (P, N))
+        method = "triton" if fits else "chunked"
     if method == "triton":
         from ._ssd_triton import TritonSSD
 
-        return TritonSSD.apply(x, log_a, B, C, gain, h0)
+        D = x.new_zeros(heads) if skip is None else skip
+        return TritonSSD.apply(x, log_a, B, C, gain, h0, D.to(exact))
     parts = [part.to(exact) for part in (x, log_a, B, C, gain, h0)]
     if method == "loop":
         y, h = loop_ssd(*parts)
@@ -105,18 +111,19 @@ def ssd(
         raise ValueError(
             f'method must be "auto", "loop", "chunked" or "triton", got {method!r}.'
         )
+    if skip is not None:
+        y = y + skip.to(exact)[:, None] * parts[0]
     return y.to(x.dtype), h
 
 
-def triton_fits(x, B) -> bool:
-    """Whether the Triton kernels, the quickest way by far, take this input.
+def triton_takes(device, dtype, sizes) -> bool:
+    """Whether the Triton kernels, the quickest way by far, take such input.
 
-    They need CUDA and sizes that tiles can have.
+    They need CUDA and sizes (P, N) that tiles can have.
     """
-    sizes = (x.shape[-1], B.shape[-1])
     tiles = all(s in (16, 32, 64, 128) for s in sizes)
-    floats = x.dtype in HALF or x.dtype == torch.float32
-    return x.device.type == "cuda" and tiles and floats and has_triton()
+    floats = dtype in HALF or dtype == torch.float32
+    return device.type == "cuda" and tiles and floats and has_triton()
 
 
 def loop_ssd(x, log_a, B, C, gain, h0):

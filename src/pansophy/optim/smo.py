@@ -45,6 +45,11 @@ Three things make it finish early and exactly:
     cache       rows of K are kept up to a number of bytes, those used longest ago
                 are replaced first.
 
+Where scores live: multipliers and scores are arrays of the library and on the device
+that the cache names (`asarray`), so that on a GPU only a working set, with its square
+of K, comes to main memory, where the pair steps are made. A cache whose sums are
+rounded to float32 has them computed anew in float64 before the last check of (4).
+
 Bias: e_v is the same for all variables of a group that are free, and this number is
 the multiplier of (2); where there are none, any number between the two sides of (4) is
 optimal and the middle is taken.
@@ -63,7 +68,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ..core import threads
+from ..core import arrays, threads
 from ..core.iterate import Result, iterate
 from ..core.progress import SILENT, FitTask
 
@@ -127,6 +132,10 @@ class RowCache:
         The columns of K that are kept; all if None.
     """
 
+    working = WORKING  # variables of a working set that suit this cache
+    rounded = False  # whether `add_rows` rounds its sums to float32
+    asarray = staticmethod(np.asarray)  # an array where scores are kept
+
     def __init__(
         self, rows, n=None, limit: int = CACHE, dtype=np.float64, columns=None
     ):
@@ -165,7 +174,7 @@ class RowCache:
         self.clock += 1
         slots = self.slot[index]
         self.used[slots[slots >= 0]] = self.clock
-        missing = index[slots < 0]
+        missing = np.unique(index[slots < 0])  # a regressor has two for a row
         if len(missing):
             # free slots have been used at time 0, so they come first
             oldest = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
@@ -281,17 +290,20 @@ def increasable_and_decreasable(beta, low, high):
     return beta < high, beta > low
 
 
-def kkt_ends(scores, beta, problem, at=slice(None)):
-    """Both sides of eq. (4) for each group: largest and smallest score."""
-    up, down = increasable_and_decreasable(beta[at], problem.low[at], problem.high[at])
-    group = problem.group[at]
-    one_group = not group.any()
+def group_masks(group) -> list:
+    """The members of each group as masks; True for a single group."""
+    return [group == 0, group == 1] if group.any() else [True]
+
+
+def kkt_ends(scores, beta, problem, masks=None):
+    """Both sides of eq. (4) for each group: largest and smallest score, (groups, 2)."""
+    xp = arrays.namespace(scores)
+    up, down = increasable_and_decreasable(beta, problem.low, problem.high)
     ends = []
-    for g in range(1 if one_group else 2):
-        here = True if one_group else group == g
-        largest = scores[up & here].max(initial=-np.inf)
-        ends.append((largest, scores[down & here].min(initial=np.inf)))
-    return ends
+    for here in group_masks(problem.group) if masks is None else masks:
+        ends.append(xp.max(xp.where(up & here, scores, -xp.inf)))
+        ends.append(xp.min(xp.where(down & here, scores, xp.inf)))
+    return arrays.to_numpy(xp.stack(ends)).reshape(-1, 2)
 
 
 def kkt_violation(ends) -> float:
@@ -313,32 +325,49 @@ def group_multipliers(scores, beta, problem):
     return values
 
 
-def choose_working_set(scores, up, down, group, previous, free, size):
+def largest_among(values, candidates, count):
+    """At most `count` places of the largest values among the candidates, a mask."""
+    if arrays.is_foreign(values):
+        xp = arrays.namespace(values)
+        values = xp.where(candidates, values, -xp.inf)
+        places = arrays.largest_places(values, count)
+        return arrays.to_numpy(places[candidates[places]])
+    places = np.flatnonzero(candidates)
+    if len(places) > count:
+        places = places[arrays.largest_places(values[places], count)]
+    return places
+
+
+def choose_working_set(scores, up, down, masks, previous, size):
     """The next working set: the worst variables of both sides of every group.
 
     Half of the set comes from the previous one, if there is one: the variables that
     are free first, since they are the likeliest to move again.
     """
-    n = len(scores)
+    n = scores.shape[0]
     if n <= size:
         return np.arange(n)
-    n_groups = 2 if group.any() else 1
-    share = (size // 4 if len(previous) else size // 2) // n_groups
-    share = max(share, 1)
+    share = max((size // 4 if len(previous) else size // 2) // len(masks), 1)
     chosen = []
-    for g in range(n_groups):
-        here = group == g if n_groups > 1 else True
-        for side, key in ((up, -scores), (down, scores)):
-            at = np.flatnonzero(side & here)
-            if len(at) > share:
-                at = at[np.argpartition(key[at], share - 1)[:share]]
-            chosen.append(at)
-    chosen = np.concatenate(chosen)
+    for here in masks:
+        chosen.append(largest_among(scores, up & here, share))
+        chosen.append(largest_among(-scores, down & here, share))
     if len(previous):
-        free_first = np.concatenate([previous[free[previous]], previous])
-        chosen = np.concatenate([chosen, free_first])
+        is_free = values_at(previous, up & down)[0]
+        chosen += [previous[is_free], previous]
+    chosen = np.concatenate(chosen)
     _, first = np.unique(chosen, return_index=True)
     return np.sort(chosen[np.sort(first)[:size]])
+
+
+def values_at(places, *vectors) -> list:
+    """The entries at some places of vectors of one kind, in main memory."""
+    if not arrays.is_foreign(vectors[0]):
+        return [vector[places] for vector in vectors]
+    xp = arrays.namespace(vectors[0])
+    places = xp.asarray(places, device=arrays.device(vectors[0]))
+    taken = xp.stack([xp.take(vector, places) for vector in vectors])
+    return [*arrays.to_numpy(taken)]
 
 
 class DualSolver:
@@ -352,8 +381,8 @@ class DualSolver:
         Of eq. (4).
     max_steps : int
         Pair steps after which the run ends.
-    working : int
-        Variables of a working set.
+    working : int or None
+        Variables of a working set; what suits the cache if None.
     shrinking : bool
         Whether rows may be dropped while the others converge.
     limit : float
@@ -365,9 +394,10 @@ class DualSolver:
         self.cache = cache
         self.tol = tol
         self.max_steps = max_steps
-        self.working = min(working, cache.capacity)
-        self.max_working = min(max(MAX_WORKING, working), cache.capacity)
-        if working < WORKING:
+        asked = cache.working if working is None else working
+        self.working = min(asked, cache.capacity)
+        self.max_working = min(max(MAX_WORKING, asked), cache.capacity)
+        if asked < WORKING:
             self.max_working = self.working  # a small set that was asked for stays
         elif cache.whole is not None and len(problem.row) <= ONE_SET:
             self.working = len(problem.row)
@@ -384,26 +414,47 @@ class DualSolver:
     def all_variables(self):
         """Every variable is active."""
         self.variables = np.arange(len(self.problem.row))
-        self.active = self.problem
-        self.place = self.problem.row  # column of each active variable
+        self.set_active(self.problem, self.problem.row)
+
+    def set_active(self, active, place):
+        """The active variables, and the column of each, also where scores live."""
+        self.active = active
+        self.place = place
+        self.one_for_each = np.array_equal(place, np.arange(len(self.cache.columns)))
+        self.vectors = DualProblem(*(self.cache.asarray(field) for field in active))
+        self.place_of_scores = self.cache.asarray(place)
+        self.masks = [
+            here if here is True else self.cache.asarray(here)
+            for here in group_masks(active.group)
+        ]
 
     def initial_state(self, beta=None):
         p = self.problem
         beta = p.start.astype(float) if beta is None else beta
         b = p.row_sums(beta, self.cache.n)
-        products = np.zeros(self.cache.n)
+        products = self.cache.asarray(np.zeros(self.cache.n))
         if b.any():
             products = self.cache.products(np.arange(self.cache.n), b)
-        value = 0.5 * float(b @ products) - float(p.target @ beta)
+        value = 0.5 * float(b @ arrays.to_numpy(products)) - float(p.target @ beta)
         no_variables = np.empty(0, dtype=np.intp)
+        beta = self.cache.asarray(beta)
         return self.state_at(beta, products, value, no_variables, 0)
 
     def scores(self, products):
         """e of the active variables, eq. (3)."""
-        return self.active.target - products[self.place]
+        if not self.one_for_each:
+            xp = arrays.namespace(products)
+            products = xp.take(products, self.place_of_scores)
+        return self.vectors.target - products
+
+    def active_part(self, beta):
+        """The multipliers of the active variables; not a copy if these are all."""
+        every = len(self.variables) == len(self.problem.row)
+        return beta if every else beta[self.variables]
 
     def state_at(self, beta, products, value, at, steps, stalled=False):
-        ends = kkt_ends(self.scores(products), beta[self.variables], self.active)
+        mine = self.active_part(beta)
+        ends = kkt_ends(self.scores(products), mine, self.vectors, self.masks)
         return SMOState(beta, products, value, kkt_violation(ends), at, steps, stalled)
 
     def step(self, s):
@@ -427,31 +478,28 @@ class DualSolver:
 
         p = self.active
         scores = self.scores(s.products)
-        mine = s.beta[self.variables]
-        up, down = increasable_and_decreasable(mine, p.low, p.high)
+        mine = self.active_part(s.beta)
+        bounds = self.vectors.low, self.vectors.high
+        up, down = increasable_and_decreasable(mine, *bounds)
         if self.iteration % GROWTH_PERIOD == 0:
-            n_free = int(np.count_nonzero(up & down))
+            n_free = int(arrays.namespace(up).count_nonzero(up & down))
             if n_free > self.working:  # they need each other to converge
                 self.working = min(2 * self.working, self.max_working)
         previous = np.searchsorted(self.variables, s.working)
         previous = previous[
-            self.variables[np.minimum(previous, len(mine) - 1)] == s.working
+            self.variables[np.minimum(previous, len(self.variables) - 1)] == s.working
         ]
-        at = choose_working_set(
-            scores, up, down, p.group, previous, up & down, self.working
-        )
+        at = choose_working_set(scores, up, down, self.masks, previous, self.working)
         at = at[np.argsort(p.group[at], kind="stable")]
         split = len(at) - int(p.group[at].sum())
         places = self.place[at]
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
-        beta = mine[at]
-        before = beta.copy()
-        e = scores[at]
-        start = e.copy()
+        before, start = values_at(at, mine, scores)
+        beta, e = before.copy(), start.copy()
         tol = self.tol
-        if len(at) < len(scores):
+        if len(at) < len(self.variables):
             tol = max(tol / 2, INNER * s.violation)
         most = min(STEPS_PER_VARIABLE * len(at), self.max_steps - s.steps)
         steps = loops.optimize_pairs(
@@ -464,10 +512,11 @@ class DualSolver:
     def moved(self, s, at, change, values, slots, value, steps):
         """The state after the active variables `at` have changed."""
         touched = change != 0
-        products = s.products.copy()
+        xp = arrays.namespace(s.beta)
+        products = xp.asarray(s.products, copy=True)
         self.cache.add_rows(slots[touched], change[touched], products)
-        beta = s.beta.copy()
-        beta[self.variables[at]] = values
+        beta = xp.asarray(s.beta, copy=True)
+        beta[self.cache.asarray(self.variables[at])] = self.cache.asarray(values)
         return self.state_at(
             beta, products, value, self.variables[at], s.steps + steps, steps == 0
         )
@@ -476,7 +525,7 @@ class DualSolver:
         """The minimum over the free variables, as far as their bounds allow."""
         self.clipped = False
         p = self.active
-        mine = s.beta[self.variables]
+        mine = arrays.to_numpy(self.active_part(s.beta))
         at = np.flatnonzero((mine > p.low) & (mine < p.high))
         if len(p.row) > len(self.cache.columns):
             _, first = np.unique(self.place[at], return_index=True)
@@ -487,7 +536,7 @@ class DualSolver:
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
-        e = self.scores(s.products)[at]
+        e = values_at(at, self.scores(s.products))[0]
         direction = newton_direction(square, e, p.group[at])
         curved = square @ direction
         slope = float(e @ direction)
@@ -520,10 +569,8 @@ class DualSolver:
         if not self.cache.evicted:
             return s
         e = self.scores(s.products)
-        mine = s.beta[self.variables]
-        ends = kkt_ends(e, mine, p)
-        top = np.array([end[0] for end in ends])[p.group]
-        bottom = np.array([end[1] for end in ends])[p.group]
+        mine = self.active_part(s.beta)
+        top, bottom = kkt_ends(e, mine, p).T[:, p.group]
         decided = ((mine >= p.high) & (e > top)) | ((mine <= p.low) & (e < bottom))
         kept = np.zeros(len(self.cache.columns), bool)
         kept[self.place[~decided]] = True
@@ -539,21 +586,30 @@ class DualSolver:
         stays = new_place[self.place] >= 0
         self.cache.restrict(kept)
         self.variables = self.variables[stays]
-        self.place = new_place[self.place[stays]]
-        p = self.problem
-        self.active = DualProblem(*(field[self.variables] for field in p))
+        active = DualProblem(*(field[self.variables] for field in self.problem))
+        self.set_active(active, new_place[self.place[stays]])
 
     def finish(self, s):
         """The last check on all rows; small problems are refined to rounding error."""
         shrunk = len(self.cache.columns) < self.cache.n
         if shrunk:
             s = self.unshrink(s)
+        if self.cache.rounded:
+            s = self.with_exact_products(s)
         if self.exact and s.violation <= self.tol:
             s = self.refine(s)
         # the sum of the changes is rounded more than the objective at the end
-        b = self.problem.row_sums(s.beta, self.cache.n)
-        value = 0.5 * float(b @ s.products) - float(self.problem.target @ s.beta)
+        beta, products = arrays.to_numpy(s.beta), arrays.to_numpy(s.products)
+        b = self.problem.row_sums(beta, self.cache.n)
+        value = 0.5 * float(b @ products) - float(self.problem.target @ beta)
         return s._replace(objective=value)
+
+    def with_exact_products(self, s):
+        """The state with its products computed anew, in float64 from now on."""
+        self.cache.rounded = False
+        b = self.problem.row_sums(arrays.to_numpy(s.beta), self.cache.n)
+        products = self.cache.products(np.arange(self.cache.n), b)
+        return self.state_at(s.beta, products, s.objective, s.working, s.steps)
 
     def unshrink(self, s):
         """All rows are active again, with scores that are computed anew."""
@@ -573,7 +629,8 @@ class DualSolver:
         Keeps the best state; the objective never rises.
         """
         best = s
-        goal = EXACT * max(1.0, float(np.abs(self.scores(s.products)).max(initial=0)))
+        scores = arrays.to_numpy(self.scores(s.products))
+        goal = EXACT * max(1.0, float(np.abs(scores).max(initial=0)))
         given = self.tol
         for _ in range(30):
             if best.violation <= goal:
@@ -599,9 +656,9 @@ class DualSolver:
     def free_spread(self, s) -> float:
         """Largest difference of the scores of the free variables of a group."""
         p = self.active
-        mine = s.beta[self.variables]
+        mine = arrays.to_numpy(self.active_part(s.beta))
         free = (mine > p.low) & (mine < p.high)
-        scores = self.scores(s.products)
+        scores = arrays.to_numpy(self.scores(s.products))
         parts = [scores[free & (p.group == g)] for g in range(1 + int(p.group.any()))]
         return max(float(np.ptp(part)) if len(part) else 0.0 for part in parts)
 
@@ -676,7 +733,7 @@ def solve_dual(
     beta=None,
     tol: float = 1e-3,
     max_steps: int = 10_000_000,
-    working: int = WORKING,
+    working: int | None = None,
     shrinking: bool = True,
     limit: float = -np.inf,
     task: FitTask = SILENT,
@@ -694,8 +751,8 @@ def solve_dual(
         Of eq. (4).
     max_steps : int
         Most pair steps.
-    working : int
-        Variables of a working set.
+    working : int or None
+        Variables of a working set; what suits the cache if None.
     shrinking : bool
         Whether rows may be dropped while the others converge.
     limit : float
@@ -716,9 +773,11 @@ def solve_dual(
         limit=limit,
     )
     result = solver.run(beta, task)
-    if len(result.state.products) < cache.n:  # stopped while rows were left out
+    if result.state.products.shape[0] < cache.n:  # stopped while rows were left out
         result = result._replace(state=solver.unshrink(result.state))
-    return result
+    s = result.state
+    beta, products = arrays.to_numpy(s.beta), arrays.to_numpy(s.products)
+    return result._replace(state=s._replace(beta=beta, products=products))
 
 
 class State(NamedTuple):

@@ -29,7 +29,7 @@ def rounded_magnitude(s):
 
 
 @compiled
-def insert_neighbor(s, b, codes, sims, held):
+def insert_similar_row(s, b, codes, sims, held):
     """Put row b with similarity s into the sorted lists; how many are held then.
 
     Sorted by |s| falling, equal ones by row number.
@@ -103,7 +103,7 @@ def cosine_neighbors(
             if counted:
                 s *= o / (o + shrink)
             if abs(s) >= enough:
-                held = insert_neighbor(s, b, codes[row], sims[row], held)
+                held = insert_similar_row(s, b, codes[row], sims[row], held)
                 if held == codes.shape[1]:
                     enough = abs(sims[row, held - 1]) * (1 - 1e-9)
 
@@ -148,7 +148,7 @@ def correlation_neighbors(
                 s = correlation_from_sums(sums[b], kind) * (o / (o + shrink))
             sums[b, :] = 0
             if s != 0:
-                held = insert_neighbor(s, b, codes[row], sims[row], held)
+                held = insert_similar_row(s, b, codes[row], sims[row], held)
 
 
 @compiled

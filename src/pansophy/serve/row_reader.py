@@ -127,7 +127,7 @@ class RowReader:
             try:
                 got = (None if text else NAN) if value is None else read(value)
             except ValueError as error:
-                message = f"{name!r} should be {error}, got {short_repr(value)}."
+                message = f"{name!r} should be {error}, got {short_value(value)}."
                 problems.append(RowProblem(i + 1, name, message))
                 got = None if text else NAN
             if text:
@@ -136,7 +136,7 @@ class RowReader:
             else:
                 out.append(got)
                 if got == -1.0 and name in self.levels and len(notes) < MAX_NOTES:
-                    level = f"{short_repr(value)} of {name!r}"
+                    level = f"{short_value(value)} of {name!r}"
                     note = f"{level} was not in training; it counts as unknown."
                     notes[note] = None
         if seen < len(item):
@@ -148,7 +148,7 @@ class RowReader:
         unknown = (name for name in item if name not in self.known)
         for k, name in enumerate(islice(unknown, MAX_PROBLEMS + 1)):
             hint = self._hint(name) if told + k < MAX_HINTS else "."
-            text = f"there is no column {short_repr(name)}{hint}"
+            text = f"there is no column {short_value(name)}{hint}"
             yield RowProblem(i + 1, name[:MAX_NAME], text)
 
     def _hint(self, name) -> str:
@@ -162,7 +162,7 @@ class RowReader:
         return "." if near is None else f"; did you mean {near!r}?"
 
 
-def short_repr(value) -> str:
+def short_value(value) -> str:
     if type(value) is int and abs(value) >= 2**64:
         return "a very long number"
     if type(value) in (list, dict):

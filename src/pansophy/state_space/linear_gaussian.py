@@ -89,7 +89,7 @@ class LinearGaussianFilter(NamedTuple):
         K = np.linalg.lstsq(S, H @ P)[0].T
         G = np.eye(len(a)) - K @ H
         new = GaussianBelief(a + K @ e, symmetrize(G @ P @ G.T + K @ R @ K.T), t)
-        return new, log_normal_density(e, S)
+        return new, log_residual_density(e, S)
 
     def reverse(self, filtered, predicted, smoothed):
         t = predicted.t
@@ -133,7 +133,7 @@ def check_covariance(S, name):
     return S
 
 
-def log_normal_density(e, S) -> float:
+def log_residual_density(e, S) -> float:
     """log Normal(e; 0, S)."""
     if len(e) == 0:
         return 0.0

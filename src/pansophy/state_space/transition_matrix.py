@@ -27,6 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from ..distributions.information import total_variation
+
 MAX_DOUBLINGS = 60  # mixing times are looked for up to 2 ** LONGEST steps
 
 
@@ -151,11 +153,6 @@ def unique_stationary_distribution(P):
             "distribution of its own: what it tends to depends on the start."
         )
     return pi
-
-
-def total_variation(p, q):
-    """Total variation between distributions along the last axis."""
-    return 0.5 * np.abs(np.asarray(p) - np.asarray(q)).sum(axis=-1)
 
 
 def distance_to_stationary(P, n, start=None):

@@ -243,9 +243,10 @@ class AbstractKernelMachine(Estimator):
         spec = self._kernel_spec(X, w)
         if self._precomputed:
             return PrecomputedRows(X)
+        dtype = kernel_row_dtype(spec, X, bound, self.tol)
         if arrays.is_foreign(X):
-            return DeviceRows(spec, X)
-        return TrainingRows(spec, X, kernel_row_dtype(spec, X, bound, self.tol))
+            return DeviceRows(spec, X, dtype)
+        return TrainingRows(spec, X, dtype)
 
     # -- after a fit -------------------------------------------------------------------
 

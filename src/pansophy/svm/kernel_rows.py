@@ -127,8 +127,11 @@ def exponent_range(spec, X) -> float:
     """Largest gamma |x - mean|^2 over the rows: how much products may cancel."""
     if spec.kernel != "rbf" or sp.issparse(X):
         return 0.0
-    off = X - X.mean(axis=0)
-    return float(spec.gamma * np.einsum("ij,ij->i", off, off).max(initial=0.0))
+    if X.shape[0] == 0:
+        return 0.0
+    xp = arrays.namespace(X)
+    off = X - xp.mean(X, axis=0)
+    return float(spec.gamma * xp.max(xp.sum(off * off, axis=1)))
 
 
 class TrainingRows:

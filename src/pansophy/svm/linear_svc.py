@@ -33,7 +33,7 @@ from ..core.rows import DatasetRows
 from ..linear_model.base import AbstractLinearClassifier, encode_two_or_more_classes
 from ..params import Count, Flag, NonNegative, ParameterError, Positive, Verbosity
 from ..typing import Seed
-from .svm_problem import classification_problem, solve_svm, stack_coefficients
+from .svm_problem import classification_problem, coefficients_and_intercepts, solve_svm
 
 
 def solve_classes(runs, task=SILENT) -> Result:
@@ -224,7 +224,7 @@ class LinearSVC(AbstractLinearClassifier):
             partial(solve_classes, runs), total=None, X=X, y=codes
         )
         self.dual_gap_ = np.array([s.gap for s in result.state])
-        return stack_coefficients(result.state, self._scale, int(X.shape[1]))
+        return coefficients_and_intercepts(result.state, self._scale, int(X.shape[1]))
 
     def _binary_fit(self, X, sign, C, rng):
         """The fit of one binary problem, as a function of a progress task."""

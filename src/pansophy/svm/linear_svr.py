@@ -28,7 +28,7 @@ from ..core.rows import DatasetRows
 from ..linear_model.base import AbstractLinearRegressor
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
 from ..typing import Seed
-from .svm_problem import regression_problem, solve_svm, stack_coefficients
+from .svm_problem import coefficients_and_intercepts, regression_problem, solve_svm
 
 
 @dataclass(eq=False, repr=False)
@@ -115,7 +115,7 @@ class LinearSVR(AbstractLinearRegressor):
         )
         with threads.single_blas():
             result = self._run_driver(run, total=None, X=X, y=y)
-        W, b = stack_coefficients([result.state], scale, int(X.shape[1]))
+        W, b = coefficients_and_intercepts([result.state], scale, int(X.shape[1]))
         as_x = np.asarray if sp.issparse(X) else partial(arrays.asarray, like=X)
         self.coef_ = as_x(W[0].astype(np.float32) if X.dtype == np.float32 else W[0])
         self.intercept_ = as_x(b) if self.fit_intercept else 0.0

@@ -82,7 +82,7 @@ FOLDS = 5  # of the rows that sigmoids are fitted to
 LEAST_OF_PAIR = 1e-7  # probability of a side of a pair, at least
 
 
-class Pair(NamedTuple):
+class ClassPair(NamedTuple):
     """The machine of two classes."""
 
     first: int
@@ -115,6 +115,9 @@ class PairCache:
     whole = None
     evicted = False
     dtype = None  # rows may be float32: solutions are not refined
+    working = RowCache.working
+    rounded = False
+    asarray = RowCache.asarray
 
     def __init__(self, training, members, first, second):
         self.training = training
@@ -501,11 +504,11 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         return arrays.namespace(p).log(p)
 
 
-def make_pair(members, i, j) -> Pair:
+def make_pair(members, i, j) -> ClassPair:
     """The machine of classes i < j; of two classes the second is positive later."""
     sizes = len(members[i]), len(members[j])
     sign = np.repeat([1.0, -1.0], sizes)
-    return Pair(i, j, np.concatenate([members[i], members[j]]), sign)
+    return ClassPair(i, j, np.concatenate([members[i], members[j]]), sign)
 
 
 def codes_to_labels(model, codes):

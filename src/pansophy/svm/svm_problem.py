@@ -184,7 +184,7 @@ def solve_by_newton(problem, max_iter, tol, task, dual_run=None):
     return run._replace(state=state, n_iter=min(run.n_iter + spent, max_iter))
 
 
-def stack_coefficients(states: Any, scale, d):
+def coefficients_and_intercepts(states: Any, scale, d):
     """Coefficients W (k, d) and intercepts b (k,) of k states."""
     W = np.stack([s.w[:d] for s in states])
     if not scale:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..core._scalar import popcount
 from ..core.compiled import compiled
 from ._shap import (
     DEEPEST,
@@ -127,16 +128,6 @@ def distinct_patterns(patterns, slots, keys, counts, member):
         member[r] = slots[h]
         counts[slots[h]] += 1
     return used
-
-
-@compiled
-def popcount(p):
-    """How many bits are set."""
-    n = 0
-    while p:
-        p &= p - np.uint64(1)
-        n += 1
-    return n
 
 
 @compiled

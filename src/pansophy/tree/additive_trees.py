@@ -83,13 +83,13 @@ def dense_prediction_rows(model, X):
     X = validate_prediction_rows(model, X)
     X = X.toarray() if sp.issparse(X) else X
     return (
-        refuse_missing_values(X)
+        require_no_missing_values(X)
         if getattr(model, "missing", "default") == "both"
         else X
     )
 
 
-def refuse_missing_values(X):
+def require_no_missing_values(X):
     """X itself; raises if a value is missing: its row would be split among leaves."""
     if np.isnan(X).any():
         raise ValueError(

@@ -485,11 +485,11 @@ def absolute_sums(table, kind):
             size *= w[cut]
         return np.array([np.sum(size), np.sum(w[cut])])
 
-    size, mass = np.sum(list(map_row_blocks(block, len(y))), axis=0)
+    size, mass = np.sum(list(map_row_ranges(block, len(y))), axis=0)
     return float(size), float(mass)
 
 
-def map_row_blocks(function, n):
+def map_row_ranges(function, n):
     """function(cut) over blocks of n rows, on threads; the results in order."""
     cuts = (slice(i, min(i + BLOCK, n)) for i in range(0, max(n, 1), BLOCK))
     return threads.run_tasks((lambda cut=cut: function(cut)) for cut in cuts)
@@ -551,7 +551,7 @@ def fixed_point(table, plan, size, mass, buffers) -> FixedPoint:
     convert = lambda cut: histograms.to_fixed_point(
         rows[cut], y, table.w, done, binary, a, b, z, h
     )
-    totals = list(map_row_blocks(convert, m))
+    totals = list(map_row_ranges(convert, m))
     sum_z, sum_h = (sum(column) for column in zip(*totals))
     return FixedPoint(
         z=z,

@@ -32,7 +32,7 @@ from ..params import Count, NonNegative, ParameterRule, TwoOrMore, number_rule
 from ..persist.saved_state import Part, saved_state
 from . import multiway_tree
 from .abstract_decision_tree import splits_match_inputs
-from .additive_trees import additive_multiway_tree, refuse_missing_values
+from .additive_trees import additive_multiway_tree, require_no_missing_values
 from .input_encoding import InputEncoder
 from .multiway_tree import MultiwayTree
 
@@ -340,5 +340,5 @@ class C45Classifier(Classifier, AbstractMultiwayTree):
     def _additive(self):
         """The model as a tree of two branches a node, for explanations."""
         return additive_multiway_tree(
-            self, lambda X: refuse_missing_values(self._codes(X))
+            self, lambda X: require_no_missing_values(self._codes(X))
         )

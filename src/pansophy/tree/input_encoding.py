@@ -105,7 +105,7 @@ class AngleCodes(NamedTuple):
 
     def encode(self, column):
         """The arc of each angle; NaN where it is missing."""
-        x = column_as_floats(column)
+        x = numeric_column_values(column)
         out = np.full(len(x), np.nan, np.float32)
         there = ~np.isnan(x)
         if len(self.edges):
@@ -183,7 +183,9 @@ class InputEncoder(NamedTuple):
         tables: list = []
         for f, form in enumerate(forms):
             if form == HALF:
-                tables.append(fit_angle_codes(column_as_floats(read(f)), periods[f], w))
+                tables.append(
+                    fit_angle_codes(numeric_column_values(read(f)), periods[f], w)
+                )
             else:
                 tables.append(fit_category_codes(read(f), w) if form else None)
         return cls(forms, tuple(tables))
@@ -203,7 +205,7 @@ class InputEncoder(NamedTuple):
             if table is not None:
                 out[:, f] = table.encode(read(f))
                 continue
-            column = column_as_floats(read(f), f)
+            column = numeric_column_values(read(f), f)
             with silent_float32_overflow():
                 out[:, f] = column
             if allow_infinite:
@@ -436,7 +438,7 @@ def float_or_nan(v) -> float:
         return np.nan
 
 
-def column_as_floats(column, f=None):
+def numeric_column_values(column, f=None):
     """A column of numbers as float64, NaN where missing."""
     if not isinstance(column, np.ndarray):
         column = column.to_arrow().to_numpy(zero_copy_only=False)

@@ -146,7 +146,7 @@ _pools: dict[int, Any] = {}  # number of modules -> what controls their threads
 
 
 @contextlib.contextmanager
-def thread_budget(n):
+def fit_thread_budget(n):
     """n threads inside, for our own pool, BLAS and OpenMP."""
     if len(sys.modules) not in _pools:  # looking for libraries takes a while
         _pools.clear()
@@ -309,7 +309,7 @@ def fit_fold(work, m, fold, cache) -> FitOutcome:
     try:
         with contextlib.ExitStack() as stack:
             stack.enter_context(isolated_state(seed))
-            stack.enter_context(thread_budget(work.threads))
+            stack.enter_context(fit_thread_budget(work.threads))
             caught = stack.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             model, p, fit_seconds, seconds = fit_and_predict(work, method, fold, cache)

@@ -170,7 +170,7 @@ def method_description(method, setting) -> tuple:
     )
 
 
-def library_versions() -> dict[str, str]:
+def recorded_versions() -> dict[str, str]:
     found = {name: metadata.version(name) for name in RECORDED_LIBRARIES}
     return {"pansophy": __version__, "python": platform.python_version(), **found}
 
@@ -197,7 +197,7 @@ def make_plan(methods, data, schema, metrics, split, limits, settings=None) -> d
         "seed": int(limits.seed),
         "threads": int(limits.threads),
         "limits": {k: getattr(limits, k) for k in recorded},
-        "versions": library_versions(),
+        "versions": recorded_versions(),
         "machine": f"{platform.system()} {platform.machine()}",
         "settings": settings or {},
     }

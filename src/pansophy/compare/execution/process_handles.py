@@ -4,6 +4,10 @@
 one process that has done the importing for all (see `worker_process`). Both have two
 pipes, a pid, `gone` and `end`, which kills the process and everything it started in its
 session.
+
+A fork server takes a second or two to import. `fork_server_ahead` starts one before
+there is anything to fit, so that it imports while this process does, and keeps it until
+the end of a `with` block: worker pools and `call_in_background` use it.
 """
 
 import contextlib
@@ -87,12 +91,13 @@ class ForkedProcess:
 class ForkServer:
     """The parent's end of the process that workers are forked from."""
 
-    def __init__(self, threads, modules=()):
+    def __init__(self, threads):
+        self.threads = threads
         self.sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         fd = theirs.fileno()
         try:
             self.process, self.errors = start_process(
-                "run_fork_server", threads, str(fd), *modules, pass_fds=[fd]
+                "run_fork_server", threads, str(fd), pass_fds=[fd]
             )
         except NoWorkers:
             self.sock.close()
@@ -102,6 +107,11 @@ class ForkServer:
         self.children: dict[int, ForkedProcess] = {}
         self.closed = False
         threading.Thread(target=self.listen, daemon=True).start()
+
+    def preload(self, modules):
+        """Have modules imported that the workers to come will need."""
+        for name in modules:
+            self.ask(f"import {name}")
 
     def fork(self) -> ForkedProcess:
         number = len(self.children)
@@ -133,10 +143,35 @@ class ForkServer:
         for child in self.children.values():
             if child.pid is not None and not child.gone():
                 resource_limits.kill_process_group(child.pid)
-        resource_limits.kill_process_group(self.process.pid)
+        if self.process.returncode is None:
+            resource_limits.kill_process_group(self.process.pid)
         self.process.wait()
         self.errors.close()
         self.sock.close()
+
+
+_servers_ahead: list[ForkServer] = []  # at most one
+
+
+@contextlib.contextmanager
+def fork_server_ahead(wanted=True, threads=1):
+    """Start a fork server now, for the pools and background calls of a `with` block."""
+    if not wanted or not CAN_FORK or _servers_ahead:
+        yield
+        return
+    with contextlib.suppress(NoWorkers):  # the pool says so when it cannot either
+        _servers_ahead.append(ForkServer(threads))
+    try:
+        yield
+    finally:
+        while _servers_ahead:
+            _servers_ahead.pop().close()
+
+
+def server_ahead(threads=1) -> ForkServer | None:
+    """The fork server of the `with` block around, if it serves as many threads."""
+    able = [s for s in _servers_ahead if s.threads == threads and not s.closed]
+    return able[0] if able else None
 
 
 def start_process(entry, threads, *arguments, **pipes: Any):

@@ -19,7 +19,13 @@ from typing import Any
 from .. import resource_limits
 from . import process_handles
 from .plan import ActiveFit, FailureKind, FitOutcome
-from .process_handles import ForkServer, NoWorkers, SpawnedProcess, last_error_line
+from .process_handles import (
+    ForkServer,
+    NoWorkers,
+    SpawnedProcess,
+    last_error_line,
+    server_ahead,
+)
 from .worker_process import receive_message, send_message
 
 POLL_SECONDS = 0.05  # seconds between looks at the clock
@@ -113,7 +119,8 @@ class WorkerPool:
                 self.fork_server.close()
                 self.fork_server = None
             if self.fork_server is None:
-                self.fork_server = ForkServer(threads, self.modules)
+                self.fork_server = server_ahead(threads) or ForkServer(threads)
+                self.fork_server.preload(self.modules)
             process: Any = self.fork_server.fork()
         else:
             process = SpawnedProcess(threads)
@@ -131,7 +138,9 @@ class WorkerPool:
     def close(self):
         fork_server, self.fork_server = self.fork_server, None
         members, self.members = self.members, []
-        if fork_server is not None:
+        if fork_server is not None and fork_server is not server_ahead(
+            fork_server.threads
+        ):
             fork_server.close()
         for worker in members:
             worker.end()

@@ -8,6 +8,9 @@ pipes are out of the way of whatever methods print or read.
     parent -> worker    folder of the shared store, then (method, fold, memory) ...
     worker -> parent    "ready" or ("no", why), then one FitOutcome for each job
 
+    parent -> worker    a FunctionCall
+    worker -> parent    ("done", what it returns) or ("no", why)
+
 Importing takes a second or two. On Linux one process does it once and workers are
 forked from it (`run_fork_server`); it never runs a fit nor starts a thread. Elsewhere
 each worker is a Python of its own (`run_worker`).
@@ -24,6 +27,7 @@ import socket
 import struct
 import sys
 import threading
+from typing import Any, NamedTuple
 
 from .. import resource_limits
 
@@ -34,6 +38,13 @@ PRELOADED = (
     "pansophy.compare.execution.shared_store",
     "pansophy.compare.methods.wrappers",
 )
+
+
+class FunctionCall(NamedTuple):
+    """A module-level function and its arguments, pickled by `pickle_anything`."""
+
+    function: Any
+    arguments: bytes
 
 
 def send_message(stream, value) -> None:
@@ -87,17 +98,36 @@ def sendable_outcome(outcome):
     return outcome._replace(model=model)
 
 
-def serve_fits(incoming, outgoing) -> None:
-    """Read the work, then do what is asked until the parent goes."""
+def serve_parent(incoming, outgoing) -> None:
+    """Do what the first message asks for: one function call, or fits."""
     resource_limits.no_core_dumps()
     jobs: queue.SimpleQueue = queue.SimpleQueue()
     threading.Thread(target=queue_messages, args=(incoming, jobs), daemon=True).start()
+    first = jobs.get()
+    if isinstance(first, FunctionCall):
+        redirect_to_null(2)
+        run_function(first, outgoing)
+    else:
+        serve_fits(first, jobs, outgoing)
+
+
+def run_function(call, outgoing) -> None:
+    """Send what one function call returns."""
+    try:
+        answer = ("done", call.function(*pickle.loads(call.arguments)))
+    except Exception as error:
+        answer = ("no", f"{type(error).__name__}: {error}")
+    send_message(outgoing, answer)
+
+
+def serve_fits(folder, jobs, outgoing) -> None:
+    """Read the work, then do what is asked until the parent goes."""
     try:
         from . import shared_store
         from .fit_fold import PreparationCache, error_line, fit_fold
         from .plan import FailureKind, FitOutcome
 
-        work = shared_store.read_workload(jobs.get())
+        work = shared_store.read_workload(folder)
         cache = PreparationCache()
     except Exception as error:
         send_message(outgoing, ("no", f"{type(error).__name__}: {error}"))
@@ -122,20 +152,19 @@ def run_worker() -> None:
     resource_limits.die_with(int(sys.argv[1]))
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     redirect_to_null(0, 1)
-    serve_fits(incoming, outgoing)
+    serve_parent(incoming, outgoing)
 
 
 # --- forking -----------------------------------------------------------------------
 
 
 def run_fork_server() -> None:
-    """Fork workers on request: "new i" with two pipes, "end i"; answers "pid i p" and
-    "gone i code". Ends, with all of them, when the parent does.
+    """Serve requests: "import module", "new i" with two pipes (fork a worker), "end i";
+    answers "pid i p" and "gone i code". Ends, with all of them, when the parent does.
     """
     resource_limits.die_with(int(sys.argv[1]))
-    for name in (*PRELOADED, *sys.argv[3:]):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    for name in PRELOADED:
+        preload(name)
     parent = socket.socket(fileno=int(sys.argv[2]))
     woken, wake = socket.socketpair()
     wake.setblocking(False)
@@ -145,7 +174,7 @@ def run_fork_server() -> None:
     while True:
         ready, _, _ = select.select([parent, woken], [], [])
         if parent in ready:
-            words, fds, _, _ = socket.recv_fds(parent, 64, 2)
+            words, fds, _, _ = socket.recv_fds(parent, 256, 2)
             if not words:
                 break
             handle_request(words.decode().split(), fds, parent, children)
@@ -157,8 +186,16 @@ def run_fork_server() -> None:
     os._exit(0)
 
 
+def preload(name) -> None:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+
+
 def handle_request(words, fds, parent, children) -> None:
     what = words[0]
+    if what == "import":
+        preload(words[1])
+        return
     number = int(words[1])
     if what == "end":
         for pid in [p for p, i in children.items() if i == number]:
@@ -184,7 +221,7 @@ def run_forked_worker(server_pid, parent, fds) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parent.close()
     redirect_to_null(0, 1)
-    serve_fits(os.fdopen(fds[0], "rb"), os.fdopen(fds[1], "wb"))
+    serve_parent(os.fdopen(fds[0], "rb"), os.fdopen(fds[1], "wb"))
 
 
 def reap_children(parent, children) -> None:

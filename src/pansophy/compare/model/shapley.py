@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...tables import MixedFrame
+from ...tables.schema import combined_chunks
 from ...tree import Explanation, shap_values
 from ..methods.wrappers import SmoothedProbabilities
 
@@ -260,7 +261,3 @@ def hybrid_rows(rows, Z, known, columns) -> MixedFrame:
         )
         held.append(both.take(pa.array(np.where(flat[:, j], own, n + start))))
     return MixedFrame(values, tuple(held))
-
-
-def combined_chunks(texts):
-    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

@@ -17,7 +17,7 @@ from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
-from . import decisions, holdout_and_groups, methodology, sections
+from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .formatting import (
     describe_blend,
     describe_warnings,
@@ -150,6 +150,9 @@ def render_report(c) -> str:
 
 def report_context(c) -> dict:
     """Everything the page shows, in its order."""
+    if sections.has_learning_curve(c):
+        plot_data.begin_learning_curve(c)
+    blocks = sections.method_blocks(c)  # before the figure that waits for the curve
     found = by_severity(c.findings)
     return {
         "c": c,
@@ -192,7 +195,7 @@ def report_context(c) -> dict:
         ],
         "holds": sections.column_contents(c),
         "decisions": decisions.decision_sections(c),
-        "blocks": sections.method_blocks(c),
+        "blocks": blocks,
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),
         "glossary": methodology.glossary(c),

@@ -18,6 +18,7 @@ from ...diagnose.column_access import with_permuted_column
 from ...diagnose.dependence import Dependence, response_along_column
 from ...diagnose.learning_curve import learning_curve as curve_of
 from ...diagnose.subgroups import subgroups
+from ..execution.background_call import BackgroundCall, call_in_background
 from ..methods.pipelines import fit_pipeline, raw_predictions
 
 ROWS, SHUFFLES, SECONDS = 2000, 5, 15.0  # limits on asking models again
@@ -60,10 +61,12 @@ class ColumnImportance(NamedTuple):
 
 
 def cached_view(c, key, make):
-    if key not in c._views:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # counted during the comparison already
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # counted during the comparison already
+        if key not in c._views:
             c._views[key] = make()
+        elif isinstance(c._views[key], BackgroundCall):
+            c._views[key] = c._views.pop(key).result()
     return c._views[key]
 
 
@@ -186,14 +189,27 @@ def with_output_names(c, d) -> Dependence:
 def learning_curve_data(c, method=None):
     """A `diagnose.LearningCurve` on the folds of the comparison."""
     return cached_view(
-        c, ("learning", method), lambda: compute_learning_curve(c, method)
+        c,
+        ("learning", method),
+        lambda: compute_learning_curve(*learning_curve_task(c, method)),
     )
 
 
-def compute_learning_curve(c, method):
+def begin_learning_curve(c) -> None:
+    """Compute the learning curve in another process while figures are drawn."""
+    task = learning_curve_task(c, None)
+    c._views["learning", None] = call_in_background(compute_learning_curve, *task)
+
+
+def learning_curve_task(c, method) -> tuple:
+    """Arguments of `compute_learning_curve`."""
     trial = c.trial(method or c.winner)
-    metric = c.metrics[0]
-    task = c.schema.task
+    learner = SamplesLearner(unfitted_pipeline(c, trial.method))
+    folds = first_repeat_folds(c)
+    return learner, c.data, folds, c.metrics[0], c.schema.task, c.settings["seed"]
+
+
+def compute_learning_curve(learner, data, folds, metric, task, seed):
     sign = 1 if metric.greater else -1
     score = lambda learner, data, y: (
         sign
@@ -202,13 +218,13 @@ def compute_learning_curve(c, method):
         )
     )
     return curve_of(
-        SamplesLearner(unfitted_pipeline(c, trial.method)),
-        c.data,
-        c.data.y,
-        cv=first_repeat_folds(c),
+        learner,
+        data,
+        data.y,
+        cv=folds,
         scoring=score,
         perfect=1.0 if metric.greater else 0.0,
-        random_state=c.settings["seed"],
+        random_state=seed,
     )
 
 

@@ -207,9 +207,15 @@ def importance_figures(c) -> list[Figure]:
                 f"p{i}",
             )
         )
-    if plot_data.learning_curve_seconds(c) <= MAX_CURVE_SECONDS:
+    if has_learning_curve(c):
         out.append(learning_curve_figure(c))
     return out
+
+
+def has_learning_curve(c) -> bool:
+    """Whether a learning curve of the kept model is drawn; it may take too long."""
+    seconds = plot_data.learning_curve_seconds(c)
+    return c.winner != DUMMY and seconds <= MAX_CURVE_SECONDS
 
 
 def learning_curve_figure(c) -> Figure:

@@ -1,0 +1,90 @@
+"""Mamba between its projections, as one function of Triton kernels (CUDA).
+
+Eqs. (1) to (4) of `mamba.py` without the output projection. The projected input is
+one tensor of columns [z, u, B, C, Delta]; the convolution writes [u, B, C] into a
+second, whose columns the recurrence reads in place, and on the way back every kernel
+writes its part of the gradient where it belongs: nothing is copied apart, joined or
+transposed.
+
+Kept for the way back are the two tensors, y before the norm, and the states after the
+chunks; the convolution's preactivation, the norm and eq. (2), whose numbers are one per
+head, are computed anew.
+
+Refs      `_causal_conv_triton`, `_ssd_triton`, `_gated_norm_triton`
+"""
+
+import torch
+
+from ._causal_conv_triton import silu_conv, silu_conv_gradient
+from ._gated_norm_triton import gated_norm, gated_norm_gradient
+from ._ssd_triton import SSDSaved, ssd_backward, ssd_forward
+from .mamba import MambaParameters, selective_decays
+
+
+def convolved_parts(mixed, heads, states):
+    """u (n, L, H, P), B and C of the convolved columns, in place."""
+    inner = mixed.shape[-1] - 2 * states
+    u, B, C = mixed.split((inner, states, states), dim=-1)
+    return u.unflatten(-1, (heads, inner // heads)), B, C
+
+
+def kernel_rows(kernel):
+    """The weights of the convolution (channels, 1, W) as (W, channels)."""
+    return kernel[:, 0].t().contiguous()
+
+
+class TritonMambaCore(torch.autograd.Function):
+    """(projected, mask, eps, *MambaParameters) -> normalised output (n, L, inner)."""
+
+    @staticmethod
+    def forward(ctx, projected, mask, eps, *parameters):
+        own = MambaParameters(*parameters)
+        channels = len(own.kernel)
+        heads = len(own.D)
+        projected = projected.contiguous()
+        inner = projected.shape[-1] - channels - heads
+        states = (channels - inner) // 2
+        z, before, dt = projected.split((inner, channels, heads), dim=-1)
+        log_a, step_gain = selective_decays(dt, own.dt_bias, own.log_A, mask)
+        n, length = projected.shape[:2]
+        mixed = projected.new_empty(n, length, channels)
+        silu_conv(before, kernel_rows(own.kernel), own.kernel_bias, mixed)
+        u, B, C = convolved_parts(mixed, heads, states)
+        h0 = u.new_zeros(n, heads, inner // heads, states, dtype=torch.float32)
+        y, saved = ssd_forward(u, log_a, B, C, step_gain, h0, own.D.float())
+        y = y.flatten(-2)
+        ctx.save_for_backward(projected, mixed, y, h0, *saved, *parameters)
+        ctx.mask, ctx.eps = mask, eps
+        return gated_norm(y, z, own.gain, eps)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, dout):
+        projected, mixed, y, h0, sums, after, total, *parameters = ctx.saved_tensors
+        own = MambaParameters(*parameters)
+        channels = len(own.kernel)
+        inner = y.shape[-1]
+        heads = len(own.D)
+        sizes = (inner, channels, heads)
+        z, before, dt = projected.split(sizes, dim=-1)
+        dprojected = torch.empty_like(projected)
+        dz, dbefore, ddt = dprojected.split(sizes, dim=-1)
+        dy, dgain = gated_norm_gradient(y, z, own.gain, dout.contiguous(), dz, ctx.eps)
+        u, B, C = convolved_parts(mixed, heads, h0.shape[-1])
+        dmixed = torch.empty_like(mixed)
+        du, dB, dC = convolved_parts(dmixed, heads, h0.shape[-1])
+        g = ssd_backward(
+            u, B, C, h0, own.D.float(), SSDSaved(sums, after, total),
+            dy.view(u.shape), torch.zeros_like(h0), du,
+        )  # fmt: skip
+        dB.copy_(g.B)
+        dC.copy_(g.C)
+        w = kernel_rows(own.kernel)
+        dw, db = silu_conv_gradient(before, w, own.kernel_bias, dmixed, dbefore)
+        with torch.enable_grad():
+            leaves = [p.detach().requires_grad_() for p in (dt, own.dt_bias, own.log_A)]
+            made = selective_decays(*leaves, ctx.mask)
+        dt_grad, *small = torch.autograd.grad(made, leaves, (g.log_a, g.gain))
+        ddt.copy_(dt_grad)
+        grads = MambaParameters(dw.t()[:, None], db, *small, g.skip, dgain)
+        return dprojected, None, None, *grads
