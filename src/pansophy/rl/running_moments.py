@@ -12,8 +12,8 @@ the standard deviation of the running discounted return of each environment,
     R_t = gamma (1 - done_{t-1}) R_{t-1} + r_t                                  (2)
 
 which changes the unit of values and not the best policy; the mean is not taken off, as
-that would change what episodes of different length are worth. Returns that hardly differ
-are divided by a tenth of their mean, since their deviation would blow them up.
+that would change what episodes of different length are worth. Returns that hardly
+differ are divided by a tenth of their mean, since their deviation would blow them up.
 
 Refs      [Chan1983] eq. (1); [Engstrom2020] eq. (2)
 """
