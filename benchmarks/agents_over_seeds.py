@@ -28,7 +28,7 @@ PPO_CARTPOLE = {
 PPO_CARTPOLE_OWN = {
     "n_envs": 8, "horizon": 32, "batch_size": 64, "n_epochs": 4, "gamma": 0.98,
     "gae_lambda": 0.9, "learning_rate": 3e-3, "hidden_layer_sizes": (32, 32),
-    "anneal": True,
+    "anneal": True, "target_kl": 0.02,
 }  # fmt: skip
 DQN_CARTPOLE = {
     "n_envs": 4, "horizon": 64, "gradient_steps": 128, "learning_rate": 2.3e-3,

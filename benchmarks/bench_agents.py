@@ -18,6 +18,7 @@ PPO_SAME = {
 PPO_OWN = {
     "n_envs": 8, "horizon": 32, "batch_size": 64, "n_epochs": 4, "gamma": 0.98,
     "gae_lambda": 0.9, "learning_rate": 3e-3, "hidden_layer_sizes": (32, 32),
+    "target_kl": 0.02,
 }  # fmt: skip
 
 
