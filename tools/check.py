@@ -41,6 +41,8 @@ MANY_PARAMETERS = {
     "state_kernel": "a Triton kernel takes every pointer by itself",
     "output_kernel": "a Triton kernel takes every pointer by itself",
     "gradient_kernel": "a Triton kernel takes every pointer by itself",
+    "silu_conv_slope_kernel": "a Triton kernel takes every pointer by itself",
+    "gated_norm_gradient_kernel": "a Triton kernel takes every pointer by itself",
     "minimize": "what a problem may have: gradient, bounds, constraints, penalty, ...",
     "explore": "what is known about a table: target, group, time, weight, ...",
 }

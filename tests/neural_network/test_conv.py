@@ -18,7 +18,12 @@ torch.set_num_threads(1)
 
 from pansophy import nn, persist  # noqa: E402
 from pansophy.base import InterruptedFitWarning  # noqa: E402
-from pansophy.neural_network import ConvClassifier, ConvRegressor  # noqa: E402
+from pansophy.neural_network import (  # noqa: E402
+    ConvClassifier,
+    ConvRegressor,
+    conv,
+    image_files,
+)
 
 SMALL = {"n_filters": (4,), "hidden_layer_sizes": (8,), "convs_per_block": 1}
 
@@ -97,6 +102,93 @@ def test_folders_of_image_files(shapes, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="holds no images"):
         small().fit(tmp_path / "empty")
+
+
+@pytest.fixture
+def folder(shapes, tmp_path):
+    """The images of `shapes` as files, and the same as an array in their order."""
+    image_module = pytest.importorskip("PIL.Image")
+    X, y = shapes
+    pixels = (100 * X).astype(np.uint8)
+    for i, (image, label) in enumerate(zip(pixels, y)):
+        (tmp_path / label).mkdir(exist_ok=True)
+        image_module.fromarray(image).save(tmp_path / label / f"{i:02}.png")
+    order = np.argsort(y, kind="stable")
+    return tmp_path, pixels[order], y[order]
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_files_that_are_streamed_give_the_same_model(
+    folder, monkeypatch, early_stopping
+):
+    place, X, y = folder
+    options = {"early_stopping": early_stopping, "n_estimators": 2, "batch_size": 16}
+    wanted = small(**options).fit(X, y)
+    read = []
+    original = image_files.read_images
+
+    def counted(paths, *args, **more):
+        read.append(len(paths))
+        return original(paths, *args, **more)
+
+    monkeypatch.setattr(image_files, "read_images", counted)
+    monkeypatch.setattr(conv, "LOADED_BYTES", 0)
+    found = small(**options).fit(place)
+    assert max(read) <= conv.SCALING_BLOCK and len(read) > 10
+    np.testing.assert_allclose(found.pixel_mean_, wanted.pixel_mean_, rtol=1e-12)
+    np.testing.assert_allclose(
+        found.predict_proba(place), wanted.predict_proba(X), atol=1e-6
+    )
+    files = sorted(str(p) for p in place.glob("*/*.png"))
+    again = small(**options).fit(files, [Path(f).parent.name for f in files])
+    np.testing.assert_allclose(again.predict_proba(X), found.predict_proba(X))
+    regressor = small(ConvRegressor).fit(files, np.arange(len(files)) / 80.0)
+    assert np.isfinite(regressor.predict(place)).all()
+
+
+def test_streamed_run_is_resumed(folder, tmp_path, monkeypatch):
+    place, X, _ = folder
+    monkeypatch.setattr(conv, "LOADED_BYTES", 0)
+    whole = small(n_epochs=4).fit(place)
+    path = tmp_path / "run"
+    small(n_epochs=4, checkpoint=path).fit(place)
+    resumed = small(n_epochs=4, checkpoint=path, resume=True).fit(place)
+    np.testing.assert_array_equal(resumed.predict_proba(X), whole.predict_proba(X))
+    next(place.glob("up/*.png")).unlink()
+    with pytest.raises(ValueError, match="another run"):
+        small(n_epochs=4, checkpoint=path, resume=True).fit(place)
+
+
+def test_learning_in_passes(folder):
+    place, X, y = folder
+    order = np.random.default_rng(0).permutation(len(y))
+    model = small(learning_rate_init=0.01)
+    for part in np.array_split(order, 2):
+        model.partial_fit(X[part], y[part], classes=["down", "up"])
+    first = model.score(X, y)
+    for _ in range(10):
+        model.partial_fit(place)
+    assert model.score(place, y) >= max(first, 0.9)
+    with pytest.raises(ValueError, match="y is needed"):
+        model.partial_fit(place / "up")
+    numbers = small(ConvRegressor, learning_rate_init=0.01)
+    target = (y == "up").astype(float)
+    for _ in range(10):
+        numbers.partial_fit(X, target)
+    assert numbers.score(X, target) > 0.3
+
+
+def test_axes_in_the_wrong_order_are_explained(shapes):
+    X, y = shapes
+    colours = np.repeat(X[..., None], 3, axis=3)
+    first = np.moveaxis(colours, 3, 1)
+    with pytest.raises(ValueError, match=r"looks like channels first.*moveaxis"):
+        small().fit(first, y)
+    model = small().fit(colours, y)
+    with pytest.raises(ValueError, match=r"expecting \(6, 6, 3\).*moveaxis"):
+        model.predict(first)
+    with pytest.raises(ValueError, match=r"single image is X\[None\]"):
+        model.predict(colours[0])
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,26 @@ def test_tagger_learns_in_passes(output):
     assert hasattr(model, "transitions_") == (output == "crf")
 
 
+@pytest.mark.parametrize("output", ["softmax", "crf"])
+def test_class_weight_finds_rare_labels(output):
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(12, 1)) for _ in range(40)]
+    # rare, and only likelier than the other label where x is large
+    y = [np.where(x[:, 0] + rng.normal(size=12) > 2, "rare", "often") for x in X]
+    options = {"hidden_size": 4, "n_epochs": 10, "random_state": 0, "output": output}
+    share = {}
+    for weight in (None, "balanced", {"rare": 20.0}):
+        model = SequenceTagger("rnn", class_weight=weight, **options).fit(X, y)
+        share[str(weight)] = np.concatenate(model.predict_proba(X))[:, 1].mean()
+        assert model.nets_[0].label_weights is None
+        assert "label_weights" not in model.nets_[0].state_dict()
+    assert share["balanced"] > share["None"]
+    if output == "softmax":  # every label has half of the weight
+        assert share["balanced"] > 1.3 * share["None"]
+    with pytest.raises(ValueError, match="not in class_weight"):
+        SequenceTagger("rnn", class_weight={"rar": 2}, **options).fit(X, y)
+
+
 def test_tagger_names_bad_labels():
     model = SequenceTagger("rnn", **{**FAST, "n_epochs": 1})
     with pytest.raises(ValueError, match="X has 120 sequences, but y has 3"):

@@ -11,7 +11,7 @@ from pansophy.neural_network import TabularResNetClassifier  # noqa: E402
 from pansophy.neural_network.table_inputs import (  # noqa: E402
     check_new_table,
     check_table,
-    encode_table,
+    encode_table_rows,
     learn_table,
 )
 
@@ -28,7 +28,7 @@ def test_numbers_are_standardised_by_weight_and_categories_coded_from_one():
     assert np.isnan(numbers[2, 0]) and codes[:, 0].tolist() == [1, 2, 0, 1]
     assert model.table_.levels == [3]
     new = pd.DataFrame({"a": [mean], "b": ["z"]})
-    found = encode_table(model, check_new_table(model, new))
+    found = encode_table_rows(model, check_new_table(model, new))
     assert found[0].tolist() == [[0.0]] and found[1].tolist() == [[0]]
 
 

@@ -132,3 +132,19 @@ def test_embeddings_biases_and_gains_do_not_decay(table):
     }
     still = {k for k in decays if not before[k].any()}
     assert moved == decays - still
+
+
+def test_learning_in_passes(table):
+    X, y = table
+    model = small()
+    for part in np.array_split(np.arange(len(y)), 2):
+        model.partial_fit(X.iloc[part], y[part], classes=["no", "yes"])
+    assert model.n_iter_ == 1
+    for _ in range(15):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > 0.8
+    numbers = small(TabularResNetRegressor)
+    target = X["size"].to_numpy()
+    for _ in range(10):
+        numbers.partial_fit(X, target)
+    assert numbers.score(X, target) > 0.9

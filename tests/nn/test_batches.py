@@ -49,3 +49,17 @@ def test_rows_must_match():
         train(Linear(), (np.zeros((3, 3)), np.zeros((2, 1))))
     with pytest.raises(ValueError, match="at least one row"):
         train(Linear(), (np.zeros((0, 3)), np.zeros((0, 1))))
+
+
+def test_the_generator_stands_where_the_batches_taken_have_left_it():
+    """Not where the thread has read to: what is drawn next must not depend on time."""
+    states = {}
+    for prefetch in (0, 4):
+        rng = np.random.default_rng(0)
+        batches = Batches((np.arange(10.0),), 2, rng, "cpu", prefetch=prefetch)
+        stream = batches.stream()
+        for _ in range(7):
+            next(stream)
+        stream.close()
+        states[prefetch] = rng.bit_generator.state
+    assert states[0] == states[4]

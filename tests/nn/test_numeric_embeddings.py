@@ -32,10 +32,11 @@ def test_bins_are_weighted_quantiles(rng):
     x = rng.normal(size=(50, 1)).round(1)
     w = rng.integers(0, 4, 50).astype(float)
     repeated = np.repeat(x, w.astype(int), axis=0)
-    (weighted,), (plain,) = nn.quantile_bins(x, 8, w), nn.quantile_bins(repeated, 8)
+    (weighted,) = nn.distinct_quantiles(x, 8, w)
+    (plain,) = nn.distinct_quantiles(repeated, 8)
     np.testing.assert_array_equal(weighted, plain)
     assert (np.diff(plain) > 0).all() and plain[0] == repeated.min()
-    nothing = nn.quantile_bins(np.full((3, 1), np.nan), 4)
+    nothing = nn.distinct_quantiles(np.full((3, 1), np.nan), 4)
     assert nothing[0].tolist() == [0.0, 1.0]
 
 

@@ -145,3 +145,36 @@ def test_pool_is_named():
         nn.SequenceNet(nn.GRU(1, 2), 2, pool="max")
     with pytest.raises(ValueError, match="n_heads must divide"):
         nn.ARCHITECTURES["transformer"](LayerSize(2, 10, heads=4))
+
+
+def test_factors_of_labels_weight_steps():
+    net = make("gru", pool=None)
+    X = torch.randn(3, 4, 2, dtype=F64)
+    lengths = torch.tensor([4, 2, 3])
+    Y = torch.tensor([[0, 1, 2, 1], [2, 2, 0, 0], [1, 0, 1, 0]])
+    w = torch.tensor([1.0, 2.0, 0.5], dtype=F64)
+    factors = torch.tensor([3.0, 1.0, 0.25], dtype=F64)
+    net.label_weights = factors
+    batch = (X, lengths, Y, w)
+    found = net.losses(batch)["loss"]
+    F = net(X, lengths)
+    each = torch.nn.functional.cross_entropy(
+        F.flatten(0, 1), Y.flatten(), reduction="none"
+    )
+    here = torch.arange(4) < lengths[:, None]
+    weights = (w[:, None] * factors[Y])[here]
+    wanted = (weights * each.view(3, 4)[here]).sum() / weights.sum()
+    torch.testing.assert_close(found, wanted)
+    assert net.batch_weight(batch) == pytest.approx(float(weights.sum()))
+
+
+def test_factors_of_labels_weight_sequences_of_a_chain():
+    net = make("gru", pool=None, head="crf")
+    X = torch.randn(2, 3, 2, dtype=F64)
+    lengths = torch.tensor([3, 2])
+    Y = torch.tensor([[0, 1, 2], [2, 2, 0]])
+    net.label_weights = torch.tensor([3.0, 1.0, 0.5], dtype=F64)
+    found = net.losses((X, lengths, Y))["loss"]
+    net.label_weights = None
+    w = torch.tensor([4.5 / 3, 0.5], dtype=F64)  # means of the factors
+    torch.testing.assert_close(found, net.losses((X, lengths, Y, w))["loss"])

@@ -15,13 +15,17 @@ ones compete by
     log P / length^alpha                                                          (2)
 
 A token is drawn as the largest of e / tau plus Gumbel noise, so that a seed gives the
-same tokens on every device. Arrays may be of NumPy or torch.
+same tokens on every device. Arrays may be of NumPy or torch. If `advance` is a torch
+module, its dropout rests and no gradients are kept.
 
 Refs      [Holtzman2020] (1); [Wu2016] (2); [Gumbel1954]
 """
 
 import math
+import sys
 from collections.abc import Callable
+from contextlib import contextmanager
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +36,35 @@ from .numerics import log_softmax, softmax
 from .random import make_rng
 
 Advance = Callable[[Any, Any], tuple[Any, Any]]
+
+
+@contextmanager
+def evaluation_mode(advance):
+    """No gradients inside, and no dropout if this is a torch module."""
+    torch = sys.modules.get("torch")  # where it is not loaded, there are no modules
+    if torch is None:
+        yield
+        return
+    rests = isinstance(advance, torch.nn.Module) and advance.training
+    if rests:
+        advance.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        if rests:
+            advance.train()
+
+
+def in_evaluation_mode(function):
+    """The function, with `evaluation_mode` around it for its first argument."""
+
+    @wraps(function)
+    def wrapped(advance, *args, **options):
+        with evaluation_mode(advance):
+            return function(advance, *args, **options)
+
+    return wrapped
 
 
 def filter_logits(logits, top_k=None, top_p=None):
@@ -98,6 +131,7 @@ def restrict_logits(logits, sequences, allowed):
     return xp.where(none & inside, xp.zeros_like(kept), kept)
 
 
+@in_evaluation_mode
 def decode(
     advance: Advance, prompt, state=None, *, max_new: int, temperature=1.0,
     top_k=None, top_p=None, end: int | None = None, allowed=None, random_state=None,
@@ -106,7 +140,7 @@ def decode(
 
     Parameters
     ----------
-    advance : function (tokens, state) -> logits, state
+    advance : net or function (tokens, state) -> logits, state
     prompt : array of int (n, L), L at least 1
     state : what `advance` takes before the prompt, or None
     max_new : int
@@ -149,6 +183,7 @@ class Beam(NamedTuple):
     log_prob: float
 
 
+@in_evaluation_mode
 def beam_search(
     advance: Advance, prompt, state=None, *, max_new: int, beams: int = 4,
     end: int | None = None, alpha: float = 0.0, allowed=None,

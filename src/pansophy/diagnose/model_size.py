@@ -106,7 +106,7 @@ def model_size(model, X=None, y=None, *, random_state=0) -> ModelSize:
     growth = None if X is None else growth_with_rows(model, X, y, random_state)
     if keeps is None and growth is not None and growth > 1.2:
         keeps = "more numbers for more rows"
-    count = count_parameters(last)
+    count = known_parameter_count(last)
     if count is not None and keeps != "more numbers for more rows":
         keeps = None  # coefficients are all that predictions need
     name = type(last).__name__
@@ -129,7 +129,7 @@ def has_coefficients(model):
     return hasattr(model, "coef_")
 
 
-def count_parameters(model) -> int | None:
+def known_parameter_count(model) -> int | None:
     """Free parameters of the kinds whose number is known."""
     k = len(getattr(model, "classes_", ()))
     d = getattr(model, "n_features_in_", 0)

@@ -189,7 +189,7 @@ def sum_of_losses(loss: Loss, y, f, w) -> float:
     return math.fsum(part(a) for a in range(0, f.shape[1], ROWS_PER_TASK))
 
 
-def weighted_mean_loss(loss: Loss, y, f, w) -> float:
+def boosting_objective(loss: Loss, y, f, w) -> float:
     """J of eq. (1)."""
     return sum_of_losses(loss, y, f, w) / (len(y) if w is None else float(np.sum(w)))
 
@@ -403,7 +403,7 @@ class Booster:
             objective = total / self.total
         if self.validation is not None:
             held_out = self.validation
-            late = weighted_mean_loss(
+            late = boosting_objective(
                 state.loss, held_out.y, state.validation_f, held_out.w
             )
             state = state._replace(validation=late)
@@ -425,9 +425,9 @@ class Booster:
         w = self.rows.w
         f = state.f
         if drawn is None:
-            return weighted_mean_loss(state.loss, y, f, w), np.nan
+            return boosting_objective(state.loss, y, f, w), np.nan
         others = np.delete(np.arange(self.n), drawn)
-        mean_loss = lambda r: weighted_mean_loss(
+        mean_loss = lambda r: boosting_objective(
             state.loss, y[r], f[:, r], None if w is None else w[r]
         )
         return mean_loss(drawn), mean_loss(others) if len(others) else np.nan

@@ -26,10 +26,11 @@ from ..core.arrays import asarray, is_foreign, namespace, to_numpy
 from ..core.overflow import refuse_overflowing_squares
 from ..core.random import make_rng
 from ..params import Count, Flag, NonNegative
-from ..persist.saved_state import IntArray, NumberArray, saved_state
+from ..persist.saved_state import IntArray, NumberArray, Whole, saved_state
 from ..typing import Seed
 
 SPARSE = {"accept_sparse": "csr"}
+MAX_SKETCH = 1 << 24  # features of a model file: nothing else in it bounds them
 
 
 def cosine_features(X, W, u):
@@ -133,6 +134,7 @@ def scale_gamma(X) -> float:
 
 
 @saved_state(
+    n_components=Whole(low=1, high=MAX_SKETCH),
     indexHash_=IntArray("degree", "columns", low=0),
     bitHash_=IntArray("degree", "columns"),
 )

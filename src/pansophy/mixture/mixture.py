@@ -51,6 +51,7 @@ from .abstract_mixture import AbstractMixture
 from .gaussian_em import kmeans_start_labels
 
 NAMES = tuple(FAMILIES)
+MAX_UNMODELLED = 1 << 20  # columns of a model file that no distribution describes
 
 # What each family can hold. Fractions pass where they have a meaning of their own:
 # shares of a yes (grey values) for Bernoulli, weighted counts for the multinomial.
@@ -230,10 +231,17 @@ def initial_mixture(data, X, k, groups, method, floor, rng) -> MixtureParams:
     return mixture_m_step(data.with_aligned(R).sum(part), groups, floor)
 
 
+def columns_are_modelled(model) -> bool:
+    """Whether a file's number of columns is about that of the modelled ones."""
+    covered = sum(0 if at is None else len(at) for at, _ in model.components_)
+    return model.n_features_in_ <= covered + MAX_UNMODELLED
+
+
 @saved_state(
     components_=Each(
         Row(IntArray(None, low=0, below="n_features_in_", optional=True), AnyValue())
-    )
+    ),
+    check=columns_are_modelled,
 )
 @dataclass(eq=False, repr=False)
 class Mixture(AbstractMixture):

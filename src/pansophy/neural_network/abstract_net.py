@@ -46,6 +46,7 @@ from .abstract_training import (
     detached_net,
     tensor_blocks,
 )
+from .image_files import ImageFiles
 from .run_tag import run_tag
 
 
@@ -65,7 +66,11 @@ class NetRows(NamedTuple):
         """What `nn.train` takes; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
         parts = tuple(in_precision(a, dtype) for a in parts)
-        return nn.RaggedRows(*parts) if isinstance(parts[0], Ragged) else parts
+        if isinstance(parts[0], Ragged):
+            return nn.RaggedRows(*parts)
+        if isinstance(parts[0], ImageFiles):
+            return nn.FileRows(parts[0].paths, parts[0].read, *parts[1:])
+        return parts
 
 
 def in_precision(a, dtype):
@@ -79,11 +84,30 @@ def in_precision(a, dtype):
 
 @dataclass(eq=False, repr=False)
 class AbstractNet(AbstractTraining):
-    """Parameters and fitting of the deep estimators; they are described there.
+    """Parameters and fitting of the deep estimators.
 
     An estimator gives `_check_inputs(X, y, w) -> inputs, y, w` (the user's rows as
     arrays), `_learn_inputs(rows)` (scales and codes, from training rows alone),
-    `_build_net(n_outputs, head)` and `net_inputs(X)` for new rows.
+    `_build_net(n_outputs, head)` and `_check_new_inputs(X)` for new rows.
+
+    Parameters
+    ----------
+    n_estimators : int, default=1
+        Nets from different seeds, whose answers are averaged: a deep ensemble.
+    mc_dropout : int, default=0
+        Passes with dropout left on that a prediction averages; 0: one without.
+
+    Attributes
+    ----------
+    nets_ : list of torch modules
+    loss_ : float
+        Training loss of the last epoch.
+    n_iter_ : int
+        Epochs.
+    history_ : dict of arrays
+        Per epoch: loss, and valid_loss with early stopping.
+    converged_, interrupted_ : bool
+        How training ended.
     """
 
     _: KW_ONLY
@@ -177,7 +201,7 @@ class AbstractNet(AbstractTraining):
             options |= {"epochs": 1, "schedule": None, "stop": None}
         states = (one_pass and self._optimiser_states) or [None] * len(nets)
         if self.checkpoint is not None:
-            parts = data.parts() if isinstance(data, nn.RaggedRows) else data
+            parts = data if isinstance(data, tuple) else data.parts()
             options["tag"] = run_tag(self, rows.inputs[0].shape, parts)
         trained = []
 
@@ -313,7 +337,17 @@ def joined_result(results: list[Result]) -> Result:
 
 @dataclass(eq=False, repr=False)
 class AbstractNetClassifier(Classifier, AbstractNet):
-    """Nets for classes: softmax scores, trained on cross-entropy."""
+    """Nets for classes: softmax scores, trained on cross-entropy.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the classes in the loss.
+
+    Attributes
+    ----------
+    classes_ : array
+    """
 
     _: KW_ONLY
     class_weight: dict | Literal["balanced"] | None = None
@@ -332,6 +366,16 @@ class AbstractNetClassifier(Classifier, AbstractNet):
     def _outputs(self):
         return len(self.classes_), "softmax"
 
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        """One more pass over these rows, at a constant rate.
+
+        The first call learns the scales of the inputs from its rows, and needs
+        `classes` if they do not all occur in y.
+        """
+        if hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, one_pass=True)
+        return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
+
     def predict_proba(self, X):
         """Probability of each class, eq. (1)."""
         return softmax(self._raw_outputs(X)).mean(axis=0)
@@ -349,7 +393,18 @@ class AbstractNetClassifier(Classifier, AbstractNet):
 
 @dataclass(eq=False, repr=False)
 class AbstractNetRegressor(Regressor, AbstractNet):
-    """Nets for numbers: squared error, or a Gaussian with a predicted variance."""
+    """Nets for numbers: squared error, or a Gaussian with a predicted variance.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "gaussian"}, default="squared_error"
+        "gaussian" predicts a variance too, which `predict(return_std=True)` gives.
+
+    Attributes
+    ----------
+    target_mean_, target_scale_ : arrays of shape (outputs,)
+        Centre and scale of the numbers to predict.
+    """
 
     _: KW_ONLY
     loss: Literal["squared_error", "gaussian"] = "squared_error"
@@ -376,6 +431,15 @@ class AbstractNetRegressor(Regressor, AbstractNet):
     def _outputs(self):
         k = len(self.target_mean_)
         return (2 * k, "gaussian") if self.loss == "gaussian" else (k, "identity")
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """One more pass over these rows, at a constant rate.
+
+        The first call learns the scales of inputs and targets from its rows.
+        """
+        if hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, one_pass=True)
+        return self._fit(X, y, sample_weight, one_pass=True)
 
     def predict(self, X, return_std=False):
         """The mean of each row, with `return_std` its standard deviation, eq. (2)."""

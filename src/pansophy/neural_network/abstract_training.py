@@ -19,6 +19,7 @@ from sklearn.model_selection import train_test_split
 
 from .. import nn
 from ..base import Estimator
+from ..core.inherited_docs import inherit_descriptions
 from ..core.random import draw_seed
 from ..nn.schedules import warmup_cosine
 from ..params import Count, Flag, NonNegative, Positive, Verbosity
@@ -31,7 +32,39 @@ WARM_UP = 0.1  # of the steps, in which the rate rises
 
 @dataclass(eq=False, repr=False)
 class AbstractTraining(Estimator):
-    """Parameters of a training run; the estimators describe them."""
+    """Parameters of a training run. Estimators describe only what is their own.
+
+    Parameters
+    ----------
+    weight_decay : float, default=1e-4
+        Pull of the kernels and matrices towards 0 in each step, times the rate.
+    batch_size : int or "auto", default="auto"
+        Rows (images, sequences) per step; "auto": a twentieth of them, 32 to 256.
+    learning_rate : {"cosine", "constant"}, default="cosine"
+        Whether the rate rises for a tenth of the steps and then falls to 0.
+    learning_rate_init : float, default=0.001
+        The highest rate.
+    n_epochs : int, default=30
+        Epochs, over which the rate falls.
+    early_stopping : bool, default=False
+        Hold out a share of the rows, stop by their loss and keep the best epoch.
+    validation_fraction : float, default=0.1
+        That share. Rows of your own go to `fit` as `validation`.
+    n_iter_no_change : int, default=10
+        Epochs without improvement that are borne.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the weights, held-out rows, order, dropout and augmentation.
+    verbose : bool or int, default=False
+        1: show a progress bar; more: print the loss of each epoch too.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of training; predictions have that of X, at least this.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train and predict; "auto" takes a GPU if there is one.
+    checkpoint : path or None, default=None
+        File for the state of the run, written after each epoch; one for each net.
+    resume : bool, default=False
+        Go on from `checkpoint` where it stopped; the result is that of one run.
+    """
 
     _: KW_ONLY
     weight_decay: NonNegative = 1e-4
@@ -50,6 +83,10 @@ class AbstractTraining(Estimator):
     resume: Flag = False
 
     _tensors = False
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        inherit_descriptions(cls)
 
     def _training_options(self, net, n, valid) -> dict:
         """Options of `nn.train` for a net, n training rows and rows to stop by."""
@@ -103,7 +140,8 @@ class AbstractTraining(Estimator):
 def tensor_blocks(inputs, block, device, dtype):
     """Arrays cut into blocks of rows, as tensors; numbers in this precision."""
     for i in range(0, len(inputs[0]), block):
-        part = [torch.from_numpy(a[i : i + block]).to(device) for a in inputs]
+        part = [np.asarray(a[i : i + block]) for a in inputs]
+        part = [torch.from_numpy(a).to(device) for a in part]
         yield [a.to(dtype) if a.is_floating_point() else a for a in part]
 
 

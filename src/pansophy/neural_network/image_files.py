@@ -1,9 +1,11 @@
 """Images from files: a folder with one subfolder for each class, or a list of paths."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+BILINEAR = 2  # Pillow's number for it
 SUFFIXES = {
     ".png",
     ".jpg",
@@ -52,7 +54,75 @@ def image_paths(folder) -> tuple[list[Path], list[str] | None]:
     return [path for path, _ in found], [name for _, name in found]
 
 
-def read_images(paths, image_shape=None) -> np.ndarray:
+class ImageFiles:
+    """Images that stay in their files until they are asked for.
+
+    It looks like an array of bytes (n, channels, h, w): it has a length, a shape and a
+    dtype, parts of it are `ImageFiles`, and `np.asarray` reads them.
+
+    Parameters
+    ----------
+    paths : list of paths
+    shape : (h, w, channels)
+    resize : bool
+        Whether images of another size are brought to this one, or refused.
+    """
+
+    dtype = np.dtype(np.uint8)
+    ndim = 4
+
+    def __init__(self, paths, shape, *, resize=True):
+        self.paths = list(paths)
+        self.image_shape = shape
+        self.resize = resize
+
+    @property
+    def shape(self):
+        h, w, channels = self.image_shape
+        return len(self.paths), channels, h, w
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            paths = self.paths[index]
+        else:
+            paths = [self.paths[i] for i in index]
+        return ImageFiles(paths, self.image_shape, resize=self.resize)
+
+    def __array__(self, dtype=None, copy=None):
+        images = self.read(self.paths)
+        return images if dtype is None else images.astype(dtype)
+
+    def read(self, paths) -> np.ndarray:
+        """Some of the images as bytes (n, channels, h, w)."""
+        images = read_images(paths, self.image_shape, resize=self.resize)
+        return np.ascontiguousarray(np.moveaxis(images, 3, 1))
+
+
+def file_shape(path) -> tuple[int, int, int]:
+    """Height, width and channels of the image in a file: 1 if it is grey, else 3."""
+    with open_image(path) as file:
+        grey = file.mode in ("1", "L", "I", "I;16", "F")
+        return file.height, file.width, 1 if grey else 3
+
+
+@contextmanager
+def open_image(path):
+    """A file opened by Pillow; one that is no image is named in the error."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError as error:
+        raise ImportError("image files need Pillow: pip install pillow.") from error
+    try:
+        with Image.open(path) as file:
+            yield file
+    except (UnidentifiedImageError, OSError) as error:
+        raise ValueError(f"{path} is not an image that can be read.") from error
+
+
+def read_images(paths, image_shape=None, *, resize=None) -> np.ndarray:
     """Images as bytes: (n, h, w, channels).
 
     Parameters
@@ -61,6 +131,9 @@ def read_images(paths, image_shape=None) -> np.ndarray:
     image_shape : (h, w) or (h, w, channels), or None
         Images are brought to this size; two numbers, or one channel, make them grey.
         None takes the size and the channels of the first, which all must have.
+    resize : bool or None
+        Whether images of another size are brought to this one, or refused; None: if
+        `image_shape` is given.
 
     Examples
     --------
@@ -75,28 +148,21 @@ def read_images(paths, image_shape=None) -> np.ndarray:
     ...     read_images([path]).shape, read_images([path], (2, 2, 3)).shape
     ((1, 3, 3, 1), (1, 2, 2, 3))
     """
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError("image files need Pillow: pip install pillow.") from error
-    images = []
-    resize = image_shape is not None
-    for path in paths:
-        try:
-            with Image.open(path) as file:
-                if image_shape is None:
-                    grey = file.mode in ("1", "L", "I", "I;16", "F")
-                    image_shape = (file.height, file.width, 1 if grey else 3)
-                h, w, channels = (*image_shape, 1)[:3]
-                image = file.convert("L" if channels == 1 else "RGB")
-        except (UnidentifiedImageError, OSError) as error:
-            raise ValueError(f"{path} is not an image that can be read.") from error
+    if resize is None:
+        resize = image_shape is not None
+    if image_shape is None:
+        image_shape = file_shape(paths[0])
+    h, w, channels = (*image_shape, 1)[:3]
+    images = np.empty((len(paths), h, w, channels), np.uint8)
+    for i, path in enumerate(paths):
+        with open_image(path) as file:
+            image = file.convert("L" if channels == 1 else "RGB")
         if image.size != (w, h):
             if not resize:
                 raise ValueError(
                     f"{path} has {image.height} x {image.width} pixels, but the first "
                     f"image {h} x {w}: give image_shape to bring them to one size."
                 )
-            image = image.resize((w, h), Image.Resampling.BILINEAR)
-        images.append(np.asarray(image, dtype=np.uint8).reshape(h, w, channels))
-    return np.stack(images)
+            image = image.resize((w, h), BILINEAR)
+        images[i] = np.asarray(image, dtype=np.uint8).reshape(h, w, channels)
+    return images

@@ -38,7 +38,7 @@ from ..nn.devices import resolve_device, seeded_torch
 from ..nn.schedules import warmup_cosine
 from ..params import Count, Flag, NonNegative, Positive, Verbosity, check_params
 from ..typing import Seed
-from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
+from .abstract_net import AbstractNet, AbstractNetClassifier, AbstractNetRegressor
 from .abstract_training import WARM_UP, detached_net
 from .mlp import DeviceName, LayerSizes
 
@@ -90,8 +90,8 @@ def build_flow_net(model, n_outputs, head):
 
 
 @dataclass(eq=False, repr=False)
-class NeuralODEClassifier(AbstractNetClassifier):
-    """Neural ODE for classes of table rows; the module text gives the method.
+class AbstractFlow(AbstractNet):
+    """Neural ODEs for tables: the field, the solver, columns as they take them.
 
     Parameters
     ----------
@@ -109,46 +109,65 @@ class NeuralODEClassifier(AbstractNetClassifier):
         within `rtol`.
     n_steps : int, default=4
         Steps of a method with fixed steps.
-    rtol : float, default=1e-4
+    rtol : float, default=0.0001
         Tolerance of an adaptive method.
-    weight_decay : float, default=1e-4
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.01
-        The highest rate.
-    n_epochs : int, default=100
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged.
     mc_dropout : int, default=0
         Must be 0: the flow has no dropout.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-    class_weight : dict, "balanced" or None, default=None
+
+    Attributes
+    ----------
+    center_, scale_ : arrays of shape (d,)
+        Of the columns of X.
+    """
+
+    hidden_layer_sizes: LayerSizes = (32,)
+    _: KW_ONLY
+    width: Count = 16
+    activation: FieldActivation = "tanh"
+    time_dependent: Flag = True
+    method: ODEMethod = "rk4"
+    n_steps: Count = 4
+    rtol: Positive = 1e-4
+    learning_rate_init: Positive = 0.01
+    n_epochs: Count = 100
+
+    _learn_inputs = learn_column_scaling
+    _encode_inputs = scaled_columns
+    _build_net = build_flow_net
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the field and both linear maps.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,), or (n, outputs) of numbers
+        sample_weight : array of shape (n,) or None
+        validation : (X, y) or (X, y, sample_weight) or None
+            Rows of your own to stop by; turns early stopping on.
+        """
+        return self._fit(X, y, sample_weight, validation)
+
+    def _check_inputs(self, X, y, sample_weight):
+        refuse_mc_dropout(self)
+        return check_flow_table(self, X, y, sample_weight)
+
+    def _check_new_inputs(self, X):
+        return (self._check_new_data(X),)
+
+
+@dataclass(eq=False, repr=False)
+class NeuralODEClassifier(AbstractFlow, AbstractNetClassifier):
+    """Neural ODE for classes of table rows; the module text gives the method.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(32,)
+        Hidden layers of the vector field.
 
     Attributes
     ----------
     classes_ : array
-    center_, scale_ : arrays of shape (d,)
-        Of the columns of X.
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-    history_ : dict of arrays
-    converged_, interrupted_ : bool
 
     Examples
     --------
@@ -160,101 +179,20 @@ class NeuralODEClassifier(AbstractNetClassifier):
     True
     """
 
-    hidden_layer_sizes: LayerSizes = (32,)
-    _: KW_ONLY
-    width: Count = 16
-    activation: FieldActivation = "tanh"
-    time_dependent: Flag = True
-    method: ODEMethod = "rk4"
-    n_steps: Count = 4
-    rtol: Positive = 1e-4
-    learning_rate_init: Positive = 0.01
-    n_epochs: Count = 100
-
-    _check_inputs = check_flow_table
-    _learn_inputs = learn_column_scaling
-    _encode_inputs = scaled_columns
-    _build_net = build_flow_net
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the field and both linear maps.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        y : array of shape (n,)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Rows of your own to stop by; turns early stopping on.
-        """
-        refuse_mc_dropout(self)
-        return self._fit(X, y, sample_weight, validation)
-
-    def _check_new_inputs(self, X):
-        return (self._check_new_data(X),)
-
 
 @dataclass(eq=False, repr=False)
-class NeuralODERegressor(AbstractNetRegressor):
+class NeuralODERegressor(AbstractFlow, AbstractNetRegressor):
     """Neural ODE for numbers from table rows; the module text gives the method.
 
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(32,)
         Hidden layers of the vector field.
-    width : int, default=16
-        Columns of the state that flows.
-    activation : {"tanh", "relu", "logistic", "elu", "leaky"}, default="tanh"
-        Of the field; smooth ones suit methods of high order.
-    time_dependent : bool, default=True
-        Whether the field changes along the flow.
-    method : str, default="rk4"
-        Solver, one of `nn.TABLEAUS`. With an adaptive one ("dopri5") all rows of a
-        prediction share their steps, so that a row's answer depends on the others
-        within `rtol`.
-    n_steps : int, default=4
-        Steps of a method with fixed steps.
-    rtol : float, default=1e-4
-        Tolerance of an adaptive method.
-    weight_decay : float, default=1e-4
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-    learning_rate_init : float, default=0.01
-        The highest rate.
-    n_epochs : int, default=100
-        Passes over the rows, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged.
-    mc_dropout : int, default=0
-        Must be 0: the flow has no dropout.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    random_state : int, RandomState, Generator or None, default=None
-    verbose : bool or int, default=False
-    device : {"auto", "cpu", "cuda"}, default="auto"
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch.
-    resume : bool, default=False
-    loss : {"squared_error", "gaussian"}, default="squared_error"
-        "gaussian" predicts a variance too.
 
     Attributes
     ----------
     center_, scale_ : arrays of shape (d,)
         Of the columns of X.
-    target_mean_, target_scale_ : arrays of shape (outputs,)
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-    history_ : dict of arrays
-    converged_, interrupted_ : bool
 
     Examples
     --------
@@ -265,39 +203,6 @@ class NeuralODERegressor(AbstractNetRegressor):
     >>> bool(model.fit(X, np.sin(2 * X[:, 0])).score(X, np.sin(2 * X[:, 0])) > 0.95)
     True
     """
-
-    hidden_layer_sizes: LayerSizes = (32,)
-    _: KW_ONLY
-    width: Count = 16
-    activation: FieldActivation = "tanh"
-    time_dependent: Flag = True
-    method: ODEMethod = "rk4"
-    n_steps: Count = 4
-    rtol: Positive = 1e-4
-    learning_rate_init: Positive = 0.01
-    n_epochs: Count = 100
-
-    _check_inputs = check_flow_table
-    _learn_inputs = learn_column_scaling
-    _encode_inputs = scaled_columns
-    _build_net = build_flow_net
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the field and both linear maps.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        y : array of shape (n,) or (n, outputs)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Rows of your own to stop by; turns early stopping on.
-        """
-        refuse_mc_dropout(self)
-        return self._fit(X, y, sample_weight, validation)
-
-    def _check_new_inputs(self, X):
-        return (self._check_new_data(X),)
 
 
 def refuse_mc_dropout(model):

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import nn
 from ..base import host_array
 from ..core import arrays
+from ..core.class_weight import compute_class_weight
 from ..core.filtering import smooth_chain, viterbi
 from ..core.labels import class_codes, refuse_missing
 from ..core.numerics import softmax
@@ -222,8 +223,8 @@ def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class SequenceClassifier(AbstractNetClassifier):
-    """Recurrent net, transformer or state-space net for classes of sequences.
+class AbstractSequenceNet(AbstractNet):
+    """Nets for sequences: the layer, its parameters, sequences as it takes them.
 
     Parameters
     ----------
@@ -232,72 +233,106 @@ class SequenceClassifier(AbstractNetClassifier):
     hidden_size : int, default=64
         Units of the layer (columns of a transformer).
     n_layers : int, default=1
-    pool : {"auto", "last", "sum", "mean"}, default="auto"
-        How the outputs of all steps become one row: the last, their sum, their mean.
-        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
     bidirectional : bool, default=False
         Whether a second layer reads backwards; a transformer then sees all steps at
         each of them, and otherwise those not later.
     n_heads : int, default=4
         Heads of a transformer.
-    dropout : float, default=0
+    dropout : float, default=0.0
         Chance that a unit is left out of a training step: between layers, inside
         transformer blocks, and before the output.
-    clip : float or None, default=1
+    clip : float or None, default=1.0
         Largest norm of a gradient.
     warm_start : bool, default=False
         Go on from the nets of the last fit, on sequences of the same classes.
-    weight_decay : float, default=1e-4
-        Pull of the matrices towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Sequences per step; "auto": a twentieth of them, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=50
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the sequences, stop by their loss, keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share. Sequences of your own go to `fit` as `validation`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged: a deep ensemble.
-    mc_dropout : int, default=0
-        Passes with dropout left on that a prediction averages; 0: one without.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out sequences, order and dropout.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and predict; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch; one for each net.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the classes in the loss.
 
     Attributes
     ----------
-    classes_ : array
     mean_, scale_ : arrays of shape (d,)
         By which columns are centred and scaled.
     series_length_ : int or None
         Steps of each series, if X was a table.
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
-    history_ : dict of arrays
-        Per epoch: loss, and valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
+    """
+
+    architecture: Architecture = "lstm"
+    _: KW_ONLY
+    hidden_size: Count = 64
+    n_layers: Count = 1
+    bidirectional: Flag = False
+    n_heads: Count = 4
+    dropout: FractionBelowOne = 0.0
+    clip: Positive | None = 1.0
+    warm_start: Flag = False
+    learning_rate_init: Positive = 0.005
+    n_epochs: Count = 50
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : sequences in any form of the module text
+        y : array of shape (n,), (n, outputs) of numbers, or labels of all steps: a
+            Ragged, a list of sequences of labels, or an array of shape (n, T)
+        sample_weight : array of shape (n,) or None
+            Weights of the sequences.
+        validation : (X, y) or (X, y, sample_weight) or None
+            Sequences of your own to stop by; turns early stopping on.
+        """
+        if self.warm_start and hasattr(self, "nets_"):
+            return self._continue_fit(X, y, sample_weight, validation)
+        return self._fit(X, y, sample_weight, validation)
+
+    def _check_new_inputs(self, X):
+        return (check_new_sequences(self, X),)
+
+    def _learn_inputs(self, inputs, w):
+        return (learn_scaling(self, inputs[0], w),)
+
+    def _encode_inputs(self, inputs):
+        return (scaled_sequences(self, inputs[0]),)
+
+    def _training_options(self, net, n, valid):
+        return {**super()._training_options(net, n, valid), "clip": self.clip}
+
+
+@dataclass(eq=False, repr=False)
+class AbstractPooledSequenceNet(AbstractSequenceNet):
+    """Nets that pool the steps of a sequence to one row.
+
+    Parameters
+    ----------
+    pool : {"auto", "last", "sum", "mean"}, default="auto"
+        How the outputs of all steps become one row: the last, their sum, their mean.
+        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
+    """
+
+    _: KW_ONLY
+    pool: Pool = "auto"
+
+    def _check_inputs(self, X, y, sample_weight):
+        X, y, w = check_sequences(self, X, y, sample_weight)
+        return (X,), y, w
+
+    def _build_net(self, n_outputs, head):
+        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
+
+    def _net_outputs(self, net, inputs, device, dtype):
+        return pooled_outputs(net, inputs[0], device, dtype)
+
+
+@dataclass(eq=False, repr=False)
+class SequenceClassifier(AbstractPooledSequenceNet, AbstractNetClassifier):
+    """Recurrent net, transformer or state-space net for classes of sequences.
+
+    Parameters
+    ----------
+    architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
+        The sequence layer, a row of `nn.ARCHITECTURES`.
+
+    Attributes
+    ----------
+    classes_ : array
 
     Examples
     --------
@@ -313,144 +348,20 @@ class SequenceClassifier(AbstractNetClassifier):
     True
     """
 
-    architecture: Architecture = "lstm"
-    _: KW_ONLY
-    hidden_size: Count = 64
-    n_layers: Count = 1
-    pool: Pool = "auto"
-    bidirectional: Flag = False
-    n_heads: Count = 4
-    dropout: FractionBelowOne = 0.0
-    clip: Positive | None = 1.0
-    warm_start: Flag = False
-    learning_rate_init: Positive = 0.005
-    n_epochs: Count = 50
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the net.
-
-        Parameters
-        ----------
-        X : sequences in any form of the module text
-        y : array of shape (n,)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Sequences of your own to stop by; turns early stopping on.
-        """
-        if self.warm_start and hasattr(self, "nets_"):
-            return self._continue_fit(X, y, sample_weight, validation)
-        return self._fit(X, y, sample_weight, validation)
-
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
-        """One more pass over these sequences, at a constant rate.
-
-        The first call learns the scales of the columns from its sequences, and needs
-        `classes` if they do not all occur in y.
-        """
-        if hasattr(self, "nets_"):
-            return self._continue_fit(X, y, sample_weight, one_pass=True)
-        return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
-
-    def _check_inputs(self, X, y, sample_weight):
-        X, y, w = check_sequences(self, X, y, sample_weight)
-        return (X,), y, w
-
-    def _check_new_inputs(self, X):
-        return (check_new_sequences(self, X),)
-
-    def _learn_inputs(self, inputs, w):
-        return (learn_scaling(self, inputs[0], w),)
-
-    def _encode_inputs(self, inputs):
-        return (scaled_sequences(self, inputs[0]),)
-
-    def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
-
-    def _training_options(self, net, n, valid):
-        return {**super()._training_options(net, n, valid), "clip": self.clip}
-
-    def _net_outputs(self, net, inputs, device, dtype):
-        return pooled_outputs(net, inputs[0], device, dtype)
-
 
 @dataclass(eq=False, repr=False)
-class SequenceRegressor(AbstractNetRegressor):
+class SequenceRegressor(AbstractPooledSequenceNet, AbstractNetRegressor):
     """Recurrent net, transformer or state-space net for numbers from sequences.
 
     Parameters
     ----------
     architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
-    hidden_size : int, default=64
-        Units of the layer (columns of a transformer).
-    n_layers : int, default=1
-    pool : {"auto", "last", "sum", "mean"}, default="auto"
-        How the outputs of all steps become one row: the last, their sum, their mean.
-        "auto" is the last of "rnn", "gru" and "lstm", the mean of the others.
-    bidirectional : bool, default=False
-        Whether a second layer reads backwards; a transformer then sees all steps at
-        each of them, and otherwise those not later.
-    n_heads : int, default=4
-        Heads of a transformer.
-    dropout : float, default=0
-        Chance that a unit is left out of a training step: between layers, inside
-        transformer blocks, and before the output.
-    clip : float or None, default=1
-        Largest norm of a gradient.
-    warm_start : bool, default=False
-        Go on from the nets of the last fit.
-    weight_decay : float, default=1e-4
-        Pull of the matrices towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Sequences per step; "auto": a twentieth of them, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=50
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the sequences, stop by their loss, keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share. Sequences of your own go to `fit` as `validation`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged: a deep ensemble.
-    mc_dropout : int, default=0
-        Passes with dropout left on that a prediction averages; 0: one without.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out sequences, order and dropout.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and predict; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch; one for each net.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
-    loss : {"squared_error", "gaussian"}, default="squared_error"
-        "gaussian" predicts a variance too, which `predict(return_std=True)` gives.
 
     Attributes
     ----------
     mean_, scale_ : arrays of shape (d,)
         By which columns are centred and scaled.
-    series_length_ : int or None
-        Steps of each series, if X was a table.
-    target_mean_, target_scale_ : arrays of shape (outputs,)
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
-    history_ : dict of arrays
-        Per epoch: loss, and valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------
@@ -463,65 +374,6 @@ class SequenceRegressor(AbstractNetRegressor):
     True
     """
 
-    architecture: Architecture = "lstm"
-    _: KW_ONLY
-    hidden_size: Count = 64
-    n_layers: Count = 1
-    pool: Pool = "auto"
-    bidirectional: Flag = False
-    n_heads: Count = 4
-    dropout: FractionBelowOne = 0.0
-    clip: Positive | None = 1.0
-    warm_start: Flag = False
-    learning_rate_init: Positive = 0.005
-    n_epochs: Count = 50
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the net.
-
-        Parameters
-        ----------
-        X : sequences in any form of the module text
-        y : array of shape (n,) or (n, outputs)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Sequences of your own to stop by; turns early stopping on.
-        """
-        if self.warm_start and hasattr(self, "nets_"):
-            return self._continue_fit(X, y, sample_weight, validation)
-        return self._fit(X, y, sample_weight, validation)
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """One more pass over these sequences, at a constant rate.
-
-        The first call learns the scales of columns and targets from its sequences.
-        """
-        if hasattr(self, "nets_"):
-            return self._continue_fit(X, y, sample_weight, one_pass=True)
-        return self._fit(X, y, sample_weight, one_pass=True)
-
-    def _check_inputs(self, X, y, sample_weight):
-        X, y, w = check_sequences(self, X, y, sample_weight)
-        return (X,), y, w
-
-    def _check_new_inputs(self, X):
-        return (check_new_sequences(self, X),)
-
-    def _learn_inputs(self, inputs, w):
-        return (learn_scaling(self, inputs[0], w),)
-
-    def _encode_inputs(self, inputs):
-        return (scaled_sequences(self, inputs[0]),)
-
-    def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
-
-    def _training_options(self, net, n, valid):
-        return {**super()._training_options(net, n, valid), "clip": self.clip}
-
-    def _net_outputs(self, net, inputs, device, dtype):
-        return pooled_outputs(net, inputs[0], device, dtype)
-
 
 @dataclass(eq=False, repr=False)
 class AbstractTagger(AbstractNet):
@@ -529,11 +381,30 @@ class AbstractTagger(AbstractNet):
 
     A tagger gives what `AbstractNet` asks for, and `_check_new_inputs`, whose first
     input has the steps.
+
+    Parameters
+    ----------
+    output : {"softmax", "crf"}, default="softmax"
+        Labels of the steps on their own, or all of a sequence together, eq. (1).
+    clip : float or None, default=1.0
+        Largest norm of a gradient.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the labels in the loss of their steps; "balanced": every label has
+        the same total weight. With output="crf" a sequence is one observation, which
+        counts with the mean factor of its labels.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    transitions_ : array of shape (k, k)
+        T of eq. (1), averaged over the nets, if `output` is "crf".
     """
 
     _: KW_ONLY
     output: Literal["softmax", "crf"] = "softmax"
     clip: Positive | None = 1.0
+    class_weight: dict | Literal["balanced"] | None = None
 
     _y_kind = None
 
@@ -551,6 +422,28 @@ class AbstractTagger(AbstractNet):
 
     def _learn_target(self, y, w):
         self.classes_ = class_codes(y.values)[0]
+
+    def _train(self, nets, rows, held, rng, *, one_pass=False):
+        """Train with the factors of `class_weight`, which the nets do not keep."""
+        factors = self._label_weights(rows)
+        for net in nets:
+            net.label_weights = factors
+        super()._train(nets, rows, held, rng, one_pass=one_pass)
+        for net in self.nets_:
+            net.label_weights = None
+
+    def _label_weights(self, rows):
+        """Factor of each label over the steps of these rows, or None."""
+        if self.class_weight is None:
+            return None
+        w = None if rows.w is None else np.repeat(rows.w, rows.Y.lengths)
+        factors = compute_class_weight(
+            self.class_weight,
+            classes=self.classes_,
+            codes=rows.Y.values,
+            sample_weight=w,
+        )
+        return torch.tensor(factors, dtype=getattr(torch, self.dtype))
 
     def _encode_target(self, y):
         return y.map(lambda labels: class_codes(labels, classes=self.classes_)[1])
@@ -599,71 +492,20 @@ class AbstractTagger(AbstractNet):
 
 
 @dataclass(eq=False, repr=False)
-class SequenceTagger(AbstractTagger):
+class SequenceTagger(AbstractSequenceNet, AbstractTagger):
     """Recurrent net, transformer or state-space net for a label of each step.
 
     Parameters
     ----------
     architecture : {"lstm", "gru", "rnn", "transformer", "s4d", "mamba"}
         The sequence layer, a row of `nn.ARCHITECTURES`.
-    output : {"softmax", "crf"}, default="softmax"
-        Labels of the steps on their own, or all of a sequence together, eq. (1).
-    hidden_size : int, default=64
-        Units of the layer (columns of a transformer).
-    n_layers : int, default=1
     bidirectional : bool, default=True
         Whether a label may depend on later steps.
-    n_heads : int, default=4
-        Heads of a transformer.
-    dropout : float, default=0
-        Chance that a unit is left out of a training step.
-    clip : float or None, default=1
-        Largest norm of a gradient.
-    warm_start : bool, default=False
-        Go on from the nets of the last fit.
-    weight_decay : float, default=1e-4
-        Pull of the matrices towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Sequences per step; "auto": a twentieth of them, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.005
-        The highest rate.
-    n_epochs : int, default=50
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the sequences, stop by their loss, keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share. Sequences of your own go to `fit` as `validation`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose scores are averaged.
-    mc_dropout : int, default=0
-        Passes with dropout left on that a prediction averages; 0: one without.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out sequences, order and dropout.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and predict; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch; one for each net.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
 
     Attributes
     ----------
     classes_ : array of shape (k,)
         The labels, sorted.
-    transitions_ : array of shape (k, k)
-        T of eq. (1), averaged over the nets, if `output` is "crf".
-    mean_, scale_, series_length_, nets_, loss_, n_iter_, history_
-        As those of `SequenceClassifier`.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------
@@ -679,33 +521,7 @@ class SequenceTagger(AbstractTagger):
 
     architecture: Architecture = "lstm"
     _: KW_ONLY
-    hidden_size: Count = 64
-    n_layers: Count = 1
     bidirectional: Flag = True
-    n_heads: Count = 4
-    dropout: FractionBelowOne = 0.0
-    warm_start: Flag = False
-    learning_rate_init: Positive = 0.005
-    n_epochs: Count = 50
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the net.
-
-        Parameters
-        ----------
-        X : sequences in any form of the module text
-        y : Ragged, list of sequences of labels, or array of shape (n, T)
-        sample_weight : array of shape (n,) or None
-            Weights of the sequences.
-        validation : (X, y) or (X, y, sample_weight) or None
-            Sequences of your own to stop by; turns early stopping on.
-        """
-        if self.warm_start and hasattr(self, "nets_"):
-            self._continue_fit(X, y, sample_weight, validation)
-        else:
-            self._fit(X, y, sample_weight, validation)
-        self._store_transitions()
-        return self
 
     def partial_fit(self, X, y, sample_weight=None, classes=None):
         """One more pass over these sequences, at a constant rate.
@@ -714,11 +530,12 @@ class SequenceTagger(AbstractTagger):
         `classes` if they do not all occur in y.
         """
         if hasattr(self, "nets_"):
-            self._continue_fit(X, y, sample_weight, one_pass=True)
-        else:
-            self._fit(X, y, sample_weight, classes=classes, one_pass=True)
+            return self._continue_fit(X, y, sample_weight, one_pass=True)
+        return self._fit(X, y, sample_weight, classes=classes, one_pass=True)
+
+    def _train(self, nets, rows, held, rng, *, one_pass=False):
+        super()._train(nets, rows, held, rng, one_pass=one_pass)
         self._store_transitions()
-        return self
 
     def _check_inputs(self, X, y, sample_weight):
         X, w = self._check_steps(X, sample_weight)
@@ -737,15 +554,6 @@ class SequenceTagger(AbstractTagger):
         table, w = self._check_training_data(X, sample_weight=sample_weight)
         self.series_length_ = table.shape[1]
         return as_ragged(np.asarray(table)), w
-
-    def _check_new_inputs(self, X):
-        return (check_new_sequences(self, X),)
-
-    def _learn_inputs(self, inputs, w):
-        return (learn_scaling(self, inputs[0], w),)
-
-    def _encode_inputs(self, inputs):
-        return (scaled_sequences(self, inputs[0]),)
 
     def _build_net(self, n_outputs, head):
         return build_sequence_net(self, n_outputs, head, None)

@@ -1,4 +1,4 @@
-"""Tables as deep nets take them: standardised numbers and codes of categories.
+"""Deep nets for tables: standardised numbers, codes of categories, their parameters.
 
 Numbers are centred and scaled by the mean and standard deviation of the training rows
 (weighted), NaN stays NaN, and the net learns what a missing number means. A category
@@ -8,17 +8,21 @@ are read by the encoder of the trees (`tree.input_encoding`).
 Shapes    numbers (n, d) of float, NaN where missing   codes (n, c) of int64
 """
 
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..core.frames import column_names, column_reader
 from ..core.weighted import check_sample_weight
-from ..nn.numeric_embeddings import quantile_bins
-from ..params import check_params
+from ..nn.numeric_embeddings import distinct_quantiles
+from ..params import NonNegative, TwoOrMore, check_params
 from ..persist.saved_state import FloatArray, Part, saved_state
+from ..tree.abstract_decision_tree import ColumnSelection
 from ..tree.input_encoding import InputEncoder, numeric_column_values
+from .abstract_net import AbstractNet
+from .mlp import FractionBelowOne
 
 
 @saved_state(
@@ -117,11 +121,75 @@ def learn_table(model, inputs, w):
     scale = np.where(flat | (spread == 0), 1.0, spread)
     model.table_ = model.table_._replace(centre=centre, scale=scale)
     numbers = model.table_.standardise(numbers)
-    model.bins_ = quantile_bins(numbers, model.n_bins, w)
+    model.bins_ = distinct_quantiles(numbers, model.n_bins, w)
     return numbers, inputs[1]
 
 
-def encode_table(model, inputs):
+def encode_table_rows(model, inputs):
     """Checked rows as the net takes them, in the precision they came in."""
     numbers, codes = inputs
     return model.table_.standardise(numbers).astype(numbers.dtype), codes
+
+
+@dataclass(eq=False, repr=False)
+class AbstractTableNet(AbstractNet):
+    """Deep nets for rows of numbers and categories.
+
+    Parameters
+    ----------
+    embedding : {"piecewise", "periodic"} or None, default="piecewise"
+        How numbers are embedded; None: only as they are.
+    n_bins : int, default=16
+        Most pieces of a piecewise linear embedding.
+    dropout : float, default=0.1
+        Chance that a hidden unit is left out of a training step.
+    categorical_features : None, "from_dtype", mask, indices or names, \
+default="from_dtype"
+        Columns of categories; "from_dtype" takes the text and categorical columns of a
+        data frame. Missing and new levels share one vector.
+
+    Attributes
+    ----------
+    table_ : TableEncoder
+        Scales of the numbers and levels of the categories.
+    bins_ : list of arrays
+        Quantiles of each column of numbers, standardised.
+    """
+
+    _: KW_ONLY
+    embedding: Literal["piecewise", "periodic"] | None = "piecewise"
+    n_bins: TwoOrMore = 16
+    dropout: FractionBelowOne = 0.1
+    categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
+    weight_decay: NonNegative = 0.01
+
+    def fit(self, X, y, sample_weight=None, validation=None):
+        """Train the net.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            NaN is a missing value.
+        y : array of shape (n,), or (n, outputs) of numbers
+        sample_weight : array of shape (n,) or None
+        validation : (X, y) or (X, y, sample_weight) or None
+            Rows of your own to stop by; turns early stopping on.
+        """
+        return self._fit(X, y, sample_weight, validation)
+
+    def _check_inputs(self, X, y, sample_weight):
+        return check_table(self, X, y, sample_weight)
+
+    def _check_new_inputs(self, X):
+        return check_new_table(self, X)
+
+    def _encode_inputs(self, inputs):
+        return encode_table_rows(self, inputs)
+
+    def _learn_inputs(self, inputs, w):
+        return learn_table(self, inputs, w)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

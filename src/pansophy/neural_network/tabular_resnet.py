@@ -10,37 +10,17 @@ Refs      [Gorishniy2021]; [Gorishniy2022]
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
 
 from .. import nn
-from ..params import Count, NonNegative, TwoOrMore
-from ..tree.abstract_decision_tree import ColumnSelection
+from ..params import Count, NonNegative
 from .abstract_net import AbstractNetClassifier, AbstractNetRegressor
 from .conv import Activation
-from .mlp import FractionBelowOne
-from .table_inputs import check_new_table, check_table, encode_table, learn_table
-
-
-def build_tabular_resnet(model, n_outputs, head):
-    """The net of an estimator's parameters and of what its table is like."""
-    return nn.TabularResNet(
-        model.bins_,
-        model.table_.levels,
-        n_outputs,
-        n_blocks=model.n_blocks,
-        hidden_size=model.hidden_size,
-        embedding=model.embedding,
-        embedding_size=model.embedding_size,
-        dropout=model.dropout,
-        activation=model.activation,
-        head=head,
-        alpha=model.alpha,
-    )
+from .table_inputs import AbstractTableNet
 
 
 @dataclass(eq=False, repr=False)
-class TabularResNetClassifier(AbstractNetClassifier):
-    """Residual network for classes of table rows; the module text gives the method.
+class AbstractTabularResNet(AbstractTableNet):
+    """Residual networks for tables: their own parameters.
 
     Parameters
     ----------
@@ -48,74 +28,51 @@ class TabularResNetClassifier(AbstractNetClassifier):
         Residual blocks.
     hidden_size : int, default=128
         Units of the hidden state.
-    embedding : {"piecewise", "periodic"} or None, default="piecewise"
-        How numbers are embedded; None: only as they are.
-    n_bins : int, default=16
-        Most pieces of a piecewise linear embedding.
     embedding_size : int, default=8
         Size of the vector of a number or category.
-    dropout : float, default=0.1
-        Chance that a hidden unit is left out of a training step.
     activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
 default="relu"
     alpha : float, default=0
         Penalty on the squared entries of the matrices, over the weight of a batch, as
         in `MLPClassifier`; it suits few rows better than a decay of weights.
-    categorical_features : None, "from_dtype", mask, indices or names, \
-default="from_dtype"
-        Columns of categories; "from_dtype" takes the text and categorical columns of a
-        data frame. Missing and new levels share one vector.
-    weight_decay : float, default=0.01
-        Pull of the kernels and matrices towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.001
-        The highest rate.
-    n_epochs : int, default=100
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share. Rows of your own go to `fit` as `validation`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged: a deep ensemble.
-    mc_dropout : int, default=0
-        Passes with dropout left on that a prediction averages; 0: one without.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order, dropout and augmentation.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; predictions have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and predict; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch; one for each net.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the classes in the loss.
+    """
+
+    n_blocks: Count = 2
+    _: KW_ONLY
+    hidden_size: Count = 128
+    embedding_size: Count = 8
+    activation: Activation = "relu"
+    alpha: NonNegative = 0.0
+    n_epochs: Count = 100
+
+    def _build_net(self, n_outputs, head):
+        return nn.TabularResNet(
+            self.bins_,
+            self.table_.levels,
+            n_outputs,
+            n_blocks=self.n_blocks,
+            hidden_size=self.hidden_size,
+            embedding=self.embedding,
+            embedding_size=self.embedding_size,
+            dropout=self.dropout,
+            activation=self.activation,
+            head=head,
+            alpha=self.alpha,
+        )
+
+
+@dataclass(eq=False, repr=False)
+class TabularResNetClassifier(AbstractTabularResNet, AbstractNetClassifier):
+    """Residual network for classes of table rows; the module text gives the method.
+
+    Parameters
+    ----------
+    n_blocks : int, default=2
+        Residual blocks.
 
     Attributes
     ----------
     classes_ : array
-    table_ : TableEncoder
-        Scales of the numbers and levels of the categories.
-    bins_ : list of arrays
-        Quantiles of each column of numbers, standardised.
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
-    history_ : dict of arrays
-        Per epoch: loss, and valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------
@@ -127,133 +84,20 @@ default="from_dtype"
     True
     """
 
-    n_blocks: Count = 2
-    _: KW_ONLY
-    hidden_size: Count = 128
-    embedding: Literal["piecewise", "periodic"] | None = "piecewise"
-    n_bins: TwoOrMore = 16
-    embedding_size: Count = 8
-    dropout: FractionBelowOne = 0.1
-    activation: Activation = "relu"
-    alpha: NonNegative = 0.0
-    categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
-    n_epochs: Count = 100
-    weight_decay: NonNegative = 0.01
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the net.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            NaN is a missing value.
-        y : array of shape (n,)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Rows of your own to stop by; turns early stopping on.
-        """
-        return self._fit(X, y, sample_weight, validation)
-
-    def _check_inputs(self, X, y, sample_weight):
-        return check_table(self, X, y, sample_weight)
-
-    def _check_new_inputs(self, X):
-        return check_new_table(self, X)
-
-    def _encode_inputs(self, inputs):
-        return encode_table(self, inputs)
-
-    def _learn_inputs(self, inputs, w):
-        return learn_table(self, inputs, w)
-
-    def _build_net(self, n_outputs, head):
-        return build_tabular_resnet(self, n_outputs, head)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 @dataclass(eq=False, repr=False)
-class TabularResNetRegressor(AbstractNetRegressor):
+class TabularResNetRegressor(AbstractTabularResNet, AbstractNetRegressor):
     """Residual network for numbers from table rows; the module text gives the method.
 
     Parameters
     ----------
     n_blocks : int, default=2
         Residual blocks.
-    hidden_size : int, default=128
-        Units of the hidden state.
-    embedding : {"piecewise", "periodic"} or None, default="piecewise"
-        How numbers are embedded; None: only as they are.
-    n_bins : int, default=16
-        Most pieces of a piecewise linear embedding.
-    embedding_size : int, default=8
-        Size of the vector of a number or category.
-    dropout : float, default=0.1
-        Chance that a hidden unit is left out of a training step.
-    activation : {"relu", "leaky", "elu", "tanh", "logistic", "identity"}, \
-default="relu"
-    alpha : float, default=0
-        Penalty on the squared entries of the matrices, over the weight of a batch, as
-        in `MLPClassifier`; it suits few rows better than a decay of weights.
-    categorical_features : None, "from_dtype", mask, indices or names, \
-default="from_dtype"
-        Columns of categories; "from_dtype" takes the text and categorical columns of a
-        data frame. Missing and new levels share one vector.
-    weight_decay : float, default=0.01
-        Pull of the kernels and matrices towards 0 in each step, times the rate.
-    batch_size : int or "auto", default="auto"
-        Rows per step; "auto": a twentieth of the rows, from 32 to 256.
-    learning_rate : {"cosine", "constant"}, default="cosine"
-        Whether the rate rises for a tenth of the steps and then falls to 0.
-    learning_rate_init : float, default=0.001
-        The highest rate.
-    n_epochs : int, default=100
-        Epochs, over which the rate falls.
-    early_stopping : bool, default=False
-        Hold out a share of the rows, stop by their loss and keep the best epoch.
-    validation_fraction : float, default=0.1
-        That share. Rows of your own go to `fit` as `validation`.
-    n_iter_no_change : int, default=10
-        Epochs without improvement that are borne.
-    n_estimators : int, default=1
-        Nets from different seeds, whose answers are averaged: a deep ensemble.
-    mc_dropout : int, default=0
-        Passes with dropout left on that a prediction averages; 0: one without.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the weights, held-out rows, order, dropout and augmentation.
-    verbose : bool or int, default=False
-        1: show a progress bar; more: print the loss of each epoch too.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of training; predictions have that of X, at least this.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train and predict; "auto" takes a GPU if there is one.
-    checkpoint : path or None, default=None
-        File for the state of the run, written after each epoch; one for each net.
-    resume : bool, default=False
-        Go on from `checkpoint` where it stopped; the result is that of one run.
-    loss : {"squared_error", "gaussian"}, default="squared_error"
-        "gaussian" predicts a variance for each row as well.
 
     Attributes
     ----------
-    target_mean_, target_scale_ : arrays of shape (outputs,)
-        Centre and scale of the numbers to predict.
-    table_ : TableEncoder
-        Scales of the numbers and levels of the categories.
     bins_ : list of arrays
         Quantiles of each column of numbers, standardised.
-    nets_ : list of torch modules
-    loss_ : float
-        Training loss of the last epoch.
-    n_iter_ : int
-        Epochs.
-    history_ : dict of arrays
-        Per epoch: loss, and valid_loss with early stopping.
-    converged_, interrupted_ : bool
-        How training ended.
 
     Examples
     --------
@@ -265,50 +109,3 @@ default="from_dtype"
     >>> bool(model.fit(X, y).score(X, y) > 0.9)
     True
     """
-
-    n_blocks: Count = 2
-    _: KW_ONLY
-    hidden_size: Count = 128
-    embedding: Literal["piecewise", "periodic"] | None = "piecewise"
-    n_bins: TwoOrMore = 16
-    embedding_size: Count = 8
-    dropout: FractionBelowOne = 0.1
-    activation: Activation = "relu"
-    alpha: NonNegative = 0.0
-    categorical_features: ColumnSelection | Literal["from_dtype"] | None = "from_dtype"
-    n_epochs: Count = 100
-    weight_decay: NonNegative = 0.01
-
-    def fit(self, X, y, sample_weight=None, validation=None):
-        """Train the net.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            NaN is a missing value.
-        y : array of shape (n,) or (n, outputs)
-        sample_weight : array of shape (n,) or None
-        validation : (X, y) or (X, y, sample_weight) or None
-            Rows of your own to stop by; turns early stopping on.
-        """
-        return self._fit(X, y, sample_weight, validation)
-
-    def _check_inputs(self, X, y, sample_weight):
-        return check_table(self, X, y, sample_weight)
-
-    def _check_new_inputs(self, X):
-        return check_new_table(self, X)
-
-    def _encode_inputs(self, inputs):
-        return encode_table(self, inputs)
-
-    def _learn_inputs(self, inputs, w):
-        return learn_table(self, inputs, w)
-
-    def _build_net(self, n_outputs, head):
-        return build_tabular_resnet(self, n_outputs, head)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

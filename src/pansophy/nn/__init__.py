@@ -12,6 +12,7 @@ except ImportError as error:
         "pip install 'pansophy[deep]'."
     ) from error
 
+from ..core.decoding import beam_search, decode
 from . import activations, heads, init, parallel, schedules
 from .activation_checkpointing import checkpoint_activations
 from .activations import ACTIVATIONS, ELU, LeakyReLU, Maxout
@@ -41,7 +42,7 @@ from .conv import (
 )
 from .conv_net import ConvNet
 from .data_sources import FileRows, ParquetRows, RaggedRows, TokenWindows
-from .decoding import TokenModel, beam_search, decode
+from .decoding import TokenModel
 from .dense_layers import DenseLayers
 from .dropout import DropConnect, Dropout
 from .feature_extractor import FeatureExtractor, layer_outputs
@@ -71,7 +72,7 @@ from .normalisation import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from .numeric_embeddings import (
     PeriodicEmbedding,
     PiecewiseLinearEmbedding,
-    quantile_bins,
+    distinct_quantiles,
 )
 from .ode import AdjointWarning, ODESolution, StiffODEWarning, odeint
 from .optimisers import SGD, Adam, AdamW, Lion, Muon, ParameterGroups, TorchOptimiser
@@ -235,7 +236,7 @@ __all__ = [
     "merge_lora",
     "odeint",
     "parallel",
-    "quantile_bins",
+    "distinct_quantiles",
     "read_checkpoint",
     "reconstruct_history",
     "remove_lora",

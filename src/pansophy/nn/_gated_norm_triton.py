@@ -16,7 +16,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ._causal_conv_triton import row_units
+from ._causal_conv_triton import aligned_stride
 
 ROWS = 4  # of a program forward
 PROGRAMS = 2048  # at most, backward
@@ -86,7 +86,7 @@ def gated_norm(y, z, gain, eps) -> torch.Tensor:
     width = y.shape[-1]
     rows = y.numel() // width
     block, warps = lanes(width)
-    units, unit = row_units(z)
+    units, unit = aligned_stride(z)
     gated_norm_kernel[(triton.cdiv(rows, ROWS),)](
         y, z, gain, out, rows, width, units, eps,
         UNIT=unit, ROWS=ROWS, WIDTH=block, num_warps=warps,
@@ -100,7 +100,7 @@ def gated_norm_gradient(y, z, gain, dout, dz, eps):
     width = y.shape[-1]
     rows = y.numel() // width
     block, warps = lanes(width)
-    units, unit = row_units(z)
+    units, unit = aligned_stride(z)
     share = triton.cdiv(rows, min(rows, PROGRAMS))
     programs = triton.cdiv(rows, share)
     dgain = y.new_empty(programs, width, dtype=torch.float32)

@@ -83,8 +83,10 @@ class TritonMambaCore(torch.autograd.Function):
         dw, db = silu_conv_gradient(before, w, own.kernel_bias, dmixed, dbefore)
         with torch.enable_grad():
             leaves = [p.detach().requires_grad_() for p in (dt, own.dt_bias, own.log_A)]
-            made = selective_decays(*leaves, ctx.mask)
-        dt_grad, *small = torch.autograd.grad(made, leaves, (g.log_a, g.gain))
+            made = selective_decays(*leaves, mask=ctx.mask)
+        dt_grad, dt_bias, log_A = torch.autograd.grad(made, leaves, (g.log_a, g.gain))
         ddt.copy_(dt_grad)
-        grads = MambaParameters(dw.t()[:, None], db, *small, g.skip, dgain)
+        grads = MambaParameters(
+            dw.t()[:, None], db, dt_bias=dt_bias, log_A=log_A, D=g.skip, gain=dgain
+        )
         return dprojected, None, None, *grads

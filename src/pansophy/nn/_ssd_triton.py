@@ -317,7 +317,7 @@ def step_stride(x):
     return row
 
 
-def as_rows(x):
+def rows_in_place(x):
     """x itself where the kernels can read it in place, else a copy."""
     return x.contiguous() if step_stride(x) is None else x
 
@@ -440,9 +440,9 @@ class TritonSSD(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, log_a, B, C, gain, h0, skip):
-        x = as_rows(x)
-        B = as_rows(B.to(x.dtype))
-        C = as_rows(C.to(x.dtype))
+        x = rows_in_place(x)
+        B = rows_in_place(B.to(x.dtype))
+        C = rows_in_place(C.to(x.dtype))
         if step_stride(C) != step_stride(B):
             B, C = B.contiguous(), C.contiguous()
         log_a, gain, h0, skip = (p.contiguous() for p in (log_a, gain, h0, skip))

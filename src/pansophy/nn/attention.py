@@ -181,7 +181,7 @@ class BlockwiseAttention(torch.autograd.Function):
             m = q.new_full((*q.shape[:-2], rows.stop - i, 1), -math.inf)
             z, out = torch.zeros_like(m), torch.zeros_like(y[..., rows, :])
             for columns in key_blocks(rows, L, S, causal):
-                e = block_scores(q, k, rows, columns, mask, causal, L, S)
+                e = blockwise_scores(q, k, rows, columns, mask, causal, L, S)
                 new = torch.maximum(m, e.amax(-1, keepdim=True))
                 safe = torch.where(new > -math.inf, new, 0.0)
                 fall = torch.exp(m - safe)
@@ -204,7 +204,7 @@ class BlockwiseAttention(torch.autograd.Function):
         for i in range(0, L, BLOCK):
             rows = slice(i, min(i + BLOCK, L))
             for columns in key_blocks(rows, L, S, ctx.causal):
-                e = block_scores(q, k, rows, columns, mask, ctx.causal, L, S)
+                e = blockwise_scores(q, k, rows, columns, mask, ctx.causal, L, S)
                 P = torch.exp(e - log_z[..., rows, :])
                 dv[..., columns, :] += P.mT @ dy[..., rows, :]
                 dP = dy[..., rows, :] @ v[..., columns, :].mT
@@ -220,7 +220,7 @@ def key_blocks(rows, L, S, causal):
     return [slice(j, min(j + BLOCK, last)) for j in range(0, last, BLOCK)]
 
 
-def block_scores(q, k, rows, columns, mask, causal, L, S):
+def blockwise_scores(q, k, rows, columns, mask, causal, L, S):
     """Masked scores of a block of queries and keys."""
     e = q[..., rows, :] @ k[..., columns, :].mT
     if mask is not None:

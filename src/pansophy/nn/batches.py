@@ -11,6 +11,7 @@ page-locked memory if they go to a GPU. The position of the stream, which checkp
 hold, is that of the batches taken from it, not of those read ahead.
 """
 
+import copy
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -124,18 +125,19 @@ class Batches:
     def per_pass(self) -> int:
         return -(-self.n // self.batch_size)
 
-    def one_pass(self, skip: int = 0) -> Iterator[tuple[Any, int]]:
-        """The batches of one pass, from batch number `skip`."""
+    def one_pass(self, skip: int = 0, rng=None) -> Iterator[tuple[Any, int]]:
+        """The batches of one pass, from batch number `skip`.
+
+        Its order is drawn from `rng`; None is the generator of the stream.
+        """
+        rng = self.rng if rng is None else rng
+        if rng is not None:
+            self.started = rng.bit_generator.state
         if hasattr(self.source, "read_pass"):
-            if self.rng is not None:
-                self.started = self.rng.bit_generator.state
-            yield from self._read_pass(skip)
+            yield from self._read_pass(skip, rng)
             return
         begin = skip * self.batch_size
-        order = None
-        if self.rng is not None:
-            self.started = self.rng.bit_generator.state
-            order = self.rng.permutation(self.n)[begin:]
+        order = None if rng is None else rng.permutation(self.n)[begin:]
         if self.part is not None:
             yield from self._parts(order, begin)
             return
@@ -148,10 +150,10 @@ class Batches:
             part = order[at : at + self.batch_size]
             yield self._placed(self.source.take(part)), len(part)
 
-    def _read_pass(self, skip):
+    def _read_pass(self, skip, rng):
         """A pass of a source that has an order of its own."""
         source: Any = self.source
-        for batch in source.read_pass(self.rng, self.batch_size, skip):
+        for batch in source.read_pass(rng, self.batch_size, skip):
             rows = first_length(batch)
             if self.part is None:
                 yield self._placed(batch), rows
@@ -189,26 +191,31 @@ class Batches:
             self.position = 0
 
     def _stream_ahead(self):
-        """The same, read by a thread; the position is that of the batches taken."""
-        ahead = prefetched(self._numbered(), self.prefetch)
+        """The same, read by a thread; the position is that of the batches taken.
+
+        The thread draws from a copy of the generator, which itself stands where the
+        batches taken have left it: what is drawn next does not depend on how far the
+        thread has read.
+        """
+        ahead = prefetched(self._numbered(copy.deepcopy(self.rng)), self.prefetch)
         try:
-            for (batch, rows), position in ahead:
+            for (batch, rows), position, drawn in ahead:
                 self.read_ahead = position
+                if self.rng is not None:
+                    self.rng.bit_generator.state = drawn
                 yield batch_to_device(batch, self.device, non_blocking=True), rows
         finally:
             ahead.close()
 
-    def _numbered(self):
-        """Batches without end, and where the stream stands after each."""
+    def _numbered(self, rng):
+        """Batches without end, where the stream stands after each, `rng`'s state."""
         at = self.position
         while True:
-            for item in self.one_pass(at):
+            for item in self.one_pass(at, rng):
                 at = (at + 1) % self.per_pass
-                if self.rng is None:
-                    yield item, (at, None)
-                else:
-                    now = self.started if at else self.rng.bit_generator.state
-                    yield item, (at, now)
+                drawn = None if rng is None else rng.bit_generator.state
+                begun = None if rng is None else self.started
+                yield item, (at, begun if at else drawn), drawn
 
     def state_dict(self) -> dict:
         """The position of the stream, as values that JSON can hold."""

@@ -68,6 +68,12 @@ class FileRows:
         batch = self.read([self.paths[i] for i in rows])
         return (batch, *(a[rows] for a in self.aligned))
 
+    def parts(self) -> list[np.ndarray]:
+        """Names and sizes of the files and the other arrays, for a fingerprint."""
+        names = "\n".join(map(str, self.paths)).encode()
+        sizes = [Path(p).stat().st_size for p in self.paths]
+        return [np.frombuffer(names, np.uint8), np.array(sizes), *self.aligned]
+
 
 class RaggedRows:
     """Sequences of unequal length; a batch is padded to its own longest.

@@ -1,16 +1,8 @@
-"""Decoding of nets, and the net that tokens are decoded from.
-
-`decode` and `beam_search` are those of `core.decoding`, for a net in place of a
-function: its dropout rests and no gradients are kept.
-"""
-
-from contextlib import contextmanager
+"""The net that tokens are decoded from, by `core.decoding`."""
 
 import torch
 from torch import Tensor, nn
 
-from ..core import decoding
-from ..core.decoding import Advance, Beam
 from .recurrent import step_mask
 from .transformer import TransformerEncoder, token_loss
 
@@ -123,49 +115,3 @@ def unpacked_documents(X: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
     Y = X.new_zeros(len(lengths), int(lengths.max()), X.shape[-1])
     Y[step_mask(lengths, Y.shape[1])] = X.flatten(0, 1)
     return Y, lengths
-
-
-@contextmanager
-def evaluation_mode(net):
-    """No dropout and no gradients inside; a function is left as it is."""
-    was_training = getattr(net, "training", False)
-    if was_training:
-        net.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        if was_training:
-            net.train()
-
-
-def decode(advance: Advance, prompt: Tensor, state=None, **options) -> Tensor:
-    """Tokens (n, m) that follow the prompt, one at a time.
-
-    Parameters
-    ----------
-    advance : net or function (tokens, state) -> logits, state
-    prompt : tensor of int (n, L), L at least 1
-    state : what `advance` takes before the prompt, or None
-    options
-        Those of `core.decoding.decode`: `max_new`, `temperature`, `top_k`, `top_p`,
-        `end`, `allowed`, `random_state`.
-    """
-    with evaluation_mode(advance):
-        return decoding.decode(advance, prompt, state, **options)
-
-
-def beam_search(advance: Advance, prompt: Tensor, state=None, **options) -> list[Beam]:
-    """The best continuations of one prompt (L,), best first.
-
-    Parameters
-    ----------
-    advance : net or function (tokens, state) -> logits, state
-    prompt : tensor of int (L,)
-    state : what `advance` takes before the prompt, for one sequence
-    options
-        Those of `core.decoding.beam_search`: `max_new`, `beams`, `end`, `alpha`,
-        `allowed`.
-    """
-    with evaluation_mode(advance):
-        return decoding.beam_search(advance, prompt, state, **options)

@@ -79,7 +79,7 @@ def deterministic_torch(wanted: bool):
 
 
 @contextmanager
-def limit_threads(net, device, rows):
+def limit_torch_threads(net, device, rows):
     """As many of torch's threads as one step of this net keeps busy.
 
     Threads of a small step mostly wait for each other, and where other programs use

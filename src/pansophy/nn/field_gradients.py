@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 
 from .activations import ACTIVATIONS
-from .ode import ODESolution, Problem, Step, dense_weights, integrate
+from .ode import ODEProblem, ODESolution, Step, dense_weights, integrate_ode
 
 KEPT_BYTES = 1 << 28
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
@@ -198,7 +198,7 @@ class FieldStepper:
 
     clock = PlainClock()
 
-    def __init__(self, problem: Problem, y0, keep: bool):
+    def __init__(self, problem: ODEProblem, y0, keep: bool):
         self.field = problem.f.manual_pass()
         self.table, self.control = problem.table, problem.control
         self.c = self.table.c.tolist()
@@ -299,12 +299,12 @@ class FieldStepper:
         return Step(y1, last, outputs, ratio, record)
 
 
-def solve_by_hand(problem: Problem, y0) -> ODESolution:
+def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
     """The solution, with gradients in y0 and the field's parameters by eq. (2)."""
     columns = y0.reshape(-1, y0.shape[-1]).t().contiguous()
     if not torch.is_grad_enabled():
         stepper = FieldStepper(problem, columns, keep=False)
-        solution = integrate(stepper, columns, problem)[0]
+        solution = integrate_ode(stepper, columns, problem)[0]
         y = solution.y.transpose(1, 2).reshape(-1, *y0.shape)
         return solution._replace(y=y, last_state=y[-1])
     found = []
@@ -322,7 +322,7 @@ class FieldSolve(torch.autograd.Function):
         wanted = any(ctx.needs_input_grad)
         ctx.stepper = FieldStepper(problem, y0, keep=wanted)
         y0 = y0.detach()
-        solution, ctx.records = integrate(ctx.stepper, y0, problem)
+        solution, ctx.records = integrate_ode(ctx.stepper, y0, problem)
         found.append(solution)
         ctx.reached = 1 + sum(len(r.inside) for r in ctx.records)
         return solution.y
@@ -346,7 +346,8 @@ class FieldWayBack:
     """Eq. (2) for one step after the other, in workspaces of its own."""
 
     def __init__(self, stepper: FieldStepper, like):
-        self.stepper, self.field = stepper, stepper.field
+        self.stepper = stepper
+        self.field = stepper.field
         self.sums = self.field.zero_gradients()
         s = stepper.n_stages
         self.derivatives = self.field.stage_derivatives(s, like)

@@ -21,15 +21,15 @@ import torch
 from torch import Tensor, nn
 
 
-def quantile_bins(X, n_bins: int, w=None) -> list[np.ndarray]:
+def distinct_quantiles(X, n_bins: int, w=None) -> list[np.ndarray]:
     """Distinct quantiles q_0 < ... < q_T of each column; NaN and weights 0 left out.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.nn.numeric_embeddings import quantile_bins
+    >>> from pansophy.nn.numeric_embeddings import distinct_quantiles
     >>> X = np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 7.0], [4.0, np.nan]])
-    >>> [q.tolist() for q in quantile_bins(X, 2)]
+    >>> [q.tolist() for q in distinct_quantiles(X, 2)]
     [[0.0, 1.0, 4.0], [7.0, 8.0]]
     """
     found = []

@@ -168,7 +168,7 @@ def odeint(
     )
     if gradient not in ("backprop", "adjoint"):
         raise ValueError(f'gradient must be "backprop" or "adjoint", got {gradient!r}.')
-    problem = Problem(f, table, control, t, times, event)
+    problem = ODEProblem(f, table, control, t, times, event)
     with_gradient = torch.is_grad_enabled()
     if with_gradient and gradient == "adjoint":
         return solve_adjoint(problem, y0)
@@ -181,7 +181,7 @@ def odeint(
     return solve_recorded(problem, y0, checkpoints and with_gradient)
 
 
-class Problem(NamedTuple):
+class ODEProblem(NamedTuple):
     """What is to be solved, how, and when."""
 
     f: Any
@@ -298,7 +298,7 @@ def dense_weights(table, theta):
 class AutogradStepper:
     """Steps of any f, differentiated by autograd."""
 
-    def __init__(self, problem: Problem, y0, checkpoints):
+    def __init__(self, problem: ODEProblem, y0, checkpoints):
         self.f, self.table, self.control, t, times, _ = problem
         self.clock = Clock(t, times, y0, whole=self.table.adaptive)
         self.checkpoints = checkpoints and torch.is_grad_enabled()
@@ -442,10 +442,10 @@ class NewtonMatrix:
         return torch.linalg.lu_solve(*self.factors[:2], column).view_as(residual)
 
 
-def integrate(stepper, y0, problem: Problem) -> tuple[ODESolution, list]:
+def integrate_ode(stepper, y0, problem: ODEProblem) -> tuple[ODESolution, list]:
     """The driver: outputs at the problem's times, and records of accepted steps."""
     times = problem.times
-    run = Run(stepper, problem, y0)
+    run = SolverRun(stepper, problem, y0)
     if problem.table.adaptive:
         reason = run.adaptive()
     else:
@@ -479,7 +479,7 @@ def warn_stiff(problem, run, reason):
     )
 
 
-class Run:
+class SolverRun:
     """Where a solution stands."""
 
     def __init__(self, stepper, problem, y0):
@@ -659,7 +659,7 @@ def step_factor(ratio, before, order) -> float:
 
 def solve_recorded(problem, y0, checkpoints) -> ODESolution:
     """The solution by autograd, or without a gradient."""
-    return integrate(AutogradStepper(problem, y0, checkpoints), y0, problem)[0]
+    return integrate_ode(AutogradStepper(problem, y0, checkpoints), y0, problem)[0]
 
 
 # The adjoint, eq. (3)
@@ -713,7 +713,7 @@ class AdjointSolve(torch.autograd.Function):
             slopes[i] += cotangents[i].reshape(-1) @ k
             pair = torch.stack([t[i], t[i - 1]]).detach()
             state = torch.cat([y[i].reshape(-1), a, theta])
-            part = Problem(
+            part = ODEProblem(
                 reverse, problem.table, control, pair, pair.double().tolist()
             )
             end = solve_recorded(part, state, False).last_state

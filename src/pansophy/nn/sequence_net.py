@@ -235,6 +235,8 @@ class SequenceNet(nn.Module):
     torch.Size([4, 3])
     """
 
+    label_weights: Tensor | None
+
     def __init__(
         self, layer, n_outputs, *, pool="last", head="softmax", dropout=0.0, ways=1,
         typical_length=1.0,
@@ -247,6 +249,9 @@ class SequenceNet(nn.Module):
         self.dropout = Dropout(dropout)
         self.output = nn.Linear(layer.width, n_outputs)
         self.chain = ChainOutput(n_outputs) if head == "crf" else None
+        # factors of the labels in a loss by steps; a chain takes their mean over the
+        # steps of a sequence, which is one observation to it
+        self.register_buffer("label_weights", None)
 
     def flops(self, n: int) -> float:
         """Operations of a training step on n sequences of typical length."""
@@ -270,15 +275,32 @@ class SequenceNet(nn.Module):
         F = self.forward(X, lengths)
         if self.pool is not None:
             return {"loss": weighted_mean_loss(HEADS[self.head], Y, F, w)}
-        if self.chain is not None:
-            return {"loss": self.chain.loss(F, Y, lengths, w)}
         here = step_mask(lengths, X.shape[1])
-        each = None if w is None else w[:, None].expand_as(here)[here]
+        each = self.step_weights(Y, here, w)
+        if self.chain is not None:
+            if each is not None:
+                w = (each * here).sum(1) / lengths
+            return {"loss": self.chain.loss(F, Y, lengths, w)}
+        each = None if each is None else each[here]
         return {"loss": weighted_mean_loss(HEADS[self.head], Y[here], F[here], each)}
+
+    def step_weights(self, Y, here, w) -> Tensor | None:
+        """Weights of all steps (n, T): of their sequence times that of their label."""
+        each = None if w is None else w[:, None].expand_as(here)
+        if self.label_weights is None:
+            return each
+        factors = self.label_weights[Y.clamp_min(0)]
+        return factors if each is None else factors * each
 
     def batch_weight(self, batch) -> float:
         """What a batch counts: its sequences, or its steps, with their weights."""
-        _, lengths, _, *rest = batch
+        _, lengths, Y, *rest = batch
         if self.pool is not None:
             return float(rest[0].sum()) if rest else float(len(lengths))
-        return float((rest[0] * lengths).sum() if rest else lengths.sum())
+        if self.label_weights is None:
+            return float((rest[0] * lengths).sum() if rest else lengths.sum())
+        here = step_mask(lengths, Y.shape[1])
+        each = self.label_weights[Y.clamp_min(0)]
+        if rest:
+            each = each * rest[0][:, None]
+        return float(each[here].sum())

@@ -51,7 +51,7 @@ from .hippo import legs_normal_form
 # Any single system, by matrices
 
 
-def as_matrix(value, columns=None) -> Tensor:
+def float_matrix(value, columns=None) -> Tensor:
     """A float tensor of two dimensions; a vector is one column, or one row."""
     M = torch.as_tensor(value)
     M = M if M.is_floating_point() else M.to(torch.get_default_dtype())
@@ -81,9 +81,9 @@ def ssm_scan(A, B, C, u, D=None, x0=None) -> tuple[Tensor, Tensor]:
     >>> y.numpy().round(6)
     array([0.004329, 0.020446, 0.04068 , 0.050625, 0.065769])
     """
-    A = as_matrix(A)
-    B = as_matrix(B).to(A)
-    C = as_matrix(C, columns=len(A)).to(A)
+    A = float_matrix(A)
+    B = float_matrix(B).to(A)
+    C = float_matrix(C, columns=len(A)).to(A)
     u = torch.as_tensor(u).to(A)
     flat = u.ndim == 1
     u = u[:, None] if flat else u
@@ -95,7 +95,7 @@ def ssm_scan(A, B, C, u, D=None, x0=None) -> tuple[Tensor, Tensor]:
         states.append(x)
     y = torch.stack(states, dim=-2) @ C.t()
     if D is not None:
-        y = y + u @ as_matrix(D, columns=u.shape[-1]).to(A).t()
+        y = y + u @ float_matrix(D, columns=u.shape[-1]).to(A).t()
     return (y[:, 0] if flat and y.shape[-1] == 1 else y), x
 
 
@@ -110,9 +110,9 @@ def ssm_kernel(A, B, C, length: int) -> Tensor:
     >>> ssm_kernel(A, B, [1.0, 0.0], 5).numpy().round(6)
     array([0.004329, 0.011788, 0.017105, 0.020745, 0.02308 ])
     """
-    A = as_matrix(A)
-    B = as_matrix(B).to(A)
-    C = as_matrix(C, columns=len(A)).to(A)
+    A = float_matrix(A)
+    B = float_matrix(B).to(A)
+    C = float_matrix(C, columns=len(A)).to(A)
     powers = B[None]  # A^i B
     step = A
     while len(powers) < length:

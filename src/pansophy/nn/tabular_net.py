@@ -97,7 +97,7 @@ class TabularResNet(nn.Module):
     Parameters
     ----------
     bins : list of arrays
-        Quantiles of each column of numbers (`quantile_bins`), in the units of x.
+        Quantiles of each column of numbers (`distinct_quantiles`), in the units of x.
     levels : sequence of int
         Codes of each categorical column.
     n_outputs : int

@@ -57,7 +57,7 @@ from .batches import Batches
 from .checkpoint import read_checkpoint, write_checkpoint
 from .devices import (
     deterministic_torch,
-    limit_threads,
+    limit_torch_threads,
     peak_flops,
     resolve_device,
     seeded_torch,
@@ -219,7 +219,7 @@ class Training:
         if self.processes.several:  # all draw the same orders
             state = self.processes.shared(rng.bit_generator.state)
             rng.bit_generator.state = state
-        threads = limit_threads(self.net, self.device, self.batch_size)
+        threads = limit_torch_threads(self.net, self.device, self.batch_size)
         exact = deterministic_torch(self.deterministic)
         seed = draw_seed(rng) + self.processes.rank
         with exact, threads, seeded_torch(self.device, seed):

@@ -128,7 +128,7 @@ def saturation_report(net, batch, *, flat: float = FLAT_SLOPE) -> SaturationRepo
     handles = [
         part.register_forward_hook(remember_input(seen, name))
         for name, part in net.named_modules()
-        if isinstance(part, ELEMENTWISE) or is_ours(part)
+        if isinstance(part, ELEMENTWISE) or is_own_activation(part)
     ]
     try:
         with torch.enable_grad():
@@ -149,7 +149,7 @@ def saturation_report(net, batch, *, flat: float = FLAT_SLOPE) -> SaturationRepo
     return SaturationReport(layers, norms, float(total.detach()))
 
 
-def is_ours(part) -> bool:
+def is_own_activation(part) -> bool:
     """Whether a module is an elementwise activation of this package."""
     kind = type(part)
     return kind.__module__.startswith("pansophy.nn") and kind.__name__ in OURS
@@ -230,7 +230,7 @@ ADVICE = {
 }
 
 
-class Finding(NamedTuple):
+class NetFinding(NamedTuple):
     """One problem, where it is, and the number that shows it."""
 
     problem: Problem
@@ -241,7 +241,7 @@ class Finding(NamedTuple):
 class TrainingReport(NamedTuple):
     """Result of `training_report`; prints its findings with advice."""
 
-    findings: list[Finding]
+    findings: list[NetFinding]
     loss: np.ndarray  # of each step
     gradient_norms: dict[str, np.ndarray]  # by parameter: root mean square, each step
     update_ratios: dict[str, np.ndarray]  # by parameter: |update| / |weight|
@@ -291,7 +291,7 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
     def watch(net):
         for name, p in net.named_parameters():
             g = p.grad
-            norms[name].append(0.0 if g is None else root_mean_square(g))
+            norms[name].append(0.0 if g is None else gradient_size(g))
             moved = p.detach() - before[name]
             size = float(before[name].norm())
             ratios[name].append(float(moved.norm()) / size if size > 0 else np.nan)
@@ -310,17 +310,17 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
     saturation = saturation_report(net, first_batch(data, options, net))
     findings = judge_gradients(trainable, norm_curves, ratio_curves)
     if result.reason == "diverged":
-        findings.insert(0, Finding(Problem.NOT_FINITE, "loss", float(result.n_iter)))
+        findings.insert(0, NetFinding(Problem.NOT_FINITE, "loss", float(result.n_iter)))
     for layer in saturation.layers:
         if layer.dead > DEAD_SHARE * layer.units:
-            findings.append(Finding(Problem.DEAD_UNITS, layer.name, layer.dead))
+            findings.append(NetFinding(Problem.DEAD_UNITS, layer.name, layer.dead))
         elif layer.saturated >= SATURATED_SHARE:
-            findings.append(Finding(Problem.SATURATED, layer.name, layer.saturated))
+            findings.append(NetFinding(Problem.SATURATED, layer.name, layer.saturated))
     loss = np.asarray(result.history.get("loss", [np.nan]))
     return TrainingReport(findings, loss, norm_curves, ratio_curves, saturation)
 
 
-def root_mean_square(g: Tensor) -> float:
+def gradient_size(g: Tensor) -> float:
     """Size of a gradient whatever the number of its entries."""
     return float(g.norm()) / g.numel() ** 0.5
 
@@ -332,7 +332,7 @@ def first_batch(data, options, net):
     return next(batches.one_pass())[0]
 
 
-def judge_gradients(trainable, norms, ratios) -> list[Finding]:
+def judge_gradients(trainable, norms, ratios) -> list[NetFinding]:
     """Findings about gradients and updates of the trainable parameters."""
     findings = []
     typical = {name: float(np.median(norms[name])) for name in trainable}
@@ -343,15 +343,15 @@ def judge_gradients(trainable, norms, ratios) -> list[Finding]:
         known = ratios[name][np.isfinite(ratios[name])]
         ratio = float(np.median(known)) if len(known) else np.nan
         if not np.isfinite(curve).all():
-            findings.append(Finding(Problem.NOT_FINITE, name, float(len(curve))))
+            findings.append(NetFinding(Problem.NOT_FINITE, name, float(len(curve))))
         elif not curve.any():
-            findings.append(Finding(Problem.UNTOUCHED, name, 0.0))
+            findings.append(NetFinding(Problem.UNTOUCHED, name, 0.0))
         elif value < VANISHING * largest:
-            findings.append(Finding(Problem.VANISHING, name, value / largest))
+            findings.append(NetFinding(Problem.VANISHING, name, value / largest))
         elif ratio > LARGE_UPDATE:
-            findings.append(Finding(Problem.LARGE_STEPS, name, ratio))
+            findings.append(NetFinding(Problem.LARGE_STEPS, name, ratio))
         elif ratio < SMALL_UPDATE:
-            findings.append(Finding(Problem.SMALL_STEPS, name, ratio))
+            findings.append(NetFinding(Problem.SMALL_STEPS, name, ratio))
     return findings
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import Estimator
 from ..core.random import draw_seed, make_rng
 from ..core.threads import single_blas
-from ..nn.devices import limit_threads, resolve_device, seeded_torch
+from ..nn.devices import limit_torch_threads, resolve_device, seeded_torch
 from ..params import (
     Count,
     Flag,
@@ -185,7 +185,7 @@ class AbstractAgent(Estimator):
             if going_on:
                 learner.load_net(self.net_)
             rows = getattr(learner, "batch_size", 64)
-            with limit_threads(learner.net, device, rows), single_blas():
+            with limit_torch_threads(learner.net, device, rows), single_blas():
                 run = lambda task: train_agent(
                     envs, learner, self.n_steps, rng=rng, task=task,
                     observe=observe, observe_every=observe_every,
