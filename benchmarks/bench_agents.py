@@ -4,7 +4,8 @@ PPO is compared twice: with the tuned settings that are published for Stable-Bas
 on CartPole (`ppo_cartpole`, ours has the same ones), and with settings of our own
 (`ppo_cartpole_own`). Quality is what the greedy policy falls short of 475 in 100
 episodes of its own; one that reaches 475 has solved the task. DQN is compared at equal
-settings, by steps; its quality is not asserted at these short runs.
+settings, by steps; its quality is not asserted at these short runs. `agents_over_seeds`
+has longer runs over many seeds.
 """
 
 from .runner import Case
@@ -17,6 +18,7 @@ PPO_SAME = {
 PPO_OWN = {
     "n_envs": 8, "horizon": 32, "batch_size": 64, "n_epochs": 4, "gamma": 0.98,
     "gae_lambda": 0.9, "learning_rate": 3e-3, "hidden_layer_sizes": (32, 32),
+    "target_kl": 0.02,
 }  # fmt: skip
 
 
@@ -58,7 +60,7 @@ def ours_dqn(payload):
     explore = EpsilonGreedy(Schedule(1.0, 0.05, payload["steps"] // 5))
     agent = DQN(
         payload["steps"], n_envs=4, target_interval=500, exploration=explore,
-        random_state=payload["seed"],
+        double=False, random_state=payload["seed"],
     )  # fmt: skip
     return agent.fit("CartPole-v1").predict
 
@@ -80,14 +82,14 @@ def sb3_dqn(payload):
 
 def mean_length(policy, n=100):
     """Mean length of n greedy episodes, on seeds of their own."""
-    from pansophy.rl import evaluate
+    from pansophy.rl import evaluate_agent
     from pansophy.rl.envs import CartPole
 
     class Judged:
         def act_batch(self, observations, rng):
             return policy(observations)
 
-    return evaluate(Judged(), CartPole(), n, random_state=12345).mean
+    return evaluate_agent(Judged(), CartPole(), n, random_state=12345).mean
 
 
 def shortfall(payload, policy):
@@ -105,7 +107,7 @@ CASES = [
         peers={"stable-baselines3": sb3_ppo},
         quality=shortfall,
         tolerance=100.0,
-        target=3.0,
+        target=5.0,
         rounds=3,
         notes="quality is the shortfall from 475; one seed",
     ),
@@ -130,7 +132,7 @@ CASES = [
         ours=ours_dqn,
         peers={"stable-baselines3": sb3_dqn},
         quality=lambda payload, policy: 0.0,
-        target=3.0,
+        target=5.0,
         rounds=3,
         notes="speed only: neither has solved the task in so few steps",
     ),

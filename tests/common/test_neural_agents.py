@@ -11,7 +11,7 @@ import torch
 
 from pansophy.base import InterruptedFitWarning
 from pansophy.persist import load, save
-from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, evaluate, gather
+from pansophy.rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, evaluate_agent, gather
 from pansophy.rl.envs import CartPole, Corridor, ProbeWorld
 from pansophy.typing import Agent
 
@@ -136,7 +136,7 @@ def test_evaluation_changes_nothing(name):
     agent = brief(name, normalize_observations=True).fit(world)
     before = [p.clone() for p in agent.net_.parameters()]
     moments = agent.observation_moments_
-    one, two = (evaluate(agent, world, 10) for _ in range(2))
+    one, two = (evaluate_agent(agent, world, 10) for _ in range(2))
     np.testing.assert_array_equal(one.returns, two.returns)  # greedy: no chance
     assert agent.observation_moments_ is moments
     for p, q in zip(agent.net_.parameters(), before, strict=True):
@@ -248,7 +248,7 @@ def test_masks_are_obeyed_while_learning_and_after(name):
     chosen = agent.predict(masks.astype(np.float32), masks)
     assert masks[np.arange(3), chosen].all()
     assert chosen[2] == 0
-    assert evaluate(agent, MaskedCells(), 50).mean > 1.9  # 2.2 is the best
+    assert evaluate_agent(agent, MaskedCells(), 50).mean > 1.9  # 2.2 is the best
     with pytest.raises(AssertionError, match="forbidden"):
         for seed in range(20):
             env = MaskedCells()
@@ -276,7 +276,7 @@ class TwoKnobs(gymnasium.Env):
 
 def test_several_actions_at_once():
     agent = PPO(3000, n_envs=4, horizon=16, batch_size=32, **ON).fit(TwoKnobs())
-    assert evaluate(agent, TwoKnobs(), 20).mean == 2.0
+    assert evaluate_agent(agent, TwoKnobs(), 20).mean == 2.0
     with pytest.raises(ValueError, match="one discrete action at a time"):
         DQN(100).fit(TwoKnobs())
 
@@ -304,11 +304,11 @@ def test_memory_solves_what_cannot_be_seen(memory):
     options = {**ON, "gamma": 0.99, "n_envs": 8, "horizon": 12, "n_epochs": 4}
     agent = PPO(4000, memory=memory, memory_size=16, batch_size=48, **options)
     agent.fit(Recall())
-    assert evaluate(agent, Recall(), 20).mean == 1.0
+    assert evaluate_agent(agent, Recall(), 20).mean == 1.0
     steps = gather([Recall() for _ in range(4)], agent, 12, random_state=0)
     assert steps.returns.min() == 1.0
     blind = PPO(1500, batch_size=48, **options).fit(Recall())
-    assert evaluate(blind, Recall(), 20).mean < 1.0
+    assert evaluate_agent(blind, Recall(), 20).mean < 1.0
     with pytest.raises(ValueError, match="depends on the episode"):
         agent.value(X)
 
@@ -342,7 +342,7 @@ class Described(gymnasium.Env):
 def test_dictionaries_and_first_actions(name, tmp_path):
     agent = AGENTS[name][0]().fit(Described())
     save(agent, tmp_path / "a.pansophy")
-    assert evaluate(load(tmp_path / "a.pansophy"), Described(), 30).mean == 1.0
+    assert evaluate_agent(load(tmp_path / "a.pansophy"), Described(), 30).mean == 1.0
 
 
 def test_observations_normalised_by_moments_of_the_agent():
@@ -373,3 +373,33 @@ def test_callbacks_functions_and_names_as_environments():
     )  # the compiled twin stands for the name
     made = PPO(64, n_envs=2, horizon=16, random_state=0).fit(lambda: CartPole())
     assert made.n_iter_ == 64
+
+
+class WellPaid(ProbeWorld):
+    """Rewards in another unit."""
+
+    def _reward(self, action):
+        return 500.0 * super()._reward(action)
+
+
+def test_scaled_rewards_are_for_learning_only():
+    """History, evaluation and values are in the environment's unit."""
+    make = AGENTS["ppo"][0]
+    agent = make(normalize_rewards=True).fit(WellPaid("constant"))
+    assert (agent.history_["return"] == 500.0).all()
+    assert evaluate_agent(agent, WellPaid("constant"), 5).mean == 500.0
+    assert agent.value(X[1:2])[0] == pytest.approx(500.0, rel=0.1)
+
+
+def test_numbers_are_cut_for_the_environment_and_not_for_learning():
+    """log p belongs to the number that was drawn, the world gets one it allows."""
+    seen = []
+
+    class Watched(ProbeWorld):
+        def step(self, action):
+            seen.append(float(action[0]))
+            return super().step(action)
+
+    brief("ppo, numbers", n_envs=1).fit(Watched("both", continuous=True))
+    assert np.abs(seen).max() == 1.0  # s = 1 at first: many draws lie outside
+    assert np.mean(np.abs(seen) == 1.0) > 0.1

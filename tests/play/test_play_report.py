@@ -7,7 +7,7 @@ import pytest
 from pansophy.persist import load
 from pansophy.play import default_agents, play
 from pansophy.play.play_report import verdict_sentences
-from pansophy.rl import evaluate
+from pansophy.rl import A2C, evaluate_agent
 
 
 def test_a_whole_run(tmp_path):
@@ -16,7 +16,7 @@ def test_a_whole_run(tmp_path):
     )
     folder = tmp_path / "run"
     agent = load(folder / "agent.pansophy")
-    again = evaluate(agent, "CartPole-v1", 100, random_state=10**6)
+    again = evaluate_agent(agent, "CartPole-v1", 100, random_state=10**6)
     assert again.mean == found.check.mean
     assert (folder / "episode.gif").read_bytes()[:6] == b"GIF89a"
     data = json.loads((folder / "results.json").read_text())
@@ -26,6 +26,60 @@ def test_a_whole_run(tmp_path):
     assert page.count("<svg") == 1 and 'src="http' not in page
     text = " ".join(verdict_sentences(found))
     assert "interquartile mean" in text and "fresh episodes" in text
+
+
+QUICK = {"n_steps": 300, "agents": ["a2c"]}
+
+
+def test_finished_runs_are_resumed(tmp_path):
+    told = []
+    one = play("CartPole-v1", tmp_path, n_seeds=1, **QUICK)
+    two = play(
+        "CartPole-v1", tmp_path, n_seeds=2, resume=True, report=told.append, **QUICK
+    )
+    assert told == ["a2c: run 1 of 2, which had finished", "a2c: run 2 of 2"]
+    assert two.scores["a2c"][0] == one.scores["a2c"][0]
+    assert two.curves["a2c"][0].returns.shape == one.curves["a2c"][0].returns.shape
+    with pytest.raises(ValueError, match=r"another steps \(300 instead of 400\)"):
+        play("CartPole-v1", tmp_path, n_steps=400, agents=["a2c"], resume=True)
+    told.clear()
+    play("CartPole-v1", tmp_path, n_seeds=1, report=told.append, **QUICK)
+    assert told == ["a2c: run 1 of 1"]  # without resume it begins anew
+
+
+def test_ctrl_c_reports_what_had_finished(tmp_path, monkeypatch):
+    fit = A2C._fit
+    fits = []
+
+    def impatient(self, env, **options):
+        fits.append(fit(self, env, **options))
+        self.interrupted_ = len(fits) == 2
+        return self
+
+    monkeypatch.setattr(A2C, "_fit", impatient)
+    found = play("CartPole-v1", tmp_path, n_seeds=3, **QUICK)
+    assert found.interrupted and len(found.scores["a2c"]) == 1
+    assert "was interrupted" in verdict_sentences(found)[0]
+    assert json.loads((tmp_path / "results.json").read_text())["interrupted"]
+    monkeypatch.undo()
+    whole = play("CartPole-v1", tmp_path, n_seeds=2, resume=True, **QUICK)
+    assert not whole.interrupted and len(whole.scores["a2c"]) == 2
+
+
+def test_what_cannot_work_is_told_before_training(tmp_path, monkeypatch):
+    monkeypatch.setattr(A2C, "_fit", None)  # nothing is trained
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="nothing can be written to the folder"):
+        play("CartPole-v1", tmp_path / "file", **QUICK)
+    with pytest.raises(ValueError, match="SAC chooses real numbers"):
+        play("CartPole-v1", tmp_path, n_steps=300, agents=["a2c", "sac"])
+
+
+def test_files_of_the_user_stay(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "mine-1.json").write_text("{}")
+    play("CartPole-v1", tmp_path, n_seeds=1, **QUICK)
+    assert (tmp_path / "runs" / "mine-1.json").exists()
 
 
 def test_names_of_agents():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pansophy.rl import A2C, PPO, evaluate
+from pansophy.rl import A2C, PPO, evaluate_agent
 from pansophy.rl.envs import CartPole, Catch
 
 SAME = {"n_envs": 4, "horizon": 8, "hidden_layer_sizes": (16,), "random_state": 0}
@@ -21,4 +21,4 @@ def test_it_is_ppo_with_one_pass_and_one_batch():
 
 def test_catches():
     agent = A2C(10_000, learning_rate=5e-3, **SAME).fit(Catch(5, 3))
-    assert evaluate(agent, Catch(5, 3), 50).mean > 0.9
+    assert evaluate_agent(agent, Catch(5, 3), 50).mean > 0.9

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from pansophy.nn.gradient_step import GradientStep, LossTotals
+from pansophy.nn.optimisers import Adam
 from pansophy.nn.recurrent import GRU
 from pansophy.rl.action_heads import CategoricalHead, NormalHead
 from pansophy.rl.actor_critic import standardised
 from pansophy.rl.actor_critic_net import (
     ActorBatch,
     ActorCriticNet,
+    CompiledEpochs,
 )
 from pansophy.rl.small_nets import numpy_forward, numpy_layers, orthogonal_mlp
 
@@ -57,6 +60,53 @@ def test_gradients_by_hand(head, clip, rng):
         torch.testing.assert_close(found[name], value.detach())
     for p, g in zip(net.parameters(), expected, strict=True):
         torch.testing.assert_close(p.grad, g, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "head", [CategoricalHead((3,)), CategoricalHead((2, 3)), NormalHead(2)]
+)
+@pytest.mark.parametrize("clip", [0.2, float("inf")])
+@pytest.mark.parametrize("masked", [False, True])
+def test_compiled_passes_are_torchs(head, clip, masked, rng):
+    if masked and isinstance(head, NormalHead):
+        pytest.skip("numbers have no mask")
+    seed = int(rng.integers(1000))
+    options = {"clip_range": clip, "entropy_weight": 0.1}
+    nets = [make_net(head, np.random.default_rng(seed), **options) for _ in range(2)]
+    steps = [GradientStep(net, Adam(0.01), LossTotals(), clip=0.5) for net in nets]
+    batch = make_batch(head, rng)
+    if masked:
+        mask = torch.tensor(rng.random((12, head.n_outputs)) < 0.5)
+        taken = head.columns(batch.action)
+        batch = batch._replace(mask=mask.scatter(1, taken, True))
+    (pack,) = steps[0].packs[""]
+    compiled = CompiledEpochs(nets[0], pack, clip=0.5, standardise=True)
+    order, cuts = rng.permutation(12), np.array([0, 5, 12])
+    for _ in range(2):
+        found = compiled.run(compiled.rows_of(batch), order, cuts, 0.5)
+        for lo, hi in ((0, 5), (5, 12)):
+            part = batch.rows(torch.tensor(order[lo:hi]))
+            part = part._replace(advantage=standardised(part.advantage))
+            with steps[1].grad_mode():
+                steps[1]([(part, hi - lo)], 0.5)
+        expected = steps[1].totals.means(steps[1].processes)
+        for name, value in expected.items():
+            assert found[name] == pytest.approx(value, rel=1e-3, abs=1e-5)
+        for p, q in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+            torch.testing.assert_close(p, q, atol=1e-5, rtol=1e-4)
+
+
+def test_constant_advantages_give_no_policy_gradient(rng):
+    head = CategoricalHead((3,))
+    net = make_net(head, rng, clip_range=0.2)
+    step = GradientStep(net, Adam(0.01), LossTotals())
+    batch = make_batch(head, rng)._replace(advantage=torch.full((12,), 0.1))
+    (pack,) = step.packs[""]
+    before = [p.clone() for p in net.policy.parameters()]
+    compiled = CompiledEpochs(net, pack, standardise=True)
+    compiled.run(compiled.rows_of(batch), np.arange(12), np.array([0, 12]), 1.0)
+    for p, q in zip(net.policy.parameters(), before, strict=True):
+        assert (p == q).all()
 
 
 def test_entropy_is_rewarded_and_advantages_keep_their_sign(rng):

@@ -8,7 +8,7 @@ from pansophy.persist import load, save
 from pansophy.rl import (
     LSPI,
     FittedQ,
-    OneHot,
+    OneHotFeatures,
     Policy,
     TileCoding,
     rollout,
@@ -32,7 +32,7 @@ def test_a_world_without_chance_is_solved_exactly():
     tried = np.zeros((11, 4), bool)
     for t in log.transitions:
         tried[t.observation, t.action] = True
-    lspi = LSPI(OneHot(11), 4, gamma=0.9).fit(log)
+    lspi = LSPI(OneHotFeatures(11), 4, gamma=0.9).fit(log)
     assert lspi.converged_
     np.testing.assert_allclose(lspi.theta_.T[tried], best.Q[tried], atol=1e-5)
     fitted = FittedQ(DecisionTreeRegressor(), 4, gamma=0.9, n_iter=100).fit(log)
@@ -48,7 +48,7 @@ def test_a_time_limit_is_no_end():
     """One state, reward 1, gamma 0.9, limit 10: the value is 10, never 6.5."""
     endless = TabularEnv({0: {0: [(1.0, 0, 1.0, False)]}}, max_steps=10)
     log = rollout(endless, Policy([0]), n_steps=40, keep=True, random_state=0)
-    lspi = LSPI(OneHot(1), 1, gamma=0.9).fit(log)
+    lspi = LSPI(OneHotFeatures(1), 1, gamma=0.9).fit(log)
     assert lspi.action_values([0])[0, 0] == pytest.approx(10, abs=1e-6)
     fitted = FittedQ(DecisionTreeRegressor(), 1, gamma=0.9, n_iter=150).fit(log)
     assert fitted.action_values([0])[0, 0] == pytest.approx(10, abs=1e-4)
@@ -77,17 +77,17 @@ def test_untried_actions_and_errors():
     assert fitted.models_[0] is None
     assert fitted.predict([0, 1, 2]).tolist() == [1, 1, 1]
     with pytest.raises(ValueError, match="keep=True"):
-        LSPI(OneHot(3), 2).fit([])
+        LSPI(OneHotFeatures(3), 2).fit([])
     with pytest.raises(ValueError, match="actions must be whole numbers from 0 to 0"):
-        LSPI(OneHot(3), 1).fit(log)
+        LSPI(OneHotFeatures(3), 1).fit(log)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        LSPI(OneHot(11), 4, max_iter=1).fit(walk(GridWorld(max_steps=100), 300))
+        LSPI(OneHotFeatures(11), 4, max_iter=1).fit(walk(GridWorld(max_steps=100), 300))
 
 
 def test_saved_and_loaded(tmp_path):
     log = walk(GridWorld(max_steps=50), 300)
     tree = DecisionTreeRegressor(max_depth=3)
-    for model in (LSPI(OneHot(11), 4), FittedQ(tree, 4, n_iter=3)):
+    for model in (LSPI(OneHotFeatures(11), 4), FittedQ(tree, 4, n_iter=3)):
         model.fit(log)
         save(model, tmp_path / "model")
         again = load(tmp_path / "model")

@@ -59,6 +59,46 @@ def test_any_model(kind, rng):
     assert evaluate_off_policy(log, right, method="snips").value > log.reward.mean()
 
 
+def test_late_rewards_keep_the_probability_of_their_pull(rng):
+    """Rewards come shuffled; meanwhile the models, and so the probabilities, change."""
+    learner = ContextualBandit(Ridge(), 2, epsilon=0.4)
+    pulls, waiting = [], []
+    for t in range(60):
+        x = rng.normal(size=2).round(1)
+        p = learner.probabilities(x)
+        arm = learner.act(x, rng)
+        pulls.append((*x, arm, x[arm], p[arm]))
+        waiting.append((x, arm, x[arm]))
+        if t % 10 == 9:
+            for i in rng.permutation(len(waiting)):
+                learner.learn(*waiting[i])
+            waiting = []
+    assert learner.n_waiting == 0
+    log = learner.log
+    found = np.column_stack([log.context, log.action, log.reward, log.probability])
+    np.testing.assert_allclose(found, pulls)
+    assert len(set(log.probability)) > 1
+
+
+def test_the_log_holds_pulls_with_reward_and_probability(rng):
+    learner = ContextualBandit(Ridge(), 2)
+    with pytest.raises(ValueError, match="the log is empty"):
+        _ = learner.log
+    x = np.array([1.0, 2.0])
+    arms = [learner.act(x, rng) for _ in range(3)]
+    assert learner.n_waiting == 3
+    learner.learn(x, arms[0], 1.0)
+    learner.learn([5.0, 5.0], 1, 2.0)  # somebody else's pull
+    learner.learn([6.0, 6.0], 1, 3.0, probability=0.25)
+    assert learner.n_waiting == 2
+    np.testing.assert_array_equal(learner.log.reward, [1.0, 3.0])
+    assert learner.log.probability[1] == 0.25
+    with pytest.raises(ValueError, match="arm must be 0 to 1"):
+        learner.learn(x, 2, 0.0)
+    with pytest.raises(ValueError, match="probability must be"):
+        learner.learn([7.0, 7.0], 0, 0.0, probability=0.0)
+
+
 def test_errors_say_what_is_wrong():
     for make, what in (
         (lambda: LinUCB(0, 1), "n_arms"),

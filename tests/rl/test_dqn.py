@@ -8,7 +8,7 @@ from pansophy.nn.devices import resolve_device
 from pansophy.rl import DQN, Boltzmann, gather, value_iteration
 from pansophy.rl.abstract_agent import vector_environments
 from pansophy.rl.envs import Corridor, GridWorld
-from pansophy.rl.running_moments import RunningMoments
+from pansophy.rl.running_moments import ObservationMoments
 from pansophy.rl.space_layouts import action_layout, observation_layout
 
 QUICK = {
@@ -20,7 +20,9 @@ QUICK = {
 def learner_of(agent, env):
     agent.observation_layout_ = observation_layout(env.observation_space)
     agent.action_layout_ = action_layout(env.action_space, "DQN")
-    agent.observation_moments_ = RunningMoments.empty(agent.observation_layout_.width)
+    agent.observation_moments_ = ObservationMoments.empty(
+        agent.observation_layout_.width
+    )
     agent.n_steps_ = 0
     rng = np.random.default_rng(0)
     return agent._make_learner(agent.n_envs, rng, resolve_device("cpu")), rng
@@ -83,6 +85,35 @@ def test_the_target_is_frozen_between_copies_and_gets_no_gradient():
         before = now
     assert copied == [40, 80, 120]  # environment steps, every target_interval
     assert all(p.grad is None for p in learner.target.module.parameters())
+
+
+def test_a_target_may_follow_slowly():
+    agent = DQN(10, tau=0.25, target_interval=4, n_envs=1, hidden_layer_sizes=(4,))
+    learner, _ = learner_of(agent, Corridor(3))
+    with torch.no_grad():
+        for p in learner.net.parameters():
+            p.add_(1.0)
+    older = [p.clone() for p in learner.target.module.parameters()]
+    learner.after_round(4, 7)  # no multiple of 4 was passed
+    for p, q in zip(learner.target.module.parameters(), older, strict=True):
+        assert (p == q).all()
+    learner.after_round(7, 8)
+    for p, q in zip(learner.target.module.parameters(), older, strict=True):
+        torch.testing.assert_close(p, q + 0.25)
+
+
+def test_the_rate_falls_to_nothing():
+    agent = DQN(10, anneal=True, n_envs=1, learning_starts=0, hidden_layer_sizes=(4,))
+    learner, rng = learner_of(agent, Corridor(3))
+    steps = gather(
+        vector_environments(Corridor(3, max_steps=9), 1), learner, 8, random_state=0
+    )
+    before = learner.copy_state()
+    learner.update(steps, 1.0, rng)  # at the end of the run
+    after = learner.copy_state()
+    assert all((before[key] == after[key]).all() for key in before)
+    learner.update(steps, 0.0, rng)
+    assert any((before[k] != learner.copy_state()[k]).any() for k in before)
 
 
 def test_double_chooses_by_the_online_net_and_values_by_the_target():

@@ -10,7 +10,7 @@ from pansophy.rl import (
     PPO,
     Policy,
     QLearning,
-    evaluate,
+    evaluate_agent,
     evaluate_every,
     interquartile_mean,
     performance_profile,
@@ -25,14 +25,14 @@ SMALL = {"n_envs": 2, "horizon": 16, "hidden_layer_sizes": (8,), "random_state":
 def test_evaluation_has_its_own_seeds():
     env = GridWorld(slip=0.3, max_steps=50)
     agent = Policy(np.full((11, 4), 0.25))
-    one, two = (evaluate(agent, env, 20) for _ in range(2))
+    one, two = (evaluate_agent(agent, env, 20) for _ in range(2))
     np.testing.assert_array_equal(one.returns, two.returns)
-    other = evaluate(agent, env, 20, random_state=1)
+    other = evaluate_agent(agent, env, 20, random_state=1)
     assert (one.returns != other.returns).any()
     assert one.quantiles([0.5])[0] == np.median(one.returns)
     assert "20 episodes" in repr(one)
     with pytest.raises(ValueError, match="n_episodes"):
-        evaluate(agent, env, 0)
+        evaluate_agent(agent, env, 0)
 
 
 def test_the_run_is_the_same_with_and_without_evaluations():
@@ -63,10 +63,10 @@ def test_a_table_is_the_same_with_and_without_evaluations():
 
 def test_every_episode_counts_once_in_worlds_stepped_together():
     agent = PPO(64, **SMALL).fit(CartPole())
-    together = evaluate(agent, CartPole(), 30)
+    together = evaluate_agent(agent, CartPole(), 30)
     assert len(together.returns) == 30
     np.testing.assert_array_equal(together.returns, together.lengths)
-    apart = evaluate(Policy([1, 1]), Corridor(2), 2)
+    apart = evaluate_agent(Policy([1, 1]), Corridor(2), 2)
     assert apart.mean == 1.0 and apart.lengths.tolist() == [2, 2]
 
 
@@ -75,7 +75,7 @@ def test_evaluation_leaves_a_memory_alone():
     agent.begin(0)
     agent.act(0)
     before = copy.deepcopy(agent.memory_state_)
-    evaluate(agent, Corridor(3, max_steps=9), 2)
+    evaluate_agent(agent, Corridor(3, max_steps=9), 2)
     assert (agent.memory_state_[0] == before[0]).all()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pansophy.rl import Fourier, Linear, OneHot, TileCoding
+from pansophy.rl import Fourier, LinearFeatures, OneHotFeatures, TileCoding
 from pansophy.rl.features import default_features
 
 
@@ -42,10 +42,10 @@ def test_cosines_by_hand():
 
 
 def test_defaults_and_errors():
-    assert isinstance(default_features(gymnasium.spaces.Discrete(4)), OneHot)
+    assert isinstance(default_features(gymnasium.spaces.Discrete(4)), OneHotFeatures)
     box = gymnasium.spaces.Box(-1, 1, (2,))
     assert isinstance(default_features(box), TileCoding)
-    np.testing.assert_array_equal(Linear(1)([4.0]), [1, 4])
+    np.testing.assert_array_equal(LinearFeatures(1)([4.0]), [1, 4])
     for make, what in (
         (lambda: TileCoding([0.0], [np.inf]), "finite"),
         (lambda: TileCoding([1.0], [0.0]), "low below high"),

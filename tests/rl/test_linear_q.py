@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pansophy.persist import load, save
-from pansophy.rl import LinearQ, OneHot, QLearning, TileCoding, rollout
+from pansophy.rl import LinearQ, OneHotFeatures, QLearning, TileCoding, rollout
 from pansophy.rl.envs import GridWorld, MountainCar, TabularEnv
 
 
@@ -13,7 +13,7 @@ def test_indicators_are_the_table():
     env = GridWorld(slip=0.1, max_steps=50)
     options = {"n_steps": 1500, "gamma": 0.9, "learning_rate": 0.3, "exploration": 0.2}
     table = QLearning(**options, engine="env", random_state=0).fit(env)
-    linear = LinearQ(OneHot(11), **options, random_state=0).fit(env)
+    linear = LinearQ(OneHotFeatures(11), **options, random_state=0).fit(env)
     np.testing.assert_allclose(linear.theta_.T, table.Q_, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(linear.history_["return"], table.history_["return"])
     np.testing.assert_array_equal(linear.predict(np.arange(11)), table.policy_)

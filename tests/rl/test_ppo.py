@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pansophy.rl import PPO, evaluate
+from pansophy.rl import PPO, evaluate_agent
 from pansophy.rl.envs import CartPole, Catch, Corridor, MemoryChain
 
 SMALL = {"n_envs": 4, "horizon": 16, "hidden_layer_sizes": (16,), "random_state": 0}
@@ -43,19 +43,19 @@ def test_cart_poles_are_kept_up():
         20_000, horizon=32, n_epochs=4, batch_size=64, learning_rate=3e-3,
         gamma=0.98, gae_lambda=0.9, hidden_layer_sizes=(32, 32), random_state=0,
     ).fit(CartPole())  # fmt: skip
-    assert evaluate(agent, CartPole(), 50).mean > 300
+    assert evaluate_agent(agent, CartPole(), 50).mean > 300
 
 
 def test_catches_what_falls():
     catch = PPO(3000, learning_rate=5e-3, **SMALL).fit(Catch(5, 3))
-    assert evaluate(catch, Catch(5, 3), 50).mean > 0.9
+    assert evaluate_agent(catch, Catch(5, 3), 50).mean > 0.9
 
 
 @pytest.mark.slow
 def test_remembers_along_a_chain():
     chain = PPO(8000, learning_rate=0.01, memory="gru", memory_size=16, **SMALL)
     chain.fit(MemoryChain(3))
-    assert evaluate(chain, MemoryChain(3), 30).mean > 0.9
+    assert evaluate_agent(chain, MemoryChain(3), 30).mean > 0.9
 
 
 def test_parameters_are_checked():

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from pansophy.rl.q_net import QBatch, QNet, project_distribution
+from pansophy.nn.gradient_step import GradientStep, LossTotals
+from pansophy.nn.optimisers import Adam
+from pansophy.rl.off_policy import TargetNet
+from pansophy.rl.q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
 from pansophy.rl.small_nets import orthogonal_mlp
 
 
@@ -42,6 +45,51 @@ def test_gradients_by_hand(kind, duelling, rng):
     for p, g in zip(net.parameters(), expected, strict=True):
         torch.testing.assert_close(p.grad, g, atol=1e-6, rtol=1e-5)
     assert net.errors.shape == (9,)
+
+
+@pytest.mark.parametrize("duelling", [False, True])
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_compiled_steps_are_torchs(duelling, double, masked, rng):
+    seed = int(rng.integers(1000))
+    nets = [make_net("value", duelling, np.random.default_rng(seed)) for _ in range(2)]
+    steps = [GradientStep(net, Adam(0.01), LossTotals(), clip=0.5) for net in nets]
+    older = TargetNet(make_net("value", duelling, rng))
+    n = 9
+    number = lambda *shape: rng.normal(size=shape).astype(np.float32)
+    mask = rng.random((n, 3)) < 0.5
+    mask[:, 1] = True
+    rows = QRows(
+        number(n, 4), rng.integers(3, size=n), rng.normal(size=n), number(n, 4),
+        0.9 * (rng.random(n) < 0.8), mask if masked else np.zeros((n, 0), bool),
+        rng.random(n),
+    )  # fmt: skip
+    (pack,) = steps[0].packs[""]
+    vector = older.flatten_like(nets[0], pack.flat.w)
+    compiled = CompiledQStep(nets[0], pack, vector, n, double=double, clip=0.5)
+    tensor = lambda a: torch.tensor(a, dtype=torch.float32)
+    for _ in range(3):
+        with torch.no_grad():
+            scores = older.module(tensor(rows.after))[..., 0]
+            choosing = nets[1](tensor(rows.after))[..., 0] if double else scores
+            if masked:
+                choosing = choosing.masked_fill(~torch.tensor(mask), -1e9)
+            best = choosing.argmax(1, keepdim=True)
+            y = (
+                tensor(rows.reward)
+                + tensor(rows.discount) * scores.gather(1, best)[:, 0]
+            )
+            batch = QBatch(
+                tensor(rows.X), torch.tensor(rows.action), y[:, None],
+                tensor(rows.weight),
+            )  # fmt: skip
+            steps[1]([(batch, n)], 1.0)
+        errors = compiled(rows)
+        np.testing.assert_allclose(errors, nets[1].errors, rtol=1e-4, atol=1e-5)
+        for p, q in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+            torch.testing.assert_close(p, q, atol=1e-5, rtol=1e-4)
+    mean = steps[1].totals.means(steps[1].processes)["q"]
+    assert compiled.mean_loss() == pytest.approx(mean, rel=1e-4)
 
 
 def test_duelling_scores(rng):

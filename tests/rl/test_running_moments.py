@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from pansophy.rl.running_moments import ReturnScale, RunningMoments
+from pansophy.rl.running_moments import ObservationMoments, ReturnScale
 
 
 def test_batches_equal_all_rows_at_once(rng):
     X = rng.normal(3.0, 2.0, (300, 4)) + 1e4
-    seen = RunningMoments.empty(4)
+    seen = ObservationMoments.empty(4)
     for part in np.split(X, [1, 2, 50, 280]):
         seen = seen.updated(part)
     np.testing.assert_allclose(seen.mean, X.mean(0), rtol=1e-12)
@@ -17,7 +17,7 @@ def test_batches_equal_all_rows_at_once(rng):
 
 
 def test_scaling_and_its_cut_off():
-    empty = RunningMoments.empty(1)
+    empty = ObservationMoments.empty(1)
     X = np.array([[5.0]])
     assert empty.scaled(X) is X
     seen = empty.updated(np.array([[-1.0], [1.0]]))
@@ -41,3 +41,10 @@ def test_return_scale_is_the_deviation_of_running_returns(rng):
             R = 0.0 if done[t, i] else R
     assert scale.scale == pytest.approx(np.std(seen), rel=1e-6)
     assert ReturnScale.empty(1).scale == 1.0
+
+
+def test_equal_returns_are_not_blown_up():
+    reward = np.full((5, 2), 500.0)
+    done = np.ones((5, 2), bool)
+    assert ReturnScale.empty(2).updated(reward, done, 0.9).scale == 50.0
+    assert ReturnScale.empty(2).updated(0 * reward, done, 0.9).scale > 0

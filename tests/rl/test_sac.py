@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pansophy.rl import SAC, evaluate
+from pansophy.rl import SAC, evaluate_agent
 from pansophy.rl.envs import Pendulum, ProbeWorld
 
 QUICK = {
@@ -41,4 +41,4 @@ def test_actions_fill_the_bounds_of_the_space():
 def test_a_pendulum_comes_up():
     agent = SAC(6000, hidden_layer_sizes=(64, 64), learning_rate=1e-3, random_state=0)
     agent.fit(Pendulum())
-    assert evaluate(agent, Pendulum(), 20).mean > -250
+    assert evaluate_agent(agent, Pendulum(), 20).mean > -250

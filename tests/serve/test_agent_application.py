@@ -53,11 +53,24 @@ def test_schema_and_health(client):
         ({"observation": [0] * 4, "observations": [[0] * 4]}, 422, "either"),
         ({"observations": [[0] * 4] * 10001}, 413, "too many"),
         ({"observations": [[0] * 4], "masks": []}, 422, "masks"),
+        ({"observations": [["a", 0, 0, 0]]}, 422, "do not fit"),
+        ({"observations": [[None, 0, 0, 0]]}, 422, "do not fit"),
+        ({"observations": [[0] * 4, [0] * 3]}, 422, "do not fit"),
+        ({"observations": 3}, 422, "a list"),
+        ({"observations": [{"x": 1}]}, 422, "do not fit"),
+        ({"observation": 7}, 422, "must have the shape"),
+        ({"observation": [0] * 4, "mask": [False, False]}, 422, "forbids every"),
+        ({"observation": [0] * 4, "mask": [True]}, 422, "a mask must have"),
     ],
 )
 def test_refusals_say_why(client, sent, status, text):
     answer = client.post("/act", json=sent)
     assert answer.status_code == status and text in answer.json()["error"]
+
+
+def test_nan_is_no_observation(client):
+    answer = client.post("/act", content='{"observation": [NaN, 0, 0, Infinity]}')
+    assert answer.status_code == 422 and "NaN" in answer.json()["error"]
 
 
 def test_bad_json(client):

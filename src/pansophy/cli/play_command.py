@@ -22,11 +22,13 @@ pansophy play CartPole-v1
 
 pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run
 
+pansophy play Pendulum-v1 --agents sac,td3 --steps 20000 --seeds 5 --out run --resume
+
 pansophy serve run/agent.pansophy"""
 
 
-@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
-def play(
+@app.command("play", cls=HelpfulCommand, epilog=EXAMPLES)
+def play_environment(
     environment: Annotated[str, typer.Argument(help="Name in Gymnasium's registry.")],
     agents: Annotated[
         str | None,
@@ -41,18 +43,22 @@ def play(
         Path | None, typer.Option("--out", "-o", help="Folder to write to.")
     ] = None,
     seed: Seed = 0,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the finished runs of the folder."),
+    ] = False,
     as_json: AsJson = False,
 ):
     """Train agents in an environment, compare them over seeds, keep the best."""
     with errors_as_one_sentence():
-        from ..play import play as run
+        from ..play import play
         from ..play.play_report import comparison_data, verdict_sentences
         from .compare_commands import default_folder
 
         check_environment_name(environment)
         stem = f"{environment.split('/')[-1]}-pansophy"
-        folder = out or default_folder(stem, resume=False)
-        found = run(
+        folder = out or default_folder(stem, resume)
+        found = play(
             environment,
             folder,
             n_steps=steps,
@@ -60,6 +66,7 @@ def play(
             n_seeds=seeds,
             random_state=seed,
             report=print_error,
+            resume=resume,
         )
         if as_json:
             import json
@@ -69,6 +76,8 @@ def play(
             print_text(f"{found!r}\n\n" + "\n".join(verdict_sentences(found)))
         for name in ("report.html", "agent.pansophy", "episode.gif", "results.json"):
             print_error(f"Wrote {folder / name}")
+        if found.interrupted:
+            raise typer.Exit(130)
 
 
 def check_environment_name(name) -> None:

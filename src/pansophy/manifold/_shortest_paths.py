@@ -8,42 +8,8 @@ scanned again when a shorter way is found inside its bucket, but moves at no cos
 
 import numpy as np
 
+from ..core._indexed_heap import indexed_heap_rise, indexed_heap_sink
 from ..core.compiled import compiled
-
-
-@compiled
-def indexed_heap_rise(heap, place, key, at):
-    """Move the node at a place of the heap up to where it belongs."""
-    node = heap[at]
-    while at > 0:
-        above = (at - 1) >> 1
-        if key[heap[above]] <= key[node]:
-            break
-        heap[at] = heap[above]
-        place[heap[at]] = at
-        at = above
-    heap[at] = node
-    place[node] = at
-
-
-@compiled
-def indexed_heap_sink(heap, place, key, size):
-    """Move the node at the top of the heap down to where it belongs."""
-    node = heap[0]
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= size:
-            break
-        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
-            below += 1
-        if key[heap[below]] >= key[node]:
-            break
-        heap[at] = heap[below]
-        place[heap[at]] = at
-        at = below
-    heap[at] = node
-    place[node] = at
 
 
 @compiled
@@ -62,7 +28,7 @@ def dijkstra_paths(indptr, indices, length, lo, hi, D):
             size -= 1
             if size > 0:
                 heap[0] = heap[size]
-                indexed_heap_sink(heap, place, key, size)
+                indexed_heap_sink(heap, place, key, 0, size)
             for e in range(indptr[node], indptr[node + 1]):
                 to = indices[e]
                 far = key[node] + length[e]

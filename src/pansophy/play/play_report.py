@@ -9,6 +9,7 @@ from ..core.atomic_files import write_text_file
 from ..rl.agent_comparison import RANDOM, AgentComparison, compare_agents
 from ..rl.evaluation import made_environment
 from .episode_film import film_bytes, film_episode, save_film
+from .run_folder import PlayFolder
 
 DISCRETE = ("ppo", "dqn", "a2c")
 NUMBERS = ("ppo", "sac", "td3")
@@ -50,15 +51,17 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
 
 
 def play(
-    env, folder, *, n_steps=50_000, agents=None, n_seeds=3, random_state=0, report=None
-) -> AgentComparison:
+    env, folder, *, n_steps=50_000, agents=None, n_seeds=3, random_state=0, report=None,
+    resume=False,
+) -> AgentComparison:  # fmt: skip
     """Compare agents in an environment and write agent, film, results and report.
 
     Parameters
     ----------
     env : name of an environment
     folder : path
-        Gets agent.pansophy, episode.gif, results.json and report.html.
+        Gets agent.pansophy, episode.gif, results.json and report.html, and finished
+        runs as they come (`runs`).
     n_steps : int
         Steps of each run.
     agents : list of str or None
@@ -66,16 +69,23 @@ def play(
     n_seeds : int
     random_state : int
     report : function of a sentence, or None
+    resume : bool
+        Whether finished runs of an earlier call in this folder count.
     """
     from ..persist import save
 
-    folder = Path(folder)
     chosen = default_agents(env, n_steps, agents)
+    for agent in chosen.values():
+        agent.check_action_space(env)
+    settings = {"environment": str(env), "steps": n_steps, "seed": random_state}
+    settings |= {f"parameters of {n}": repr(a.get_params()) for n, a in chosen.items()}
+    finished = PlayFolder(folder, settings, resume=resume)
+    folder = finished.folder
     found = compare_agents(
-        chosen, env, n_seeds=n_seeds, random_state=random_state, report=report
-    )
+        chosen, env, n_seeds=n_seeds, random_state=random_state, report=report,
+        finished=finished,
+    )  # fmt: skip
     film = film_episode(found.agent, env, random_state=random_state)
-    folder.mkdir(parents=True, exist_ok=True)
     save(found.agent, folder / "agent.pansophy")
     save_film(film, folder / "episode.gif")
     results = json.dumps(comparison_data(found, env), indent=2)
@@ -88,6 +98,7 @@ def comparison_data(found: AgentComparison, env) -> dict:
     """Everything that was measured, for JSON."""
     return {
         "environment": str(env),
+        "interrupted": found.interrupted,
         "best": found.best,
         "kept_run_on_fresh_episodes": found.check.mean,
         "agents": {
@@ -130,7 +141,7 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
         version=__version__,
         environment=str(env),
         verdict=verdict_sentences(found),
-        rows=[table_row(found, name) for name in found.names],
+        rows=[score_row(found, name) for name in found.names],
         pairs=[
             (a, b, str(found.improvement[a, b]))
             for a in found.names
@@ -145,7 +156,7 @@ def write_play_report(found: AgentComparison, film, env, path) -> None:
     write_text_file(Path(path), page)
 
 
-def table_row(found, name) -> dict:
+def score_row(found, name) -> dict:
     """What the table says of one agent."""
     scores = found.scores[name]
     return {
@@ -158,13 +169,23 @@ def table_row(found, name) -> dict:
     }
 
 
+def counted(runs) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"
+
+
 def verdict_sentences(found: AgentComparison) -> list[str]:
     """The result in words."""
     best = found.best
     runs = len(found.scores[best])
-    told = [
-        f"{best.upper()} has the highest interquartile mean return over {runs} runs: "
-        f"{found.intervals[best]}."
+    told = []
+    if found.interrupted:
+        told.append(
+            "The comparison was interrupted: it is of the runs that had finished. "
+            "--resume does the rest."
+        )
+    told += [
+        f"{best.upper()} has the highest interquartile mean return over "
+        f"{counted(runs)}: {found.intervals[best]}."
     ]
     chance = found.intervals[RANDOM].value
     if found.intervals[best].low <= chance:

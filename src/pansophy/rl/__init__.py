@@ -34,7 +34,7 @@ from .belief_value_iteration import (
 from .compare_policies import PolicyComparison, compare_policies, enumerate_policies
 from .contextual_bandits import ContextualBandit, LinUCB
 from .exploration import Boltzmann, EpsilonGreedy
-from .features import Fourier, Linear, OneHot, TileCoding
+from .features import Fourier, LinearFeatures, OneHotFeatures, TileCoding
 from .finite_horizon import FiniteHorizonSolution, TimedPolicy, finite_horizon
 from .gather import Position, Steps, as_vector_env, gather
 from .history_policy import HistoryPolicy
@@ -61,7 +61,7 @@ from .off_policy_evaluation import (
     evaluate_off_policy,
 )
 from .point_based import PointBasedSolution, point_based_value_iteration
-from .pomcp import POMCP, SearchResult
+from .pomcp import POMCP, TreeSearchResult
 from .pomdp import (
     POMDP,
     AlphaVectors,
@@ -110,7 +110,7 @@ __all__ = [
     "KLUCB",
     "LSPI",
     "LinUCB",
-    "Linear",
+    "LinearFeatures",
     "LinearQ",
     "LinearQLearner",
     "LinearValue",
@@ -119,7 +119,7 @@ __all__ = [
     "MonteCarloControl",
     "MonteCarloLearner",
     "OffPolicyEstimate",
-    "OneHot",
+    "OneHotFeatures",
     "POMCP",
     "POMDP",
     "PointBasedSolution",
@@ -130,7 +130,7 @@ __all__ = [
     "QLearner",
     "QLearning",
     "Schedule",
-    "SearchResult",
+    "TreeSearchResult",
     "Steps",
     "TDControl",
     "TDLearner",
@@ -192,7 +192,7 @@ LAZY = {
     "A2C": "a2c",
     "DQN": "dqn",
     "Evaluation": "evaluation",
-    "LearningCurve": "evaluation",
+    "ReturnCurve": "evaluation",
     "PPO": "ppo",
     "REINFORCE": "reinforce",
     "ReplayBuffer": "replay",
@@ -200,7 +200,7 @@ LAZY = {
     "TD3": "td3",
     "compare_agents": "agent_comparison",
     "envs": "envs",
-    "evaluate": "evaluation",
+    "evaluate_agent": "evaluation",
     "evaluate_every": "evaluation",
     "generalized_advantages": "returns",
     "interquartile_mean": "evaluation",

@@ -16,6 +16,9 @@ class SearchModel(NamedTuple):
     Z: np.ndarray  # (A, S, O)
     r: np.ndarray  # (S, A)
     gamma: float
+    transition: np.ndarray  # (A, S, S) T itself
+    observation: np.ndarray  # (A, S, O) Z itself
+    vectors: np.ndarray  # (A, S) Q of the policy that is played; empty: random actions
 
 
 class SearchTree(NamedTuple):
@@ -28,6 +31,7 @@ class SearchTree(NamedTuple):
     after: np.ndarray  # (n, A) sum of the values of the nodes that it led to
     count: np.ndarray  # (n,) simulations that came to the node
     value: np.ndarray  # (n,) V, the value of its most visited action
+    belief: np.ndarray  # (n, S) b of each node, or empty if nobody asks
 
 
 class SearchPath(NamedTuple):
@@ -96,6 +100,64 @@ def random_return(model, s, depth, max_depth, stream):
 
 
 @compiled(inner=True)
+def filter_belief(model, b, a, o, after):
+    """The belief after action a and observation o, eq. (1) of `pomdp`."""
+    S = len(b)
+    total = 0.0
+    for t in range(S):
+        p = 0.0
+        for s in range(S):
+            p += b[s] * model.transition[a, s, t]
+        after[t] = p * model.observation[a, t, o]
+        total += after[t]
+    for t in range(S):
+        after[t] /= total
+
+
+@compiled(inner=True)
+def greedy_belief_action(vectors, b):
+    """The action of the vector that is best at a belief."""
+    best = -np.inf
+    at = 0
+    for a in range(len(vectors)):
+        value = 0.0
+        for s in range(len(b)):
+            value += vectors[a, s] * b[s]
+        if value > best:
+            best = value
+            at = a
+    return at
+
+
+@compiled(inner=True)
+def expected_reward(model, b, a):
+    """The mean reward of an action at a belief."""
+    total = 0.0
+    for s in range(len(b)):
+        total += b[s] * model.r[s, a]
+    return total
+
+
+@compiled(inner=True)
+def greedy_return(model, s, b, steps, stream, scratch):
+    """Discounted rewards of the greedy policy of beliefs, which begins with b."""
+    now, after = scratch[0], scratch[1]
+    for i in range(len(b)):
+        now[i] = b[i]
+    total = 0.0
+    discount = 1.0
+    for _ in range(steps):
+        a = greedy_belief_action(model.vectors, now)
+        total += discount * expected_reward(model, now, a)
+        s = draw_index(model.T[a, s], random_uniform(stream))
+        o = draw_index(model.Z[a, s], random_uniform(stream))
+        filter_belief(model, now, a, o, after)
+        now, after = after, now
+        discount *= model.gamma
+    return total
+
+
+@compiled(inner=True)
 def most_visited(visits):
     """Number of the action that was taken most."""
     at = 0
@@ -136,8 +198,11 @@ def back_up(tree, path, depth, tail, gamma, mean_backup):
 def grow_search_tree(model, tree, belief, leaf, stream, limits):
     """Simulate from a cumulative belief; returns the number of nodes.
 
-    leaf has the value of what follows in each state; empty: random actions are played.
+    leaf has the value of what follows in each state; if it is empty, the policy of
+    model.vectors is played, or random actions.
     """
+    scratch = np.empty((2, model.r.shape[0]))
+    played = len(model.vectors) > 0
     n_nodes = 1
     size = limits.max_depth + 1
     path = SearchPath(
@@ -157,7 +222,11 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
             )
             path.node[depth] = node
             path.action[depth] = a
-            path.reward[depth] = model.r[s, a]
+            path.reward[depth] = (
+                expected_reward(model, tree.belief[node], a)
+                if played
+                else model.r[s, a]
+            )
             depth += 1
             s = draw_index(model.T[a, s], random_uniform(stream))
             o = draw_index(model.Z[a, s], random_uniform(stream))
@@ -167,9 +236,15 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
                 tree.child[node, a, o] = below
                 n_nodes += 1
                 new = True
+                if played:
+                    filter_belief(model, tree.belief[node], a, o, tree.belief[below])
             node = below
         if len(leaf):
             tail = leaf[s]
+        elif played:
+            tail = greedy_return(
+                model, s, tree.belief[node], limits.max_depth - depth, stream, scratch
+            )
         else:
             tail = random_return(model, s, depth, limits.max_depth, stream)
         path.node[depth] = node

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core._indexed_heap import indexed_heap_rise, indexed_heap_sink
 from ..core.compiled import compiled
 
 
@@ -32,41 +33,6 @@ def best_value(model, V, gamma, s):
     return best
 
 
-@compiled(inner=True)
-def raise_entry(heap, place, error, i):
-    """Move entry i towards the top until its parent is no smaller."""
-    s = heap[i]
-    while i > 0:
-        parent = (i - 1) // 2
-        if error[heap[parent]] >= error[s]:
-            break
-        heap[i] = heap[parent]
-        place[heap[i]] = i
-        i = parent
-    heap[i] = s
-    place[s] = i
-
-
-@compiled(inner=True)
-def lower_entry(heap, place, error, i):
-    """Move entry i towards the bottom until its children are no greater."""
-    s = heap[i]
-    n = len(heap)
-    while True:
-        child = 2 * i + 1
-        if child >= n:
-            break
-        if child + 1 < n and error[heap[child + 1]] > error[heap[child]]:
-            child += 1
-        if error[heap[child]] <= error[s]:
-            break
-        heap[i] = heap[child]
-        place[heap[i]] = i
-        i = child
-    heap[i] = s
-    place[s] = i
-
-
 @compiled
 def sweep_by_priority(model, V, gamma, stop, limit):
     """Update the state of the greatest error until all are at most `stop`.
@@ -74,27 +40,27 @@ def sweep_by_priority(model, V, gamma, stop, limit):
     Returns the number of updates and the greatest error left; V changes in place.
     """
     n = len(V)
-    error = np.empty(n)
+    key = np.empty(n)  # -error: the heap has its smallest key on top
     heap = np.arange(n)
     place = np.arange(n)
     for s in range(n):
-        error[s] = abs(best_value(model, V, gamma, s) - V[s])
+        key[s] = -abs(best_value(model, V, gamma, s) - V[s])
     for i in range(n // 2, -1, -1):
-        lower_entry(heap, place, error, i)
+        indexed_heap_sink(heap, place, key, i, n)
     updates = 0
-    while error[heap[0]] > stop and updates < limit:
+    while -key[heap[0]] > stop and updates < limit:
         s = heap[0]
         V[s] = best_value(model, V, gamma, s)
         updates += 1
-        error[s] = 0.0  # it is among its own predecessors if it leads to itself
-        lower_entry(heap, place, error, place[s])
+        key[s] = 0.0  # it is among its own predecessors if it leads to itself
+        indexed_heap_sink(heap, place, key, place[s], n)
         for k in range(model.back_begin[s], model.back_begin[s + 1]):
             before = model.back_column[k]
-            new = abs(best_value(model, V, gamma, before) - V[before])
-            old = error[before]
-            error[before] = new
-            if new > old:
-                raise_entry(heap, place, error, place[before])
+            new = -abs(best_value(model, V, gamma, before) - V[before])
+            old = key[before]
+            key[before] = new
+            if new < old:
+                indexed_heap_rise(heap, place, key, place[before])
             else:
-                lower_entry(heap, place, error, place[before])
-    return updates, error[heap[0]]
+                indexed_heap_sink(heap, place, key, place[before], n)
+    return updates, -key[heap[0]]

@@ -31,7 +31,7 @@ class A2C(AbstractActorCritic):
         1 is the n-step advantage of the paper.
     entropy_weight, value_weight, max_grad_norm, anneal, normalize_rewards
         As for `PPO`.
-    memory, memory_size
+    memory, memory_size, conv_layers
         As for `PPO`.
 
     Attributes

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import Estimator
 from ..core.random import draw_seed, make_rng
+from ..core.threads import single_blas
 from ..nn.devices import limit_torch_threads, resolve_device, seeded_torch
 from ..params import (
     Count,
@@ -33,9 +34,10 @@ from ..params import (
 )
 from ..typing import Seed
 from .compiled_worlds import compiled_world
+from .evaluation import made_environment
 from .gather import as_vector_env
-from .running_moments import RunningMoments
-from .space_layouts import action_layout, observation_layout
+from .running_moments import ObservationMoments
+from .space_layouts import action_layout, check_action_mask, observation_layout
 from .training import STEPS_PER_REPORT, train_agent
 
 LARGE_NET = 1 << 20  # weights from which "auto" takes a GPU: small nets wait for it
@@ -96,11 +98,11 @@ def vector_environments(env, n):
     made = copy_environments(env, n)
     layout = observation_layout(made[0].observation_space)
     if layout.kind == "parts":
-        made = [as_rows(one, layout) for one in made]
+        made = [with_row_observations(one, layout) for one in made]
     return as_vector_env(made)
 
 
-def as_rows(env, layout):
+def with_row_observations(env, layout):
     """An environment whose observations are rows of a layout."""
     import gymnasium
 
@@ -152,6 +154,13 @@ class AbstractAgent(Estimator):
         """
         return self._fit(env)
 
+    def check_action_space(self, env) -> None:
+        """Raise the clear error if this agent cannot act in an environment."""
+        check_params(self)
+        made = made_environment(env)
+        space = getattr(made, "single_action_space", made.action_space)
+        action_layout(space, type(self).__name__, **self._action_kinds)
+
     def _fit(self, env, observe=None, observe_every=None):
         check_params(self)
         envs = vector_environments(env, self.n_envs)
@@ -167,7 +176,7 @@ class AbstractAgent(Estimator):
             self._check_same_spaces(observations, actions)
         else:
             self.observation_layout_, self.action_layout_ = observations, actions
-            self.observation_moments_ = RunningMoments.empty(observations.width)
+            self.observation_moments_ = ObservationMoments.empty(observations.width)
             self.n_steps_ = 0
         rng = make_rng(self.random_state)
         device = self._device()
@@ -176,7 +185,7 @@ class AbstractAgent(Estimator):
             if going_on:
                 learner.load_net(self.net_)
             rows = getattr(learner, "batch_size", 64)
-            with limit_torch_threads(learner.net, device, rows):
+            with limit_torch_threads(learner.net, device, rows), single_blas():
                 run = lambda task: train_agent(
                     envs, learner, self.n_steps, rng=rng, task=task,
                     observe=observe, observe_every=observe_every,
@@ -217,7 +226,7 @@ class AbstractAgent(Estimator):
     # -- acting ----------------------------------------------------------------
 
     def predict(self, observations, mask=None):
-        """The best action after each of the observations.
+        """The best action after each of the observations, the first of equals.
 
         Parameters
         ----------
@@ -226,17 +235,18 @@ class AbstractAgent(Estimator):
             Actions that are allowed.
         """
         check_is_fitted(self, "net_")
-        X = self.observation_layout_.encode(observations)
-        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        X = self._finite_rows(self.observation_layout_.encode(observations))
+        if mask is not None:
+            mask = check_action_mask(mask, self.action_layout_, len(X))
         chosen = self._greedy(X, mask)
         return self.action_layout_.to_environment(chosen)
 
     def act(self, observation, rng=None, mask=None):
         """The best action after one observation, for `rollout`."""
         check_is_fitted(self, "net_")
-        X = self.observation_layout_.encode_one(observation)
-        mask = None if mask is None else np.asarray(mask, bool)[None]
-        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        X = self._finite_rows(self.observation_layout_.encode_one(observation))
+        if mask is not None:
+            mask = check_action_mask(np.asarray(mask)[None], self.action_layout_, 1)
         chosen = self._greedy(X, mask)
         action = self.action_layout_.to_environment(chosen)[0]
         return int(action) if action.ndim == 0 else action
@@ -251,9 +261,14 @@ class AbstractAgent(Estimator):
         Of the policy for actor-critic agents, of the best action for the others.
         """
         check_is_fitted(self, "net_")
-        X = self.observation_layout_.encode(observations)
-        X = np.asarray(self.observation_moments_.scaled(X), np.float32)
+        X = self._finite_rows(self.observation_layout_.encode(observations))
         return self._row_values(X)
+
+    def _finite_rows(self, X) -> np.ndarray:
+        """Rows as the net takes them; the clear error if a number is none."""
+        if not np.isfinite(X).all():
+            raise ValueError("an observation holds NaN or an infinite number.")
+        return np.asarray(self.observation_moments_.scaled(X), np.float32)
 
     @abstractmethod
     def _row_values(self, X) -> np.ndarray:

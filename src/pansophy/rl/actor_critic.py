@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from ..nn.compiled_mlp import suits_compiled_loops
 from ..nn.gradient_step import GradientStep, LossTotals
 from ..nn.optimisers import Adam
 from ..nn.parallel import SingleProcess
@@ -30,7 +31,8 @@ from ..nn.recurrent import GRU, LSTM
 from ..params import Count, Flag, Fraction, NonNegative, Positive
 from .abstract_agent import AbstractAgent
 from .action_heads import CategoricalHead, NormalHead
-from .actor_critic_net import ActorBatch, ActorCriticNet
+from .actor_critic_net import ActorBatch, ActorCriticNet, CompiledEpochs
+from .conv_features import ConvLayers, conv_features
 from .returns import generalized_advantages
 from .running_moments import ReturnScale
 from .small_nets import numpy_forward, numpy_layers, orthogonal_mlp
@@ -64,13 +66,27 @@ class ActorCriticLearner:
             self.state = self.net.memory.init_state(n_envs)
         self.state_before = self.state
         self._link_arrays()
+        self.compiled_epochs = self._compile_epochs()
+
+    def _compile_epochs(self):
+        """Passes over a batch in compiled calls, if the net suits them."""
+        agent, net = self.agent, self.net
+        plain = net.memory is None and net.features is None
+        if not plain or not suits_compiled_loops(net, self.batch_size):
+            return None
+        (pack,) = self.gradient_step.packs[""]
+        return CompiledEpochs(
+            net, pack, clip=agent.max_grad_norm, standardise=agent.normalize_advantages
+        )
 
     def _link_arrays(self):
         """Arrays of the policy's weights, to act by."""
-        on_cpu = self.device.type == "cpu" and self.net.memory is None
-        self.layers = numpy_layers(self.net.policy) if on_cpu else None
-        free = self.net.free
-        self.free = free.detach().numpy() if on_cpu and free is not None else None
+        net = self.net
+        plain = net.memory is None and net.features is None
+        by_arrays = plain and self.device.type == "cpu"
+        self.layers = numpy_layers(net.policy) if by_arrays else None
+        linked = by_arrays and net.free is not None
+        self.free = net.free.detach().numpy() if linked else None
 
     def load_net(self, net):
         self.net.load_state_dict(net.state_dict())
@@ -97,7 +113,7 @@ class ActorCriticLearner:
 
     @torch.no_grad()
     def _torch_scores(self, X):
-        X = torch.as_tensor(X, device=self.device)
+        X = self.net.read(torch.as_tensor(X, device=self.device))
         if self.net.memory is not None:
             X, self.state = self.net.memory.step(X, self.state)
         free = None if self.net.free is None else self.net.free.cpu().numpy()
@@ -152,9 +168,10 @@ class ActorCriticLearner:
     def _values(self, X, steps):
         """V before and after every step, (T, N) each."""
         T, N = steps.reward.shape
-        last = self._rows(steps.position.observation)
-        final = self._rows(steps.final_observation) if len(steps.final_env) else None
-        X = torch.as_tensor(X, device=self.device)
+        rows = lambda observations: self.net.read(self._rows(observations))
+        last = rows(steps.position.observation)
+        final = rows(steps.final_observation) if len(steps.final_env) else None
+        X = self.net.read(torch.as_tensor(X, device=self.device))
         value = lambda H: self.net.value(H)[:, 0].cpu().numpy()
         if self.net.memory is None:
             V = value(X).reshape(T, N)
@@ -205,7 +222,7 @@ class ActorCriticLearner:
             if not steps.valid.all():
                 rows = torch.as_tensor(np.flatnonzero(steps.valid.ravel()))
                 parts = [None if p is None else p[rows] for p in parts]
-            F = self.net.policy(parts[0])
+            F = self.net.policy(self.net.read(parts[0]))
             found = self.head.evaluate(F, parts[1], parts[2], self.net.free)
             parts[3] = found.log_prob
             return ActorBatch(*parts)
@@ -233,25 +250,36 @@ class ActorCriticLearner:
         n = len(batch.X)
         rows_each = 1 if self.net.memory is None else batch.X.shape[1]
         pieces = max(1, round(n * rows_each / self.batch_size))
-        cuts = np.linspace(0, n, min(pieces, n) + 1).astype(int).tolist()
-        with self.gradient_step.grad_mode():
-            for _ in range(agent.n_epochs):
-                shuffled = batch
-                if len(cuts) > 2:
-                    order = torch.as_tensor(rng.permutation(n), device=self.device)
-                    shuffled = batch.rows(order)
-                for lo, hi in pairwise(cuts):
-                    part = shuffled.rows(slice(lo, hi)) if len(cuts) > 2 else shuffled
-                    if agent.normalize_advantages:
-                        scaled = standardised(part.advantage)
-                        part = part._replace(advantage=scaled)
-                    self.gradient_step([(part, (hi - lo) * rows_each)], scale)
-                limit = getattr(agent, "target_kl", None)
-                if limit is not None and self._change(batch)["kl"] > limit:
-                    break
+        cuts = np.linspace(0, n, min(pieces, n) + 1).astype(np.int64)
+        compiled = self.compiled_epochs
+        rows: Any = None if compiled is None else compiled.rows_of(batch)
+        for _ in range(agent.n_epochs):
+            order = rng.permutation(n) if len(cuts) > 2 else np.arange(n)
+            if compiled is None:
+                self._torch_epoch(batch, order, cuts, scale, rows_each)
+            else:
+                found = compiled.run(rows, order, cuts, scale)
+                for name, value in found.items():
+                    self.totals.add(name, torch.as_tensor(value), n)
+            limit = getattr(agent, "target_kl", None)
+            if limit is not None and self._change(batch)["kl"] > limit:
+                break
         found = self.totals.means(ALONE)
         losses = {f"{name}_loss": found[name] for name in ("policy", "value")}
         return losses | self._change(batch)
+
+    def _torch_epoch(self, batch, order, cuts, scale, rows_each):
+        """One pass over the batch, a gradient step for each piece of it."""
+        whole = len(cuts) == 2
+        shuffled = batch
+        if not whole:
+            shuffled = batch.rows(torch.as_tensor(order, device=self.device))
+        with self.gradient_step.grad_mode():
+            for lo, hi in pairwise(cuts.tolist()):
+                part = shuffled if whole else shuffled.rows(slice(lo, hi))
+                if self.agent.normalize_advantages:
+                    part = part._replace(advantage=standardised(part.advantage))
+                self.gradient_step([(part, (hi - lo) * rows_each)], scale)
 
     @torch.no_grad()
     def _change(self, batch) -> dict[str, float]:
@@ -285,7 +313,8 @@ def build_net(agent, rng) -> ActorCriticNet:
     """Policy and value nets with orthogonal matrices, the policy's last one small."""
     a = agent.action_layout_
     head = CategoricalHead(a.sizes) if a.kind == "discrete" else NormalHead(a.width)
-    d = agent.observation_layout_.width
+    features = conv_features(agent)
+    d = agent.observation_layout_.width if features is None else features.width
     memory = None
     if agent.memory != "none":
         memory = MEMORIES[agent.memory](d, agent.memory_size)
@@ -299,6 +328,7 @@ def build_net(agent, rng) -> ActorCriticNet:
         make(1, 1.0),
         head,
         memory,
+        features,
         clip_range=agent._clip_range(),
         entropy_weight=agent.entropy_weight,
         value_weight=agent.value_weight,
@@ -318,6 +348,7 @@ class AbstractActorCritic(AbstractAgent):
     normalize_rewards: Flag = False
     memory: Literal["none", "gru", "lstm"] = "none"
     memory_size: Count = 64
+    conv_layers: ConvLayers = ()
 
     n_epochs = 1
     normalize_advantages = False
@@ -336,10 +367,18 @@ class AbstractActorCritic(AbstractAgent):
 
     def _greedy(self, X, mask):
         net = self.net_
+        X = self._read_image(X)
         if net.memory is not None:
             X = self._read_memory(X)
         F = numpy_forward(numpy_layers(net.policy), self.activation, X)
         return net.head.best(F, mask)
+
+    @torch.no_grad()
+    def _read_image(self, X):
+        """Outputs of the convolutions, or the rows themselves."""
+        if self.net_.features is None:
+            return X
+        return self.net_.read(torch.as_tensor(X)).numpy()
 
     @torch.no_grad()
     def _read_memory(self, X):
@@ -364,6 +403,7 @@ class AbstractActorCritic(AbstractAgent):
     def _row_values(self, X):
         if self.net_.memory is not None:
             raise ValueError("with a memory the value depends on the episode so far.")
+        X = self._read_image(X)
         V = numpy_forward(numpy_layers(self.net_.value), self.activation, X)[:, 0]
         return V * self.reward_scale_
 

@@ -9,12 +9,16 @@ A random agent is always among them: a method that does not beat it has learnt n
 The run that is kept is the best of the best agent; since it was chosen by its score, it
 is scored again on fresh episodes.
 
+Ctrl-C ends the comparison: it is then of the runs that had finished, or of the one that
+was interrupted if none had.
+
 Refs      [Agarwal2021]
 """
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -22,9 +26,9 @@ from sklearn.base import clone
 from ..params import check_count
 from .evaluation import (
     Evaluation,
-    LearningCurve,
+    ReturnCurve,
     StatisticInterval,
-    evaluate,
+    evaluate_agent,
     evaluate_every,
     interquartile_mean,
     made_environment,
@@ -50,6 +54,15 @@ class RandomAgent:
         return self.space.sample()
 
 
+class AgentRun(NamedTuple):
+    """One run of one agent."""
+
+    agent: Any  # fitted
+    curve: ReturnCurve
+    score: float  # mean return at the end
+    seconds: float
+
+
 @dataclass(eq=False, repr=False)
 class AgentComparison:
     """What `compare_agents` found.
@@ -62,7 +75,7 @@ class AgentComparison:
         Mean return of each run at its end.
     intervals : dict of StatisticInterval
         Interquartile mean over runs.
-    curves : dict of lists of LearningCurve
+    curves : dict of lists of ReturnCurve
     improvement : dict
         {(a, b): StatisticInterval} of the probability that a run of a beats one of b.
     seconds : dict of arrays (n_seeds,)
@@ -72,17 +85,20 @@ class AgentComparison:
         Its best run.
     check : Evaluation
         Of that run, on fresh episodes.
+    interrupted : bool
+        Whether Ctrl-C came before the last run had finished.
     """
 
     names: list[str]
     scores: dict[str, np.ndarray]
     intervals: dict[str, StatisticInterval]
-    curves: dict[str, list[LearningCurve]]
+    curves: dict[str, list[ReturnCurve]]
     improvement: dict[tuple[str, str], StatisticInterval]
     seconds: dict[str, np.ndarray]
     best: str
     agent: Any
     check: Evaluation
+    interrupted: bool = False
 
     def __repr__(self):
         lines = [
@@ -94,8 +110,9 @@ class AgentComparison:
 
 
 def compare_agents(
-    agents, env, *, n_seeds=5, every=None, n_episodes=20, random_state=0, report=None
-) -> AgentComparison:
+    agents, env, *, n_seeds=5, every=None, n_episodes=20, random_state=0, report=None,
+    finished=None,
+) -> AgentComparison:  # fmt: skip
     """Fit agents with several seeds and compare them on the same episodes.
 
     Parameters
@@ -111,7 +128,9 @@ def compare_agents(
         Of each evaluation; five times as many at the end.
     random_state : int
     report : function of a sentence, or None
-        Told after each run.
+        Told before each run.
+    finished : object with `get(name, i)` and `put(name, i, run)`, or None
+        Where finished runs are kept, and taken from instead of running them.
 
     Returns
     -------
@@ -129,17 +148,15 @@ def compare_agents(
     check_count("n_seeds", n_seeds)
     if not agents or RANDOM in agents:
         raise ValueError(f"give at least one agent, and none called {RANDOM!r}.")
-    scores, curves, seconds = {}, {}, {}
-    fitted: dict[str, list] = {}
-    for name, agent in agents.items():
-        runs = [
-            fit_one_run(agent, env, seed, every, n_episodes, random_state)
-            for seed in seeds_of_runs(n_seeds, random_state, report, name)
-        ]
-        fitted[name], curves[name], score, spent = map(list, zip(*runs, strict=True))
-        scores[name], seconds[name] = np.array(score), np.array(spent)
+    evaluation = (every, n_episodes, random_state)
+    runs, interrupted = run_agents(agents, env, n_seeds, evaluation, report, finished)
+    curves = {name: [run.curve for run in own] for name, own in runs.items()}
+    scores = {name: np.array([run.score for run in own]) for name, own in runs.items()}
+    seconds = {n: np.array([run.seconds for run in own]) for n, own in runs.items()}
     space = made_environment(env).action_space
-    idle = evaluate(RandomAgent(space), env, 5 * n_episodes, random_state=random_state)
+    idle = evaluate_agent(
+        RandomAgent(space), env, 5 * n_episodes, random_state=random_state
+    )
     scores[RANDOM] = np.array([idle.mean])
     seconds[RANDOM] = np.zeros(1)
     intervals = {
@@ -147,7 +164,7 @@ def compare_agents(
         for name, found in scores.items()
     }
     names = sorted(scores, key=lambda name: -intervals[name].value)
-    best = max(agents, key=lambda name: intervals[name].value)
+    best = max(runs, key=lambda name: intervals[name].value)
     improvement = {
         (a, b): stratified_bootstrap(
             probability_of_improvement, scores[a], scores[b], n_resamples=1000
@@ -156,23 +173,42 @@ def compare_agents(
         for b in names
         if a != b
     }
-    agent = fitted[best][int(np.argmax(scores[best]))]
-    fresh = evaluate(agent, env, 5 * n_episodes, random_state=random_state + 10**6)
-    return AgentComparison(
-        names, scores, intervals, curves, improvement, seconds, best, agent, fresh
+    agent = runs[best][int(np.argmax(scores[best]))].agent
+    fresh = evaluate_agent(
+        agent, env, 5 * n_episodes, random_state=random_state + 10**6
     )
+    return AgentComparison(
+        names, scores, intervals, curves, improvement, seconds, best, agent, fresh,
+        interrupted,
+    )  # fmt: skip
 
 
-def seeds_of_runs(n_seeds, random_state, report, name):
-    """Seeds of the runs of one agent, told one by one."""
-    for i in range(n_seeds):
-        if report is not None:
-            report(f"{name}: run {i + 1} of {n_seeds}")
-        yield random_state + i
+def run_agents(agents, env, n_seeds, evaluation, report, finished):
+    """Runs of every agent by name, and whether Ctrl-C ended them.
+
+    `evaluation` is (every, n_episodes, random_state).
+    """
+    runs: dict[str, list[AgentRun]] = defaultdict(list)
+    for name, agent in agents.items():
+        for i in range(n_seeds):
+            run = None if finished is None else finished.get(name, i)
+            if report is not None:
+                kept = "" if run is None else ", which had finished"
+                report(f"{name}: run {i + 1} of {n_seeds}{kept}")
+            if run is None:
+                run = fit_one_run(agent, env, evaluation[2] + i, *evaluation)
+                if getattr(run.agent, "interrupted_", False):
+                    if not runs:
+                        runs[name].append(run)
+                    return dict(runs), True
+                if finished is not None:
+                    finished.put(name, i, run)
+            runs[name].append(run)
+    return dict(runs), False
 
 
-def fit_one_run(agent, env, seed, every, n_episodes, random_state):
-    """A fitted clone, its curve, its score at the end, and the seconds it took."""
+def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
+    """Fit a clone, with its curve, its score at the end, and the seconds it took."""
     run = clone(agent).set_params(random_state=int(seed))
     begun = time.perf_counter()
     curve = evaluate_every(
@@ -183,5 +219,5 @@ def fit_one_run(agent, env, seed, every, n_episodes, random_state):
         random_state=random_state + 10**5,
     )
     spent = time.perf_counter() - begun
-    final = evaluate(run, env, 5 * n_episodes, random_state=random_state)
-    return run, curve, final.mean, spent
+    final = evaluate_agent(run, env, 5 * n_episodes, random_state=random_state)
+    return AgentRun(run, curve, float(final.mean), spent)

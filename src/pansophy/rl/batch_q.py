@@ -36,7 +36,7 @@ from ..params import Count, Fraction, NonNegative, Positive, check_params
 from .rollout import Experience
 
 
-class Batch(NamedTuple):
+class LoggedTransitions(NamedTuple):
     """Transitions as arrays."""
 
     observation: list
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
     go_on: np.ndarray  # 0 where the world ended, else 1
 
 
-def as_batch(transitions, n_actions) -> Batch:
+def as_logged_transitions(transitions, n_actions) -> LoggedTransitions:
     """Arrays of an `Experience` that kept its transitions, or of a list of those."""
     if isinstance(transitions, Experience):
         transitions = transitions.transitions
@@ -56,7 +56,7 @@ def as_batch(transitions, n_actions) -> Batch:
     action = np.array([int(t.action) for t in steps])
     if action.min() < 0 or action.max() >= n_actions:
         raise ValueError(f"actions must be whole numbers from 0 to {n_actions - 1}.")
-    return Batch(
+    return LoggedTransitions(
         [t.observation for t in steps],
         action,
         np.array([float(t.reward) for t in steps]),
@@ -84,8 +84,8 @@ class LSPI(GreedyBatchPolicy):
     Parameters
     ----------
     features : feature map
-        From an observation to phi: `OneHot`, `TileCoding`, `Fourier`, `Linear`, or any
-        function with an attribute `size`.
+        From an observation to phi: `OneHotFeatures`, `TileCoding`,
+        `Fourier`, `LinearFeatures`, or any function with an attribute `size`.
     n_actions : int
         A; actions are counted from 0.
     gamma : float
@@ -107,11 +107,11 @@ class LSPI(GreedyBatchPolicy):
 
     Examples
     --------
-    >>> from pansophy.rl import LSPI, OneHot, Policy, rollout
+    >>> from pansophy.rl import LSPI, OneHotFeatures, Policy, rollout
     >>> from pansophy.rl.envs import Corridor
     >>> random = Policy([[0.5, 0.5]] * 3)
     >>> log = rollout(Corridor(3), random, n_steps=300, keep=True, random_state=0)
-    >>> LSPI(OneHot(3), 2, gamma=0.9).fit(log).theta_.round(3).T
+    >>> LSPI(OneHotFeatures(3), 2, gamma=0.9).fit(log).theta_.round(3).T
     array([[0.729, 0.81 ],
            [0.729, 0.9  ],
            [0.81 , 1.   ]])
@@ -128,7 +128,7 @@ class LSPI(GreedyBatchPolicy):
     def fit(self, transitions, y=None):
         """Learn from transitions, or from an `Experience` that kept them."""
         check_params(self)
-        batch = as_batch(transitions, self.n_actions)
+        batch = as_logged_transitions(transitions, self.n_actions)
         phi = np.array([self.features(one) for one in batch.observation])
         after = np.array([self.features(one) for one in batch.after])
         psi = action_blocks(phi, batch.action, self.n_actions)
@@ -218,7 +218,7 @@ class FittedQ(GreedyBatchPolicy):
     def fit(self, transitions, y=None):
         """Learn from transitions, or from an `Experience` that kept them."""
         check_params(self)
-        batch = as_batch(transitions, self.n_actions)
+        batch = as_logged_transitions(transitions, self.n_actions)
         X, X_after = self._rows(batch.observation), self._rows(batch.after)
         of_action = [batch.action == a for a in range(self.n_actions)]
         target = batch.reward

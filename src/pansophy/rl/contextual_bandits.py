@@ -14,12 +14,14 @@ A_i^-1 is kept and moved by each pull (Sherman and Morrison), so a step costs O(
 fitted to its pulls and fitted again whenever their number has grown by a tenth, with a
 random arm in a fraction epsilon of the pulls.
 
-Both note the probability of every choice, so that what they did can be judged by the
-estimators of `off_policy_evaluation.py`.
+It notes the probability of every choice, so that what it did can be judged by the
+estimators of `off_policy_evaluation.py`. Rewards may come late and in any order: a pull
+waits, with its probability, until the reward of that context and arm is learnt.
 
 Refs      [Li2010] (2)
 """
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -128,7 +130,10 @@ class ContextualBandit:
     models : list
         The fitted estimator of each arm, None before its first fit.
     log : BanditLog
-        Contexts, arms, rewards and probabilities of all that was learnt.
+        Contexts, arms, rewards and probabilities of the pulls whose reward has come, in
+        the order of the pulls.
+    n_waiting : int
+        Pulls whose reward has not come yet.
 
     Examples
     --------
@@ -158,8 +163,8 @@ class ContextualBandit:
         self.contexts: list[list] = [[] for _ in self.models]
         self.rewards: list[list[float]] = [[] for _ in self.models]
         self.fitted = [0] * len(self.models)
-        self.history: list[tuple] = []
-        self.chances: dict[int, float] = {}
+        self.pulls: list[list] = []  # [context, arm, reward or None, probability]
+        self.waiting: dict[tuple, deque] = {}  # places in it by context and arm
 
     def expected(self, x) -> np.ndarray:
         """The reward that each arm's model expects; infinite before its first fit."""
@@ -180,13 +185,36 @@ class ContextualBandit:
         p = self.probabilities(x)
         arm = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum(), side="right"))
         arm = min(arm, len(p) - 1)
-        self.chances[arm] = float(p[arm])
+        row = np.array(x, dtype=float)
+        self.waiting.setdefault(pull_key(row, arm), deque()).append(len(self.pulls))
+        self.pulls.append([row, arm, None, float(p[arm])])
         return arm
 
-    def learn(self, x, arm, reward) -> None:
-        """Learn from the reward of an arm pulled in context x, at once or later."""
-        row = np.asarray(x, dtype=float)
-        self.history.append((row, arm, float(reward), self.chances.get(arm, 1.0)))
+    def learn(self, x, arm, reward, *, probability=None) -> None:
+        """Learn from the reward of an arm pulled in context x, at once or later.
+
+        Parameters
+        ----------
+        x : array of shape (d,)
+        arm : int
+        reward : float
+        probability : float or None
+            With which the arm was chosen, for a pull that `act` did not make; without
+            it such a pull is learnt from and left out of the log.
+        """
+        row = np.array(x, dtype=float)
+        arm = int(arm)
+        if not 0 <= arm < len(self.models):
+            raise ValueError(f"arm must be 0 to {len(self.models) - 1}, got {arm}.")
+        places = self.waiting.get(pull_key(row, arm))
+        if places:
+            self.pulls[places.popleft()][2] = float(reward)
+        elif probability is not None:
+            if not 0 < probability <= 1:
+                raise ValueError(
+                    f"probability must be above 0 and at most 1, got {probability!r}."
+                )
+            self.pulls.append([row, arm, float(reward), float(probability)])
         self.contexts[arm].append(row)
         self.rewards[arm].append(float(reward))
         n = len(self.rewards[arm])
@@ -203,8 +231,20 @@ class ContextualBandit:
 
     @property
     def log(self) -> BanditLog:
-        x, arm, reward, p = zip(*self.history, strict=True)
+        rewarded = [pull for pull in self.pulls if pull[2] is not None]
+        if not rewarded:
+            raise ValueError("the log is empty: no reward of a pull has come yet.")
+        x, arm, reward, p = zip(*rewarded, strict=True)
         return BanditLog(np.array(x), np.array(arm), np.array(reward), np.array(p))
+
+    @property
+    def n_waiting(self) -> int:
+        return sum(map(len, self.waiting.values()))
+
+
+def pull_key(row, arm) -> tuple:
+    """What a late reward names its pull by."""
+    return (int(arm), row.shape, row.tobytes())
 
 
 def predicted_reward(model, row) -> float:

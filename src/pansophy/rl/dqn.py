@@ -21,14 +21,16 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from ..nn.compiled_mlp import suits_compiled_loops
 from ..nn.gradient_step import GradientStep
 from ..nn.optimisers import Adam
 from ..params import Count, Flag, Fraction, Natural, Positive, TwoOrMore
 from .action_heads import FORBIDDEN
+from .conv_features import ConvLayers, conv_features
 from .exploration import Boltzmann, EpsilonGreedy
 from .off_policy import AbstractOffPolicy, AbstractOffPolicyLearner, TargetNet
 from .q_learning import as_exploration
-from .q_net import QBatch, QNet, project_distribution
+from .q_net import CompiledQStep, QBatch, QNet, QRows, project_distribution
 from .schedules import Schedule, ScheduleReader
 from .small_nets import he_mlp, numpy_forward, numpy_layers
 
@@ -49,8 +51,22 @@ class DQNLearner(AbstractOffPolicyLearner):
         exploration = as_exploration(agent.exploration)
         self.kind = exploration.kind
         self.level = ScheduleReader(exploration.level)
-        on_cpu = device.type == "cpu"
-        self.layers = numpy_layers(self.net.mlp) if on_cpu else None
+        by_arrays = device.type == "cpu" and self.net.features is None
+        self.layers = numpy_layers(self.net.mlp) if by_arrays else None
+        self.compiled_step = self._compile_step()
+
+    def _compile_step(self):
+        """The step in one compiled call, if the net suits it."""
+        agent, net = self.agent, self.net
+        plain = net.kind == "value" and net.features is None
+        if not plain or not suits_compiled_loops(net, agent.batch_size):
+            return None
+        (pack,) = self.gradient_step.packs[""]
+        older = self.target and self.target.flatten_like(net, pack.flat.w)
+        return CompiledQStep(
+            net, pack, older, agent.batch_size, double=agent.double,
+            clip=agent.max_grad_norm,
+        )  # fmt: skip
 
     def act_batch(self, observations, rng, mask=None):
         """Explore in every environment."""
@@ -84,9 +100,30 @@ class DQNLearner(AbstractOffPolicyLearner):
             X = torch.as_tensor(X, device=self.device)
             return net.q_values(net(X)).cpu().numpy()
 
-    @torch.no_grad()
     def learn(self, batch, rng):
-        target = self.targets_of(batch)
+        if self.compiled_step is None:
+            return self._learn_by_torch(batch)
+        action = batch.action.reshape(-1) - self.actions.starts[0]
+        mask = batch.next_mask
+        rows = QRows(
+            self.rows(batch.observation),
+            action,
+            batch.reward,
+            self.rows(batch.next_observation),
+            batch.discount,
+            self.compiled_step.no_mask if mask is None else mask > 0,
+            batch.weight,
+        )
+        return self.compiled_step(rows, self.rate_scale)
+
+    def mean_losses(self):
+        if self.compiled_step is None:
+            return super().mean_losses()
+        return {"q": self.compiled_step.mean_loss()}
+
+    def _learn_by_torch(self, batch):
+        with torch.no_grad():
+            target = self.targets_of(batch)
         action = batch.action.reshape(-1) - self.actions.starts[0]
         rows = QBatch(
             self.tensor(self.rows(batch.observation)),
@@ -94,7 +131,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             target,
             self.tensor(batch.weight),
         )
-        self.gradient_step([(rows, len(action))], 1.0)
+        with self.gradient_step.grad_mode():
+            self.gradient_step([(rows, len(action))], self.rate_scale)
         return self.net.errors.cpu().numpy()
 
     def targets_of(self, batch):
@@ -103,10 +141,10 @@ class DQNLearner(AbstractOffPolicyLearner):
         older = self.target.module if self.target else net
         X = self.tensor(self.rows(batch.next_observation))
         reward, discount = self.tensor(batch.reward), self.tensor(batch.discount)
-        scores = older.combine(older.mlp.forward_pass(X)[-1])
+        scores = older(X)
         choosing = scores
         if self.agent.double and older is not net:
-            choosing = net.combine(net.mlp.forward_pass(X)[-1])
+            choosing = net(X)
         Q = net.q_values(choosing)
         if batch.next_mask is not None:
             Q = Q.masked_fill(~self.tensor(batch.next_mask > 0), FORBIDDEN)
@@ -118,7 +156,10 @@ class DQNLearner(AbstractOffPolicyLearner):
     def after_round(self, before, after):
         interval = self.agent.target_interval
         if self.target and before // interval != after // interval:
-            self.target.copy_weights()
+            if self.agent.tau == 1.0:
+                self.target.copy_weights()
+            else:
+                self.target.follow(self.agent.tau)
 
 
 def build_q_net(agent, rng) -> QNet:
@@ -131,10 +172,11 @@ def build_q_net(agent, rng) -> QNet:
         atoms = np.zeros(agent.n_atoms)
     outputs = (A + agent.duelling) * len(atoms)
     hidden = agent.hidden_layer_sizes
-    sizes = (agent.observation_layout_.width, *hidden, outputs)
-    mlp = he_mlp(sizes, rng, agent.activation)
+    features = conv_features(agent)
+    d = agent.observation_layout_.width if features is None else features.width
+    mlp = he_mlp((d, *hidden, outputs), rng, agent.activation)
     kind = "value" if agent.distribution == "none" else agent.distribution
-    return QNet(mlp, A, kind, atoms, agent.duelling)
+    return QNet(mlp, A, kind, atoms, agent.duelling, features)
 
 
 @dataclass(eq=False, repr=False)
@@ -160,6 +202,8 @@ class DQN(AbstractOffPolicy):
         Steps before the first round of learning.
     n_step : int
         n of the targets.
+    anneal : bool
+        Whether the learning rate falls to 0 along a line.
     priority_exponent : float
         0 draws evenly from the buffer, otherwise by the size of the last error to
         this power.
@@ -176,9 +220,14 @@ class DQN(AbstractOffPolicy):
     return_range : (low, high)
         Least and greatest return of "categorical".
     target_interval : int
-        Steps of the run after which the target net is copied; 0: no target net.
+        Steps of the run after which the target net is moved, at most once a round; 0:
+        no target net.
+    tau : float
+        Share of the way from the target net to the net that it is moved; 1 copies.
     exploration : float, EpsilonGreedy or Boltzmann
         As for `QLearning`; the default goes from 1 to 0.05 in 10 000 steps.
+    conv_layers : tuple of (channels, kernel size, stride)
+        Convolutions that read images before the nets; none if empty.
     max_grad_norm : float or None
         Longest gradient; the loss bounds it already by the size of the batch's rows.
 
@@ -209,8 +258,10 @@ class DQN(AbstractOffPolicy):
     n_atoms: TwoOrMore = 51
     return_range: tuple = (-10.0, 10.0)
     target_interval: Natural = 500
+    tau: Fraction = 1.0
     exploration: Fraction | EpsilonGreedy | Boltzmann = DEFAULT_EXPLORATION
     max_grad_norm: Positive | None = None
+    conv_layers: ConvLayers = ()
 
     _action_kinds = {"discrete": True, "box": False}
 

@@ -1,9 +1,9 @@
 """Judging agents: evaluation on seeds of its own, and statistics over runs.
 
-`evaluate` plays whole episodes, one for each seed, and neither learns nor draws from a
-generator of the learner, so that a learner is the same before and after. Episode i has
-the same seed for every agent: differences between agents are paired. Every episode
-counts once, whatever its length.
+`evaluate_agent` plays whole episodes, one for each seed, and neither learns nor draws
+from a generator of the learner, so that a learner is the same before and after. Episode
+i has the same seed for every agent: differences between agents are paired. Every
+episode counts once, whatever its length.
 
 A single run says little about a method: returns differ more between seeds than between
 most methods. With scores s of m runs on each of k tasks,
@@ -70,7 +70,7 @@ class Evaluation:
         )
 
 
-def evaluate(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
+def evaluate_agent(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
     """Play episodes with an agent that does not learn.
 
     Parameters
@@ -90,9 +90,9 @@ def evaluate(agent, env, n_episodes=100, *, random_state=0) -> Evaluation:
 
     Examples
     --------
-    >>> from pansophy.rl import Policy, evaluate
+    >>> from pansophy.rl import Policy, evaluate_agent
     >>> from pansophy.rl.envs import Corridor
-    >>> evaluate(Policy([1, 1, 1]), Corridor(3), n_episodes=5)
+    >>> evaluate_agent(Policy([1, 1, 1]), Corridor(3), n_episodes=5)
     mean return 1 +- 0 of 5 episodes, from 1 to 1
     """
     n_episodes = check_count("n_episodes", n_episodes)
@@ -157,7 +157,7 @@ def evaluate_batch(agent, world, n_episodes, rng) -> Evaluation:
     return Evaluation(returns, lengths)
 
 
-class LearningCurve(NamedTuple):
+class ReturnCurve(NamedTuple):
     """Returns of evaluations along a run."""
 
     steps: np.ndarray  # (k,) steps of the run at each evaluation
@@ -178,7 +178,7 @@ class LearningCurve(NamedTuple):
 
 def evaluate_every(
     agent, env, every, *, n_episodes=20, evaluation_env=None, random_state=0
-) -> LearningCurve:
+) -> ReturnCurve:
     """Fit an agent and evaluate it along the way.
 
     The fit is the same, bit for bit, as without: evaluations have environments and
@@ -200,7 +200,7 @@ def evaluate_every(
 
     Returns
     -------
-    LearningCurve
+    ReturnCurve
 
     Examples
     --------
@@ -218,7 +218,7 @@ def evaluate_every(
     steps, returns = [], []
 
     def look(judged, n):
-        found = evaluate(judged, other, n_episodes, random_state=random_state)
+        found = evaluate_agent(judged, other, n_episodes, random_state=random_state)
         steps.append(n)
         returns.append(found.returns)
 
@@ -234,7 +234,7 @@ def evaluate_every(
             look(agent, agent.n_iter_)
     else:
         fit_in_parts(agent, env, every, look)
-    return LearningCurve(np.array(steps), np.array(returns))
+    return ReturnCurve(np.array(steps), np.array(returns))
 
 
 def fit_in_parts(agent, env, every, look) -> None:

@@ -2,12 +2,12 @@
 
 A feature map is a part with `size` d and `__call__(observation) -> phi` of shape (d,).
 
-    OneHot      1 at the number of the state: a linear function is then a table
-    TileCoding  k grids of cells, each shifted by a k-th of a cell; phi is 1 at the
-                cell of each grid that holds x, so a value is a sum of k cells
-    Fourier     cos(pi c . x) with x scaled to [0, 1]^n, for all whole c up to an
-                order: smooth functions of few coefficients
-    Linear      x itself, and a constant
+    OneHotFeatures   1 at the number of the state: a linear function is then a table
+    TileCoding       k grids of cells, each shifted by a k-th of a cell; phi is 1 at the
+                     cell of each grid that holds x, so a value is a sum of k cells
+    Fourier          cos(pi c . x) with x scaled to [0, 1]^n, for all whole c up to an
+                     order: smooth functions of few coefficients
+    LinearFeatures   x itself, and a constant
 
 Refs      [Albus1975] tiles; [Konidaris2011] cosines
 """
@@ -20,13 +20,13 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class OneHot:
+class OneHotFeatures:
     """Indicator of a whole number from 0 to n - 1.
 
     Examples
     --------
-    >>> from pansophy.rl import OneHot
-    >>> OneHot(3)(1)
+    >>> from pansophy.rl import OneHotFeatures
+    >>> OneHotFeatures(3)(1)
     array([0., 1., 0.])
     """
 
@@ -153,13 +153,13 @@ class Fourier:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearFeatures:
     """The n numbers of an observation and a constant.
 
     Examples
     --------
-    >>> from pansophy.rl import Linear
-    >>> Linear(2)([3.0, 5.0])
+    >>> from pansophy.rl import LinearFeatures
+    >>> LinearFeatures(2)([3.0, 5.0])
     array([1., 3., 5.])
     """
 
@@ -176,7 +176,7 @@ class Linear:
 def default_features(space):
     """Features that suit an observation space: indicators, or tiles."""
     if type(space).__name__ == "Discrete" and space.start == 0:
-        return OneHot(int(space.n))
+        return OneHotFeatures(int(space.n))
     if hasattr(space, "low"):
         return TileCoding(np.ravel(space.low), np.ravel(space.high))
     raise ValueError(f"give features: there is no default for {space}.")

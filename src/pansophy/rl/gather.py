@@ -74,14 +74,15 @@ class Steps(NamedTuple):
     @property
     def n_steps(self) -> int:
         """Number of transitions."""
-        return int(self.valid.sum())
+        return int(np.count_nonzero(self.valid))
 
     def next_observation(self) -> np.ndarray:
         """The observation after every step, (T, N, ...)."""
         after = np.empty_like(self.observation)
         after[:-1] = self.observation[1:]
         after[-1] = self.position.observation
-        after[self.final_time, self.final_env] = self.final_observation
+        if len(self.final_env):
+            after[self.final_time, self.final_env] = self.final_observation
         return after
 
     def next_mask(self):
@@ -226,59 +227,71 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         agent = SeparateActs(agent)
     if position is None:
         position = start_position(envs, agent, rng)
+    check_position(position, envs)
+    masked = takes_mask(agent.act_batch)
+    mode = reset_mode(envs)
+    rows: dict[str, Any] = {"mask": None}
+    own: dict[str, np.ndarray] = {}
+    finals: list[Ending] = []
+    times: list[int] = []
+    for t in range(horizon):
+        before = position
+        action, extras = choose_actions(agent, before, rng, masked)
+        outcome, ending, position = step_environments(envs, mode, action, before)
+        begin_episodes(agent, position)
+        store_row(rows, t, horizon, row_before_step(before, action) | outcome)
+        store_row(own, t, horizon, extras)
+        if ending is not None:
+            finals.append(ending)
+            times.append(t)
+    end = join_endings(finals) if finals else no_endings(position)
+    return Steps(
+        **rows,
+        extras=own,
+        final_time=end_times(times, finals),
+        final_env=end.env,
+        final_observation=end.observation,
+        final_mask=None if rows["mask"] is None else end.mask,
+        returns=end.returns,
+        lengths=end.lengths,
+        position=position,
+    )
+
+
+def check_position(position, envs) -> None:
+    """Raise if a position belongs to other environments."""
     if len(position.first) != envs.num_envs:
         raise ValueError(
             f"position is of {len(position.first)} environments, envs of "
             f"{envs.num_envs}."
         )
-    masked = takes_mask(agent.act_batch)
-    mode = reset_mode(envs)
-    rows: dict[str, np.ndarray] = {}
-    finals: list[Ending] = []
-    times: list[int] = []
-    for t in range(horizon):
-        chosen = (position.observation, rng, position.mask)
-        action = agent.act_batch(*(chosen if masked else chosen[:2]))
-        action, extras = action if isinstance(action, tuple) else (action, {})
-        row = {
-            "observation": position.observation,
-            "action": np.asarray(action),
-            "first": position.first,
-            "valid": ~position.ended,
-            "mask": position.mask,
-            **{f"extras {name}": value for name, value in extras.items()},
-        }
-        outcome, ending, position = step_environments(envs, mode, action, position)
-        begin_episodes(agent, position)
-        store_row(rows, t, horizon, row | outcome)
-        if ending is not None:
-            finals.append(ending)
-            times.append(t)
-    if not finals:
-        finals.append(no_endings(position))
-        times.append(0)
-    ended = [len(one.env) for one in finals]
-    own = {k[7:]: rows.pop(k) for k in list(rows) if k.startswith("extras ")}
-    rows.setdefault("mask", None)  # type: ignore[arg-type]
-    joined = (np.concatenate(column) for column in zip(*finals, strict=True))
-    env, observation, mask, returns, lengths = joined
-    return Steps(
-        **rows,
-        extras=own,
-        final_time=np.repeat(times, ended),
-        final_env=env,
-        final_observation=observation,
-        final_mask=None if rows["mask"] is None else mask,
-        returns=returns,
-        lengths=lengths,
-        position=position,
-    )
+
+
+def choose_actions(agent, position, rng, masked) -> tuple[Any, dict]:
+    """The agent's actions, and what it returned besides them."""
+    chosen = (position.observation, rng, position.mask)
+    action = agent.act_batch(*(chosen if masked else chosen[:2]))
+    return action if isinstance(action, tuple) else (action, {})
+
+
+def row_before_step(position, action) -> dict:
+    """What is known of a step before it is made."""
+    return {
+        "observation": position.observation,
+        "action": np.asarray(action),
+        "first": position.first,
+        "valid": ~position.ended,
+        "mask": position.mask,
+    }
 
 
 def store_row(rows, t, horizon, row):
     """Copy what belongs to step t into arrays of `horizon` rows, made at t = 0."""
     for name, value in row.items():
         if value is None:
+            continue
+        if horizon == 1:
+            rows[name] = np.array(value)[None]
             continue
         if t == 0:
             value = np.asarray(value)
@@ -294,6 +307,20 @@ class Ending(NamedTuple):
     mask: np.ndarray
     returns: np.ndarray
     lengths: np.ndarray
+
+
+def end_times(times, finals) -> np.ndarray:
+    """The row at which each episode ended."""
+    if not finals:
+        return np.empty(0, np.int64)
+    return np.repeat(times, [len(one.env) for one in finals])
+
+
+def join_endings(finals) -> Ending:
+    """Endings of several steps, one after the other."""
+    if len(finals) == 1:
+        return finals[0]
+    return Ending(*(np.concatenate(column) for column in zip(*finals, strict=True)))
 
 
 def no_endings(position) -> Ending:

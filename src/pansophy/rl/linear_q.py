@@ -98,9 +98,9 @@ class LinearQ(Estimator):
     Parameters
     ----------
     features : feature map or None
-        From an observation to phi: `TileCoding`, `Fourier`, `OneHot`, `Linear`, or any
-        function with an attribute `size`. None: indicators of discrete observations,
-        tiles of bounded ones.
+        From an observation to phi: `TileCoding`, `Fourier`,
+        `OneHotFeatures`, `LinearFeatures`, or any function with an attribute `size`.
+        None: indicators of discrete observations, tiles of bounded ones.
     n_steps : int or None
         Steps to learn from.
     n_episodes : int or None

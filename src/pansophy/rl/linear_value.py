@@ -33,8 +33,8 @@ class LinearValue(Estimator):
     Parameters
     ----------
     features : feature map
-        From an observation to phi: `Linear`, `OneHot`, `TileCoding`, `Fourier`, or any
-        function with an attribute `size`.
+        From an observation to phi: `LinearFeatures`, `OneHotFeatures`,
+        `TileCoding`, `Fourier`, or any function with an attribute `size`.
     learning_rate : float
         alpha of the first pass, relative to 1 / (mean squared length of phi).
     n_passes : int
@@ -54,8 +54,8 @@ class LinearValue(Estimator):
 
     Examples
     --------
-    >>> from pansophy.rl import Linear, LinearValue
-    >>> model = LinearValue(Linear(1), n_passes=2000, random_state=0)
+    >>> from pansophy.rl import LinearFeatures, LinearValue
+    >>> model = LinearValue(LinearFeatures(1), n_passes=2000, random_state=0)
     >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 7.0]).theta_.round(3)
     array([1., 2.])
     >>> model.greedy_action([[0.5], [2.5], [1.5]])  # states that the actions lead to

@@ -20,7 +20,7 @@ import torch
 
 from ..nn.gradient_step import LossTotals
 from ..nn.parallel import SingleProcess
-from ..params import Count, Fraction, Natural
+from ..params import Count, Flag, Fraction, Natural
 from .abstract_agent import AbstractAgent
 from .replay import ReplayBuffer
 
@@ -36,6 +36,20 @@ class TargetNet:
         self.module = copy.deepcopy(module).requires_grad_(False)
         self.source = list(module.state_dict().values())
         self.own = list(self.module.state_dict().values())
+
+    def flatten_like(self, net, flat) -> np.ndarray:
+        """Make the weights views of one vector, in the places that `net` has in `flat`.
+
+        `net` is the module of which this is a copy, on the CPU.
+        """
+        twin = torch.empty_like(flat)
+        for p, q in zip(net.parameters(), self.module.parameters(), strict=True):
+            at = (p.data_ptr() - flat.data_ptr()) // flat.element_size()
+            view = twin[at : at + p.numel()].view(p.shape)
+            view.copy_(q)
+            q.data = view
+        self.own = list(self.module.state_dict().values())
+        return twin.numpy()
 
     @torch.no_grad()
     def copy_weights(self) -> None:
@@ -66,6 +80,7 @@ class AbstractOffPolicyLearner:
         self.totals = LossTotals()
         self.done = 0  # steps of the run
         self.rounds = 0
+        self.rate_scale = 1.0  # of the learning rate, by which it falls along the run
 
     def load_net(self, net):
         self.net.load_state_dict(net.state_dict())
@@ -99,6 +114,7 @@ class AbstractOffPolicyLearner:
         """Store the steps and learn from the buffer."""
         agent = self.agent
         self.buffer.extend(steps)
+        self.rate_scale = 1.0 - progress if agent.anneal else 1.0
         before = self.done
         self.done += steps.n_steps
         if agent.normalize_observations:
@@ -117,7 +133,11 @@ class AbstractOffPolicyLearner:
         self.rounds += 1
         if self.rounds % ROUNDS_PER_MEASURE:
             return {}
-        return {f"{k}_loss": v for k, v in self.totals.means(ALONE).items()}
+        return {f"{k}_loss": v for k, v in self.mean_losses().items()}
+
+    def mean_losses(self) -> dict[str, float]:
+        """Mean of each loss since the last call."""
+        return self.totals.means(ALONE)
 
     def after_round(self, before, after) -> None:
         """Called when the run went from `before` to `after` steps."""
@@ -135,5 +155,6 @@ class AbstractOffPolicy(AbstractAgent):
     buffer_size: Count = 100_000
     learning_starts: Natural = 1000
     n_step: Count = 1
+    anneal: Flag = False
     priority_exponent: Fraction = 0.0
     importance_exponent: Fraction = 0.4

@@ -83,7 +83,7 @@ def evaluate_off_policy(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}.")
-    pi = checked_table("policy", policy, log)
+    pi = checked_arm_table("policy", policy, log)
     if (pi < 0).any() or (np.abs(pi.sum(axis=1) - 1) > 1e-8).any():
         raise ValueError("rows of policy must be probabilities that sum to 1.")
     p = np.asarray(log.probability, float)
@@ -97,7 +97,7 @@ def evaluate_off_policy(
     if method in ("direct", "dr"):
         if rewards is None:
             raise ValueError(f"method {method!r} needs rewards, a model of them.")
-        q = checked_table("rewards", rewards, log)
+        q = checked_arm_table("rewards", rewards, log)
         direct = (pi * q).sum(axis=1)
         terms = direct if method == "direct" else direct + w * (r - q[np.arange(n), a])
     else:
@@ -114,7 +114,7 @@ def evaluate_off_policy(
     return OffPolicyEstimate(float(terms.mean()), error, size)
 
 
-def checked_table(name, table, log) -> np.ndarray:
+def checked_arm_table(name, table, log) -> np.ndarray:
     """A table (n, K), or what a function makes of the contexts."""
     table = table(log.context) if callable(table) else table
     table = np.asarray(table, dtype=float)

@@ -7,9 +7,11 @@ and the mean return Q(a) of the simulations that took it. In the tree the action
     argmax_a  Q(a) + c sqrt( log N / N(a) ),     N = sum_a N(a),                   (1)
 
 untried ones first. The first new history becomes a node, and a simple policy tells what
-follows it: the best of those that take one action for ever, whose value in each state
-is known from a linear solve ("blind"), or random actions played to the end ("random").
-Returns are discounted and cut off where gamma^depth falls below `precision`.
+follows it. "qmdp" plays argmax_a sum_s b(s) Q(s, a) to the end, with Q of the process
+whose state is seen (`qmdp.py`) and b filtered on the way: it acts on what was observed,
+and costs O(S^2) a step. "blind" is the best of the policies that take one action for
+ever, whose value in each state is known from a linear solve; "random" plays random
+actions. Returns are discounted and cut off where gamma^depth falls below `precision`.
 
 The method as published takes for Q(a) the mean return of the simulations,
 
@@ -21,8 +23,11 @@ V(h) of a node the Q of its most visited action, and n_o simulations seeing o af
 
     Q(a) = mean of r + gamma sum_o n_o V(h a o) / N(a).                            (3)
 
-Both tend to the best values as simulations grow, at a cost that does not depend on the
-number of states.
+Both tend to the best values as simulations grow, with "blind" and "random" at a cost
+that does not depend on the number of states.
+
+With "qmdp" every node has its exact belief, and the reward of an action there is sum_s
+b(s) r(s, a) instead of what the drawn state pays: the same mean without its noise.
 
 The tree is a set of arrays: child nodes by node, action and observation, counts and
 means by node and action. After each real step the belief is filtered exactly
@@ -39,10 +44,10 @@ from ..core.random import make_rng
 from . import _pomcp as loops
 from .point_based import blind_policies
 from .pomdp import POMDP, check_belief
-from .qmdp import check_discount
+from .qmdp import check_discount, qmdp
 
 
-class SearchResult(NamedTuple):
+class TreeSearchResult(NamedTuple):
     """What a search says about the actions at a belief."""
 
     values: np.ndarray  # (A,) mean returns
@@ -62,7 +67,7 @@ class POMCP:
         Simulations for each decision.
     exploration : float or None
         c of eq. (1); None: the range of the rewards.
-    rollout : {"blind", "random"}
+    rollout : {"qmdp", "blind", "random"}
         What follows a new history; see the module text.
     backup : {"best", "mean"}
         Eq. (3) or eq. (2).
@@ -84,7 +89,7 @@ class POMCP:
         *,
         n_simulations=1000,
         exploration=None,
-        rollout="blind",
+        rollout="qmdp",
         backup="best",
         precision=0.01,
     ):
@@ -97,8 +102,10 @@ class POMCP:
             exploration = float(np.ptp(model.r))
         if not exploration >= 0:
             raise ValueError(f"exploration must be at least 0, got {exploration!r}.")
-        if rollout not in ("blind", "random"):
-            raise ValueError(f"rollout must be 'blind' or 'random', got {rollout!r}.")
+        if rollout not in ("qmdp", "blind", "random"):
+            raise ValueError(
+                f"rollout must be 'qmdp', 'blind' or 'random', got {rollout!r}."
+            )
         if backup not in ("best", "mean"):
             raise ValueError(f"backup must be 'best' or 'mean', got {backup!r}.")
         self.model = model
@@ -109,11 +116,20 @@ class POMCP:
         self.exploration = float(exploration)
         depth = np.log(precision) / np.log(gamma) if gamma > 0 else 1
         self.max_depth = max(1, int(np.ceil(depth)))
+        vectors = np.empty((0, model.n_states))
+        if rollout == "qmdp":
+            vectors = qmdp(model, gamma).vectors
         self.tables = loops.SearchModel(
-            cumulative_rows(model.T), cumulative_rows(model.Z), model.r, self.gamma
+            cumulative_rows(model.T),
+            cumulative_rows(model.Z),
+            np.ascontiguousarray(model.r, float),
+            self.gamma,
+            np.ascontiguousarray(model.T, float),
+            np.ascontiguousarray(model.Z, float),
+            np.ascontiguousarray(vectors),
         )
 
-    def search(self, belief, random_state=None) -> SearchResult:
+    def search(self, belief, random_state=None) -> TreeSearchResult:
         """Simulate from a belief; values and visits of the actions there."""
         belief = check_belief(belief, self.model.n_states)
         rng = make_rng(random_state)
@@ -127,7 +143,9 @@ class POMCP:
             np.zeros((n, A)),
             np.zeros(n, np.int64),
             np.zeros(n),
+            np.zeros((n if len(self.tables.vectors) else 0, self.model.n_states)),
         )
+        tree.belief[:1] = belief
         stream = rng.integers(2**64, size=1, dtype=np.uint64)
         limits = loops.SearchLimits(
             self.n_simulations,
@@ -135,13 +153,15 @@ class POMCP:
             self.exploration,
             self.backup == "mean",
         )
-        leaf = np.empty(0)  # play random actions
+        leaf = np.empty(0)  # the rollout is played
         if self.blind is not None:
             leaf = self.blind.vectors[np.argmax(self.blind.vectors @ belief)]
         nodes = loops.grow_search_tree(
             self.tables, tree, cumulative_rows(belief), leaf, stream, limits
         )
-        return SearchResult(tree.values[0].copy(), tree.visits[0].copy(), int(nodes))
+        return TreeSearchResult(
+            tree.values[0].copy(), tree.visits[0].copy(), int(nodes)
+        )
 
     def action(self, belief, rng=None) -> int:
         """The action of the greatest mean return."""

@@ -66,6 +66,8 @@ class PPO(AbstractActorCritic):
         A recurrent layer before both nets, for worlds that are seen in part.
     memory_size : int
         Its units.
+    conv_layers : tuple of (channels, kernel size, stride)
+        Convolutions that read images before the nets; none if empty.
     batch_size : int
         Steps in a gradient step.
     n_epochs : int
@@ -81,7 +83,7 @@ class PPO(AbstractActorCritic):
     ----------
     net_ : ActorCriticNet
     observation_layout_, action_layout_ : layouts of the spaces
-    observation_moments_ : RunningMoments
+    observation_moments_ : ObservationMoments
     history_ : dict
         "return", "length" and "end" of every episode; losses, "kl", "clip_fraction",
         "entropy" and "explained_variance" by update ("step").

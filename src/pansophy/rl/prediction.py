@@ -36,7 +36,7 @@ class ValueEstimate(NamedTuple):
     visits: np.ndarray  # (S,) returns that were averaged, or steps
 
 
-class Flow(NamedTuple):
+class TransitionSequence(NamedTuple):
     """Transitions as arrays, in their order."""
 
     state: np.ndarray  # (n,)
@@ -46,7 +46,7 @@ class Flow(NamedTuple):
     last: np.ndarray  # (n,) whether the episode ended here, in either way
 
 
-def as_flow(experience, n_states) -> Flow:
+def as_transition_sequence(experience, n_states) -> TransitionSequence:
     """Arrays of an `Experience` that kept its transitions, or of a list of those."""
     steps = experience.transitions if isinstance(experience, Experience) else experience
     steps = list(steps)
@@ -63,7 +63,7 @@ def as_flow(experience, n_states) -> Flow:
     terminated = np.array([bool(t.terminated) for t in steps])
     last = terminated | np.array([bool(t.truncated) for t in steps])
     last[-1] = True
-    return Flow(
+    return TransitionSequence(
         state, np.array([float(t.reward) for t in steps]), after, terminated, last
     )
 
@@ -102,7 +102,7 @@ def monte_carlo_values(
     check_prediction(gamma, n_states)
     if visits not in ("first", "every"):
         raise ValueError(f"visits must be 'first' or 'every', got {visits!r}.")
-    flow = as_flow(experience, n_states)
+    flow = as_transition_sequence(experience, n_states)
     counted = (
         first_visits(flow) if visits == "first" else np.ones(len(flow.state), bool)
     )
@@ -124,7 +124,7 @@ def monte_carlo_values(
     )
 
 
-def returns_to_go(flow: Flow, V, gamma) -> np.ndarray:
+def returns_to_go(flow: TransitionSequence, V, gamma) -> np.ndarray:
     """G after every step, eq. (1); V follows where an episode was cut off."""
     G = np.empty(len(flow.reward))
     follow = 0.0
@@ -136,7 +136,7 @@ def returns_to_go(flow: Flow, V, gamma) -> np.ndarray:
     return G
 
 
-def first_visits(flow: Flow) -> np.ndarray:
+def first_visits(flow: TransitionSequence) -> np.ndarray:
     """Whether each step is the first of its episode in its state."""
     episode = np.cumsum(np.append(0, flow.last[:-1]))
     pairs = np.column_stack([episode, flow.state])
@@ -187,7 +187,7 @@ def td_values(
         raise ValueError("learning_rate must be above 0 and at most 1, or None.")
     if not n_passes >= 1:
         raise ValueError(f"n_passes must be at least 1, got {n_passes!r}.")
-    flow = as_flow(experience, n_states)
+    flow = as_transition_sequence(experience, n_states)
     rng = make_rng(random_state)
     V, n = np.zeros(n_states), np.zeros(n_states, np.int64)
     ends = np.flatnonzero(flow.last) + 1

@@ -16,18 +16,25 @@ What the K numbers of an action mean, the value Q, and the loss against a target
                   u_jk = y_k - f_j, y_k the target's quantiles                   (4)
 
 huber(u) = u^2 / 2 for |u| <= 1, |u| - 1/2 beyond. Gradients in F are short formulas, so
-`gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and
--mean_k |.| clip(u_jk) in (4), for the action taken; (1) is linear.
+`gradients` needs no autograd: dl/df is clip(f - y) in (2), p - m in (3) and -mean_k |.|
+clip(u_jk) in (4), for the action taken; (1) is linear. Small nets of the kind "value"
+take whole steps, targets included, in one compiled call (`CompiledQStep`). With
+`features`, convolutions read images before the MLP (`conv_features`), and gradients are
+autograd's.
 
 Shapes    X (n, d)   F (n, A K), or (n, (A + 1) K)   f (n, K)   weights (n,)
 Refs      [Mnih2015]; [Wang2016] (1); [Bellemare2017] (3); [Dabney2018] (4)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from ..nn.compiled_mlp import adam_arrays, layer_table, total_units, widest_layer
+from . import _q_net as loops
 
 KINDS = ("value", "categorical", "quantile")
 
@@ -53,14 +60,17 @@ class QNet(nn.Module):
     atoms : array of shape (K,)
         z of eq. (3); its length is K in the others.
     duelling : bool
+    features : ConvFeatures or None
     """
 
-    has_manual_gradients = True
     atoms: Tensor
 
-    def __init__(self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False):
+    def __init__(
+        self, mlp, n_actions, kind="value", atoms=(0.0,), duelling=False, features=None
+    ):
         super().__init__()
         self.mlp = mlp
+        self.features: Any = features
         self.n_actions = int(n_actions)
         self.kind = kind
         self.duelling = bool(duelling)
@@ -68,8 +78,13 @@ class QNet(nn.Module):
         self.n_atoms = len(self.atoms)
         self.errors = torch.zeros(0)  # size of the last batch's errors
 
+    @property
+    def has_manual_gradients(self) -> bool:
+        return self.features is None
+
     def flops(self, n: int) -> float:
-        return self.mlp.flops(n)
+        own = self.mlp.flops(n)
+        return own if self.features is None else own + self.features.flops(n)
 
     def combine(self, F: Tensor) -> Tensor:
         """Scores (n, A, K), eq. (1)."""
@@ -87,7 +102,7 @@ class QNet(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """Scores (n, A, K)."""
-        return self.combine(self.mlp(X))
+        return self.combine(self.mlp(X if self.features is None else self.features(X)))
 
     def q_values(self, f: Tensor) -> Tensor:
         """Q (n, A) of scores (n, A, K)."""
@@ -117,11 +132,19 @@ class QNet(nn.Module):
     def losses(self, batch: QBatch) -> dict[str, Tensor]:
         """Weighted mean of l by autograd."""
         f = self.taken(self.forward(batch.X), batch.action)
+        with torch.no_grad():
+            self.errors = self.error_sizes(f, batch.target)
         if self.kind == "value":
             rows = functional.smooth_l1_loss(f, batch.target, reduction="none")[:, 0]
         else:
             rows = self.row_losses(f, batch.target)[0]
         return {"q": (batch.weight * rows).mean()}
+
+    def error_sizes(self, f, target, rows=None) -> Tensor:
+        """|f - y|, or the losses of rows where there is a distribution."""
+        if self.kind == "value":
+            return (f - target)[:, 0].abs()
+        return self.row_losses(f, target)[0] if rows is None else rows
 
     def taken(self, scores, action):
         """Scores (n, K) of the actions taken."""
@@ -135,13 +158,104 @@ class QNet(nn.Module):
         f = self.taken(scores, batch.action)
         rows, slope = self.row_losses(f, batch.target)
         n = len(rows)
-        self.errors = rows if self.kind != "value" else (f - batch.target)[:, 0].abs()
+        self.errors = self.error_sizes(f, batch.target, rows)
         slope = slope * (batch.weight / n)[:, None]
         D = torch.zeros_like(scores)
         at = batch.action[:, None, None].expand(-1, 1, self.n_atoms)
         D.scatter_(1, at, slope[:, None])
         self.mlp.backward_pass(H, self.combine_backward(D))
         return {"q": torch.dot(batch.weight, rows) / n}
+
+
+class QRows(NamedTuple):
+    """Rows of a replayed batch for the compiled step."""
+
+    X: np.ndarray  # (n, d)
+    action: np.ndarray  # (n,) from 0
+    reward: np.ndarray  # (n,)
+    after: np.ndarray  # (n, d)
+    discount: np.ndarray  # (n,)
+    after_mask: np.ndarray  # (n, A), or (n, 0)
+    weight: np.ndarray  # (n,)
+
+
+class QStepOptions(NamedTuple):
+    """Numbers of the compiled step."""
+
+    duelling: bool
+    double: bool
+    learning_rate: float
+
+
+class QWorkspace(NamedTuple):
+    """Scratch buffers of the compiled step."""
+
+    H: np.ndarray  # (n, all units), flat
+    D: np.ndarray  # (n, widest layer), flat
+    spare: np.ndarray  # the same
+    f: np.ndarray  # (A,)
+    older: np.ndarray  # (n, A)
+    y: np.ndarray  # (n,)
+    error: np.ndarray  # (n,)
+
+
+class CompiledQStep:
+    """Steps of a small `QNet` of the kind "value" in one compiled call each.
+
+    Parameters
+    ----------
+    net : QNet
+    pack : ParameterPack
+        Of all its parameters, moved by Adam.
+    older : array or None
+        The target net's weights in the order of the pack; None: the net's own.
+    n_rows : int
+        Rows of every batch.
+    double : bool
+        Whether the net chooses the actions that `older` values.
+    clip : float or None
+        Longest gradient.
+    """
+
+    def __init__(self, net, pack, older, n_rows, *, double, clip=None):
+        self.adam = adam_arrays(pack, clip)
+        self.layers = layer_table(net.mlp, pack.flat.w)
+        self.older = self.adam.w if older is None else older
+        double = bool(double) and older is not None
+        self.options = QStepOptions(net.duelling, double, float(pack.rule.lr))
+        A = net.n_actions
+        number = lambda *shape: np.zeros(shape, np.float32)
+        widest = n_rows * widest_layer(self.layers)
+        self.work = QWorkspace(
+            number(n_rows * total_units(self.layers)),
+            number(widest),
+            number(widest),
+            number(A),
+            number(n_rows, A),
+            number(n_rows),
+            number(n_rows),
+        )
+        self.no_mask = np.zeros((n_rows, 0), bool)
+        self.loss_sum = 0.0
+        self.n_steps = 0
+
+    def __call__(self, rows: QRows, scale=1.0) -> np.ndarray:
+        """One step at `scale` times the rate; the sizes of the errors before it."""
+        options = self.options
+        if scale != 1.0:
+            options = options._replace(learning_rate=options.learning_rate * scale)
+        self.loss_sum += loops.q_learning_step(
+            self.older, self.adam, self.layers, options, rows, self.work
+        )
+        self.n_steps += 1
+        return self.work.error
+
+    def mean_loss(self) -> float:
+        """Mean loss of the steps since the last call."""
+        mean = self.loss_sum / max(self.n_steps, 1)
+        self.loss_sum = 0.0
+        self.n_steps = 0
+        return mean
 
 
 def project_distribution(p, z, reward, discount) -> Tensor:

@@ -32,7 +32,7 @@ class REINFORCE(AbstractActorCritic):
         1 is the return of eq. (1).
     entropy_weight, value_weight, max_grad_norm, anneal, normalize_rewards
         As for `PPO`.
-    memory, memory_size
+    memory, memory_size, conv_layers
         As for `PPO`.
     baseline : bool
         Whether V is taken off the return.

@@ -113,6 +113,7 @@ class ReplayBuffer:
         self.count = 0  # steps held
         self.place = 0  # of the next step
         self.greatest = 1.0  # priority of new steps
+        self.gaps = False  # whether it holds steps that only reset
 
     def __len__(self):
         return self.count
@@ -135,17 +136,21 @@ class ReplayBuffer:
             self._allocate(columns, N)
         if self.width != N:
             raise ValueError(f"the buffer has {self.width} environments, not {N}.")
-        rows = self.size // N
-        at = (self.place // N + np.arange(T)) % rows
+        m = T * N
+        whole = steps.n_steps == m
+        self.gaps = self.gaps or not whole
+        columns["valid"] = steps.valid
+        at: slice | np.ndarray = slice(self.place, self.place + m)
+        if self.place + m > self.size:  # over the seam
+            at = (self.place + np.arange(m)) % self.size
         for name, values in columns.items():
-            self.columns[name].reshape(rows, N, *values.shape[2:])[at] = values
-        self.valid.reshape(rows, N)[at] = steps.valid
+            self.columns[name][at] = values.reshape(m, *values.shape[2:])
         if self.alpha:
-            places = (at[:, None] * N + np.arange(N)).ravel()
+            places = np.arange(self.place, self.place + m) % self.size
             fresh = np.where(steps.valid.ravel(), self.greatest, 0.0)
             self.tree.set(places, fresh)
-        self.place = (self.place + T * N) % self.size
-        self.count = min(self.count + T * N, self.size)
+        self.place = (self.place + m) % self.size
+        self.count = min(self.count + m, self.size)
 
     def _allocate(self, columns, N):
         self.width = N
@@ -154,7 +159,7 @@ class ReplayBuffer:
             name: np.zeros((self.size, *a.shape[2:]), a.dtype)
             for name, a in columns.items()
         }
-        self.valid = np.zeros(self.size, bool)
+        self.columns["valid"] = np.zeros(self.size, bool)
         if self.alpha:
             self.tree = SumTree(self.size)
 
@@ -169,11 +174,14 @@ class ReplayBuffer:
             weight = (self.count * share) ** -beta
             weight /= weight.max()
         else:
-            index = rng.integers(0, self.count, n)
-            while not (held := self.valid[index]).all():
-                index[~held] = rng.integers(0, self.count, int((~held).sum()))
+            index = self._draw_places(n, rng)
+            while self.gaps and not (held := self.columns["valid"][index]).all():
+                index[~held] = self._draw_places(np.count_nonzero(~held), rng)
             weight = np.ones(n)
         return self.batch(index, weight)
+
+    def _draw_places(self, n, rng):
+        return (rng.random(n) * self.count).astype(np.int64)
 
     def batch(self, index, weight) -> ReplayBatch:
         """The steps at these places, with their n-step targets."""

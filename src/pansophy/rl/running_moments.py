@@ -12,7 +12,8 @@ the standard deviation of the running discounted return of each environment,
     R_t = gamma (1 - done_{t-1}) R_{t-1} + r_t                                  (2)
 
 which changes the unit of values and not the best policy; the mean is not taken off, as
-that would change what episodes of different length are worth.
+that would change what episodes of different length are worth. Returns that hardly
+differ are divided by a tenth of their mean, since their deviation would blow them up.
 
 Refs      [Chan1983] eq. (1); [Engstrom2020] eq. (2)
 """
@@ -25,15 +26,15 @@ CUT_OFF = 10.0
 EPS = 1e-8
 
 
-class RunningMoments(NamedTuple):
+class ObservationMoments(NamedTuple):
     """Number, mean and variance of what was seen so far.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.rl.running_moments import RunningMoments
+    >>> from pansophy.rl.running_moments import ObservationMoments
     >>> X = np.array([[1.0], [2.0], [6.0]])
-    >>> seen = RunningMoments.empty(1).updated(X[:2]).updated(X[2:])
+    >>> seen = ObservationMoments.empty(1).updated(X[:2]).updated(X[2:])
     >>> seen.mean, seen.var.round(6)
     (array([3.]), array([4.666667]))
     """
@@ -43,11 +44,11 @@ class RunningMoments(NamedTuple):
     var: np.ndarray  # (d,)
 
     @classmethod
-    def empty(cls, d) -> "RunningMoments":
+    def empty(cls, d) -> "ObservationMoments":
         """Nothing seen: leaves numbers as they are."""
         return cls(0.0, np.zeros(d), np.ones(d))
 
-    def updated(self, X) -> "RunningMoments":
+    def updated(self, X) -> "ObservationMoments":
         """With the rows X (n, d) taken in, eq. (1)."""
         X = np.asarray(X, float)
         m = len(X)
@@ -59,7 +60,9 @@ class RunningMoments(NamedTuple):
         total = n + m
         shift = mean - self.mean
         squares = self.var * n + var * m + shift**2 * (n * m / total)
-        return RunningMoments(total, self.mean + shift * (m / total), squares / total)
+        return ObservationMoments(
+            total, self.mean + shift * (m / total), squares / total
+        )
 
     def scaled(self, X) -> np.ndarray:
         """Rows in units of the standard deviation, cut off at 10."""
@@ -72,12 +75,12 @@ class RunningMoments(NamedTuple):
 class ReturnScale(NamedTuple):
     """The running size of discounted returns, eq. (2)."""
 
-    moments: RunningMoments
+    moments: ObservationMoments
     running: np.ndarray  # (N,) R of each environment
 
     @classmethod
     def empty(cls, n_envs) -> "ReturnScale":
-        return cls(RunningMoments.empty(1), np.zeros(n_envs))
+        return cls(ObservationMoments.empty(1), np.zeros(n_envs))
 
     def updated(self, reward, done, gamma) -> "ReturnScale":
         """With rewards (T, N) taken in."""
@@ -94,4 +97,5 @@ class ReturnScale(NamedTuple):
         """What rewards are divided by."""
         if not self.moments.count:
             return 1.0
-        return float(np.sqrt(self.moments.var[0] + EPS))
+        deviation = float(np.sqrt(self.moments.var[0] + EPS))
+        return max(deviation, 0.1 * abs(float(self.moments.mean[0])))

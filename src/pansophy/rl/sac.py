@@ -191,7 +191,7 @@ class SACLearner(ContinuousLearner):
             value = self.target.module.lesser(after, later)
             y = reward + discount * (value - net.log_alpha.exp() * log_p)  # (1)
         rows = ContinuousBatch(X, action, y, weight, self.normal(rng, len(X)))
-        self.gradient_step([(rows, len(X))], 1.0)
+        self.gradient_step([(rows, len(X))], self.rate_scale)
         self.target.follow(self.agent.tau)
         return net.errors.cpu().numpy()
 
@@ -215,7 +215,7 @@ class SAC(AbstractOffPolicy):
         As for `PPO`.
     normalize_observations, device, warm_start, random_state, verbose
         As for `PPO`.
-    horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step
+    horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step, anneal
         As for `DQN`; before learning starts, actions are drawn evenly.
     priority_exponent, importance_exponent
         As for `DQN`.

@@ -48,6 +48,10 @@ class ObservationLayout(NamedTuple):
             return X / np.float32(self.scale) if self.scale != 1.0 else X
         values = np.asarray(observations)
         n = len(values)
+        if values.dtype.kind == "f" and not (values == np.floor(values)).all():
+            raise ValueError(
+                "an observation is no whole number, as its space asks for."
+            )
         values = values.reshape(n, -1).astype(np.int64) - np.array(self.starts)
         sizes = np.array(self.sizes)
         if values.shape[1] != len(sizes) or ((values < 0) | (values >= sizes)).any():
@@ -97,10 +101,27 @@ class ActionLayout(NamedTuple):
         """Choices (n, width), parts counted from 0, as the environment takes them."""
         n = len(actions)
         if self.kind == "discrete":
-            found = actions + np.array(self.starts, np.int64)
+            shifted = any(self.starts)
+            found = actions + np.array(self.starts, np.int64) if shifted else actions
         else:
             found = np.clip(actions, self.low, self.high).astype(np.float32)
         return found.reshape(n, *self.shape)
+
+
+def check_action_mask(mask, layout: ActionLayout, n) -> np.ndarray:
+    """A mask (n, scores) of allowed actions; the clear error if it cannot be one."""
+    if layout.kind != "discrete":
+        raise ValueError("a mask is for discrete actions; these are real numbers.")
+    mask = np.asarray(mask, bool)
+    if mask.shape != (n, sum(layout.sizes)):
+        raise ValueError(
+            f"a mask must have the shape {(n, sum(layout.sizes))}, one column for each "
+            f"action, got {mask.shape}."
+        )
+    firsts = np.cumsum(layout.sizes) - layout.sizes
+    if not np.logical_or.reduceat(mask, firsts, axis=1).all():
+        raise ValueError("a mask forbids every action.")
+    return mask
 
 
 def observation_layout(space) -> ObservationLayout:

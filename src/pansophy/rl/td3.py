@@ -94,7 +94,7 @@ class TD3Learner(ContinuousLearner):
         self.gradients_made += 1
         net.moves_actor = self.gradients_made % agent.policy_delay == 0
         rows = ContinuousBatch(X, action, y, weight)
-        self.gradient_step([(rows, len(X))], 1.0)
+        self.gradient_step([(rows, len(X))], self.rate_scale)
         if net.moves_actor:
             for target in self.targets:
                 target.follow(agent.tau)
@@ -111,7 +111,7 @@ class TD3(AbstractOffPolicy):
         As for `PPO`.
     normalize_observations, device, warm_start, random_state, verbose
         As for `PPO`.
-    horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step
+    horizon, gradient_steps, batch_size, buffer_size, learning_starts, n_step, anneal
         As for `DQN`; before learning starts, actions are drawn evenly.
     priority_exponent, importance_exponent
         As for `DQN`.

@@ -23,5 +23,20 @@ def test_following_the_ball_always_wins():
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(ValueError, match="2 rows and 1 column"):
+    with pytest.raises(ValueError, match="2 rows, 1 column"):
         Catch(1, 3)
+
+
+def test_pixels_show_the_board():
+    board, pixels = Catch(4, 3), Catch(4, 3, pixels=5)
+    one, _ = board.reset(seed=3)
+    two, _ = pixels.reset(seed=3)
+    for _ in range(3):
+        assert pixels.observation_space.contains(two) and two.shape == (20, 15, 1)
+        np.testing.assert_array_equal(two[2::5, 2::5, 0], 255 * one)
+        np.testing.assert_array_equal(np.unique(two), [0, 255])
+        one, two = (env.step(2)[0] for env in (board, pixels))
+    many = VectorWorld(Catch(4, 3, pixels=5), 6)
+    seen, _ = many.reset(seed=0)
+    assert seen.shape == (6, 20, 15, 1) and seen.dtype == np.uint8
+    assert (seen.reshape(6, -1).sum(1) == 2 * 25 * 255).all()

@@ -38,6 +38,7 @@ class Acrobot(SingleWorld):
     ----------
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -47,10 +48,10 @@ class Acrobot(SingleWorld):
     array([ 0.9996,  0.0274,  0.9989, -0.046 , -0.0918, -0.0967], dtype=float32)
     """
 
-    def __init__(self, *, max_steps=500):
+    def __init__(self, *, max_steps=500, render_mode=None):
         high = np.array([1, 1, 1, 1, 4 * np.pi, 9 * np.pi], np.float32)
         space = gymnasium.spaces.Box(-high, high, dtype=np.float32)
-        super().__init__(space, gymnasium.spaces.Discrete(3), max_steps)
+        super().__init__(space, gymnasium.spaces.Discrete(3), max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((4, n))

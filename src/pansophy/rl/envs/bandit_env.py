@@ -20,6 +20,7 @@ class BanditEnv(SingleWorld):
     bandit : Bandit
     max_steps : int
         Pulls after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -31,13 +32,13 @@ class BanditEnv(SingleWorld):
     (100, 1)
     """
 
-    def __init__(self, bandit: Bandit, *, max_steps=100):
+    def __init__(self, bandit: Bandit, *, max_steps=100, render_mode=None):
         self.bandit = bandit
         self.source = _bandits.ArmRewards(
             NOISES[bandit.noise], bandit.means, bandit.scale
         )
         arms = gymnasium.spaces.Discrete(bandit.n_arms)
-        super().__init__(gymnasium.spaces.Discrete(1), arms, max_steps)
+        super().__init__(gymnasium.spaces.Discrete(1), arms, max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((1, n), np.int64)

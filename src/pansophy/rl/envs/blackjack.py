@@ -23,6 +23,10 @@ DECK = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10)
 class Blackjack(SingleWorld):
     """Gymnasium's Blackjack-v1.
 
+    Parameters
+    ----------
+    render_mode : {"rgb_array"} or None
+
     Examples
     --------
     >>> from pansophy.rl.envs import Blackjack
@@ -31,10 +35,10 @@ class Blackjack(SingleWorld):
     ((11, 10, 0), {})
     """
 
-    def __init__(self):
+    def __init__(self, *, render_mode=None):
         parts = [gymnasium.spaces.Discrete(n) for n in (32, 11, 2)]
         space = gymnasium.spaces.Tuple(parts)
-        super().__init__(space, gymnasium.spaces.Discrete(2), max_steps=0)
+        super().__init__(space, gymnasium.spaces.Discrete(2), 0, render_mode)
 
     def new_state(self, n):
         return np.zeros((7, n), np.int64)
@@ -68,8 +72,9 @@ class Blackjack(SingleWorld):
             raise ValueError(f"{action!r} is not in {self.action_space}.")
         outcome = Outcome(self._new_observation(), np.empty(1), np.empty(1, bool))
         loops.score_blackjack(self.state, 0, int(action), outcome)
-        seen = self._as_space(outcome.observation)
-        return seen, float(outcome.reward[0]), bool(outcome.terminated[0]), False, {}
+        self.seen = self._as_space(outcome.observation)
+        terminated = bool(outcome.terminated[0])
+        return self.seen, float(outcome.reward[0]), terminated, False, {}
 
     def _draw(self, hand):
         """Add a card to a hand: its hard sum, whether it has an ace, its size."""

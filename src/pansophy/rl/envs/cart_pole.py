@@ -30,6 +30,7 @@ class CartPole(SingleWorld):
     ----------
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -39,10 +40,10 @@ class CartPole(SingleWorld):
     array([ 0.0137, -0.023 , -0.0459, -0.0483], dtype=float32)
     """
 
-    def __init__(self, *, max_steps=500):
+    def __init__(self, *, max_steps=500, render_mode=None):
         high = np.array([4.8, np.inf, 24 * np.pi / 180, np.inf], np.float32)
         space = gymnasium.spaces.Box(-high, high, dtype=np.float32)
-        super().__init__(space, gymnasium.spaces.Discrete(2), max_steps)
+        super().__init__(space, gymnasium.spaces.Discrete(2), max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((4, n))

@@ -79,7 +79,7 @@ def play_randomly(env, seeds, n_steps, report) -> list:
     """Observations, rewards and ends of a run with random actions."""
     env.action_space.seed(seeds[1])
     observation, info = env.reset(seed=seeds[0])
-    check_observation(env, observation, 0, report)
+    check_seen(env, observation, 0, report)
     seen = [observation]
     ended = 0
     for t in range(1, n_steps + 1):
@@ -87,7 +87,7 @@ def play_randomly(env, seeds, n_steps, report) -> list:
         action = env.action_space.sample(mask)
         observation, reward, terminated, truncated, info = env.step(action)
         seen += [observation, reward, terminated, truncated]
-        check_observation(env, observation, t, report)
+        check_seen(env, observation, t, report)
         if not np.isscalar(reward) or not np.isfinite(float(reward)):
             report("reward is no finite number", t, repr(reward))
         for name, flag in (("terminated", terminated), ("truncated", truncated)):
@@ -96,7 +96,7 @@ def play_randomly(env, seeds, n_steps, report) -> list:
         if terminated or truncated:
             ended += 1
             observation, info = env.reset()
-            check_observation(env, observation, t, report)
+            check_seen(env, observation, t, report)
             seen.append(observation)
     if not ended and n_steps >= 1000:
         report(
@@ -105,7 +105,7 @@ def play_randomly(env, seeds, n_steps, report) -> list:
     return seen
 
 
-def check_observation(env, observation, t, report):
+def check_seen(env, observation, t, report):
     """An observation must be in its space and finite."""
     if not env.observation_space.contains(observation):
         report("observation outside its space", t, repr(observation))

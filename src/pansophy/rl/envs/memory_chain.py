@@ -22,6 +22,7 @@ class MemoryChain(SingleWorld):
     ----------
     length : int
         Steps between seeing the bit and being asked for it.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -33,13 +34,13 @@ class MemoryChain(SingleWorld):
     (1.0, True)
     """
 
-    def __init__(self, length=5):
+    def __init__(self, length=5, *, render_mode=None):
         if not length >= 1:
             raise ValueError(f"length must be at least 1, got {length!r}.")
         self.length = int(length)
         low = np.array([0.0, 0.0, -1.0], np.float32)
         space = gymnasium.spaces.Box(low, np.ones(3, np.float32), dtype=np.float32)
-        super().__init__(space, gymnasium.spaces.Discrete(2), max_steps=0)
+        super().__init__(space, gymnasium.spaces.Discrete(2), 0, render_mode)
 
     def new_state(self, n):
         return np.zeros((2, n), np.int64)

@@ -26,6 +26,7 @@ class MountainCar(SingleWorld):
     ----------
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -35,11 +36,11 @@ class MountainCar(SingleWorld):
     array([-0.4726,  0.    ], dtype=float32)
     """
 
-    def __init__(self, *, max_steps=200):
+    def __init__(self, *, max_steps=200, render_mode=None):
         low = np.array([-1.2, -0.07], np.float32)
         high = np.array([0.6, 0.07], np.float32)
         space = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        super().__init__(space, gymnasium.spaces.Discrete(3), max_steps)
+        super().__init__(space, gymnasium.spaces.Discrete(3), max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((2, n))

@@ -25,6 +25,7 @@ class Pendulum(SingleWorld):
     ----------
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -34,11 +35,11 @@ class Pendulum(SingleWorld):
     array([ 0.652 ,  0.7582, -0.4604], dtype=float32)
     """
 
-    def __init__(self, *, max_steps=200):
+    def __init__(self, *, max_steps=200, render_mode=None):
         high = np.array([1.0, 1.0, 8.0], np.float32)
         space = gymnasium.spaces.Box(-high, high, dtype=np.float32)
         torque = gymnasium.spaces.Box(-2.0, 2.0, (1,), np.float32)
-        super().__init__(space, torque, max_steps)
+        super().__init__(space, torque, max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((2, n))

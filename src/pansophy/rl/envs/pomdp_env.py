@@ -24,6 +24,7 @@ class POMDPEnv(SingleWorld):
     model : POMDP
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -34,7 +35,7 @@ class POMDPEnv(SingleWorld):
     (2, {})
     """
 
-    def __init__(self, model: POMDP, *, max_steps=100):
+    def __init__(self, model: POMDP, *, max_steps=100, render_mode=None):
         self.model = model
         self.tables = loops.DrawTables(
             cumulative_rows(model.start),
@@ -43,7 +44,8 @@ class POMDPEnv(SingleWorld):
             model.r,
         )
         space = gymnasium.spaces.Discrete(model.n_observations + 1)
-        super().__init__(space, gymnasium.spaces.Discrete(model.n_actions), max_steps)
+        actions = gymnasium.spaces.Discrete(model.n_actions)
+        super().__init__(space, actions, max_steps, render_mode)
 
     def new_state(self, n):
         return np.zeros((1, n), np.int64)
@@ -67,7 +69,9 @@ class Tiger(POMDPEnv):
         Probability of hearing the tiger on its side.
     max_steps : int
         Steps after which an episode is cut off; 0: never.
+    render_mode : {"rgb_array"} or None
     """
 
-    def __init__(self, accuracy=0.85, *, max_steps=100):
-        super().__init__(tiger_problem(accuracy), max_steps=max_steps)
+    def __init__(self, accuracy=0.85, *, max_steps=100, render_mode=None):
+        model = tiger_problem(accuracy)
+        super().__init__(model, max_steps=max_steps, render_mode=render_mode)

@@ -19,6 +19,9 @@ from typing import Literal, get_args
 import gymnasium
 import numpy as np
 
+from .pictures import draw_observation
+from .vector import checked_render_mode
+
 Probe = Literal["constant", "observation", "discount", "action", "both", "endless"]
 PROBES = get_args(Probe)
 
@@ -31,6 +34,7 @@ class ProbeWorld(gymnasium.Env):
     probe : {"constant", "observation", "discount", "action", "both", "endless"}
     continuous : bool
         Whether actions are real numbers.
+    render_mode : {"rgb_array"} or None
 
     Examples
     --------
@@ -40,11 +44,14 @@ class ProbeWorld(gymnasium.Env):
     (array([0.], dtype=float32), 1.0)
     """
 
-    def __init__(self, probe: Probe, *, continuous=False):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}
+
+    def __init__(self, probe: Probe, *, continuous=False, render_mode=None):
         if probe not in PROBES:
             raise ValueError(
                 f"probe must be one of {', '.join(PROBES)}, got {probe!r}."
             )
+        self.render_mode = checked_render_mode(self, render_mode)
         self.probe = probe
         self.continuous = bool(continuous)
         self.observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
@@ -72,6 +79,12 @@ class ProbeWorld(gymnasium.Env):
             self.seen = 1.0
             return self._observation(), 0.0, False, False, {}
         return self._observation(), reward, True, False, {}
+
+    def render(self):
+        """A bar of what is seen, in the mode "rgb_array"."""
+        if self.render_mode is None:
+            return None
+        return draw_observation("ProbeWorld", self._observation())
 
     def _observation(self):
         return np.array([self.seen], np.float32)

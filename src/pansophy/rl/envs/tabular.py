@@ -4,6 +4,7 @@ They step in plain Python like any other; `QLearning` and `value_iteration` read
 `table` and never step them. Needs Gymnasium, the extra `rl`.
 """
 
+import math
 from typing import Any
 
 import gymnasium
@@ -17,22 +18,26 @@ from ..transition_table import (
     table_from_dict,
 )
 from . import _tabular as loops
+from .pictures import draw_grid
+from .vector import checked_render_mode
 
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))  # left, down, right, up
 ARROWS = "<v>^"
 
 
 class AbstractTabular(gymnasium.Env):
-    """Steps in `self.table`; a world is a constructor that makes one."""
+    """Steps in `self.table`; a world is a constructor that makes one.
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}
+    One on a map has `map`, its rows, and `cells`, the place (i, j) of every state.
+    """
+
+    map: Any
+    cells: Any
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
 
     def __init__(self, table: TransitionTable, render_mode=None):
-        if render_mode not in (None, "ansi"):
-            raise ValueError(
-                f"render_mode must be None or 'ansi', got {render_mode!r}."
-            )
-        self.table, self.render_mode = table, render_mode
+        self.render_mode = checked_render_mode(self, render_mode)
+        self.table = table
         self.observation_space = gymnasium.spaces.Discrete(table.n_states)
         self.action_space = gymnasium.spaces.Discrete(table.n_actions)
         self.state, self.steps = 0, 0
@@ -69,7 +74,25 @@ class AbstractTabular(gymnasium.Env):
         return self.state, float(world.reward[k]), terminated, truncated, {}
 
     def render(self):
-        return f"state {self.state}" if self.render_mode == "ansi" else None
+        """Text in the mode "ansi", a picture (height, width, 3) in "rgb_array"."""
+        if self.render_mode == "ansi":
+            return self.text_picture()
+        return self.picture() if self.render_mode == "rgb_array" else None
+
+    def text_picture(self) -> str:
+        return f"state {self.state}"
+
+    def picture(self) -> np.ndarray:
+        """The world as an array of pixels, in any mode: a map, or a cell per state."""
+        if hasattr(self, "map"):
+            return draw_grid(self.map, self.cells[self.state])
+        n = self.table.n_states
+        columns = min(n, 20) if n <= 60 else math.isqrt(n - 1) + 1
+        rows = -(-n // columns)
+        cells = ["." * columns] * (rows - 1)
+        cells.append("." * (n - columns * (rows - 1)) + " " * (columns * rows - n))
+        cell = max(4, min(24, 480 // max(rows, columns)))
+        return draw_grid(cells, divmod(self.state, columns), cell)
 
     @property
     def max_steps(self) -> int:
@@ -271,9 +294,7 @@ class GridWorld(AbstractTabular):
                     canvas[i][j] = ARROWS[policy[s]]
         return "\n".join("".join(row) for row in canvas)
 
-    def render(self):
-        if self.render_mode != "ansi":
-            return None
+    def text_picture(self):
         i, j = self.cells[self.state]
         lines = [list(row) for row in self.map]
         lines[i][j] = "@"

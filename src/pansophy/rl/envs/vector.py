@@ -28,6 +28,7 @@ from gymnasium.vector.utils import batch_space
 
 from ...core import threads
 from . import _vector as loops
+from .pictures import draw_observation
 
 COLUMNS_PER_THREAD = 8192  # fewer are not worth a second thread
 
@@ -152,8 +153,8 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         info = {}
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             done = terminated | truncated
-            which = np.flatnonzero(done)
-            if which.size:
+            if done.any():
+                which = np.flatnonzero(done)
                 final = observation.copy()
                 info["final_obs"] = self._as_space(final)
                 info["_final_obs"] = done
@@ -194,10 +195,22 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         if isinstance(space, gymnasium.spaces.Discrete):
             if not np.issubdtype(actions.dtype, np.integer):
                 raise ValueError(f"actions must be integers, got {actions.dtype}.")
-            if actions.min() < 0 or actions.max() >= space.n:
+            actions = actions.astype(np.int64, copy=False)
+            if actions.view(np.uint64).max() >= space.n:  # negative ones are large
                 raise ValueError(f"actions must be 0 to {space.n - 1}.")
-            return actions.astype(np.int64, copy=False)
+            return actions
         return actions.astype(space.dtype, copy=False)
+
+
+def checked_render_mode(env, mode):
+    """A mode that the environment knows, or the clear error."""
+    known = env.metadata["render_modes"]
+    if mode is not None and mode not in known:
+        raise ValueError(
+            f"render_mode of {type(env).__name__} must be None or one of {known}, got "
+            f"{mode!r}."
+        )
+    return mode
 
 
 class SingleWorld(gymnasium.Env, ABC):
@@ -205,21 +218,23 @@ class SingleWorld(gymnasium.Env, ABC):
 
     A world is a subclass that sets the spaces and gives the four functions of
     `BatchedWorld`; one that Gymnasium has too overrides `draw_start`, so that the same
-    seed begins in the same state.
+    seed begins in the same state. With render_mode "rgb_array", `render` gives a
+    picture of what was last seen.
     """
 
-    metadata = {"render_modes": [], "render_fps": 30}
-    render_mode = None
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
 
-    def __init__(self, observation_space, action_space, max_steps):
+    def __init__(self, observation_space, action_space, max_steps, render_mode=None):
         if not max_steps >= 0:
             raise ValueError(f"max_steps must be at least 0, got {max_steps!r}.")
+        self.render_mode = checked_render_mode(self, render_mode)
         self.observation_space = observation_space
         self.action_space = action_space
         self.max_steps = int(max_steps)
         self.state = self.new_state(1)
         self.stream = np.zeros(1, np.uint64)
         self.steps = None
+        self.seen: Any = None  # the last observation
 
     @abstractmethod
     def new_state(self, n) -> np.ndarray:
@@ -248,7 +263,8 @@ class SingleWorld(gymnasium.Env, ABC):
         self.steps = 0
         observation = self._new_observation()
         self.observe_batch(self.state, np.zeros(1, np.int64), observation)
-        return self._as_space(observation), {}
+        self.seen = self._as_space(observation)
+        return self.seen, {}
 
     def step(self, action):
         if self.steps is None:
@@ -261,8 +277,18 @@ class SingleWorld(gymnasium.Env, ABC):
         self.steps += 1
         terminated = bool(outcome.terminated[0])
         truncated = not terminated and self.steps == self.max_steps
-        observation = self._as_space(outcome.observation)
-        return observation, float(outcome.reward[0]), terminated, truncated, {}
+        self.seen = self._as_space(outcome.observation)
+        return self.seen, float(outcome.reward[0]), terminated, truncated, {}
+
+    def render(self):
+        """A picture (height, width, 3) in the mode "rgb_array", otherwise None."""
+        return self.picture() if self.render_mode == "rgb_array" else None
+
+    def picture(self) -> np.ndarray:
+        """The world as an array of pixels, in any mode."""
+        if self.steps is None:
+            raise RuntimeError("call reset before render.")
+        return draw_observation(type(self).__name__, self.seen)
 
     def _new_observation(self):
         space = self.observation_space

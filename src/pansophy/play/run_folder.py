@@ -1,0 +1,99 @@
+"""The folder of a comparison of agents: finished runs are kept in it, to resume from.
+
+    runs/<agent>-<i>.pansophy   the agent of run i
+    runs/<agent>-<i>.json       its score, seconds and curve
+    runs/settings.json          what all runs have in common
+
+A run is kept when it has finished; its numbers are written last, so that a run whose
+file of numbers is there is whole.
+"""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ..core.atomic_files import write_text_file
+from ..rl.agent_comparison import AgentRun
+from ..rl.evaluation import ReturnCurve
+
+
+class PlayFolder:
+    """Finished runs on disk.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there; a clear error if nothing can be written to it.
+    settings : dict of str
+        Environment, steps, seed and parameters of every agent.
+    resume : bool
+        Whether runs that are there count; otherwise they are removed.
+    """
+
+    def __init__(self, folder, settings, *, resume=False):
+        self.folder = writable_folder(folder)
+        self.runs = self.folder / "runs"
+        file = self.runs / "settings.json"
+        if resume and file.exists():
+            refuse_other_settings(json.loads(file.read_text("utf-8")), settings, folder)
+        elif file.exists():  # the runs are ours
+            for old in self.runs.iterdir():
+                if re.fullmatch(r"\w+-\d+\.(pansophy|json)", old.name):
+                    old.unlink()
+        self.runs.mkdir(exist_ok=True)
+        write_text_file(file, json.dumps(settings, indent=1) + "\n")
+
+    def get(self, name, seed) -> AgentRun | None:
+        """A finished run, or None."""
+        from ..persist import load
+
+        numbers = self.runs / f"{name}-{seed}.json"
+        if not numbers.exists():
+            return None
+        found = json.loads(numbers.read_text("utf-8"))
+        curve = ReturnCurve(np.array(found["steps"]), np.array(found["returns"]))
+        agent = load(self.runs / f"{name}-{seed}.pansophy")
+        return AgentRun(agent, curve, found["score"], found["seconds"])
+
+    def put(self, name, seed, run: AgentRun) -> None:
+        """Keep a finished run."""
+        from ..persist import save
+
+        save(run.agent, self.runs / f"{name}-{seed}.pansophy")
+        numbers = {
+            "score": run.score,
+            "seconds": run.seconds,
+            "steps": run.curve.steps.tolist(),
+            "returns": run.curve.returns.tolist(),
+        }
+        text = json.dumps(numbers) + "\n"
+        write_text_file(self.runs / f"{name}-{seed}.json", text)
+
+
+def writable_folder(folder) -> Path:
+    """A folder that is there and can be written to; the clear error otherwise."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"nothing can be written to the folder {str(folder)!r} "
+            f"({error.strerror or error}); choose another with --out."
+        ) from None
+    return folder
+
+
+def refuse_other_settings(old, new, folder) -> None:
+    """Raise if the runs in a folder were made with other settings."""
+    other = [key for key in new if key in old and old[key] != new[key]]
+    if other:
+        raise ValueError(
+            f"the runs in {str(folder)!r} were made with another "
+            f"{other[0].replace('_', ' ')} ({old[other[0]]} instead of "
+            f"{new[other[0]]}): choose another folder, or do not resume."
+        )

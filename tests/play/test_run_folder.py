@@ -1,0 +1,45 @@
+"""Finished runs of a comparison come back from disk as they were."""
+
+import numpy as np
+import pytest
+
+from pansophy.play.run_folder import PlayFolder, writable_folder
+from pansophy.rl import QLearning, ReturnCurve
+from pansophy.rl.agent_comparison import AgentRun
+from pansophy.rl.envs import Corridor
+
+SETTINGS = {"environment": "Corridor", "steps": 10}
+
+
+def make_run():
+    agent = QLearning(200, random_state=0).fit(Corridor(3, max_steps=9))
+    curve = ReturnCurve(np.array([0, 100]), np.array([[0.0, 1.0], [1.0, 1.0]]))
+    return AgentRun(agent, curve, 0.75, 1.5)
+
+
+def test_runs_come_back(tmp_path):
+    folder = PlayFolder(tmp_path / "a" / "b", SETTINGS)
+    assert folder.get("table", 0) is None
+    run = make_run()
+    folder.put("table", 0, run)
+    again = PlayFolder(tmp_path / "a" / "b", SETTINGS, resume=True).get("table", 0)
+    assert again.score == 0.75 and again.seconds == 1.5
+    np.testing.assert_array_equal(again.curve.returns, run.curve.returns)
+    np.testing.assert_array_equal(
+        again.agent.predict([0, 1, 2]), run.agent.predict([0, 1, 2])
+    )
+
+
+def test_a_run_without_its_numbers_is_none(tmp_path):
+    folder = PlayFolder(tmp_path, SETTINGS)
+    folder.put("table", 0, make_run())
+    (folder.runs / "table-0.json").unlink()  # stopped while it was written
+    assert folder.get("table", 0) is None
+
+
+def test_other_settings_and_places_are_refused(tmp_path):
+    PlayFolder(tmp_path, SETTINGS)
+    with pytest.raises(ValueError, match=r"another steps \(10 instead of 20\)"):
+        PlayFolder(tmp_path, {**SETTINGS, "steps": 20}, resume=True)
+    with pytest.raises(ValueError, match="nothing can be written"):
+        writable_folder("/proc/nothing")
