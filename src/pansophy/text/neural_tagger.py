@@ -30,7 +30,6 @@ from ..params import Count, Flag, Positive, check_params
 from .word_features import (
     check_sentences,
     check_tags,
-    class_weight_offsets,
     split_by_sentence,
     tag_accuracy,
     word_form,
@@ -109,7 +108,7 @@ class NeuralTagger(AbstractTagger):
     warm_start : bool, default=False
         Go on from the nets of the last fit.
     class_weight : dict, "balanced" or None, default=None
-        Factors c of the tags, eq. (1) of `text.word_features`.
+        Factors of the tags in the loss, as that of `neural_network.SequenceTagger`.
     weight_decay, batch_size, learning_rate, learning_rate_init, n_epochs,
     early_stopping, validation_fraction, n_iter_no_change, n_estimators, mc_dropout,
     dtype, random_state, verbose, device, checkpoint, resume
@@ -121,8 +120,6 @@ class NeuralTagger(AbstractTagger):
         The tags, sorted.
     transitions_ : array of shape (k, k)
         T of eq. (2), averaged over the nets, if `output` is "crf".
-    tag_offsets_ : array of shape (k,)
-        log c.
     vocabularies_ : list of lists of str
         What the codes 1, 2, ... of each column of x stand for.
     nets_, loss_, n_iter_, history_, converged_, interrupted_
@@ -150,7 +147,6 @@ class NeuralTagger(AbstractTagger):
     word_dropout: FractionBelowOne = 0.1
     min_count: Count = 2
     warm_start: Flag = False
-    class_weight: dict | Literal["balanced"] | None = None
     learning_rate_init: Positive = 0.005
     n_epochs: Count = 30
 
@@ -169,7 +165,6 @@ class NeuralTagger(AbstractTagger):
         else:
             self._fit(sentences, tags, None, validation)
         self._store_transitions()
-        self._store_offsets(tags)
         return self
 
     def partial_fit(self, sentences, tags, classes=None):
@@ -177,24 +172,12 @@ class NeuralTagger(AbstractTagger):
 
         The first call learns the words, and needs `classes` if they do not all occur.
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' needs all sentences at once: use fit, or give "
-                "a dict."
-            )
         if hasattr(self, "nets_"):
             self._continue_fit(sentences, tags, None, one_pass=True)
         else:
             self._fit(sentences, tags, None, classes=classes, one_pass=True)
         self._store_transitions()
-        self._store_offsets(tags)
         return self
-
-    def _store_offsets(self, tags):
-        labels = np.array([label for part in tags for label in part])
-        self.tag_offsets_ = class_weight_offsets(
-            self.class_weight, self.classes_, labels
-        )
 
     def _check_inputs(self, X, y, sample_weight):
         check_params(self)
@@ -252,7 +235,7 @@ class NeuralTagger(AbstractTagger):
         """Scores of every word, averaged over nets and passes."""
         (words,) = self._check_new_inputs(sentences)
         scores = AbstractNet._raw_outputs(self, sentences).mean(axis=0)
-        return words.with_values(scores + self.tag_offsets_)
+        return words.with_values(scores)
 
     def predict(self, sentences) -> list[list]:
         """The most probable tags of the words of each sentence."""
