@@ -14,7 +14,7 @@ def test_play_writes_a_folder(tmp_path):
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["best"] == "a2c" and len(told["agents"]["a2c"]["scores"]) == 1
-    names = {"agent.pansophy", "episode.gif", "report.html", "results.json"}
+    names = {"agent.pansophy", "episode.gif", "report.html", "results.json", "runs"}
     assert {p.name for p in out.iterdir()} == names
 
 

@@ -160,7 +160,8 @@ class Flow(AbstractContinuousDensity):
 
     Examples
     --------
-    >>>     >>> from pansophy.generative import Flow
+    >>> import numpy as np
+    >>> from pansophy.generative import Flow
     >>> X = np.random.default_rng(0).normal(2.0, 3.0, size=(500, 1))
     >>> model = Flow("affine", random_state=0, device="cpu").fit(X)
     >>> truth = -0.5 * ((X[:, 0] - 2) / 3) ** 2 - np.log(3 * np.sqrt(2 * np.pi))

@@ -13,7 +13,7 @@ def returns(curves, *, reference=None, ax=None):
 
     Parameters
     ----------
-    curves : LearningCurve, list of them (runs), or dict of name to such a list
+    curves : ReturnCurve, list of them (runs), or dict of name to such a list
         Runs of one agent must be evaluated at the same steps.
     reference : float or None
         A return to compare with, such as that of a random agent.
@@ -27,8 +27,8 @@ def returns(curves, *, reference=None, ax=None):
     --------
     >>> import numpy as np
     >>> from pansophy import plot
-    >>> from pansophy.rl import LearningCurve
-    >>> runs = [LearningCurve(np.arange(3), np.ones((3, 4)) * k) for k in (1, 2)]
+    >>> from pansophy.rl import ReturnCurve
+    >>> runs = [ReturnCurve(np.arange(3), np.ones((3, 4)) * k) for k in (1, 2)]
     >>> ax = plot.returns({"agent": runs})
     >>> len(ax.lines), ax.get_ylabel()
     (1, 'return')
