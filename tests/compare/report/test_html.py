@@ -303,9 +303,10 @@ def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
         "data_figures",
         "kept_model_figures",
         "weak_subgroups",
-        "method_blocks",
     ):
         monkeypatch.setattr(sections, dear, lambda c: [])
+    monkeypatch.setattr(sections, "figures_of_methods", lambda c, places: {})
+    monkeypatch.setattr(sections, "method_blocks", lambda c, figures: [])
     monkeypatch.setattr(decisions, "decision_sections", lambda c: [])
     c, name = ready("classification"), "the answer to a question " * 12
     schema = replace(c.schema, target=name, why=f"{name} holds text")

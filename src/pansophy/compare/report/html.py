@@ -17,6 +17,7 @@ from ...core.atomic_files import write_text_file
 from ...core.plain_text import plain_text
 from ...diagnose.findings import by_severity
 from ...plot.style import short_name
+from ..execution.background_call import call_in_background
 from . import decisions, holdout_and_groups, methodology, plot_data, sections
 from .formatting import (
     describe_blend,
@@ -150,9 +151,12 @@ def render_report(c) -> str:
 
 def report_context(c) -> dict:
     """Everything the page shows, in its order."""
+    here, elsewhere = sections.shared_out_methods(c)
+    others = call_in_background(sections.figures_of_methods, c, elsewhere)
     if sections.has_learning_curve(c):
         plot_data.begin_learning_curve(c)
-    blocks = sections.method_blocks(c)  # before the figure that waits for the curve
+    # before the figure that waits for the curve
+    figures = sections.figures_of_methods(c, here)
     found = by_severity(c.findings)
     return {
         "c": c,
@@ -195,7 +199,7 @@ def report_context(c) -> dict:
         ],
         "holds": sections.column_contents(c),
         "decisions": decisions.decision_sections(c),
-        "blocks": blocks,
+        "blocks": sections.method_blocks(c, figures | others.result()),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),
         "glossary": methodology.glossary(c),

@@ -34,6 +34,7 @@ MAX_CURVE_SECONDS = 15  # seconds that a learning curve may take
 MAX_FOLD_SCORES = 100  # fold scores shown of one method
 NARROW = 3.7  # inches, of pictures three abreast
 MAX_METHODS_DRAWN = 20  # methods with pictures of their own
+SHARED_OUT = 3  # every third method is drawn by another process
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
 
@@ -240,10 +241,10 @@ def weak_subgroups(c) -> list[str]:
         return []
 
 
-def method_blocks(c) -> list[MethodBlock]:
-    """One for each method that was tried, ranked ones first."""
+def method_blocks(c, figures) -> list[MethodBlock]:
+    """One for each method that was tried, ranked ones first; `figures` by place."""
     out = [
-        method_block(c, row)._replace(figures=method_figures(c, row, f"m{i}"))
+        method_block(c, row)._replace(figures=figures[i])
         for i, row in enumerate(c.leaderboard)
     ]
     for name, why in c.disqualified:
@@ -251,6 +252,18 @@ def method_blocks(c) -> list[MethodBlock]:
             MethodBlock(name, "not ranked", f"Not ranked: {why}.", None, None, "")
         )
     return out
+
+
+def shared_out_methods(c) -> tuple[list[int], list[int]]:
+    """Places of the methods drawn by this process, and by another meanwhile."""
+    places = range(len(c.leaderboard))
+    here = [i for i in places if i % SHARED_OUT]
+    return here, [i for i in places if not i % SHARED_OUT]
+
+
+def figures_of_methods(c, places) -> dict[int, list[Figure]]:
+    """Pictures of the methods at some places of the leaderboard."""
+    return {i: method_figures(c, c.leaderboard[i], f"m{i}") for i in places}
 
 
 def method_figures(c, row, key) -> list[Figure]:
