@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 import sys
+import textwrap
 import tokenize
 from pathlib import Path
 
@@ -264,6 +265,46 @@ def test_torch_is_imported_where_allowed_only():
 
 def indented(path, line):
     return path.read_text("utf-8").splitlines()[line - 1].startswith(" ")
+
+
+def test_every_listed_name_loads_without_the_extras():
+    """In a process without torch and Gymnasium; packages that need them say so."""
+    code = """
+        import importlib.util, sys
+        class Without:
+            def __init__(self, finder):
+                self.finder = finder
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] in {"torch", "gymnasium"}:
+                    return None
+                return self.finder.find_spec(name, path, target)
+            def __getattr__(self, name):
+                return getattr(self.finder, name)
+        sys.meta_path[:] = [Without(f) for f in sys.meta_path]
+        import pansophy
+        from pansophy.testing import all_estimators
+        assert len(all_estimators()) > 190
+        for part in dir(pansophy):
+            try:
+                package = getattr(pansophy, part)
+            except ImportError as error:
+                assert "pip install 'pansophy[" in str(error), (part, error)
+                continue
+            for name in dir(package):
+                getattr(package, name)
+        try:
+            pansophy.rl.PPO
+        except ImportError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    told = "PPO needs torch, which is not installed: pip install 'pansophy[deep]'."
+    assert done.stdout.strip() == told
 
 
 def test_plain_import_is_light_and_quick():

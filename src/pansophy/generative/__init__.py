@@ -5,6 +5,7 @@ random_state=None)` and `score_samples` (`abstract_generator`); those with a cod
 `encode`, `decode` and `reconstruct` (`abstract_latent_model`).
 """
 
+from .. import nn as _nn  # noqa: F401 - says what to install where there is no torch
 from .abstract_vae import PosteriorCollapseWarning
 from .adversarial_attacks import fgsm, pgd
 from .adversarial_training import adversarial_training

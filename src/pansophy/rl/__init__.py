@@ -5,6 +5,7 @@ nothing but arrays.
 """
 
 import importlib
+import importlib.util
 
 from .average_reward import AverageRewardSolution, average_reward, policy_gain
 from .bandits import (
@@ -212,12 +213,31 @@ LAZY = {
 __all__ += list(LAZY)
 
 
+NEEDS = {
+    "torch": {"A2C", "DQN", "PPO", "REINFORCE", "SAC", "TD3"},
+    "gymnasium": {"envs"},
+}
+EXTRAS = {"torch": "deep", "gymnasium": "rl"}  # that install a package
+
+
 def __getattr__(name):
     if name not in LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".{LAZY[name]}", __name__)
+    try:
+        module = importlib.import_module(f".{LAZY[name]}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        raise ImportError(
+            f"{name} needs {error.name}, which is not installed: pip install "
+            f"'pansophy[{EXTRAS[error.name]}]'."
+        ) from error
     return module if name == LAZY[name] == "envs" else getattr(module, name)
 
 
 def __dir__():
-    return sorted({*globals(), *LAZY})
+    names = {*globals(), *LAZY}
+    for package, own in NEEDS.items():
+        if importlib.util.find_spec(package) is None:
+            names -= own
+    return sorted(names)

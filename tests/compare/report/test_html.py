@@ -301,6 +301,7 @@ def test_a_long_target_and_a_long_verdict_do_not_fill_a_phone(monkeypatch):
     for dear in (
         "overview_figures",
         "data_figures",
+        "column_target_figures",
         "kept_model_figures",
         "weak_subgroups",
     ):
