@@ -78,3 +78,26 @@ def test_sparse_rows_and_batches():
         single.partial_fit(X[i : i + 20])
     assert single.transform(X).shape == (100, 4)
     assert BernoulliRBM(4, random_state=0).fit(X.astype("f4")).components_.dtype == "f4"
+
+
+def test_gibbs_steps_go_on_and_begin_at_the_seed():
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 6)) < 0.5).astype(float)
+    machine = BernoulliRBM(4, random_state=3, n_iter=2).fit(X)
+    first, second = machine.gibbs(X), machine.gibbs(X)
+    assert (first != second).any()
+    again = BernoulliRBM(4, random_state=3, n_iter=2).fit(X)
+    assert np.array_equal(again.gibbs(X), first)
+    assert np.array_equal(again.gibbs(X), second)
+    given = [machine.gibbs(X, random_state=5) for _ in range(2)]
+    assert np.array_equal(*given)
+
+
+def test_both_precisions_make_the_same_draws():
+    rng = np.random.default_rng(0)
+    X = (rng.random((60, 6)) < 0.5).astype(float)
+    double, single = (
+        BernoulliRBM(4, random_state=3, n_iter=5).fit(X.astype(dtype)).components_
+        for dtype in (np.float64, np.float32)
+    )
+    np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5)

@@ -66,8 +66,8 @@ def visible_probabilities(h, W, b):
 
 
 def drawn_units(p, rng):
-    """Units that are 1 with probability p, in the precision of p."""
-    return (rng.random(p.shape, dtype=p.dtype) < p).astype(p.dtype)
+    """Units that are 1 with probability p; the same draws in both precisions."""
+    return (rng.random(p.shape) < p).astype(p.dtype)
 
 
 def free_energy(v, W, b, c):
@@ -176,6 +176,7 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
             return result._replace(reason="finished") if planned else result
 
         self._store(self._run_driver(run, total=self.n_iter, X=X).state)
+        self._rng = rng
         return self
 
     def partial_fit(self, X, y=None):
@@ -183,15 +184,19 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         check_params(self)
         if not hasattr(self, "components_"):
             X, _ = self._check_training_data(X, accept_sparse="csr")
-            self._rng = make_rng(self.random_state)
-            self._store(self._first_state(X, self._rng))
+            self._store(self._first_state(X, self._own_rng()))
         else:
             X = self._check_new_data(X, accept_sparse="csr")
-        if not hasattr(self, "_rng"):
-            self._rng = make_rng(self.random_state)
-        state = persistent_step(self._state(), X, self.learning_rate, self._rng)
+        rng = self._own_rng()
+        state = persistent_step(self._state(), X, self.learning_rate, rng)
         self._store(state)
         return self
+
+    def _own_rng(self):
+        """The generator of this machine, begun at its seed."""
+        if not hasattr(self, "_rng"):
+            self._rng = make_rng(self.random_state)
+        return self._rng
 
     def _first_state(self, X, rng):
         k = self.n_components
@@ -224,10 +229,11 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         ----------
         v : array of shape (n, d)
         random_state : int, RandomState, Generator or None
-            None: that of the machine.
+            None: that of the machine, which goes on from call to call, so that
+            steps one after the other are a chain.
         """
         v = self._check_new_data(v)
-        rng = make_rng(self.random_state if random_state is None else random_state)
+        rng = self._own_rng() if random_state is None else make_rng(random_state)
         W, b, c = self._state()[:3]
         h = drawn_units(hidden_probabilities(v, W, c), rng)
         return drawn_units(visible_probabilities(h, W, b), rng) > 0
