@@ -124,3 +124,18 @@ def test_triton_equals_the_recurrence(sizes):
     for a, b in zip(found, wanted):
         scale = float(b.detach().abs().max())
         assert float((a - b).detach().abs().max()) < 2e-5 * scale + 1e-6
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not has_triton(), reason="Triton is not here")
+def test_triton_gradient_of_gains_that_are_zero():
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = [p.detach() for p in parts(1, 40, 2, 16, 16, torch.float32, device)]
+    inputs[4][:, ::3] = 0.0
+    make = lambda: [p.clone().requires_grad_() for p in inputs]
+    wanted = outcome(make(), method="loop")
+    found = outcome(make(), method="triton")
+    assert float(wanted[6][:, ::3].abs().min()) > 0
+    for a, b in zip(found, wanted):
+        scale = float(b.detach().abs().max())
+        assert float((a - b).detach().abs().max()) < 2e-5 * scale + 1e-6
