@@ -367,7 +367,7 @@ def test_demo_needs_core_dependencies_only(tmp_path):
     for word in ("logistic regression", "decision tree", "dummy", "report.html"):
         assert word in done.stdout
     told = json.loads((tmp_path / "demo" / "results.json").read_text())
-    extra = "needs an extra: pip install 'pansophy[deep]'"
+    extra = "not installed: pip install 'pansophy[deep]'"
     assert ["neural network", extra] in told["not_run"]
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
 
