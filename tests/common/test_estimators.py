@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -91,6 +92,31 @@ def test_anatomy(name, cls):
     parameters = {f.name for f in fields(cls)}
     assert set(rules_of(cls)) == parameters
     assert name == cls.__name__
+
+
+TESTS = Path(__file__).parents[1]
+# estimators that are tested beside a relative
+TESTED_WITH = {
+    "AsymmetricLSSVM": "kernel_model/test_ls_svm.py",
+    "FalkonClassifier": "kernel_model/test_kernel_classifiers.py",
+    "FalkonRegressor": "kernel_model/test_kernel_classifiers.py",
+    "KernelLogisticRegression": "kernel_model/test_kernel_classifiers.py",
+    "KernelPerceptron": "kernel_model/test_kernel_classifiers.py",
+    "MultiTaskElasticNetCV": "linear_model/test_lasso_cv.py",
+    "MultiTaskLassoCV": "linear_model/test_lasso_cv.py",
+    "NuSVC": "svm/test_svc.py",
+    "NuSVR": "svm/test_svr.py",
+    "OneClassSVM": "svm/test_svr.py",
+}
+
+
+@pytest.mark.parametrize(("name", "cls"), ESTIMATORS)
+def test_the_tests_of_a_module_have_its_name(name, cls):
+    module = Path(*cls.__module__.split(".")[1:])
+    places = [module.with_name(f"test_{module.name}.py"), TESTED_WITH.get(name, "")]
+    files = [TESTS / place for place in places if (TESTS / place).is_file()]
+    named = any(name in file.read_text("utf-8") for file in files)
+    assert named, f"{name} is not tested in tests/{places[0]}"
 
 
 @pytest.mark.parametrize(("name", "cls"), ESTIMATORS)
